@@ -31,6 +31,6 @@ fuzz_target!(|data: &[u8]| {
         told += data.len() as u64;
         Ok(())
     };
-    let _ = archive::read(layout, &mut &bytes[..], &mut (), &mut begin, &mut take);
+    let _ = archive::read_entries(layout, &mut &bytes[..], &mut (), &mut begin, &mut take);
     assert!(told <= bytes.len() as u64);
 });

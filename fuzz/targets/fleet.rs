@@ -28,8 +28,8 @@ fuzz_target!(init: seeds(), |data: &[u8]| {
         }
         2 => {
             if let Ok(mut outcome) = serde_json::from_slice::<Outcome>(bytes) {
-                outcome.shift(1_800_000_000_000);
-                outcome.shift(-1_800_000_000_000);
+                outcome.shift_times(1_800_000_000_000);
+                outcome.shift_times(-1_800_000_000_000);
                 let _ = serde_json::to_vec(&outcome);
             }
         }
@@ -59,7 +59,7 @@ fn seeds() {
     let asks = [
         Ask::Open { system: system.clone(), part: Part::Whole, tables: Tables::Own },
         Ask::Scalar { system: "s".into(), case: sent.clone(), sql: "SELECT 1".into() },
-        Ask::SystemFacts { system: "s".into(), cases: vec![sent] },
+        Ask::SystemFacts { system: "s".into(), cases: vec![sent], scope: conductor::site::FactsScope::Whole },
         Ask::Start { of: 1, at_ns: 2 },
     ];
     for ask in asks {

@@ -21,7 +21,12 @@ fuzz_target!(|data: &[u8]| {
         }
         1 => {
             let printed = Printed::parse(&text);
-            let _ = (printed.unit(), printed.significant_digits(), printed.interval(), printed.fits(12.5));
+            let _ = (
+                printed.last_digit_unit(),
+                printed.significant_digits(),
+                printed.rounding_interval(),
+                printed.matches(12.5),
+            );
         }
         _ => {
             let _ = Statistic::parse(&text);

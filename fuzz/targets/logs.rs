@@ -17,13 +17,13 @@ fuzz_target!(|data: &[u8]| {
         2 => log(bytes, SeventhColumn::Retries),
         3 => {
             let mut summary = AggregateSummary::default();
-            let read = summary.read(bytes).ok();
+            let read = summary.read_log(bytes).ok();
             let run = AggregateRun { log: &summary, system: "a", source: "file".to_owned() };
             read.and_then(|()| pgbench::import_aggregates(&[run]).pop())
         }
         4 => {
             let mut summary = task_log::Summary::default();
-            summary.read(bytes).ok().map(|()| task_log::import(&mut summary, "a", "file"))
+            summary.read_log(bytes).ok().map(|()| task_log::import_summary(&mut summary, "a", "file"))
         }
         _ => {
             let name = text(bytes);
@@ -38,7 +38,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn log(bytes: &[u8], seventh: SeventhColumn) -> Option<formats::Imported> {
     let mut summary = LogSummary::default();
-    summary.read(bytes, seventh).ok()?;
-    assert!(!summary.overlaps(&LogSummary::default()) || summary.lines() > 0);
+    summary.read_log(bytes, seventh).ok()?;
+    assert!(!summary.overlaps(&LogSummary::default()) || summary.line_count() > 0);
     Some(pgbench::import_log(&summary, "a", "file"))
 }

@@ -53,7 +53,7 @@ fn events(chunks: &[&[u8]], mode: u8, rows: Rows) -> Vec<String> {
     for chunk in chunks {
         let mut input = *chunk;
         loop {
-            match scanner.next(&mut input) {
+            match scanner.next_event(&mut input) {
                 Ok(Some(event)) => {
                     touch(&event);
                     seen.push(format!("{event:?}"));

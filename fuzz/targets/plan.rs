@@ -37,15 +37,15 @@ fuzz_target!(|data: &[u8]| {
     let _ = (redact_text(text, &plan), plan.redacted().hash());
     let cases = plan.cases();
     if cases.len() <= 1000 {
-        assert_eq!(plan.order().len(), cases.len() * plan.schedule.rounds as usize);
+        assert_eq!(plan.run_order().len(), cases.len() * plan.schedule.rounds as usize);
     }
     let registry = Registry::built_in();
-    let grants = Grants { texts: Texts::sent(Default::default()), ..Grants::default() };
+    let grants = Grants { texts: Texts::from_sent(Default::default()), ..Grants::default() };
     // Its built-in scripts make 90,000 rows for each case, and other scripts are `smack`'s.
     for case in cases.iter().filter(|case| case.workload != SuperSmack.spec().name).take(MOST_CASES) {
-        let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, &grants));
+        let task = registry.workload(&case.workload).and_then(|workload| workload.make_task(&case.point, &grants));
         if let Ok(task) = task {
-            let _ = task.check(&plan.schedule);
+            let _ = task.check_schedule(&plan.schedule);
         }
     }
 });

@@ -46,7 +46,7 @@ fn events(chunks: &[&[u8]], rows: Rows) -> Vec<String> {
     for chunk in chunks {
         let mut input = *chunk;
         loop {
-            match scanner.next(&mut input) {
+            match scanner.next_event(&mut input) {
                 Ok(Some(event)) => {
                     if let Event::Row(row) = &event {
                         assert_eq!(row.iter().count(), row.len());

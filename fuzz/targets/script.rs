@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 use load::datum::Datum;
 use load::lane::KeptRow;
 use load::stream::{Next, Stream};
-use workloads::transactions::{Protocol, ScriptOptions, Unset, compile_with, weighted};
+use workloads::transactions::{Protocol, ScriptOptions, Unset, compile_with, split_weight};
 
 /// A script may jump and ask as long as it likes; so many steps tell enough.
 const MOST_STEPS: usize = 200;
@@ -19,7 +19,7 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let text = text(bytes);
     if choice == 255 {
-        let _ = weighted(&text);
+        let _ = split_weight(&text);
         return;
     }
     let options = ScriptOptions {
@@ -34,19 +34,19 @@ fuzz_target!(|data: &[u8]| {
         columns: vec!["a".to_owned(), "b".to_owned()],
         values: vec![Datum::Int(i64::MIN), Datum::Text("7".into())],
     };
-    let (mut client, mut op) = (program.client(1, 0), Default::default());
+    let (mut client, mut op) = (program.new_client(1, 0), Default::default());
     for transaction in 0..2 {
-        program.begin(&mut client, transaction);
+        program.begin_transaction(&mut client, transaction);
         for _ in 0..MOST_STEPS {
-            match program.next(&mut client, &mut op) {
+            match program.next_op(&mut client, &mut op) {
                 Next::Op => {
-                    if program.receive(&mut client, std::slice::from_ref(&row)).is_err() {
+                    if program.receive_rows(&mut client, std::slice::from_ref(&row)).is_err() {
                         return;
                     }
                 }
                 Next::Sync(_) | Next::Sleep(_) | Next::Pause(_) => {}
                 Next::Failed => {
-                    let _ = program.failure(&mut client);
+                    let _ = program.take_failure(&mut client);
                     return;
                 }
                 Next::End => break,

@@ -20,10 +20,10 @@ fuzz_target!(|data: &[u8]| {
         return;
     }
     let named: NamedTexts = [("a.json".to_owned(), (*text).into())].into();
-    let grants = Grants { texts: Texts::sent(named), ..Grants::default() };
+    let grants = Grants { texts: Texts::from_sent(named), ..Grants::default() };
     let defaults = Spatial.spec().keys.iter();
-    let mut point: Point = defaults.filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+    let mut point: Point = defaults.filter_map(|key| Some((key.name.to_owned(), key.default?.to_value()?))).collect();
     let name = if choice & 1 == 0 { "a.json" } else { "a.json#a" };
     point.insert("shapes".to_owned(), Value::Text(name.to_owned()));
-    let _ = Spatial.task(&point, &grants);
+    let _ = Spatial.make_task(&point, &grants);
 });

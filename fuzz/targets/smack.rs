@@ -23,7 +23,7 @@ fuzz_target!(|data: &[u8]| {
     let named: NamedTexts =
         [("a.smack".to_owned(), (*script).into()), ("a.smack\nwords.dat".to_owned(), "one,two\nthree\\,four\n".into())]
             .into();
-    let grants = Grants { texts: Texts::sent(named), ..Grants::default() };
+    let grants = Grants { texts: Texts::from_sent(named), ..Grants::default() };
     let protocol = if choice & 1 == 0 { "simple" } else { "prepared" };
     let key = |name: &str, value| (name.to_owned(), value);
     let point: Point = [
@@ -34,7 +34,7 @@ fuzz_target!(|data: &[u8]| {
         key("rate", Value::Float(0.0)),
     ]
     .into();
-    let Ok(task) = SuperSmack.task(&point, &grants) else { return };
+    let Ok(task) = SuperSmack.make_task(&point, &grants) else { return };
     let mut row = Vec::new();
     for table in &task.dataset.tables {
         for index in 0..table.rows.min(MOST_ROWS) {
@@ -44,9 +44,9 @@ fuzz_target!(|data: &[u8]| {
     }
     let Action::Stream(stream) = &task.action else { return };
     let StreamWork::Statements(program) = &stream.work else { return };
-    let (mut client, mut op) = (program.client(1, 0), Default::default());
+    let (mut client, mut op) = (program.new_client(1, 0), Default::default());
     for transaction in 0..20 {
-        program.begin(&mut client, transaction);
-        while program.next(&mut client, &mut op) == Next::Op {}
+        program.begin_transaction(&mut client, transaction);
+        while program.next_op(&mut client, &mut op) == Next::Op {}
     }
 });

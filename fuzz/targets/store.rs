@@ -74,7 +74,7 @@ fuzz_target!(init: SCENE.with(|_| ()), |data: &[u8]| {
         }
         let Ok(store) = Store::open_read_only(&scene.path) else { return };
         let _ = store.pending();
-        if let Ok(evidence) = Evidence::read(&store) {
+        if let Ok(evidence) = Evidence::read_store(&store) {
             report(&store, &evidence);
         }
     });
@@ -84,18 +84,18 @@ fn report(store: &Store, evidence: &Evidence) {
     let metrics = MetricFilter::All;
     let set = report::compare(evidence, &Options { metrics, ..Options::default() });
     if let Ok(set) = &set {
-        let _ = report::text::render(set, &Default::default());
-        let _ = (report::markdown::render(evidence, set), report::json::document(evidence, set));
-        let _ = report::gate::render(&report::gate::gate(set, &GateRules::default()), Default::default());
-        let _ = report::html::render(evidence, set, store);
+        let _ = report::text::render_set(set, &Default::default());
+        let _ = (report::markdown::render_comparisons(evidence, set), report::json::make_document(evidence, set));
+        let _ = report::gate::render_outcome(&report::gate::judge_gate(set, &GateRules::default()), Default::default());
+        let _ = report::html::render_page(evidence, set, store);
     }
     let set = set.ok();
     for family in report::views::FAMILIES {
-        let _ = family.render(evidence, set.as_ref(), 80);
+        let _ = family.render_for_terminal(evidence, set.as_ref(), 80);
     }
-    let _ = report::pgbench::render(evidence);
-    for one in report::barrel::reports(evidence, report::barrel::Runs::Together) {
-        let _ = report::barrel::render(&one);
+    let _ = report::pgbench::render_runs(evidence);
+    for one in report::barrel::barrel_reports(evidence, report::barrel::Runs::Together) {
+        let _ = report::barrel::render_report(&one);
     }
 }
 
@@ -126,7 +126,7 @@ fn scene() -> Scene {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("a.etalon");
     let plan = plan();
-    let order = plan.order();
+    let order = plan.run_order();
     let header = Header {
         etalon_version: "0.1.0".into(),
         build: "release".into(),

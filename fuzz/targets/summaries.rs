@@ -14,12 +14,12 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let imported = match choice % 7 {
         0 => pgbench::import_summaries(&pgbench::read_summaries(bytes), "a", "file"),
-        1 => sysbench::import(&sysbench::read(bytes), "a", "file"),
-        2 => match fio::read(bytes) {
-            Ok(documents) => fio::import(&documents, "a", "file"),
+        1 => sysbench::import_output(&sysbench::read_output(bytes), "a", "file"),
+        2 => match fio::read_documents(bytes) {
+            Ok(documents) => fio::import_documents(&documents, "a", "file"),
             Err(_) => return,
         },
-        3 => hammerdb::import(&hammerdb::read(bytes), "a", "file"),
+        3 => hammerdb::import_output(&hammerdb::read_output(bytes), "a", "file"),
         5 => {
             let (text, options) = (text(bytes), Options::default());
             let asked = Text {
@@ -38,11 +38,15 @@ fuzz_target!(|data: &[u8]| {
             let _ = formats::packed::each_file_of(bytes, |_, _| Ok::<(), FormatError>(()));
             return;
         }
-        4 => sqlio::import(&sqlio::read(bytes), "a", "file"),
+        4 => sqlio::import_output(&sqlio::read_output(bytes), "a", "file"),
         _ => {
             let text = text(bytes);
             for line in text.lines() {
-                let _ = (formats::text::plain(line), formats::text::break_html(line), formats::text::number(line));
+                let _ = (
+                    formats::text::plain_text(line),
+                    formats::text::break_html(line),
+                    formats::text::parse_number(line),
+                );
             }
             return;
         }

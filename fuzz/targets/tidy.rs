@@ -10,10 +10,10 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let Some((_, bytes)) = chosen(data) else { return };
-    let Ok(table) = tidy::parse(&text(bytes)) else { return };
-    let again = tidy::parse(&tidy::write(&table)).expect("what is written is read");
+    let Ok(table) = tidy::parse_table(&text(bytes)) else { return };
+    let again = tidy::parse_table(&tidy::write_table(&table)).expect("what is written is read");
     assert_eq!(again.rows.len(), table.rows.len());
-    if let Ok(imported) = tidy::import(&table, "file") {
+    if let Ok(imported) = tidy::import_table(&table, "file") {
         let _ = into_experiment("name", &[imported]);
     }
 });

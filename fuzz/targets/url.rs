@@ -24,8 +24,8 @@ fuzz_target!(|data: &[u8]| {
     let Some((choice, bytes)) = chosen(data) else { return };
     let text = text(bytes);
     if choice & 8 != 0 {
-        let _ = NamedPermits::default().allow(&text);
-        let _ = Permits::Named(Arc::default()).path(Path::new(&*text));
+        let _ = NamedPermits::default().allow_address(&text);
+        let _ = Permits::Named(Arc::default()).check_path(Path::new(&*text));
         return;
     }
     let url = format!("{}{text}", SCHEMES.get(usize::from(choice & 7)).unwrap_or(&""));
@@ -42,12 +42,12 @@ fuzz_target!(|data: &[u8]| {
         reset: None,
         change: None,
     };
-    let _ = (REGISTRY.needs(&system), REGISTRY.would_drop(&system), REGISTRY.data_directory(&system));
+    let _ = (REGISTRY.needed_privileges(&system), REGISTRY.would_drop(&system), REGISTRY.data_directory(&system));
     // These two are opened by paths alone, and one of them makes folders to note what it makes.
     if choice & 7 > 2 {
         return;
     }
     let request =
         OpenRequest { permits: Permits::Named(Arc::default()), ..OpenRequest::new(&system, Consent::OwnOnly) };
-    assert!(REGISTRY.open(&request).is_err(), "nothing is allowed");
+    assert!(REGISTRY.open_system(&request).is_err(), "nothing is allowed");
 });

@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
             let _ = (duration::parse_range(&text), duration::parse_list(&text));
         }
         2 => {
-            let _ = (plan::redact_url(&text), plan::without_password(&text), plan::percent_decoded(&text));
+            let _ = (plan::redact_url(&text), plan::without_password(&text), plan::percent_decode(&text));
         }
         3 => command(&text, None),
         4 => {
@@ -45,6 +45,6 @@ fuzz_target!(|data: &[u8]| {
 
 fn command(line: &str, params: Option<&[sqlio::ParamLine]>) {
     if let Ok(command) = sqlio::parse_command(&sqlio::split_words(line)) {
-        let _ = command.pools(params);
+        let _ = command.thread_pools(params);
     }
 }

@@ -20,7 +20,7 @@ use clap::Args;
 use host::scratch::Scratch;
 use serde_json::Value as Json;
 
-use crate::{ask, cargo, requirements};
+use crate::{ask, cargo_path, requirements};
 use part::{Comparison, Part, Run, Side, Values};
 use process::Programs;
 use servers::Servers;
@@ -66,7 +66,8 @@ impl Options {
         is_long && self.only.is_none() && self.set.is_empty() && self.beside.is_none()
     }
 
-    fn command(&self) -> String {
+    /// The command that measures so.
+    fn command_line(&self) -> String {
         let Options { part, rounds, seconds, seed, .. } = self;
         let mut text = format!("cargo xtask bench {part} --rounds {rounds} --seconds {seconds} --seed {seed}");
         let only = self.only.iter().map(|only| ("only", only.clone()));
@@ -109,9 +110,9 @@ struct Bench<'a> {
 pub fn run(root: &Path, options: &Options) -> Result<bool> {
     publish::refuse_changes(root)?;
     let part = Part::read(root, &options.part, options.beside.as_deref())?;
-    let needed = requirements::ensure(&part.needs)?;
-    let programs = Programs::new(needed.iter().filter_map(|requirement| requirement.folder()));
-    let built = build(root, &options.profile, &part.programs)?;
+    let needed = requirements::ensure_packages(&part.needs)?;
+    let programs = Programs::new(needed.iter().filter_map(|requirement| requirement.programs_folder()));
+    let built = build_etalon(root, &options.profile, &part.programs)?;
     let folder = options.folder.clone().or(part.folder.as_ref().map(|folder| root.join(folder)));
     let scratch = Scratch::new("bench", folder.as_deref()).context("making a folder for the bench")?;
     scratch.allow_passage().context("opening the way to the servers' folders")?;
@@ -131,18 +132,18 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     values.add("dir", scratch.path().display());
     values.add("seconds", options.seconds);
     let mut bench = Bench { options, part: &part, programs, etalon: built.etalon, values, output };
-    let servers = Servers::start(&mut bench, &scratch)?;
+    let servers = Servers::start_all(&mut bench, &scratch)?;
     for line in &part.setup {
-        ask(bench.programs.command(&bench.values.filled(line)?)?)?;
+        ask(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
     }
-    let outcome = bench.measure(&servers)?;
+    let outcome = bench.measure_all(&servers)?;
     drop(servers);
     Ok(bench.conclude(root, &outcome)? && outcome.failed == 0)
 }
 
 impl Bench<'_> {
     /// Runs everything round by round.
-    fn measure(&self, servers: &Servers) -> Result<Outcome> {
+    fn measure_all(&self, servers: &Servers) -> Result<Outcome> {
         let only = self.options.only.as_deref().unwrap_or_default();
         let runs: Vec<Run<'_>> = self.part.runs().filter(|run| run.to_string().contains(only)).collect();
         let mut tables: Vec<String> = vec![String::new(); runs.len()];
@@ -157,10 +158,13 @@ impl Bench<'_> {
                 let mut keep = |metric: &str, unit: &str, role: &str, kind: &str, value: String| {
                     eprintln!("round {round}/{}: {run}: {metric} {value} {unit}", self.options.rounds);
                     let value = value.replace('"', "'");
-                    let _ =
-                        writeln!(tables[index], "{},{round},{metric},{unit},{role},{kind},\"{value}\"", run.fields());
+                    let _ = writeln!(
+                        tables[index],
+                        "{},{round},{metric},{unit},{role},{kind},\"{value}\"",
+                        run.row_fields()
+                    );
                 };
-                match self.figures(run, servers) {
+                match self.run_process(run, servers) {
                     Err(error) => {
                         outcome.failed += 1;
                         keep("failed", "", "", "run", format!("{error:#}"));
@@ -184,45 +188,47 @@ impl Bench<'_> {
                 let name = &run.comparison.name;
                 let rows = runs.iter().zip(&tables).filter(|(run, _)| run.comparison.name == *name);
                 let table: String = rows.map(|(_, rows)| rows.as_str()).collect();
-                let heading = run.comparison.heading(self.options.seed);
-                fs::write(self.file(name, "csv"), heading + &table).context("writing the table")?;
+                let heading = run.comparison.table_heading(self.options.seed);
+                fs::write(self.output_file(name, "csv"), heading + &table).context("writing the table")?;
             }
         }
         Ok(outcome)
     }
 
-    fn file(&self, comparison: &str, ending: &str) -> PathBuf {
+    /// Path of a file of a comparison.
+    fn output_file(&self, comparison: &str, ending: &str) -> PathBuf {
         self.output.join(format!("{comparison}.{ending}"))
     }
 
     /// Runs a process and gives what it said, and what it took.
-    fn figures(&self, run: &Run<'_>, servers: &Servers) -> Result<Vec<Figure>> {
+    fn run_process(&self, run: &Run<'_>, servers: &Servers) -> Result<Vec<Figure>> {
         let Run { comparison, side, .. } = run;
         let out = PathBuf::from(self.values.get("dir")).join("out");
         let _ = fs::remove_dir_all(&out);
         fs::create_dir(&out).with_context(|| format!("making {}", out.display()))?;
-        let mut values = run.values(&self.values);
+        let mut values = run.values_with_case(&self.values);
         values.add("out", out.display());
         for line in &comparison.before {
-            ask(self.programs.command(&values.filled(line)?)?)?;
+            ask(self.programs.make_command(&values.fill_in(line)?)?)?;
         }
         let count = || -> Result<f64> {
             let Some(counted) = &comparison.counted else { return Ok(0.0) };
-            let text = ask(self.programs.command(&values.filled(&counted.command)?)?)?;
+            let text = ask(self.programs.make_command(&values.fill_in(&counted.command)?)?)?;
             text.trim().parse().with_context(|| format!("reading the server's counter `{}`", text.trim()))
         };
         let before = count()?;
-        let took = process::run(self.programs.command(&values.filled(&side.command)?)?, &out, &servers.pids())?;
+        let took =
+            process::run_command(self.programs.make_command(&values.fill_in(&side.command)?)?, &out, &servers.pids())?;
         let served = count()? - before;
-        let mut figures = self.said(side, &out)?;
-        let seconds = run.number("seconds").unwrap_or(f64::from(self.options.seconds));
+        let mut figures = self.read_figures(side, &out)?;
+        let seconds = run.number_key("seconds").unwrap_or(f64::from(self.options.seconds));
         let rate = comparison.rate.as_ref().map(|rate| value_of(&figures, rate)).transpose()?;
         let rate = rate.map(|rate| rate * side.operations);
         let mut operations = rate.map(|rate| rate * seconds);
         if let Some(counted) = &comparison.counted {
             // What a peer prints is of the time after its connections, which it does not report.
             let said = if side.reads == part::ETALON { operations } else { None };
-            let under_way = run.number("clients").unwrap_or_default() * side.operations;
+            let under_way = run.number_key("clients").unwrap_or_default() * side.operations;
             if let Some(said) = said.filter(|said| (said - served).abs() > 0.02 * served + under_way) {
                 bail!("it claims {said:.0} operations, and the server counted {served:.0}");
             }
@@ -241,12 +247,12 @@ impl Bench<'_> {
         }
         figures.push(("peak_memory".to_owned(), "MB".to_owned(), Ok(took.peak_bytes / 1e6)));
         figures.push((FOREIGN_LOAD.to_owned(), "%".to_owned(), took.foreign_share.map(|share| share * 100.0)));
-        figures.retain(|(name, ..)| comparison.metrics().any(|wanted| wanted == name) || name == FOREIGN_LOAD);
+        figures.retain(|(name, ..)| comparison.metric_names().any(|wanted| wanted == name) || name == FOREIGN_LOAD);
         Ok(figures)
     }
 
     /// What the tool itself says, as étalon reads it.
-    fn said(&self, side: &Side, out: &Path) -> Result<Vec<Figure>> {
+    fn read_figures(&self, side: &Side, out: &Path) -> Result<Vec<Figure>> {
         let store = if side.reads == part::ETALON {
             let found = fs::read_dir(out).context("reading étalon's results")?.flatten().map(|entry| entry.path());
             let mut stores = found.filter(|path| path.extension().is_some_and(|ending| ending == "etalon"));
@@ -258,7 +264,7 @@ impl Bench<'_> {
             ask(import)?;
             store
         };
-        let json = self.compare(&store, &["--json", "--metrics", "all"])?;
+        let json = self.compare_store(&store, &["--json", "--metrics", "all"])?;
         let json: Json = serde_json::from_str(&json).context("reading étalon's answer")?;
         let figures = json["figures"].as_array().context("étalon gave no figures")?;
         Ok(figures
@@ -270,7 +276,8 @@ impl Bench<'_> {
             .collect())
     }
 
-    fn compare(&self, store: &Path, arguments: &[&str]) -> Result<String> {
+    /// What `etalon compare` says of a store, as JSON.
+    fn compare_store(&self, store: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.etalon);
         command.args(["--quiet", "compare"]).arg(store).args(arguments);
         ask(command)
@@ -278,7 +285,7 @@ impl Bench<'_> {
 
     /// Judges, and writes the part's text. True if no bar was missed for sure.
     fn conclude(&self, root: &Path, outcome: &Outcome) -> Result<bool> {
-        let mut text = publish::origin(root, self)?;
+        let mut text = publish::part_head(root, self)?;
         let mut loads = outcome.foreign_percent.clone();
         loads.sort_by(f64::total_cmp);
         if let (Some(median), Some(highest)) = (loads.get(loads.len() / 2), loads.last()) {
@@ -292,19 +299,19 @@ impl Bench<'_> {
             let _ = writeln!(text, "{} runs failed.", outcome.failed);
         }
         let mut is_good = true;
-        for comparison in self.part.comparisons.iter().filter(|one| self.file(&one.name, "csv").is_file()) {
-            let store = self.store(comparison)?;
+        for comparison in self.part.comparisons.iter().filter(|one| self.output_file(&one.name, "csv").is_file()) {
+            let store = self.import_store(comparison)?;
             let _ = write!(text, "\n### {}\n", comparison.title);
             for view in &comparison.views {
                 let words = shlex::split(view).context("a view is no command line")?;
                 let mut arguments = vec!["--markdown", "--metrics", &comparison.metrics];
                 arguments.extend(words.iter().map(String::as_str));
-                let _ = write!(text, "\n{}", self.compare(&store, &arguments)?.replace("### ", "#### "));
+                let _ = write!(text, "\n{}", self.compare_store(&store, &arguments)?.replace("### ", "#### "));
             }
             if !comparison.bars.is_empty() && self.options.beside.is_none() {
-                let json = self.compare(&store, &["--json", "--metrics", &comparison.metrics])?;
+                let json = self.compare_store(&store, &["--json", "--metrics", &comparison.metrics])?;
                 let json: Json = serde_json::from_str(&json).context("reading étalon's answer")?;
-                let bars = comparison.bars.iter().map(|bar| bar.row(&json, &comparison.baseline));
+                let bars = comparison.bars.iter().map(|bar| bar.table_row(&json, &comparison.baseline));
                 let _ = writeln!(
                     text,
                     "\n| bar | asked | measured | 95 % interval, or smallest to largest | |\n|---|---|---|---|---|"
@@ -315,12 +322,13 @@ impl Bench<'_> {
                 }
             }
         }
-        publish::write(root, self, &text)?;
+        publish::write_part(root, self, &text)?;
         Ok(is_good)
     }
 
-    fn store(&self, comparison: &Comparison) -> Result<PathBuf> {
-        let store = self.file(&comparison.name, "etalon");
+    /// Imports a comparison's table, and returns the store.
+    fn import_store(&self, comparison: &Comparison) -> Result<PathBuf> {
+        let store = self.output_file(&comparison.name, "etalon");
         let _ = fs::remove_file(&store);
         let mut import = Command::new(&self.etalon);
         // Notes name the file as it is given.
@@ -330,16 +338,18 @@ impl Bench<'_> {
     }
 }
 
+/// A text of JSON; empty if it is none.
 fn text_of(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 
+/// The value of a metric.
 fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
     let figure = figures.iter().find(|(name, ..)| name == metric).map(|(_, _, value)| value.clone());
     figure.with_context(|| format!("it measured no {metric}"))?.map_err(anyhow::Error::msg)
 }
 
-/// What [`build`] has made.
+/// What [`build_etalon`] has made.
 pub struct Built {
     pub etalon: PathBuf,
     /// Where the SQLite that is part of it was compiled.
@@ -352,9 +362,9 @@ pub struct Built {
 ///
 /// # Errors
 /// It does not compile.
-pub fn build(root: &Path, profile: &str, programs: &[String]) -> Result<Built> {
+pub fn build_etalon(root: &Path, profile: &str, programs: &[String]) -> Result<Built> {
     eprintln!("building étalon, profile {profile}");
-    let mut command = Command::new(cargo());
+    let mut command = Command::new(cargo_path());
     command.args(["build", "--package", "cli", "--profile", profile, "--message-format=json-render-diagnostics"]);
     command.args(programs.iter().flat_map(|name| ["--package", name]));
     let messages = ask(command.current_dir(root).stderr(Stdio::inherit()))?;

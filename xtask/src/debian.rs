@@ -4,7 +4,7 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use crate::requirements::{DEBIAN_RUST, make_sure};
+use crate::requirements::{DEBIAN_RUST, ensure_present};
 
 /// The path of Debian's cargo: on `PATH` rustup's may come first.
 pub const CARGO: &str = "/usr/bin/cargo";
@@ -16,7 +16,7 @@ pub const SYSROOT: &str = "/usr";
 /// # Errors
 /// The compiler is not there and cannot be installed.
 pub fn compile_along(cargo: &mut Command) -> Result<()> {
-    make_sure(DEBIAN_RUST.iter().collect())?;
+    ensure_present(DEBIAN_RUST.iter().collect())?;
     have_library_compiled(cargo);
     cargo.env("RUSTC", RUSTC).env("CARGO", CARGO).env_remove("RUSTUP_TOOLCHAIN");
     Ok(())

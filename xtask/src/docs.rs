@@ -55,7 +55,7 @@ pub const ETALON: &str = "ETALON_BIN";
 ///
 /// When `etalon` cannot be built or a document cannot be read or written.
 pub fn run(root: &Path, options: &Options) -> Result<bool> {
-    run_with(root, options, &etalon(root)?)
+    run_with(root, options, &etalon_path(root)?)
 }
 
 /// Does what [`run`] does with this `etalon`.
@@ -79,7 +79,7 @@ pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
         document.run()?;
         commands += document.commands;
         if options.bless && !document.edits.is_empty() {
-            fs::write(path, document.blessed()).with_context(|| document.name.clone())?;
+            fs::write(path, document.blessed_text()).with_context(|| document.name.clone())?;
             eprintln!("{}: rewritten", document.name);
             document.failures.retain(|failure| !failure.blessed);
         }
@@ -131,10 +131,10 @@ fn copy_files(from: &Path, ending: Option<&str>, to: &Path) -> Result<()> {
 }
 
 /// Where the `etalon` to run is: [`ETALON`], or the debug build, made now.
-pub fn etalon(root: &Path) -> Result<PathBuf> {
+pub fn etalon_path(root: &Path) -> Result<PathBuf> {
     match std::env::var_os(ETALON) {
         Some(path) => fs::canonicalize(&path).context(ETALON),
-        None => Ok(bench::build(root, "dev", &[])?.etalon),
+        None => Ok(bench::build_etalon(root, "dev", &[])?.etalon),
     }
 }
 
@@ -164,12 +164,14 @@ impl<'a> Document<'a> {
         Ok(Self { name, text, sandbox, _folder: folder, commands: 0, failures: Vec::new(), edits: Vec::new() })
     }
 
+    /// Notes a failure at a line.
     fn fail(&mut self, line: usize, text: impl std::fmt::Display) {
         self.failures.push(Failure { text: format!("{}:{line}: {text}", self.name), blessed: false });
     }
 
+    /// Executes all blocks of the document.
     fn run(&mut self) -> Result<()> {
-        for block in blocks::parse(self.text) {
+        for block in blocks::parse_blocks(self.text) {
             let block = match block {
                 Ok(block) => block,
                 Err(error) => {
@@ -179,20 +181,20 @@ impl<'a> Document<'a> {
             };
             match &block.content {
                 Content::File { name, text } => {
-                    self.write(&block, name, text)?;
+                    self.write_file(&block, name, text)?;
                     if block.is_plan {
                         self.check_plan(&block, name)?;
                     }
                 }
                 Content::Plan(text) => {
                     let name = format!(".plan-at-line-{}.toml", block.line);
-                    self.write(&block, &name, text)?;
+                    self.write_file(&block, &name, text)?;
                     self.check_plan(&block, &name)?;
                     fs::remove_file(self.sandbox.folder.join(name))?;
                 }
                 Content::Transcript(steps) => {
                     for step in steps {
-                        self.step(&block, step)?;
+                        self.run_step(&block, step)?;
                     }
                 }
             }
@@ -200,7 +202,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn write(&mut self, block: &Block, name: &str, text: &str) -> Result<()> {
+    /// Writes the file that a block holds.
+    fn write_file(&mut self, block: &Block, name: &str, text: &str) -> Result<()> {
         let is_inside = Path::new(name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
         if !is_inside {
             self.fail(block.line, format!("file={name} leaves the folder"));
@@ -210,13 +213,14 @@ impl<'a> Document<'a> {
         if let Some(parent) = path.parent() {
             fs::create_dir_all(parent)?;
         }
-        fs::write(path, self.sandbox.localized(text)).with_context(|| name.to_owned())
+        fs::write(path, self.sandbox.localize(text)).with_context(|| name.to_owned())
     }
 
+    /// Checks a plan by `etalon plan`.
     fn check_plan(&mut self, block: &Block, name: &str) -> Result<()> {
         self.commands += 1;
         let words = ["etalon", "plan", name].map(str::to_owned);
-        let outcome = self.sandbox.run(&words)?;
+        let outcome = self.sandbox.run_words(&words)?;
         if outcome.exit != Some(0) {
             let text = format!("etalon plan does not accept this plan ({})\n{}", outcome.exit_text(), outcome.output);
             self.fail(block.line, text);
@@ -224,20 +228,21 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    fn step(&mut self, block: &Block, step: &Step) -> Result<()> {
+    /// Runs a command, and compares what it prints.
+    fn run_step(&mut self, block: &Block, step: &Step) -> Result<()> {
         self.commands += 1;
         let Some(words) = shlex::split(&step.command) else {
             self.fail(step.line, "a quote is not closed");
             return Ok(());
         };
-        let outcome = match self.sandbox.run(&words) {
+        let outcome = match self.sandbox.run_words(&words) {
             Ok(outcome) => outcome,
             Err(error) => {
                 self.fail(step.line, format!("{error:#}"));
                 return Ok(());
             }
         };
-        let actual = self.normalized(&outcome, &step.expected);
+        let actual = self.normalize(&outcome, &step.expected);
         let is_same_exit = outcome.exit == Some(step.exit);
         if is_same_exit && actual == step.expected {
             return Ok(());
@@ -264,7 +269,7 @@ impl<'a> Document<'a> {
     }
 
     /// What was printed, with the wildcards of `expected` in place of what they match.
-    fn normalized(&self, outcome: &Outcome, expected: &str) -> String {
+    fn normalize(&self, outcome: &Outcome, expected: &str) -> String {
         let actual = Data::text(trim_end(&on_a_quiet_machine(&normalize_lines(&outcome.output))));
         NormalizeToExpected::new()
             .redact_with(&self.sandbox.redactions)
@@ -273,7 +278,7 @@ impl<'a> Document<'a> {
     }
 
     /// The document with every edit made.
-    fn blessed(&self) -> String {
+    fn blessed_text(&self) -> String {
         let mut lines: Vec<String> = self.text.split_inclusive('\n').map(str::to_owned).collect();
         for (range, new) in self.edits.iter().rev() {
             lines.splice(range.clone(), [new.clone()]);
@@ -291,7 +296,7 @@ fn on_a_quiet_machine(output: &str) -> String {
         let is_noise = SAID.iter().any(|said| line.starts_with(said));
         let is_its_rest = is_left_out && line.starts_with("      ");
         // The empty line that parts notes from tables goes with the only note.
-        let parts_nothing = is_left_out && line.is_empty() && !is_note(&kept);
+        let parts_nothing = is_left_out && line.is_empty() && !ends_in_note(&kept);
         is_left_out = is_noise || is_its_rest;
         if !(is_left_out || parts_nothing) {
             kept.push(line);
@@ -316,7 +321,7 @@ fn without_clause<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
 }
 
 /// Whether the last line is one of a note.
-fn is_note(lines: &[&str]) -> bool {
+fn ends_in_note(lines: &[&str]) -> bool {
     let first = lines.iter().rev().find(|line| !line.starts_with("      "));
     first.is_some_and(|line| line.starts_with("note: "))
 }

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
-use crate::requirements::{DEBIAN_RUST, make_sure};
+use crate::requirements::{DEBIAN_RUST, ensure_present};
 use crate::{ask, debian, test};
 
 /// A system whose programs cannot run here, and the crate that is checked for it.
@@ -24,7 +24,7 @@ pub const FOLDER: &str = "target/elsewhere";
 /// There is no compiler for them.
 pub fn check(root: &Path, systems: &[Checked]) -> Result<bool> {
     for (target, package) in systems {
-        let mut command = cargo(root, "check", package, target)?;
+        let mut command = cargo_command(root, "check", package, target)?;
         // What is only checked links nothing, so that C need not be compiled: a program that does nothing stands in, and any
         // folder for Apple's headers.
         command.env("TARGET_CC", "true").env("TARGET_AR", "true").env("SDKROOT", root);
@@ -39,17 +39,17 @@ pub fn check(root: &Path, systems: &[Checked]) -> Result<bool> {
 ///
 /// # Errors
 /// It cannot be had here.
-pub fn ready() -> Result<()> {
-    toolchain(HOST_FOR_MACOS.0).map(|_| ())
+pub fn prepare() -> Result<()> {
+    find_toolchain(HOST_FOR_MACOS.0).map(|_| ())
 }
 
 /// A cargo that does this with a crate for another system.
 ///
 /// # Errors
 /// There is no compiler for it.
-pub fn cargo(root: &Path, verb: &str, package: &str, target: &str) -> Result<Command> {
+pub fn cargo_command(root: &Path, verb: &str, package: &str, target: &str) -> Result<Command> {
     let mut command = test::command(root, &[verb]);
-    match toolchain(target)? {
+    match find_toolchain(target)? {
         Toolchain::Whole => {}
         Toolchain::WithSource => debian::have_library_compiled(&mut command),
         Toolchain::Debian => {
@@ -70,7 +70,8 @@ enum Toolchain {
     Debian,
 }
 
-fn toolchain(target: &str) -> Result<Toolchain> {
+/// Finds the compiler and library for a target.
+fn find_toolchain(target: &str) -> Result<Toolchain> {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let sysroot = ask(Command::new(rustc).args(["--print", "sysroot"]))?;
     let libraries: PathBuf = [sysroot.trim(), "lib", "rustlib"].iter().collect();
@@ -80,6 +81,6 @@ fn toolchain(target: &str) -> Result<Toolchain> {
     if libraries.join("src/rust/library/std/Cargo.toml").is_file() {
         return Ok(Toolchain::WithSource);
     }
-    make_sure(DEBIAN_RUST.iter().collect())?;
+    ensure_present(DEBIAN_RUST.iter().collect())?;
     Ok(Toolchain::Debian)
 }

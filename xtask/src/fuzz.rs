@@ -33,7 +33,7 @@ struct Ran {
 
 /// Fuzzes the targets, or all, each for that many seconds. True if all passed.
 pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
-    let output = cargo(root, &["list"]).stderr(Stdio::inherit()).output()?;
+    let output = fuzz_command(root, &["list"]).stderr(Stdio::inherit()).output()?;
     if !output.status.success() {
         bail!("cargo-fuzz did not answer; hint: rustup toolchain install nightly && cargo install cargo-fuzz --locked");
     }
@@ -44,8 +44,8 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     }
     let chosen: Vec<&str> =
         known.into_iter().filter(|name| targets.is_empty() || targets.iter().any(|t| t == name)).collect();
-    lock(root)?;
-    let rows = chosen.iter().map(|name| Ok((*name, one(root, name, seconds)?))).collect::<Result<Vec<_>>>()?;
+    update_lock(root)?;
+    let rows = chosen.iter().map(|name| Ok((*name, fuzz_one(root, name, seconds)?))).collect::<Result<Vec<_>>>()?;
     let mut out = std::io::stdout().lock();
     writeln!(out, "| target | executions | a second | peak MiB | result |\n|---|--:|--:|--:|---|")?;
     for (name, Ran { executions, per_second, peak_mib, passed }) in &rows {
@@ -57,22 +57,24 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
 }
 
 /// Takes the very versions that are shipped, again whenever those have changed.
-fn lock(root: &Path) -> Result<()> {
+fn update_lock(root: &Path) -> Result<()> {
     let (shipped, lock) = (root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"));
-    let is_current = matches!((modified(&shipped), modified(&lock)), (Ok(shipped), Ok(own)) if own >= shipped);
+    let is_current =
+        matches!((modified_time(&shipped), modified_time(&lock)), (Ok(shipped), Ok(own)) if own >= shipped);
     if !is_current {
         fs::copy(shipped, lock)?;
     }
     Ok(())
 }
 
-fn modified(path: &Path) -> std::io::Result<std::time::SystemTime> {
+/// When a file was last written.
+fn modified_time(path: &Path) -> std::io::Result<std::time::SystemTime> {
     fs::metadata(path).and_then(|found| found.modified())
 }
 
 /// Whether the targets compile, by the usual compiler: nothing else builds them but who fuzzes.
-pub fn check(root: &Path) -> Result<bool> {
-    lock(root)?;
+pub fn check_targets(root: &Path) -> Result<bool> {
+    update_lock(root)?;
     // With the workspace's profiles what it has built already serves here, too.
     let shared = ["--target-dir", "target", "--config", "Cargo.toml"];
     let mut command = test::command(root, &[&["check", "--manifest-path", "fuzz/Cargo.toml"], &shared[..]].concat());
@@ -81,7 +83,8 @@ pub fn check(root: &Path) -> Result<bool> {
     Ok(command.status().context("starting cargo")?.success())
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Command {
+/// A command of `cargo fuzz`.
+fn fuzz_command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(["+nightly", "fuzz"]).args(arguments).arg("--fuzz-dir").arg(root.join("fuzz"));
     // What cargo says of the toolchain that runs this.
@@ -89,15 +92,16 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
+/// Fuzzes one target.
+fn fuzz_one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
     let folder = root.join("fuzz/corpus").join(name);
     let (seeds, log) = (folder.join("seeds"), folder.join("log"));
     let found = folder.join("found");
     [&seeds, &found].into_iter().try_for_each(fs::create_dir_all)?;
-    let words = plant(root, name, &seeds)?;
+    let words = write_seeds(root, name, &seeds)?;
     eprintln!("{name}: {seconds} s, see {}", log.display());
     // Memory is safe by the language, and the sanitizer would cost half of the executions.
-    let mut command = cargo(root, &["run", "--sanitizer", "none", name]);
+    let mut command = fuzz_command(root, &["run", "--sanitizer", "none", name]);
     command.args([&found, &seeds]).arg("--");
     if !words.is_empty() {
         fs::write(folder.join("words"), words)?;
@@ -125,7 +129,7 @@ fn one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
 }
 
 /// Writes a target's seeds, and gives its dictionary.
-fn plant(root: &Path, name: &str, into: &Path) -> Result<String> {
+fn write_seeds(root: &Path, name: &str, into: &Path) -> Result<String> {
     let source = fs::read_to_string(root.join("fuzz/targets").join(format!("{name}.rs")))?;
     let named = source.lines().filter_map(|line| line.strip_prefix("//! Seeds: ")).flat_map(str::split_whitespace);
     let mut files: Vec<PathBuf> = named.map(|path| root.join(path)).collect();

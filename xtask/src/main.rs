@@ -72,6 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
+/// Runs a verb.
 fn run(verb: Verb) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no workspace")?;
     match verb {
@@ -88,7 +89,7 @@ fn run(verb: Verb) -> Result<bool> {
 }
 
 /// The cargo that runs this.
-fn cargo() -> OsString {
+fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or("cargo".into())
 }
 
@@ -96,7 +97,7 @@ fn cargo() -> OsString {
 ///
 /// # Errors
 /// git does not answer.
-fn changes(root: &Path, but_for: &[&str]) -> Result<String> {
+fn git_changes(root: &Path, but_for: &[&str]) -> Result<String> {
     let arguments = ["status", "--porcelain", "--untracked-files=no", "--", "."];
     let but_for = but_for.iter().map(|path| format!(":!{path}"));
     ask(Command::new("git").args(arguments).args(but_for).current_dir(root))

@@ -62,9 +62,9 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
         options.tried,
     )?;
     let mut is_good = true;
-    let made = make(root, &options.platforms)?;
+    let made = make_packages(root, &options.platforms)?;
     if options.twice {
-        is_good &= again::compare(root, &made, &options.platforms)?;
+        is_good &= again::compare_again(root, &made, &options.platforms)?;
     }
     if options.tried {
         is_good &= trial::run(root, &made)?;
@@ -73,44 +73,44 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 }
 
 /// Makes the packages from the commit in `root`, and gives their folder.
-fn make(root: &Path, platforms: &[Platform]) -> Result<PathBuf> {
+fn make_packages(root: &Path, platforms: &[Platform]) -> Result<PathBuf> {
     let release = Release::read(root)?;
     let folder = root.join(FOLDER);
     // What an earlier run left would be taken for this one's.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
     // Only what runs here can print its manual.
-    let speaker = build::binary(&release, Platform::Glibc)?;
+    let speaker = build::build_program(&release, Platform::Glibc)?;
     for platform in platforms {
-        pack(&release, *platform, &speaker, &folder)?;
+        pack_platform(&release, *platform, &speaker, &folder)?;
     }
-    sums::write(&folder)?;
+    sums::write_sums(&folder)?;
     Ok(folder)
 }
 
 /// Makes the packages for one platform.
-fn pack(release: &Release, platform: Platform, speaker: &Path, folder: &Path) -> Result<()> {
-    let binary = build::binary(release, platform)?;
-    let bill = bill::Bill::read(release, platform, &binary)?;
+fn pack_platform(release: &Release, platform: Platform, speaker: &Path, folder: &Path) -> Result<()> {
+    let binary = build::build_program(release, platform)?;
+    let bill = bill::Bill::read_from_program(release, platform, &binary)?;
     bill.write(folder)?;
-    let notices = notices::text(&bill, platform)?;
-    let tree = |layout: Layout| Tree::stage(release, layout, &binary, speaker, &notices);
-    let name = platform.package(release);
+    let notices = notices::notices_text(&bill, platform)?;
+    let tree = |layout: Layout| Tree::stage_package(release, layout, &binary, speaker, &notices);
+    let name = platform.package_name(release);
     match platform {
         Platform::Glibc => {
             let floor = linkage::oldest_glibc(&binary)?;
             eprintln!("it needs glibc {floor} or newer");
-            tarball::write(release, &tree(Layout::Archive)?, &name, folder)?;
-            deb::write(release, &tree(Layout::Deb)?, &floor, folder)?;
-            rpm::write(release, &tree(Layout::Rpm)?, folder)
+            tarball::write_tarball(release, &tree(Layout::Archive)?, &name, folder)?;
+            deb::write_deb(release, &tree(Layout::Deb)?, &floor, folder)?;
+            rpm::write_rpm(release, &tree(Layout::Rpm)?, folder)
         }
         Platform::Musl => {
             linkage::refuse_dynamic(&binary)?;
-            tarball::write(release, &tree(Layout::Archive)?, &name, folder)
+            tarball::write_tarball(release, &tree(Layout::Archive)?, &name, folder)
         }
         Platform::Windows => {
             linkage::refuse_mingw(&binary)?;
-            zip::write(release, &tree(Layout::Windows)?, &name, folder)
+            zip::write_zip(release, &tree(Layout::Windows)?, &name, folder)
         }
     }
 }

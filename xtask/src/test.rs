@@ -14,7 +14,7 @@ use clap::Args;
 use self::skipped::Skipped;
 use self::suites::{Ran, Suite};
 use crate::requirements::Missing;
-use crate::{cargo, docs, elsewhere, fuzz, releases, requirements, tidy, windows};
+use crate::{cargo_path, docs, elsewhere, fuzz, releases, requirements, tidy, windows};
 
 /// What to run.
 #[derive(Args, Clone, Copy)]
@@ -125,7 +125,7 @@ impl Step {
                 (!status.success()).then(|| status.to_string())
             }
             Self::Tidy => see_above_unless(tidy::run(root)?),
-            Self::Fuzz => see_above_unless(fuzz::check(root)?),
+            Self::Fuzz => see_above_unless(fuzz::check_targets(root)?),
             Self::Requirements => {
                 if let Some(fetching) = course.requirements.take() {
                     course.skipped = fetching.join().unwrap_or_else(|cause| std::panic::resume_unwind(cause))?;
@@ -139,7 +139,7 @@ impl Step {
                 course.suites = compile(root, course.options, skips_windows)?;
                 if !skips_windows {
                     // Compiled while the tests run, it would keep the processors from what they time.
-                    windows::build(root, "dev")?;
+                    windows::build_windows(root, "dev")?;
                 }
                 None
             }
@@ -196,7 +196,7 @@ fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Su
         if options.slow {
             command.env("ETALON_SLOW", "1");
         }
-        if let Some(servers) = releases::variable(root) {
+        if let Some(servers) = releases::programs_variable(root) {
             command.env(releases::VARIABLE, servers);
         }
     }
@@ -210,7 +210,7 @@ fn etalon(root: &Path) -> PathBuf {
 
 /// A cargo of the same toolchain.
 pub fn command(root: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(cargo());
+    let mut command = Command::new(cargo_path());
     command.args(arguments).current_dir(root).stdin(Stdio::null());
     command
 }
@@ -227,8 +227,8 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     let of = root.to_owned();
     let requirements = Some(std::thread::spawn(move || {
         requirements::ensure_all()?;
-        releases::variable(&of);
-        let found = [(ELSEWHERE, elsewhere::ready()), (WINDOWS, windows::ready(&of))];
+        releases::programs_variable(&of);
+        let found = [(ELSEWHERE, elsewhere::prepare()), (WINDOWS, windows::prepare(&of))];
         Ok(found
             .into_iter()
             .filter_map(|(name, ready)| Some(Skipped { test: name.to_owned(), reason: format!("{:#}", ready.err()?) }))

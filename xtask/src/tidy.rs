@@ -62,6 +62,7 @@ struct Exception {
 }
 
 impl Exception {
+    /// Tests whether an exception is about a finding.
     fn covers(&self, finding: &Finding) -> bool {
         self.rule == finding.rule
             && self.path == finding.path
@@ -81,13 +82,13 @@ pub fn run(root: &Path) -> Result<bool> {
         Err(error) => return Err(error).context(EXCEPTIONS),
     };
     let rules: Exceptions = toml::from_str(&exceptions).context(EXCEPTIONS)?;
-    let files = files::list(root)?;
-    let mut findings = files::check(root, &files)?;
+    let files = files::list_files(root)?;
+    let mut findings = files::check_files(root, &files)?;
     findings.extend(rust::check_all(root, &files)?);
     findings.extend(rooms::check_all(root, &files)?);
     findings.extend(plain::check_all(root, &files, &rules.plain)?);
-    findings.extend(book::check(root, &files)?);
-    let findings = except(findings, &exceptions)?;
+    findings.extend(book::check_pages(root, &files)?);
+    let findings = apply_exceptions(findings, &exceptions)?;
     for finding in &findings {
         eprintln!("{finding}");
     }
@@ -99,7 +100,7 @@ pub fn run(root: &Path) -> Result<bool> {
 }
 
 /// Takes out what `text` (the exceptions) allows, and adds the entries that allow nothing.
-fn except(findings: Vec<Finding>, text: &str) -> Result<Vec<Finding>> {
+fn apply_exceptions(findings: Vec<Finding>, text: &str) -> Result<Vec<Finding>> {
     let exceptions: Exceptions = toml::from_str(text).context(EXCEPTIONS)?;
     let mut left = Vec::new();
     for entry in &exceptions.exception {
@@ -144,7 +145,7 @@ mod tests {
     fn an_exception_covers_its_item_and_nothing_else() {
         let text = "[[exception]]\nrule = \"file-length\"\npath = \"a.rs\"\nitem = \"long\"\n\
                     reason = \"a table\"\n";
-        let left = except(vec![finding("a.rs", "long"), finding("a.rs", "other")], text).unwrap();
+        let left = apply_exceptions(vec![finding("a.rs", "long"), finding("a.rs", "other")], text).unwrap();
         assert_eq!(left, vec![finding("a.rs", "other")]);
     }
 
@@ -152,16 +153,16 @@ mod tests {
     fn an_exception_that_nothing_needs_is_an_error() {
         let text = "# why\n[[exception]]\nrule = \"file-length\"\npath = \"a.rs\"\n\
                     reason = \"was long\"\n";
-        let left = except(Vec::new(), text).unwrap();
+        let left = apply_exceptions(Vec::new(), text).unwrap();
         assert_eq!(left[0].to_string(), "xtask/tidy.toml:2: exception: remove it, a.rs no longer breaks file-length");
     }
 
     #[test]
     fn an_exception_needs_a_reason() {
         let text = "[[exception]]\nrule = \"file-length\"\npath = \"a.rs\"\nreason = \" \"\n";
-        let left = except(vec![finding("a.rs", "long")], text).unwrap();
+        let left = apply_exceptions(vec![finding("a.rs", "long")], text).unwrap();
         assert_eq!(left[0].to_string(), "xtask/tidy.toml:1: exception: give the reason");
         let without = text.replace("reason = \" \"\n", "");
-        assert!(except(Vec::new(), &without).is_err());
+        assert!(apply_exceptions(Vec::new(), &without).is_err());
     }
 }

@@ -5,10 +5,10 @@ use std::cmp::Ordering;
 use formats::dimension::Ratio;
 use model::Direction;
 
-use crate::estimate::{Found, direction, of_estimate};
-use crate::figure::{Match, Printed, shown};
+use crate::estimate::{Found, better_direction, of_estimate};
+use crate::figure::{Match, Printed, number_text};
 use crate::finding::{Checked, FindingStatus};
-use crate::level::{LevelKind, levels};
+use crate::level::{LevelKind, find_levels};
 use crate::statistic::{Comparing, Estimate, RatioForm, Sign};
 use crate::table::{PublishedClaim, TableFacts};
 
@@ -28,6 +28,7 @@ enum BaseKind {
 }
 
 impl Base {
+    /// What kind of figures the base has, in words.
     fn words(&self) -> &'static str {
         match &self.kind {
             BaseKind::Level(kind) => kind.words(),
@@ -45,7 +46,8 @@ impl Base {
         matches!(self.kind, BaseKind::Printed(_))
     }
 
-    fn written(&self) -> (String, String) {
+    /// Both figures of the base as text.
+    fn figure_texts(&self) -> (String, String) {
         match &self.kind {
             BaseKind::Printed(both) => (both.0.text.clone(), both.1.text.clone()),
             BaseKind::Level(_) => (plain_text(self.system), plain_text(self.against)),
@@ -53,49 +55,53 @@ impl Base {
     }
 }
 
+/// A number with at most six significant digits.
 fn plain_text(value: f64) -> String {
     let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
-    if value.fract() == 0.0 { shown(value, 0) } else { shown(value, digits) }
+    if value.fract() == 0.0 { number_text(value, 0) } else { number_text(value, digits) }
 }
 
-pub fn check(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -> Checked {
+/// Checks a printed comparison of two systems.
+pub fn check_comparison(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -> Checked {
     let Some(against) = claim.against.as_deref() else {
         return Found::new(FindingStatus::CannotBeChecked, None, "the other side is not named").for_claim(claim);
     };
     let estimate = claim.statistic.map_or(Estimate::Mean, |statistic| statistic.estimate);
-    let direction = direction(facts, claim);
-    let bases = bases(facts, claim, against, estimate, direction);
+    let direction = better_direction(facts, claim);
+    let bases = find_bases(facts, claim, against, estimate, direction);
     let Some(primary) = bases.first() else {
         let because =
             format!("{} of {} and {against} are not published", of_estimate(estimate, comparing), claim.system);
         return Found::new(FindingStatus::CannotBeChecked, None, because).for_claim(claim);
     };
     if comparing == Comparing::Winner {
-        return winner(claim, against, primary, direction).for_claim(claim);
+        return check_winner(claim, against, primary, direction).for_claim(claim);
     }
     let question = Question { facts, claim, comparing, direction, estimate, against };
-    let right = question.right(primary);
+    let right = question.right_value(primary);
     let found = question
-        .by_label(&bases, right)
+        .check_by_label(&bases, right)
         .or_else(|| question.by_other_form(&bases, right))
         .or_else(|| question.by_other_estimate(right))
         .unwrap_or_else(|| question.not_at_all(&bases, right));
     found.for_claim(claim)
 }
 
-fn bases(
+/// The pairs of figures that a comparison may be based on, the likeliest first.
+fn find_bases(
     facts: &TableFacts,
     claim: &PublishedClaim,
     against: &str,
     estimate: Estimate,
     direction: Option<Direction>,
 ) -> Vec<Base> {
-    let theirs = levels(facts, against, claim, claim.formula.as_ref());
+    let theirs = find_levels(facts, against, claim, claim.formula.as_ref());
     let mut bases = Vec::new();
-    for ours in levels(facts, &claim.system, claim, claim.formula.as_ref()) {
+    for ours in find_levels(facts, &claim.system, claim, claim.formula.as_ref()) {
         let Some(other) = theirs.iter().find(|level| level.kind == ours.kind) else { continue };
         if let (Some(system), Some(against)) = (ours.estimate(estimate, direction), other.estimate(estimate, direction))
-            && let (Some(s), Some(o)) = (ours.range(estimate, direction), other.range(estimate, direction))
+            && let (Some(s), Some(o)) =
+                (ours.estimate_range(estimate, direction), other.estimate_range(estimate, direction))
         {
             bases.push(Base { system, against, ranges: [s, o], kind: BaseKind::Level(ours.kind) });
         }
@@ -103,26 +109,28 @@ fn bases(
     let ours = printed_estimate(facts, claim, &claim.system, estimate);
     if let (Some(ours), Some(other)) = (ours, printed_estimate(facts, claim, against, estimate))
         && let (Some(system), Some(against)) = (ours.value, other.value)
-        && let (Some(s), Some(o)) = (ours.interval(), other.interval())
+        && let (Some(s), Some(o)) = (ours.rounding_interval(), other.rounding_interval())
     {
         bases.push(Base { system, against, ranges: [s, o], kind: BaseKind::Printed(Box::new((ours, other))) });
     }
     bases
 }
 
+/// The printed figure of a system that a comparison may be based on.
 fn printed_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<Printed> {
-    let mut printed = facts.printed(system, &claim.keys, &claim.metric).filter(|other| {
+    let mut printed = facts.printed_figures(system, &claim.keys, &claim.metric).filter(|other| {
         other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
     });
-    let unit = facts.unit(claim);
+    let unit = facts.unit_of(claim);
     printed.next().map(|other| match Ratio::between(&other.unit, unit) {
-        Some(ratio) if other.unit != unit => other.printed.converted(ratio, &other.unit),
+        Some(ratio) if other.unit != unit => other.printed.convert_unit(ratio, &other.unit),
         _ => other.printed.clone(),
     })
 }
 
-fn winner(claim: &PublishedClaim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
-    let (ours, theirs) = base.written();
+/// Checks a claim of which system is better.
+fn check_winner(claim: &PublishedClaim, against: &str, base: &Base, direction: Option<Direction>) -> Found {
+    let (ours, theirs) = base.figure_texts();
     let arithmetic = format!("{} {ours}, {against} {theirs} {}", claim.system, base.words());
     let Some(direction) = direction.filter(|direction| *direction != Direction::Neither) else {
         let because = format!("nothing tells whether more or less of it is better; {arithmetic}");
@@ -160,16 +168,18 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
+    /// 100 for a percentage, else 1.
     fn scale(&self, form: RatioForm) -> f64 {
         if self.claim.unit == "%" && form != RatioForm::Difference { 100.0 } else { 1.0 }
     }
 
-    fn forms(&self) -> &'static [RatioForm] {
-        self.comparing.forms(self.direction)
+    /// The forms of a ratio that the label allows.
+    fn allowed_forms(&self) -> &'static [RatioForm] {
+        self.comparing.allowed_forms(self.direction)
     }
 
     /// The value in the figure's unit: absolute, or signed where the label has a sign.
-    fn value(&self, form: RatioForm, system: f64, against: f64) -> f64 {
+    fn value_in_unit(&self, form: RatioForm, system: f64, against: f64) -> f64 {
         let value = form.compute(system, against) * self.scale(form);
         let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
         let is_signed = self.comparing.is_signed() || (self.comparing == Comparing::Difference && below_zero);
@@ -187,53 +197,63 @@ impl Question<'_> {
         }
     }
 
-    fn right(&self, base: &Base) -> Option<f64> {
-        let form = self.forms().first()?;
-        Some(self.value(*form, base.system, base.against))
+    /// The right value by the first form.
+    fn right_value(&self, base: &Base) -> Option<f64> {
+        let form = self.allowed_forms().first()?;
+        Some(self.value_in_unit(*form, base.system, base.against))
     }
 
-    fn arithmetic(&self, form: RatioForm, base: &Base) -> String {
-        let (ours, theirs) = base.written();
-        let value = self.value(form, base.system, base.against);
+    /// The arithmetic in figures, with its result.
+    fn arithmetic_text(&self, form: RatioForm, base: &Base) -> String {
+        let (ours, theirs) = base.figure_texts();
+        let value = self.value_in_unit(form, base.system, base.against);
         let digits = self.claim.printed.decimals.max(0) + 2;
         let percent = if self.scale(form) == 100.0 { " %" } else { "" };
         // A share's size is the larger less the smaller.
         let is_size = value > 0.0 && form.compute(base.system, base.against) < 0.0;
-        let written = form.written(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
-        format!("{written} = {}{percent} {}", shown(value, digits), base.words())
+        let written = form.arithmetic_text(&ours, &theirs, if is_size { Sign::Size } else { Sign::Kept });
+        format!("{written} = {}{percent} {}", number_text(value, digits), base.words())
     }
 
-    fn by_label(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
+    /// Checks the figure by the forms that its label allows.
+    fn check_by_label(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
         let primary = bases.first()?;
         let mut weaker = None;
         for wanted in [Match::Rounded, Match::Cut] {
             for base in bases.iter().filter(|base| !self.wrong_way(base)) {
-                for &form in self.forms() {
-                    if self.claim.printed.fits(self.value(form, base.system, base.against)) != wanted {
+                for &form in self.allowed_forms() {
+                    if self.claim.printed.matches(self.value_in_unit(form, base.system, base.against)) != wanted {
                         continue;
                     }
-                    let right = Some(self.value(form, primary.system, primary.against));
-                    let because = self.arithmetic(form, base);
+                    let right = Some(self.value_in_unit(form, primary.system, primary.against));
+                    let because = self.arithmetic_text(form, base);
                     let exact = std::ptr::eq(base, primary) || base.kind == BaseKind::Level(LevelKind::Sums);
                     if exact && wanted == Match::Rounded {
                         return Some(Found::new(FindingStatus::Follows, right, because));
                     }
-                    weaker = weaker.or_else(|| Some(self.weaker(base, primary, form, because, right)));
+                    weaker = weaker.or_else(|| Some(self.weaker_finding(base, primary, form, because, right)));
                 }
             }
         }
         if weaker.is_some() || (self.wrong_way(primary) && !primary.is_open()) {
             return weaker;
         }
-        self.forms().iter().find_map(|form| self.within_rounding(primary, *form, right))
+        self.allowed_forms().iter().find_map(|form| self.within_rounding(primary, *form, right))
     }
 
     /// The figure follows only from rounded figures or by cutting: rounding, unless those do not follow themselves.
-    fn weaker(&self, base: &Base, primary: &Base, form: RatioForm, because: String, right: Option<f64>) -> Found {
+    fn weaker_finding(
+        &self,
+        base: &Base,
+        primary: &Base,
+        form: RatioForm,
+        because: String,
+        right: Option<f64>,
+    ) -> Found {
         if std::ptr::eq(base, primary) {
             return Found::new(FindingStatus::Rounding, right, format!("{because}, not rounded to the nearest"));
         }
-        let of_rows = self.arithmetic(form, primary);
+        let of_rows = self.arithmetic_text(form, primary);
         if let BaseKind::Printed(both) = &base.kind {
             let ours = self.side_follows(&both.0, &self.claim.system, primary.system, primary.ranges[0]);
             let theirs = self.side_follows(&both.1, self.against, primary.against, primary.ranges[1]);
@@ -247,30 +267,32 @@ impl Question<'_> {
 
     /// Whether a side's printed figure follows from its rows, before or after rounding, or from its cells.
     fn side_follows(&self, printed: &Printed, system: &str, value: f64, (low, high): (f64, f64)) -> bool {
-        printed.fits(value) != Match::No
+        printed.matches(value) != Match::No
             || printed.fits_within(low, high)
-            || self.of_cells(system).is_some_and(|value| printed.fits(value) != Match::No)
+            || self.estimate_from_cells(system).is_some_and(|value| printed.matches(value) != Match::No)
     }
 
-    fn of_cells(&self, system: &str) -> Option<f64> {
-        let levels = levels(self.facts, system, self.claim, self.claim.formula.as_ref());
+    /// The system's figure from the printed cells.
+    fn estimate_from_cells(&self, system: &str) -> Option<f64> {
+        let levels = find_levels(self.facts, system, self.claim, self.claim.formula.as_ref());
         let cells = levels.iter().find(|level| level.kind == LevelKind::Cells)?;
         cells.estimate(self.estimate, self.direction)
     }
 
     /// Whether unrounded values of these figures or rows could have given it.
     fn within_rounding(&self, base: &Base, form: RatioForm, right: Option<f64>) -> Option<Found> {
-        let because = self.arithmetic(form, base);
+        let because = self.arithmetic_text(form, base);
         let [(s_low, s_high), (o_low, o_high)] = base.ranges;
         let corners = [(s_low, o_low), (s_low, o_high), (s_high, o_low), (s_high, o_high)];
-        let values: Vec<f64> = corners.iter().map(|(s, o)| self.value(form, *s, *o)).collect();
+        let values: Vec<f64> = corners.iter().map(|(s, o)| self.value_in_unit(form, *s, *o)).collect();
         let least = values.iter().copied().fold(f64::INFINITY, f64::min);
         let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         // The size passes through zero where either side may be larger.
         let low = if base.is_open() && form.is_share_or_difference() { least.min(0.0) } else { least };
         let digits = self.claim.printed.decimals.max(0);
         self.claim.printed.fits_within(low, high).then(|| {
-            let range = format!("unrounded figures can give {} to {}", shown(low, digits), shown(high, digits));
+            let range =
+                format!("unrounded figures can give {} to {}", number_text(low, digits), number_text(high, digits));
             Found::new(FindingStatus::Rounding, right, format!("{because}; {range}"))
         })
     }
@@ -280,29 +302,29 @@ impl Question<'_> {
         let enough = printed.significant_digits() >= 2;
         for base in bases {
             for form in RatioForm::ALL {
-                let value = self.value(form, base.system, base.against);
-                let is_new = !self.forms().contains(&form);
-                if is_new && enough && self.is_like(form) && printed.fits(value) == Match::Rounded {
-                    return Some(self.mislabelled(self.arithmetic(form, base), &bases[0], right));
+                let value = self.value_in_unit(form, base.system, base.against);
+                let is_new = !self.allowed_forms().contains(&form);
+                if is_new && enough && self.is_like(form) && printed.matches(value) == Match::Rounded {
+                    return Some(self.mislabelled(self.arithmetic_text(form, base), &bases[0], right));
                 }
                 // A share printed as percentage.
                 if self.claim.unit == "%"
                     && form.is_share()
-                    && printed.fits(value / 100.0) == Match::Rounded
+                    && printed.matches(value / 100.0) == Match::Rounded
                     && value < 100.0
                 {
-                    let because = format!("{}, printed as a share of 1", self.arithmetic(form, base));
+                    let because = format!("{}, printed as a share of 1", self.arithmetic_text(form, base));
                     return Some(Found::new(FindingStatus::Mislabelled, right, because));
                 }
             }
             if enough
                 && self.wrong_way(base)
                 && self
-                    .forms()
+                    .allowed_forms()
                     .iter()
-                    .any(|form| printed.fits(self.value(*form, base.system, base.against)) == Match::Rounded)
+                    .any(|form| printed.matches(self.value_in_unit(*form, base.system, base.against)) == Match::Rounded)
             {
-                let because = format!("the sides are swapped: {}", self.arithmetic(self.forms()[0], base));
+                let because = format!("the sides are swapped: {}", self.arithmetic_text(self.allowed_forms()[0], base));
                 return Some(Found::new(FindingStatus::Mislabelled, right, because));
             }
         }
@@ -317,8 +339,9 @@ impl Question<'_> {
         }
     }
 
+    /// The finding that the figure follows by another form than its label's.
     fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
-        let label = self.forms().first().map_or_else(String::new, |form| self.arithmetic(*form, primary));
+        let label = self.allowed_forms().first().map_or_else(String::new, |form| self.arithmetic_text(*form, primary));
         Found::new(FindingStatus::Mislabelled, right, format!("it is {because}; by its label {label}"))
     }
 
@@ -327,12 +350,12 @@ impl Question<'_> {
             return None;
         }
         for other in Estimate::USUAL.into_iter().filter(|other| *other != self.estimate) {
-            for base in bases(self.facts, self.claim, self.against, other, self.direction) {
-                for &form in self.forms() {
-                    if self.claim.printed.fits(self.value(form, base.system, base.against)) == Match::Rounded
+            for base in find_bases(self.facts, self.claim, self.against, other, self.direction) {
+                for &form in self.allowed_forms() {
+                    if self.claim.printed.matches(self.value_in_unit(form, base.system, base.against)) == Match::Rounded
                         && !self.wrong_way(&base)
                     {
-                        let because = format!("it compares each side's {other}: {}", self.arithmetic(form, &base));
+                        let because = format!("it compares each side's {other}: {}", self.arithmetic_text(form, &base));
                         return Some(Found::new(FindingStatus::Mislabelled, right, because));
                     }
                 }
@@ -343,12 +366,13 @@ impl Question<'_> {
 
     fn not_at_all(&self, bases: &[Base], right: Option<f64>) -> Found {
         let Some(base) = bases.first() else { return Found::new(FindingStatus::CannotBeChecked, right, "") };
-        let arithmetic: Vec<String> = self.forms().iter().map(|form| self.arithmetic(*form, base)).collect();
+        let arithmetic: Vec<String> =
+            self.allowed_forms().iter().map(|form| self.arithmetic_text(*form, base)).collect();
         let way = if self.wrong_way(base) { "; and the other side is the better one" } else { "" };
         let mut because = format!("{}{way}", arithmetic.join(", or "));
         // Wrong printed figures are reported above; this comparison has another source.
         if let (Some(printed), false) = (bases.iter().find(|base| base.is_printed()), base.is_printed()) {
-            because.push_str(&format!("; {}", self.arithmetic(self.forms()[0], printed)));
+            because.push_str(&format!("; {}", self.arithmetic_text(self.allowed_forms()[0], printed)));
         }
         Found::new(FindingStatus::DoesNotFollow, right, because)
     }

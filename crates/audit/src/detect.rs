@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use indexmap::IndexMap;
 
-use crate::figure::shown;
+use crate::figure::number_text;
 use crate::finding::{Remark, RemarkKind};
-use crate::level::{Level, LevelKind, in_unit, levels};
+use crate::level::{Level, LevelKind, find_levels, in_unit};
 use crate::statistic::{Comparing, Estimate, Statistic};
 use crate::table::{Keys, Measured, PublishedClaim, TableFacts};
 
@@ -21,22 +21,24 @@ const WRITTEN_STEP: f64 = 1.5;
 /// Differences up to this many clock steps are one step.
 const ONE_STEP: f64 = 1.01;
 
-pub fn remarks(facts: &TableFacts) -> Vec<Remark> {
-    let mut remarks = repetitions(facts);
-    remarks.extend(units(facts));
-    remarks.extend(spreads(facts));
-    remarks.extend(factors(facts));
-    remarks.extend(totals(facts));
-    remarks.extend(best(facts));
-    remarks.extend(clocks(facts));
+/// What is remarkable about the table besides its figures.
+pub fn find_remarks(facts: &TableFacts) -> Vec<Remark> {
+    let mut remarks = check_repetitions(facts);
+    remarks.extend(check_units(facts));
+    remarks.extend(check_spreads(facts));
+    remarks.extend(check_factors(facts));
+    remarks.extend(check_totals(facts));
+    remarks.extend(check_best(facts));
+    remarks.extend(check_clocks(facts));
     remarks
 }
 
-fn remark(kind: RemarkKind, text: String) -> Remark {
+fn make_remark(kind: RemarkKind, text: String) -> Remark {
     Remark { kind, text }
 }
 
-fn groups(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
+/// The measured rows by case, metric and system.
+fn group_rows(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
     let mut groups: BTreeMap<(&Keys, &str, &str), Vec<&Measured>> = BTreeMap::new();
     for row in &facts.measured {
         groups.entry((&row.keys, row.metric.as_str(), row.system.as_str())).or_default().push(row);
@@ -44,110 +46,120 @@ fn groups(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
     groups
 }
 
-fn called(keys: &Keys, metric: &str) -> String {
+/// Names a case and metric.
+fn case_name(keys: &Keys, metric: &str) -> String {
     let words: Vec<&str> = keys.values().map(String::as_str).chain([metric]).collect();
     words.join(" ")
 }
 
-fn repetitions(facts: &TableFacts) -> Vec<Remark> {
+/// Remarks on cases with different numbers of repetitions.
+fn check_repetitions(facts: &TableFacts) -> Vec<Remark> {
     let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
     let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
-    for ((keys, metric, system), rows) in groups(facts) {
+    for ((keys, metric, system), rows) in group_rows(facts) {
         let n = rows.iter().map(|row| row.count.unwrap_or(1)).sum();
         metrics.entry((keys, metric)).or_default().push((system, n));
     }
     for ((keys, metric), counts) in metrics {
         if counts.iter().any(|(_, n)| *n != counts[0].1) {
-            by_counts.entry(counts).or_default().insert(called(keys, metric));
+            by_counts.entry(counts).or_default().insert(case_name(keys, metric));
         }
     }
     let mut remarks: Vec<Remark> = Vec::new();
     for (counts, metrics) in by_counts {
         let sides: Vec<String> = counts.iter().map(|(system, n)| format!("{system} {n}")).collect();
-        let text = format!("{}: rows of {}", sides.join(", "), list(metrics));
-        remarks.push(remark(RemarkKind::UnequalRepetitions, text));
+        let text = format!("{}: rows of {}", sides.join(", "), list_names(metrics));
+        remarks.push(make_remark(RemarkKind::UnequalRepetitions, text));
     }
     let mut stated: BTreeMap<(String, u64, u64), usize> = BTreeMap::new();
-    for claim in plain(facts) {
-        let levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
+    for claim in plain_claims(facts) {
+        let levels = find_levels(facts, &claim.system, claim, claim.formula.as_ref());
         if let (Some(n), Some(level)) = (claim.n, levels.first())
-            && n != level.n()
+            && n != level.value_count()
         {
-            *stated.entry((claim.system.clone(), n, level.n())).or_default() += 1;
+            *stated.entry((claim.system.clone(), n, level.value_count())).or_default() += 1;
         }
     }
     for ((system, n, rows), figures) in stated {
-        let text = format!("{system}: {n} stated, {rows} rows published ({})", times(figures, "figure"));
-        remarks.push(remark(RemarkKind::UnequalRepetitions, text));
+        let text = format!("{system}: {n} stated, {rows} rows published ({})", count_noun(figures, "figure"));
+        remarks.push(make_remark(RemarkKind::UnequalRepetitions, text));
     }
-    let unstated = plain(facts).filter(|claim| {
+    let unstated = plain_claims(facts).filter(|claim| {
         let averages =
-            matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best));
-        averages && claim.n.is_none() && levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty()
+            matches!(estimate_of(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best));
+        averages && claim.n.is_none() && find_levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty()
     });
     let labels: BTreeSet<String> = unstated.map(|claim| claim.label.clone()).collect();
     if !labels.is_empty() {
-        remarks.push(remark(RemarkKind::UnstatedRepetitions, list(labels)));
+        remarks.push(make_remark(RemarkKind::UnstatedRepetitions, list_names(labels)));
     }
     remarks
 }
 
 /// Printed figures of one side, without the table's cells.
-fn plain(facts: &TableFacts) -> impl Iterator<Item = &PublishedClaim> {
+fn plain_claims(facts: &TableFacts) -> impl Iterator<Item = &PublishedClaim> {
     facts.claims.iter().filter(|claim| {
         claim.repetition.is_none() && claim.statistic.is_some_and(|statistic| statistic.comparing.is_none())
     })
 }
 
-fn estimate(claim: &PublishedClaim) -> Option<Estimate> {
+/// The estimate that a claim states.
+fn estimate_of(claim: &PublishedClaim) -> Option<Estimate> {
     claim.statistic.map(|Statistic { estimate, .. }| estimate)
 }
 
-fn times(n: usize, noun: &str) -> String {
+/// A number with its noun, in the plural unless it is 1.
+fn count_noun(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-fn list(names: BTreeSet<String>) -> String {
+/// The first names, and how many more.
+fn list_names(names: BTreeSet<String>) -> String {
     const SHOWN: usize = 6;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     let rest = names.len().saturating_sub(SHOWN);
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-fn units(facts: &TableFacts) -> Option<Remark> {
-    let bare = plain(facts).filter(|claim| {
+/// Remarks on figures without a unit.
+fn check_units(facts: &TableFacts) -> Option<Remark> {
+    let bare = plain_claims(facts).filter(|claim| {
         let is_count = |estimate| {
             matches!(estimate, Estimate::Count | Estimate::CountBelow(_) | Estimate::Rank(_) | Estimate::Value)
         };
-        claim.unit.is_empty() && estimate(claim).is_some_and(|estimate| !is_count(estimate))
+        claim.unit.is_empty() && estimate_of(claim).is_some_and(|estimate| !is_count(estimate))
     });
     let labels: BTreeSet<String> = bare.map(|claim| claim.label.clone()).collect();
-    (!labels.is_empty()).then(|| remark(RemarkKind::MissingUnit, list(labels)))
+    (!labels.is_empty()).then(|| make_remark(RemarkKind::MissingUnit, list_names(labels)))
 }
 
-fn spreads(facts: &TableFacts) -> Option<Remark> {
-    let averages = plain(facts).filter(|claim| {
-        matches!(estimate(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
+/// Remarks on means without a spread.
+fn check_spreads(facts: &TableFacts) -> Option<Remark> {
+    let averages = plain_claims(facts).filter(|claim| {
+        matches!(estimate_of(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
     });
     let without: Vec<&PublishedClaim> = averages.filter(|claim| !has_spread(facts, claim)).collect();
-    let hidden =
-        without.iter().filter(|claim| levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty()).count();
+    let hidden = without
+        .iter()
+        .filter(|claim| find_levels(facts, &claim.system, claim, claim.formula.as_ref()).is_empty())
+        .count();
     (!without.is_empty()).then(|| {
         let unknown = match hidden {
             0 => "their rows show it".to_owned(),
             _ => format!("and no row shows it for {hidden} of them"),
         };
-        let text = format!("{} printed without a spread, {unknown}", times(without.len(), "average"));
-        remark(RemarkKind::MissingSpread, text)
+        let text = format!("{} printed without a spread, {unknown}", count_noun(without.len(), "average"));
+        make_remark(RemarkKind::MissingSpread, text)
     })
 }
 
 fn has_spread(facts: &TableFacts, claim: &PublishedClaim) -> bool {
-    let mut of_metric = facts.printed(&claim.system, &claim.keys, &claim.metric);
-    of_metric.any(|other| matches!(estimate(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)))
+    let mut of_metric = facts.printed_figures(&claim.system, &claim.keys, &claim.metric);
+    of_metric.any(|other| matches!(estimate_of(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)))
 }
 
-fn factors(facts: &TableFacts) -> Option<Remark> {
+/// Remarks on facts in which systems differ.
+fn check_factors(facts: &TableFacts) -> Option<Remark> {
     let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
         values.entry(&factor.name).or_default().push((&factor.system, &factor.value));
@@ -164,14 +176,15 @@ fn factors(facts: &TableFacts) -> Option<Remark> {
             differing.len(),
             described.collect::<Vec<_>>().join(", ")
         );
-        remark(RemarkKind::Confounded, text)
+        make_remark(RemarkKind::Confounded, text)
     })
 }
 
-fn totals(facts: &TableFacts) -> Vec<Remark> {
+/// Remarks on running totals that stand among measurements.
+fn check_totals(facts: &TableFacts) -> Vec<Remark> {
     let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut constant: Vec<String> = Vec::new();
-    for ((keys, metric, system), rows) in groups(facts) {
+    for ((keys, metric, system), rows) in group_rows(facts) {
         let mut rows: Vec<&Measured> =
             rows.into_iter().filter(|row| row.repetition.is_some() && row.count.is_none()).collect();
         rows.sort_by_key(|row| row.repetition);
@@ -179,13 +192,13 @@ fn totals(facts: &TableFacts) -> Vec<Remark> {
             continue;
         }
         let values: Vec<f64> = rows.iter().map(|row| row.value).collect();
-        if is_total(&values) {
-            let shown: Vec<String> = values.iter().take(4).map(|value| shown(*value, 0)).collect();
+        if is_running_total(&values) {
+            let shown: Vec<String> = values.iter().take(4).map(|value| number_text(*value, 0)).collect();
             let text = format!("{system} {} …", shown.join(", "));
-            growing.entry(called(keys, metric)).or_default().push(text);
+            growing.entry(case_name(keys, metric)).or_default().push(text);
         } else if values[0] != 0.0 && values.iter().all(|value| *value == values[0]) && varies_elsewhere(facts, rows[0])
         {
-            constant.push(format!("{} on {system} {}", called(keys, metric), shown(values[0], 0)));
+            constant.push(format!("{} on {system} {}", case_name(keys, metric), number_text(values[0], 0)));
         }
     }
     let mut remarks: Vec<Remark> = growing
@@ -195,7 +208,7 @@ fn totals(facts: &TableFacts) -> Vec<Remark> {
                 "{metric} grows by the same from repetition to repetition ({}): a total since some start",
                 sides.join("; ")
             );
-            remark(RemarkKind::NotDifferenced, text)
+            make_remark(RemarkKind::NotDifferenced, text)
         })
         .collect();
     if !constant.is_empty() {
@@ -204,13 +217,13 @@ fn totals(facts: &TableFacts) -> Vec<Remark> {
              a difference of two readings would be free of what came before",
             constant.join(", ")
         );
-        remarks.push(remark(RemarkKind::Constant, text));
+        remarks.push(make_remark(RemarkKind::Constant, text));
     }
     remarks
 }
 
 /// Nearly equal increments.
-fn is_total(values: &[f64]) -> bool {
+fn is_running_total(values: &[f64]) -> bool {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mean = steps.iter().sum::<f64>() / steps.len() as f64;
     let last = values.last().copied().unwrap_or(0.0);
@@ -218,6 +231,7 @@ fn is_total(values: &[f64]) -> bool {
     mean > 0.0 && mean > 0.05 * last && steps.iter().all(|step| (step - mean).abs() <= MAX_VARIATION * mean)
 }
 
+/// Tests whether other rows of the metric vary.
 fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     let mut first: BTreeMap<&str, f64> = BTreeMap::new();
     let mut varies = false;
@@ -227,52 +241,55 @@ fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     varies
 }
 
-fn best(facts: &TableFacts) -> Option<Remark> {
-    let of_best = facts.claims.iter().filter(|claim| estimate(claim) == Some(Estimate::Best));
+/// Remarks on figures that are the best of several runs.
+fn check_best(facts: &TableFacts) -> Option<Remark> {
+    let of_best = facts.claims.iter().filter(|claim| estimate_of(claim) == Some(Estimate::Best));
     let labels: BTreeSet<String> = of_best.map(|claim| claim.label.clone()).collect();
     (!labels.is_empty()).then(|| {
-        let text = format!("{}: the best of n grows with n and tells nothing of the spread", list(labels));
-        remark(RemarkKind::BestOf, text)
+        let text = format!("{}: the best of n grows with n and tells nothing of the spread", list_names(labels));
+        make_remark(RemarkKind::BestOf, text)
     })
 }
 
-fn clocks(facts: &TableFacts) -> Vec<Remark> {
+/// Remarks on clocks too coarse for the differences.
+fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
-    for ((keys, metric, system), rows) in groups(facts) {
+    for ((keys, metric, system), rows) in group_rows(facts) {
         let single: Vec<f64> = rows.iter().filter(|row| row.count.unwrap_or(1) == 1).map(|row| row.value).collect();
         let found = (single.len() >= MIN_CLOCK_VALUES).then(|| stats::clock_step(&single)).flatten();
         // The written digits are no clock.
         let digit = rows.iter().map(|row| row.digit).fold(f64::INFINITY, f64::min);
         let Some(step) = found.filter(|step| *step > WRITTEN_STEP * digit) else { continue };
-        let text = format!("{} of {system}: steps of {} {}", called(keys, metric), four(step), rows[0].unit);
-        remarks.push(remark(RemarkKind::QuantisedClock, text));
+        let text = format!("{} of {system}: steps of {} {}", case_name(keys, metric), four_digits(step), rows[0].unit);
+        remarks.push(make_remark(RemarkKind::QuantisedClock, text));
         let known = steps.entry((keys, metric)).or_insert((step, &rows[0].unit));
         known.0 = known.0.max(step);
     }
     for claim in &facts.claims {
-        let unit = facts.unit(claim);
+        let unit = facts.unit_of(claim);
         if let Some((step, of_rows)) = steps.get(&(&claim.keys, claim.metric.as_str()))
-            && let Some(difference) = difference(facts, claim)
+            && let Some(difference) = difference_of_rows(facts, claim)
             && difference <= ONE_STEP * in_unit(*step, of_rows, unit)
         {
             let text = format!(
                 "{}: refused, the sides differ by {} {unit}, one step of the clock or less",
                 claim.label,
-                four(difference)
+                four_digits(difference)
             );
-            remarks.push(remark(RemarkKind::UnderClockStep, text));
+            remarks.push(make_remark(RemarkKind::UnderClockStep, text));
         }
     }
     remarks
 }
 
-fn four(value: f64) -> String {
-    shown(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
+/// A number with four significant digits.
+fn four_digits(value: f64) -> String {
+    number_text(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }
 
 /// The difference between the single values behind a comparison; a mean of many is finer than the clock.
-fn difference(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
+fn difference_of_rows(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     let statistic = claim
         .statistic
         .filter(|s| s.comparing.is_some_and(|c| c != Comparing::Winner || claim.printed.text != "both"))?;
@@ -286,8 +303,9 @@ fn difference(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     Some((ours - row_estimate(facts, claim, claim.against.as_deref()?, statistic.estimate)?).abs())
 }
 
+/// A system's estimate from its rows.
 fn row_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<f64> {
-    let levels = levels(facts, system, claim, claim.formula.as_ref());
+    let levels = find_levels(facts, system, claim, claim.formula.as_ref());
     let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;
-    rows.estimate(estimate, crate::estimate::direction(facts, claim))
+    rows.estimate(estimate, crate::estimate::better_direction(facts, claim))
 }

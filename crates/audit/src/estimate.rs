@@ -2,9 +2,9 @@
 
 use model::{Direction, Quantity};
 
-use crate::figure::{Match, Printed, shown};
+use crate::figure::{Match, Printed, number_text};
 use crate::finding::{Checked, FindingStatus};
-use crate::level::{Level, LevelKind, LevelValue, levels};
+use crate::level::{Level, LevelKind, LevelValue, find_levels};
 use crate::statistic::{Comparing, Estimate};
 use crate::subset;
 use crate::table::{PublishedClaim, TableFacts};
@@ -21,6 +21,7 @@ impl Found {
         Found { status, because: because.into(), right }
     }
 
+    /// The finding with what was printed.
     pub fn for_claim(self, claim: &PublishedClaim) -> Checked {
         Checked {
             line: claim.line,
@@ -35,11 +36,13 @@ impl Found {
     }
 }
 
-pub fn check(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
-    found(facts, claim).for_claim(claim)
+/// Checks a printed estimate of one system.
+pub fn check_estimate(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
+    find_status(facts, claim).for_claim(claim)
 }
 
-fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
+/// Whether a printed estimate follows from the rows.
+fn find_status(facts: &TableFacts, claim: &PublishedClaim) -> Found {
     let Some(statistic) = claim.statistic else {
         return Found::new(
             FindingStatus::CannotBeChecked,
@@ -48,25 +51,25 @@ fn found(facts: &TableFacts, claim: &PublishedClaim) -> Found {
         );
     };
     let levels = own_levels(facts, claim);
-    let Some(primary) = levels.first() else { return without_rows(claim, statistic.estimate) };
-    let direction = direction(facts, claim);
+    let Some(primary) = levels.first() else { return check_without_rows(claim, statistic.estimate) };
+    let direction = better_direction(facts, claim);
     let Some(right) = primary.estimate(statistic.estimate, direction) else {
         let because = format!("the rows have no {}", statistic.estimate);
         return Found::new(FindingStatus::CannotBeChecked, None, because);
     };
-    by_label(claim, &levels, statistic.estimate, direction, right)
+    check_by_label(claim, &levels, statistic.estimate, direction, right)
         .or_else(|| within_rounding(claim, primary, statistic.estimate, direction, right))
         .or_else(|| {
             let because = other_reading(facts, claim, &levels, statistic.estimate, direction, right)?;
             Some(Found::new(FindingStatus::Mislabelled, Some(right), because))
         })
-        .or_else(|| by_subset(facts, claim, &levels, statistic.estimate, direction, right))
+        .or_else(|| check_subsets(facts, claim, &levels, statistic.estimate, direction, right))
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
 }
 
 /// The levels that a figure may be of; for a cell of the printed table only its own repetition.
 fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
-    let mut levels = levels(facts, &claim.system, claim, claim.formula.as_ref());
+    let mut levels = find_levels(facts, &claim.system, claim, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
         levels.retain(|level| level.kind == LevelKind::Rows);
         for level in &mut levels {
@@ -78,11 +81,12 @@ fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
 }
 
 /// The metric's better direction, as the claim's row states it, or else the measured rows.
-pub fn direction(facts: &TableFacts, claim: &PublishedClaim) -> Option<Direction> {
-    claim.direction.or_else(|| facts.direction(&claim.metric))
+pub fn better_direction(facts: &TableFacts, claim: &PublishedClaim) -> Option<Direction> {
+    claim.direction.or_else(|| facts.direction_of(&claim.metric))
 }
 
-fn by_label(
+/// Checks the figure by the estimate that its label names.
+fn check_by_label(
     claim: &PublishedClaim,
     levels: &[Level],
     estimate: Estimate,
@@ -94,21 +98,21 @@ fn by_label(
     for (index, level) in levels.iter().enumerate() {
         let Some(value) = level.estimate(estimate, direction) else { continue };
         let what = format!("{estimate} {}", level.kind.words());
-        match claim.printed.fits(value) {
+        match claim.printed.matches(value) {
             Match::Rounded if index == 0 => {
-                return Some(Found::new(FindingStatus::Follows, Some(right), reading(claim, level, estimate)));
+                return Some(Found::new(FindingStatus::Follows, Some(right), reading_text(claim, level, estimate)));
             }
             // The ratio of sums is exact, too.
             Match::Rounded if level.kind == LevelKind::Sums => {
                 return Some(Found::new(FindingStatus::Follows, Some(right), what));
             }
             Match::Rounded => {
-                let because = format!("{what}; of the rows themselves {}", shown(right, digits));
+                let because = format!("{what}; of the rows themselves {}", number_text(right, digits));
                 return Some(Found::new(FindingStatus::Rounding, Some(right), because));
             }
             Match::Cut if cut.is_none() => {
                 let way = if value.abs() > claim.printed.value.unwrap_or(0.0).abs() { "down" } else { "up" };
-                let because = format!("{what} is {}, rounded {way}", shown(value, digits));
+                let because = format!("{what} is {}, rounded {way}", number_text(value, digits));
                 cut = Some(Found::new(FindingStatus::Rounding, Some(right), because));
             }
             Match::Cut | Match::No => {}
@@ -125,29 +129,29 @@ fn within_rounding(
     direction: Option<Direction>,
     right: f64,
 ) -> Option<Found> {
-    let (low, high) = level.range(estimate, direction)?;
+    let (low, high) = level.estimate_range(estimate, direction)?;
     claim.printed.fits_within(low, high).then(|| {
         let digits = claim.printed.decimals.max(0) + 1;
         let because = format!(
             "the {estimate} {} is {}; before they were rounded it was {} to {}",
             level.kind.words(),
-            shown(right, digits),
-            shown(low, digits),
-            shown(high, digits)
+            number_text(right, digits),
+            number_text(low, digits),
+            number_text(high, digits)
         );
         Found::new(FindingStatus::Rounding, Some(right), because)
     })
 }
 
 /// `mean of 5 rows`, `stall / (1 + reads)`.
-fn reading(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> String {
+fn reading_text(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> String {
     match (&claim.formula, estimate) {
         (Some(formula), Estimate::Value) => formula.as_str().to_owned(),
         (Some(formula), _) => format!("{estimate} of {}", formula.as_str()),
         (None, Estimate::Value) => "value of the row".to_owned(),
-        (None, _) if level.n() == 1 => "value of the only row".to_owned(),
-        (None, _) if level.are_executions => format!("{estimate} of {} executions", level.n()),
-        (None, _) => format!("{estimate} of {} rows", level.n()),
+        (None, _) if level.value_count() == 1 => "value of the only row".to_owned(),
+        (None, _) if level.are_executions => format!("{estimate} of {} executions", level.value_count()),
+        (None, _) => format!("{estimate} of {} rows", level.value_count()),
     }
 }
 
@@ -170,14 +174,14 @@ fn other_reading(
         for other in Estimate::USUAL.into_iter().filter(|other| *other != estimate) {
             if level.estimate(other, direction).is_some_and(|value| printed.is_rounded_from(value)) {
                 let words = level.kind.words();
-                return Some(format!("it is the {other} {words}; the {estimate} is {}", shown(right, digits)));
+                return Some(format!("it is the {other} {words}; the {estimate} is {}", number_text(right, digits)));
             }
         }
     }
-    for other in facts.others(claim) {
-        for level in self::levels(facts, other, claim, claim.formula.as_ref()) {
+    for other in facts.other_systems(claim) {
+        for level in find_levels(facts, other, claim, claim.formula.as_ref()) {
             if level.estimate(estimate, direction).is_some_and(|value| printed.is_rounded_from(value)) {
-                return Some(format!("it is the {estimate} of {other}; here it is {}", shown(right, digits)));
+                return Some(format!("it is the {estimate} of {other}; here it is {}", number_text(right, digits)));
             }
         }
     }
@@ -188,18 +192,21 @@ fn other_reading(
     }
     let mut scales = scales.into_iter().flat_map(|scale| [scale, 1.0 / scale]);
     let scale = scales.find(|scale| printed.is_rounded_from(right * scale))?;
-    Some(format!("it is the {estimate} in another unit ({} times)", scale_words(scale)))
+    Some(format!("it is the {estimate} in another unit ({} times)", scale_text(scale)))
 }
 
-fn scale_words(scale: f64) -> String {
-    if scale >= 1.0 { times_text(scale) } else { format!("1/{}", times_text(1.0 / scale)) }
+/// A scale such as `1000` or `1/1000`.
+fn scale_text(scale: f64) -> String {
+    if scale >= 1.0 { factor_text(scale) } else { format!("1/{}", factor_text(1.0 / scale)) }
 }
 
-fn times_text(scale: f64) -> String {
+/// A factor without the noise of binary fractions.
+fn factor_text(scale: f64) -> String {
     ((scale * 1e9).round() / 1e9).to_string()
 }
 
-fn by_subset(
+/// Looks for other systems' rows or fewer rows that the figure follows from.
+fn check_subsets(
     facts: &TableFacts,
     claim: &PublishedClaim,
     levels: &[Level],
@@ -207,22 +214,22 @@ fn by_subset(
     direction: Option<Direction>,
     right: f64,
 ) -> Option<Found> {
-    let ours = levels.first().map_or(0, Level::n);
+    let ours = levels.first().map_or(0, Level::value_count);
     let missing = facts
-        .others(claim)
-        .filter_map(|other| self::levels(facts, other, claim, claim.formula.as_ref()).first().map(Level::n))
+        .other_systems(claim)
+        .filter_map(|other| find_levels(facts, other, claim, claim.formula.as_ref()).first().map(Level::value_count))
         .find_map(|theirs| ours.checked_sub(theirs).filter(|n| *n > 0));
     levels.iter().find_map(|level| {
-        let left_out = subset::search(level, estimate, direction, &claim.printed, missing)?;
+        let left_out = subset::find_subset(level, estimate, direction, &claim.printed, missing)?;
         let digits = claim.printed.decimals + 1;
         let cut = if left_out.fit == Match::Cut { ", its last digit not rounded" } else { "" };
         let because = format!(
             "{estimate} {} without {}: {}{cut}; of all {} it is {}",
             level.kind.words(),
             left_out.which,
-            shown(left_out.value, digits),
-            level.n(),
-            shown(right, digits)
+            number_text(left_out.value, digits),
+            level.value_count(),
+            number_text(right, digits)
         );
         Some(Found::new(FindingStatus::Subset, Some(right), because))
     })
@@ -233,37 +240,37 @@ fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], esti
     let mut notes: Vec<String> = Vec::new();
     for level in levels.iter().skip(1) {
         if let Some(value) = level.estimate(estimate, None) {
-            notes.push(format!("{} {}", level.kind.words(), shown(value, digits)));
+            notes.push(format!("{} {}", level.kind.words(), number_text(value, digits)));
         }
     }
     let kind = levels.first().map_or("of the rows", |level| level.kind.words());
-    let mut because = format!("the {estimate} {kind} is {}", shown(right, digits));
+    let mut because = format!("the {estimate} {kind} is {}", number_text(right, digits));
     for note in notes {
         because.push_str(&format!(", {note}"));
     }
     if let Some(grim) = levels.iter().find_map(|level| grim_of(level, estimate, &claim.printed)) {
         return Found::new(FindingStatus::Impossible, Some(right), format!("{grim}; {because}"));
     }
-    because.push_str(&hints(facts, claim, levels, estimate, right));
+    because.push_str(&hints_for(facts, claim, levels, estimate, right));
     Found::new(FindingStatus::DoesNotFollow, Some(right), because)
 }
 
 /// A misplaced decimal point, perhaps of the wrong side, or the figure's rank.
-fn hints(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> String {
+fn hints_for(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
-    let others = facts.others(claim).filter_map(|system| {
-        let levels = self::levels(facts, system, claim, claim.formula.as_ref());
+    let others = facts.other_systems(claim).filter_map(|system| {
+        let levels = find_levels(facts, system, claim, claim.formula.as_ref());
         Some((system, levels.first()?.estimate(estimate, None)?))
     });
     for (system, value) in [(claim.system.as_str(), right)].into_iter().chain(others) {
         for power in [10.0, 100.0, 1000.0, 0.1, 0.01, 0.001] {
-            if claim.printed.significant_digits() >= 2 && claim.printed.fits(value / power) != Match::No {
+            if claim.printed.significant_digits() >= 2 && claim.printed.matches(value / power) != Match::No {
                 return format!("; {power} times the printed figure is that of {system}: a slip of the decimal point");
             }
         }
     }
-    let Some(level) = levels.first().filter(|level| level.n() > 100) else { return String::new() };
-    let half = claim.printed.unit() / 2.0;
+    let Some(level) = levels.first().filter(|level| level.value_count() > 100) else { return String::new() };
+    let half = claim.printed.last_digit_unit() / 2.0;
     let below: u64 = level.values.iter().filter(|v| v.value < printed - half).map(|v| v.count).sum();
     let at: Vec<&LevelValue> = level.values.iter().filter(|v| (v.value - printed).abs() <= half).collect();
     if at.is_empty() || at.iter().any(|v| v.count != 1) {
@@ -271,18 +278,20 @@ fn hints(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate:
     }
     let last = below + at.len() as u64;
     let ranks = if at.len() == 1 { format!("rank {last}") } else { format!("the ranks {} to {last}", below + 1) };
-    format!("; {} is the value at {ranks} of {}", claim.printed.text, level.n())
+    format!("; {} is the value at {ranks} of {}", claim.printed.text, level.value_count())
 }
 
 /// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) for counted
 /// rows only: measured values are whole only by rounding.
 fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
     let single = level.values.iter().all(|v| v.count == 1);
-    (estimate == Estimate::Mean && single).then(|| grim(printed, level.n(), level.grain?)).flatten()
+    (estimate == Estimate::Mean && single)
+        .then(|| impossible_mean(printed, level.value_count(), level.grain?))
+        .flatten()
 }
 
 /// Why no `n` multiples of `grain` have this mean.
-fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
+fn impossible_mean(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let value = printed.value?;
     let step = grain / n as f64;
     let steps = value / step;
@@ -291,7 +300,7 @@ fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     }
     let digits = printed.decimals + 1;
     let of = if grain == 1.0 { format!("{n} whole numbers") } else { format!("{n} multiples of {grain}") };
-    let (low, high) = (shown(steps.floor() * step, digits), shown(steps.ceil() * step, digits));
+    let (low, high) = (number_text(steps.floor() * step, digits), number_text(steps.ceil() * step, digits));
     let fitting = (1..n).rev().find(|m| {
         let k = (value * *m as f64 / grain).round();
         printed.is_rounded_from(k * grain / *m as f64)
@@ -300,9 +309,10 @@ fn grim(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     Some(format!("{of} have a mean of {low} or {high}, none of {}{hint}", printed.text))
 }
 
-fn without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
+/// Checks what can be checked of a figure without rows.
+fn check_without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     if let (Estimate::Mean, Some(n), Some(grain)) = (estimate, claim.n, claim.grain)
-        && let Some(because) = grim(&claim.printed, n, grain)
+        && let Some(because) = impossible_mean(&claim.printed, n, grain)
     {
         return Found::new(FindingStatus::Impossible, None, because);
     }

@@ -26,23 +26,26 @@ struct Parser<'a> {
 }
 
 impl FigureExpression {
+    /// Parses a formula.
     pub fn parse(text: &str) -> Result<FigureExpression, String> {
         let mut parser = Parser { rest: text.trim(), depth: 0 };
-        let root = parser.sum()?;
+        let root = parser.parse_sum()?;
         if parser.rest.is_empty() {
             Ok(FigureExpression { text: text.trim().to_owned(), root })
         } else {
-            Err(format!("`{}` is not understood", formats::text::shortened(parser.rest)))
+            Err(format!("`{}` is not understood", formats::text::shorten(parser.rest)))
         }
     }
 
+    /// The formula as it was written.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
+    /// The names in the formula.
     pub fn names(&self) -> BTreeSet<&str> {
         let mut names = BTreeSet::new();
-        self.root.collect(&mut names);
+        self.root.collect_names(&mut names);
         names
     }
 
@@ -53,19 +56,21 @@ impl FigureExpression {
 }
 
 impl Node {
-    fn collect<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
+    /// Adds the names in a part of the formula.
+    fn collect_names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Node::Number(_) => {}
             Node::Name(name) => {
                 names.insert(name);
             }
             Node::Chain(first, rest) => {
-                first.collect(names);
-                rest.iter().for_each(|(_, node)| node.collect(names));
+                first.collect_names(names);
+                rest.iter().for_each(|(_, node)| node.collect_names(names));
             }
         }
     }
 
+    /// The value of a part of the formula.
     fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         match self {
             Node::Number(number) => Some(*number),
@@ -84,38 +89,43 @@ impl Node {
 }
 
 impl Parser<'_> {
-    fn sum(&mut self) -> Result<Node, String> {
-        self.chain(&['+', '-'], Self::product)
+    /// Parses products joined by `+` and `-`.
+    fn parse_sum(&mut self) -> Result<Node, String> {
+        self.parse_chain(&['+', '-'], Self::parse_product)
     }
 
-    fn product(&mut self) -> Result<Node, String> {
-        self.chain(&['*', '/'], Self::atom)
+    /// Parses factors joined by `*` and `/`.
+    fn parse_product(&mut self) -> Result<Node, String> {
+        self.parse_chain(&['*', '/'], Self::parse_factor)
     }
 
-    fn chain(&mut self, signs: &[char], operand: fn(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
+    /// Parses operands joined by one of these signs.
+    fn parse_chain(&mut self, signs: &[char], operand: fn(&mut Self) -> Result<Node, String>) -> Result<Node, String> {
         let first = operand(self)?;
         let mut rest = Vec::new();
-        while let Some(sign) = self.sign(signs) {
+        while let Some(sign) = self.take_sign(signs) {
             rest.push((sign, operand(self)?));
         }
         Ok(if rest.is_empty() { first } else { Node::Chain(Box::new(first), rest) })
     }
 
-    fn sign(&mut self, signs: &[char]) -> Option<char> {
+    /// Takes one of these signs.
+    fn take_sign(&mut self, signs: &[char]) -> Option<char> {
         let sign = self.rest.chars().next().filter(|c| signs.contains(c))?;
         self.rest = self.rest[1..].trim_start();
         Some(sign)
     }
 
-    fn atom(&mut self) -> Result<Node, String> {
-        if self.sign(&['(']).is_some() {
+    /// Parses a number, a name or brackets.
+    fn parse_factor(&mut self) -> Result<Node, String> {
+        if self.take_sign(&['(']).is_some() {
             self.depth += 1;
             if self.depth > MAX_DEPTH {
                 return Err("too many brackets".to_owned());
             }
-            let node = self.sum()?;
+            let node = self.parse_sum()?;
             self.depth -= 1;
-            return match self.sign(&[')']) {
+            return match self.take_sign(&[')']) {
                 Some(_) => Ok(node),
                 None => Err("a bracket is not closed".to_owned()),
             };
@@ -129,7 +139,7 @@ impl Parser<'_> {
         if !word.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(Node::Name(word.to_owned()));
         }
-        formats::text::number(word).map(Node::Number).ok_or_else(|| format!("`{word}` is no number"))
+        formats::text::parse_number(word).map(Node::Number).ok_or_else(|| format!("`{word}` is no number"))
     }
 }
 

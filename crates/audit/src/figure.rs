@@ -49,11 +49,11 @@ impl Printed {
             Some('>') => (Relation::Above, text[1..].trim()),
             Some('<') => (Relation::Below, text[1..].trim()),
             _ => match text.split_once("..") {
-                Some((low, high)) => (formats::text::number(high).map_or(Relation::Equal, Relation::UpTo), low),
+                Some((low, high)) => (formats::text::parse_number(high).map_or(Relation::Equal, Relation::UpTo), low),
                 None => (Relation::Equal, text),
             },
         };
-        let value = formats::text::number(number);
+        let value = formats::text::parse_number(number);
         let mut decimals = decimals_of(number);
         if relation == Relation::About && decimals == 0 {
             let digits = number.trim_start_matches('-');
@@ -65,7 +65,7 @@ impl Printed {
     }
 
     /// Converts the figure to another unit; `from` is its own, for its text.
-    pub fn converted(&self, ratio: Ratio, from: &str) -> Printed {
+    pub fn convert_unit(&self, ratio: Ratio, from: &str) -> Printed {
         let times = ratio.apply(1.0);
         let relation = match self.relation {
             Relation::UpTo(high) => Relation::UpTo(ratio.apply(high)),
@@ -82,7 +82,7 @@ impl Printed {
     }
 
     /// The worth of one in the last digit.
-    pub fn unit(&self) -> f64 {
+    pub fn last_digit_unit(&self) -> f64 {
         10_f64.powi(-self.decimals)
     }
 
@@ -93,25 +93,25 @@ impl Printed {
     }
 
     /// A half may be rounded either way.
-    pub fn fits(&self, computed: f64) -> Match {
+    pub fn matches(&self, computed: f64) -> Match {
         let Some(value) = self.value else { return Match::No };
         if !computed.is_finite() {
             return Match::No;
         }
-        let slack = SLACK * self.unit() + RELATIVE_SLACK * computed.abs();
+        let slack = SLACK * self.last_digit_unit() + RELATIVE_SLACK * computed.abs();
         match self.relation {
             Relation::Above => return rounded_if(computed > value - slack),
             Relation::Below => return rounded_if(computed < value + slack),
             Relation::UpTo(high) => {
-                let half = self.unit() / 2.0 + slack;
+                let half = self.last_digit_unit() / 2.0 + slack;
                 return rounded_if((value - half..=high + half).contains(&computed));
             }
             Relation::Equal | Relation::About => {}
         }
         let distance = (computed - value).abs();
-        if distance <= self.unit() / 2.0 + slack {
+        if distance <= self.last_digit_unit() / 2.0 + slack {
             Match::Rounded
-        } else if self.relation == Relation::Equal && distance < self.unit() - slack {
+        } else if self.relation == Relation::Equal && distance < self.last_digit_unit() - slack {
             Match::Cut
         } else {
             Match::No
@@ -120,33 +120,35 @@ impl Printed {
 
     /// Whether the computed value rounds to this figure.
     pub fn is_rounded_from(&self, computed: f64) -> bool {
-        self.fits(computed) == Match::Rounded
+        self.matches(computed) == Match::Rounded
     }
 
     /// Whether a value from `low` to `high` rounds to it.
     pub fn fits_within(&self, low: f64, high: f64) -> bool {
         let nearest = self.value.map(|value| value.clamp(low.min(high), high));
-        [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.fits(value) == Match::Rounded)
+        [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.matches(value) == Match::Rounded)
     }
 
     /// The lowest and highest value that round to it.
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        let half = self.unit() / 2.0;
+    pub fn rounding_interval(&self) -> Option<(f64, f64)> {
+        let half = self.last_digit_unit() / 2.0;
         self.value.map(|value| (value - half, value + half))
     }
 }
 
+/// Number of decimals of a number; negative for a power of ten.
 pub fn decimals_of(number: &str) -> i32 {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
 }
 
+/// `Rounded` if a condition holds.
 fn rounded_if(holds: bool) -> Match {
     if holds { Match::Rounded } else { Match::No }
 }
 
 /// Formats the value without trailing zeros beyond `keep`.
-pub fn shown(value: f64, decimals: i32) -> String {
+pub fn number_text(value: f64, decimals: i32) -> String {
     let decimals = decimals.clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");
     // -0.00 is 0.00.
@@ -168,7 +170,7 @@ mod tests {
     #[test]
     fn a_half_goes_either_way_and_a_cut_differs_from_a_rounding() {
         fn fits(text: &str, value: f64) -> Match {
-            Printed::parse(text).fits(value)
+            Printed::parse(text).matches(value)
         }
         assert_eq!((fits("2.4", 2.35), fits("2.3", 2.35)), (Match::Rounded, Match::Rounded));
         assert_eq!((fits("118", 118.62), fits("118", 119.1)), (Match::Cut, Match::No));

@@ -1,6 +1,6 @@
 //! The result of an audit: a finding for each figure, and remarks on the whole table.
 
-use crate::figure::shown;
+use crate::figure::number_text;
 use crate::support::Support;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -33,6 +33,7 @@ impl FindingStatus {
         FindingStatus::CannotBeChecked,
     ];
 
+    /// The status in words, for one figure.
     pub fn words(self) -> &'static str {
         match self {
             FindingStatus::Follows => "follows",
@@ -45,6 +46,7 @@ impl FindingStatus {
         }
     }
 
+    /// The status in words, for a number of figures.
     pub fn words_for(self, count: usize) -> &'static str {
         match self {
             FindingStatus::Follows if count != 1 => "follow",
@@ -85,8 +87,8 @@ impl Checked {
     pub fn right_text(&self) -> String {
         match self.right {
             None => "–".to_owned(),
-            Some(right) if right.fract() == 0.0 && self.decimals <= 0 => shown(right, 0),
-            Some(right) => shown(right, self.decimals.max(0) + 1),
+            Some(right) if right.fract() == 0.0 && self.decimals <= 0 => number_text(right, 0),
+            Some(right) => number_text(right, self.decimals.max(0) + 1),
         }
     }
 }
@@ -116,6 +118,7 @@ pub enum RemarkKind {
 }
 
 impl RemarkKind {
+    /// The kind's word in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             RemarkKind::UnderClockStep => "under-clock-step",
@@ -153,10 +156,12 @@ pub struct Audit {
 }
 
 impl Audit {
-    pub fn count(&self, status: FindingStatus) -> usize {
+    /// Number of figures with a status.
+    pub fn count_of(&self, status: FindingStatus) -> usize {
         self.figures.iter().filter(|figure| figure.status == status).count()
     }
 
+    /// Tests whether any figure does not follow.
     pub fn is_bad(&self) -> bool {
         self.figures.iter().any(|figure| figure.status.is_bad())
     }

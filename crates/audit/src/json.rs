@@ -10,11 +10,11 @@ pub const SCHEMA_VERSION: u32 = 1;
 
 /// The document: `schema_version`, `source`, `notes`, `summary` (a count for each status), `figures`, `remarks`,
 /// `supports`.
-pub fn document(audit: &Audit) -> Value {
+pub fn audit_document(audit: &Audit) -> Value {
     let figures = audit.figures.iter().map(|figure| {
         json!({
             "line": figure.line, "label": figure.label, "printed": figure.printed, "unit": figure.unit,
-            "computed": figure.right, "status": name(figure.status), "because": figure.because,
+            "computed": figure.right, "status": status_name(figure.status), "because": figure.because,
         })
     });
     let remarks = audit.remarks.iter().map(|remark| json!({ "kind": remark.kind.as_str(), "text": remark.text }));
@@ -34,7 +34,7 @@ pub fn document(audit: &Audit) -> Value {
         })
     });
     let summary: serde_json::Map<String, Value> =
-        FindingStatus::ALL.iter().map(|status| (name(*status), json!(audit.count(*status)))).collect();
+        FindingStatus::ALL.iter().map(|status| (status_name(*status), json!(audit.count_of(*status)))).collect();
     json!({
         "schema_version": SCHEMA_VERSION, "source": audit.source, "notes": audit.notes, "summary": summary,
         "figures": figures.collect::<Vec<_>>(), "remarks": remarks.collect::<Vec<_>>(),
@@ -43,6 +43,6 @@ pub fn document(audit: &Audit) -> Value {
 }
 
 /// `does-not-follow`.
-fn name(status: FindingStatus) -> String {
+fn status_name(status: FindingStatus) -> String {
     status.words().replace(' ', "-")
 }

@@ -31,6 +31,7 @@ pub enum LevelKind {
 }
 
 impl LevelKind {
+    /// What the level holds, in words.
     pub fn words(self) -> &'static str {
         match self {
             LevelKind::Rows => "of the rows",
@@ -56,6 +57,7 @@ impl Level {
         Level { kind, values, grain: None, are_executions: false }
     }
 
+    /// An estimate from the level's values, if it has one.
     pub fn estimate(&self, estimate: Estimate, direction: Option<Direction>) -> Option<f64> {
         match (self.kind, estimate) {
             // Sums have no spread and no ranks.
@@ -67,7 +69,7 @@ impl Level {
 
     /// Lowest and highest figure from unrounded values. Every estimate but the standard deviation is monotonic in each
     /// value; that one is a distance, which moves at most as far as the values.
-    pub fn range(&self, estimate: Estimate, direction: Option<Direction>) -> Option<(f64, f64)> {
+    pub fn estimate_range(&self, estimate: Estimate, direction: Option<Direction>) -> Option<(f64, f64)> {
         if estimate == Estimate::Sd {
             let sd = self.estimate(estimate, direction)?;
             let squares: f64 = self.values.iter().map(|v| v.rounding * v.rounding).sum();
@@ -82,31 +84,32 @@ impl Level {
         Some((low.min(high), low.max(high)))
     }
 
-    pub fn n(&self) -> u64 {
+    /// Number of values behind the level.
+    pub fn value_count(&self) -> u64 {
         self.values.iter().map(|v| v.count).sum()
     }
 }
 
-/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`TableFacts::unit`].
-pub fn levels(
+/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`TableFacts::unit_of`].
+pub fn find_levels(
     facts: &TableFacts,
     system: &str,
     claim: &PublishedClaim,
     formula: Option<&FigureExpression>,
 ) -> Vec<Level> {
     let PublishedClaim { keys, metric, .. } = claim;
-    let unit = facts.unit(claim);
+    let unit = facts.unit_of(claim);
     let mut levels = Vec::new();
     let cells: Vec<&PublishedClaim> =
-        facts.printed(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
+        facts.printed_figures(system, keys, metric).filter(|claim| claim.repetition.is_some()).collect();
     let formula = formula.or_else(|| cells.iter().find_map(|claim| claim.formula.as_ref()));
     match formula {
-        Some(formula) => levels.extend(computed(facts, system, keys, formula)),
-        None => levels.extend(plain(facts.rows(system, keys, metric).collect(), unit)),
+        Some(formula) => levels.extend(computed_levels(facts, system, keys, formula)),
+        None => levels.extend(plain_level(facts.rows_of(system, keys, metric).collect(), unit)),
     }
-    let is_counted = facts.rows(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
+    let is_counted = facts.rows_of(system, keys, metric).next().is_some_and(|row| row.grain.is_some());
     // Trailing zeros may have been dropped, so the longest decides.
-    let digit = cells.iter().map(|claim| in_unit(claim.printed.unit(), &claim.unit, unit)).reduce(f64::min);
+    let digit = cells.iter().map(|claim| in_unit(claim.printed.last_digit_unit(), &claim.unit, unit)).reduce(f64::min);
     let rounding = match digit {
         Some(digit) if !is_counted => 0.5 * digit,
         _ => 0.0,
@@ -126,11 +129,12 @@ pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
     Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
-fn plain(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
+/// The level of measured rows.
+fn plain_level(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     if rows.is_empty() {
         return None;
     }
-    let rounding = rounding(&rows);
+    let rounding = rounding_of(&rows);
     let values = rows.iter().map(|row| LevelValue {
         value: in_unit(row.value, &row.unit, unit),
         count: row.count.unwrap_or(1),
@@ -147,7 +151,7 @@ fn plain(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
 }
 
 /// Half of the last digit; of rows that dropped trailing zeros the longest has it.
-fn rounding(rows: &[&Measured]) -> f64 {
+fn rounding_of(rows: &[&Measured]) -> f64 {
     if rows.iter().all(|row| row.grain.is_some()) {
         return 0.0;
     }
@@ -156,7 +160,7 @@ fn rounding(rows: &[&Measured]) -> f64 {
 
 /// How far rounding of its names can move a formula's value: the farthest corner, since formulas of counters are
 /// monotonic in each.
-fn room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
+fn rounding_room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
     /// Corners double with every name.
     const MAX_NAMES: usize = 8;
     let names: Vec<&str> = formula.names().into_iter().filter(|name| of(name).is_some_and(|(_, r)| r > 0.0)).collect();
@@ -176,14 +180,14 @@ fn room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64
 }
 
 /// The formula's levels: its value for each repetition, and that of the sums.
-fn computed(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpression) -> Vec<Level> {
+fn computed_levels(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpression) -> Vec<Level> {
     let names = formula.names();
     let rows: BTreeMap<&str, Vec<&Measured>> =
-        names.iter().map(|name| (*name, facts.rows(system, keys, name).collect())).collect();
+        names.iter().map(|name| (*name, facts.rows_of(system, keys, name).collect())).collect();
     let row_of = |repetition: Option<u32>, name: &str| {
         let rows = rows.get(name)?;
         let row = rows.iter().find(|row| row.repetition == repetition)?;
-        Some((row.value, rounding(rows)))
+        Some((row.value, rounding_of(rows)))
     };
     let repetitions: BTreeSet<Option<u32>> = rows.values().flatten().map(|row| row.repetition).collect();
     let each = repetitions.iter().filter_map(|r| evaluate(formula, r.unwrap_or(0), &|name| row_of(*r, name)));
@@ -196,7 +200,7 @@ fn computed(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpre
     }
     let sums = evaluate(formula, 0, &|name| {
         let rows = rows.get(name).filter(|rows| !rows.is_empty())?;
-        Some((rows.iter().map(|row| row.value).sum(), rounding(rows) * rows.len() as f64))
+        Some((rows.iter().map(|row| row.value).sum(), rounding_of(rows) * rows.len() as f64))
     });
     let mean = values.iter().map(|v| v.value).sum::<f64>() / values.len() as f64;
     // Only a ratio is unchanged by sums.
@@ -212,5 +216,5 @@ fn evaluate(
     input: &dyn Fn(&str) -> Option<(f64, f64)>,
 ) -> Option<LevelValue> {
     let value = formula.value(&|name| Some(input(name)?.0))?;
-    Some(LevelValue { value, count: 1, repetition, rounding: room(formula, value, input) })
+    Some(LevelValue { value, count: 1, repetition, rounding: rounding_room(formula, value, input) })
 }

@@ -28,21 +28,22 @@ pub use expression::FigureExpression;
 pub use figure::{Match, Printed, Relation};
 pub use finding::{Audit, Checked, FindingStatus, Remark, RemarkKind};
 pub use statistic::{Comparing, Estimate, Statistic};
-pub use support::{Conclusion, Estimated, FindingKey, Judgements, MetricJudgement, Support, comparable};
+pub use support::{Conclusion, Estimated, FindingKey, Judgements, MetricJudgement, Support, compared_rows};
 pub use table::{Factor, Keys, Measured, PublishedClaim, TableFacts};
 
 /// Figures come in the order of their rows.
-pub fn audit(facts: &TableFacts, source: &str, judgements: &Judgements) -> Audit {
-    let figures: Vec<Checked> = facts.claims.iter().map(|claim| check(facts, claim)).collect();
-    let supports = support::supports(facts, judgements);
-    let remarks = detect::remarks(facts);
+pub fn audit_table(facts: &TableFacts, source: &str, judgements: &Judgements) -> Audit {
+    let figures: Vec<Checked> = facts.claims.iter().map(|claim| check_claim(facts, claim)).collect();
+    let supports = support::collect_support(facts, judgements);
+    let remarks = detect::find_remarks(facts);
     let method = judgements.method.clone();
     Audit { source: source.to_owned(), figures, remarks, method, supports, notes: facts.remarks.clone() }
 }
 
-fn check(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
+/// Checks a printed figure: a comparison or an estimate.
+fn check_claim(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
     match claim.statistic.and_then(|statistic| statistic.comparing) {
-        Some(comparing) => compare::check(facts, claim, comparing),
-        None => estimate::check(facts, claim),
+        Some(comparing) => compare::check_comparison(facts, claim, comparing),
+        None => estimate::check_estimate(facts, claim),
     }
 }

@@ -1,34 +1,36 @@
 //! An audit as Markdown, for a comment under an article.
 
 use crate::finding::{Audit, Checked};
-use crate::text::{summary, support_lines, support_method};
+use crate::text::{summary_line, support_lines, support_method};
 
+/// Renders an audit as Markdown.
 pub fn render(audit: &Audit) -> String {
     let mut text = String::new();
     for note in &audit.notes {
-        text.push_str(&format!("{}\n", escaped(note)));
+        text.push_str(&format!("{}\n", escape_markdown(note)));
     }
-    text.push_str(&format!("\n**{}**\n\n", summary(audit)));
+    text.push_str(&format!("\n**{}**\n\n", summary_line(audit)));
     text.push_str("| figure | printed | rows give | says | arithmetic |\n|---|--:|--:|---|---|\n");
     for figure in &audit.figures {
-        text.push_str(&row(figure));
+        text.push_str(&table_row(figure));
     }
     if !audit.remarks.is_empty() {
         text.push_str("\nThe table as a whole:\n\n");
         for remark in &audit.remarks {
-            text.push_str(&format!("- *{}*: {}\n", remark.kind.as_str(), escaped(&remark.text)));
+            text.push_str(&format!("- *{}*: {}\n", remark.kind.as_str(), escape_markdown(&remark.text)));
         }
     }
     if !audit.supports.is_empty() {
-        text.push_str(&format!("\nWhat the rows support ({}):\n\n", escaped(&support_method(audit))));
+        text.push_str(&format!("\nWhat the rows support ({}):\n\n", escape_markdown(&support_method(audit))));
         for line in support_lines(&audit.supports) {
-            text.push_str(&format!("- {}\n", escaped(&line)));
+            text.push_str(&format!("- {}\n", escape_markdown(&line)));
         }
     }
     text
 }
 
-fn row(figure: &Checked) -> String {
+/// The row of a figure.
+fn table_row(figure: &Checked) -> String {
     let right = figure.right_text();
     let says = if figure.status.is_bad() {
         format!("**{}**", figure.status.words())
@@ -38,14 +40,14 @@ fn row(figure: &Checked) -> String {
     let printed = format!("{} {}", figure.printed, figure.unit);
     format!(
         "| {} | {} | {right} | {says} | {} |\n",
-        escaped(&figure.label),
-        escaped(printed.trim_end()),
-        escaped(&figure.because)
+        escape_markdown(&figure.label),
+        escape_markdown(printed.trim_end()),
+        escape_markdown(&figure.because)
     )
 }
 
 /// Text that Markdown shows as it is.
-fn escaped(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !c.is_control()) {
         if matches!(c, '|' | '*' | '_' | '`' | '<' | '[' | '\\' | '#') {

@@ -78,9 +78,9 @@ impl Estimate {
             "value" => Estimate::Value,
             _ => {
                 return if let Some(limit) = name.strip_prefix("count<") {
-                    formats::text::number(limit).map(Estimate::CountBelow)
+                    formats::text::parse_number(limit).map(Estimate::CountBelow)
                 } else if let Some(limit) = name.strip_prefix("share<") {
-                    formats::text::number(limit).map(Estimate::ShareBelow)
+                    formats::text::parse_number(limit).map(Estimate::ShareBelow)
                 } else {
                     name.strip_prefix("rank:")?.parse().ok().map(Estimate::Rank)
                 };
@@ -99,7 +99,7 @@ impl Estimate {
             Estimate::Mean => Some(total(values) / n as f64),
             Estimate::Trimmed => (n >= 3).then(|| (total(values) - min(values) - max(values)) / (n - 2) as f64),
             Estimate::Median => {
-                let (low, high) = (ranked(values, n.div_ceil(2))?, ranked(values, n / 2 + 1)?);
+                let (low, high) = (value_of_rank(values, n.div_ceil(2))?, value_of_rank(values, n / 2 + 1)?);
                 Some(f64::midpoint(low, high))
             }
             Estimate::Best => match direction? {
@@ -111,32 +111,37 @@ impl Estimate {
             Estimate::Max => Some(max(values)),
             Estimate::Sum => Some(total(values)),
             Estimate::Count => Some(n as f64),
-            Estimate::Sd => sd(values, total(values) / n as f64, n),
-            Estimate::Rank(rank) => ranked(values, rank),
-            Estimate::CountBelow(limit) => Some(below(values, limit)),
-            Estimate::ShareBelow(limit) => Some(100.0 * below(values, limit) / n as f64),
+            Estimate::Sd => standard_deviation(values, total(values) / n as f64, n),
+            Estimate::Rank(rank) => value_of_rank(values, rank),
+            Estimate::CountBelow(limit) => Some(count_below(values, limit)),
+            Estimate::ShareBelow(limit) => Some(100.0 * count_below(values, limit) / n as f64),
             Estimate::Value => (n == 1).then(|| min(values)),
         }
     }
 }
 
+/// Sum of the values.
 fn total(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value * v.count as f64).sum()
 }
 
+/// The smallest value.
 fn min(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value).fold(f64::INFINITY, f64::min)
 }
 
+/// The largest value.
 fn max(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value).fold(f64::NEG_INFINITY, f64::max)
 }
 
-fn below(values: &[LevelValue], limit: f64) -> f64 {
+/// Number of values below a limit.
+fn count_below(values: &[LevelValue], limit: f64) -> f64 {
     values.iter().filter(|v| v.value < limit).map(|v| v.count as f64).sum()
 }
 
-fn sd(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
+/// The standard deviation; `None` where the spread within a group is unknown.
+fn standard_deviation(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     // The spread within a group is unknown.
     if n < 2 || values.iter().any(|v| v.count > 1) {
         return None;
@@ -145,7 +150,8 @@ fn sd(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     Some((squares / (n - 1) as f64).sqrt())
 }
 
-fn ranked(values: &[LevelValue], rank: u64) -> Option<f64> {
+/// The value of a rank, from 1 for the smallest.
+fn value_of_rank(values: &[LevelValue], rank: u64) -> Option<f64> {
     let mut ordered: Vec<&LevelValue> = values.iter().collect();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
     let mut seen = 0;
@@ -232,6 +238,7 @@ impl RatioForm {
         RatioForm::Difference,
     ];
 
+    /// Tests whether the form is a share of one of both figures.
     pub fn is_share(self) -> bool {
         matches!(self, RatioForm::ShareOfAgainst | RatioForm::ShareOfSystem)
     }
@@ -241,6 +248,7 @@ impl RatioForm {
         self.is_share() || self == RatioForm::Difference
     }
 
+    /// The form's value of both figures.
     pub fn compute(self, system: f64, against: f64) -> f64 {
         match self {
             RatioForm::SystemOverAgainst => system / against,
@@ -252,7 +260,7 @@ impl RatioForm {
     }
 
     /// The arithmetic in figures.
-    pub fn written(self, system: &str, against: &str, sign: Sign) -> String {
+    pub fn arithmetic_text(self, system: &str, against: &str, sign: Sign) -> String {
         let (more, less) = if sign == Sign::Size { (against, system) } else { (system, against) };
         match self {
             RatioForm::SystemOverAgainst => format!("{system} / {against}"),
@@ -266,7 +274,7 @@ impl RatioForm {
 
 impl Comparing {
     /// Allowed by the label, the likeliest first.
-    pub fn forms(self, direction: Option<Direction>) -> &'static [RatioForm] {
+    pub fn allowed_forms(self, direction: Option<Direction>) -> &'static [RatioForm] {
         let is_speed = direction == Some(Direction::Higher);
         match self {
             Comparing::Ratio => &[RatioForm::SystemOverAgainst],

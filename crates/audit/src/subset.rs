@@ -25,7 +25,7 @@ pub struct LeftOut {
 }
 
 /// Finds rows to leave out for the figure to follow.
-pub fn search(
+pub fn find_subset(
     level: &Level,
     estimate: Estimate,
     direction: Option<Direction>,
@@ -38,15 +38,16 @@ pub fn search(
         return None;
     }
     let compute = |values: &[LevelValue]| estimate.compute(values, direction);
-    if level.values.len() <= MAX_ENUMERATED && level.n() == level.values.len() as u64 {
+    if level.values.len() <= MAX_ENUMERATED && level.value_count() == level.values.len() as u64 {
         (1..=MAX_LEFT_OUT.min(level.values.len().saturating_sub(2)))
-            .find_map(|left| few(level, left, printed, &compute))
+            .find_map(|left| leave_out_few(level, left, printed, &compute))
     } else {
-        trimmed(level, printed, likely, &compute)
+        leave_out_many(level, printed, likely, &compute)
     }
 }
 
-fn few(
+/// Tries to leave out this many rows, in every combination.
+fn leave_out_few(
     level: &Level,
     left: usize,
     printed: &Printed,
@@ -62,7 +63,7 @@ fn few(
         if let Some(value) = compute(&rest) {
             tried += 1;
             (low, high) = (low.min(value), high.max(value));
-            if found.is_none() && printed.fits(value) == Match::Rounded {
+            if found.is_none() && printed.matches(value) == Match::Rounded {
                 found = Some((without.clone(), value));
             }
         }
@@ -71,7 +72,7 @@ fn few(
         }
     }
     let (without, value) = found?;
-    by_chance(tried, low, high, printed).then(|| {
+    is_beyond_chance(tried, low, high, printed).then(|| {
         let names: Vec<String> = without
             .iter()
             .map(|i| match level.values[*i].repetition {
@@ -96,14 +97,14 @@ fn next_subset(without: &mut [usize], n: usize) -> bool {
 }
 
 /// Whether a match by chance is unlikely.
-fn by_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool {
-    let range = (high - low).max(printed.unit());
-    f64::from(tried) * printed.unit() / range < MAX_BY_CHANCE
+fn is_beyond_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool {
+    let range = (high - low).max(printed.last_digit_unit());
+    f64::from(tried) * printed.last_digit_unit() / range < MAX_BY_CHANCE
 }
 
 /// Leaves out values of a long list: about the median, the longest, or the shortest; first as many as the other side
 /// lost.
-fn trimmed(
+fn leave_out_many(
     level: &Level,
     printed: &Printed,
     likely: Option<u64>,
@@ -113,7 +114,7 @@ fn trimmed(
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
     let likely = likely.and_then(|n| usize::try_from(n).ok()).filter(|n| (1..=MAX_TRIMMED).contains(n));
     let sizes: Vec<usize> = likely.into_iter().chain((1..=MAX_TRIMMED).filter(|n| Some(*n) != likely)).collect();
-    let n = level.n();
+    let n = level.value_count();
     for (middle, words) in
         [(n / 2, "about the median"), (n, "with the largest values"), (0, "with the smallest values")]
     {
@@ -121,10 +122,10 @@ fn trimmed(
         let mut found: Option<LeftOut> = None;
         let mut tried = 0_u32;
         for &left in &sizes {
-            let Some(value) = without(&ordered, middle, left).and_then(|rest| compute(&rest)) else { continue };
+            let Some(value) = without_range(&ordered, middle, left).and_then(|rest| compute(&rest)) else { continue };
             tried += 1;
             range = (range.0.min(value), range.1.max(value));
-            let fit = printed.fits(value);
+            let fit = printed.matches(value);
             let better = found
                 .as_ref()
                 .is_none_or(|known| known.fit == Match::Cut && fit == Match::Rounded && Some(left) == likely);
@@ -135,7 +136,7 @@ fn trimmed(
         }
         // Cutting doubles the chances.
         if let Some(found) = found
-            && by_chance(2 * tried, range.0, range.1, printed)
+            && is_beyond_chance(2 * tried, range.0, range.1, printed)
         {
             return Some(found);
         }
@@ -144,7 +145,7 @@ fn trimmed(
 }
 
 /// `None` where that would cut a group of executions.
-fn without(ordered: &[LevelValue], place: u64, left: usize) -> Option<Vec<LevelValue>> {
+fn without_range(ordered: &[LevelValue], place: u64, left: usize) -> Option<Vec<LevelValue>> {
     let mut before = 0;
     let index = ordered.iter().position(|v| {
         let here = before >= place;

@@ -8,7 +8,7 @@ use model::{Direction, Point, Reading};
 use stats::Verdict;
 
 use crate::expression::FigureExpression;
-use crate::level::{Level, LevelKind, levels};
+use crate::level::{Level, LevelKind, find_levels};
 use crate::statistic::{Estimate, Statistic};
 use crate::table::{self, Keys, PublishedClaim, TableFacts};
 
@@ -51,7 +51,7 @@ pub struct FindingKey {
 }
 
 impl FindingKey {
-    /// The key of a row of an experiment that was made of [`comparable`] rows.
+    /// The key of a row of an experiment that was made of [`compared_rows`] rows.
     pub fn from_row(benchmark: &str, point: &Point, metric: &str, b: &str) -> FindingKey {
         FindingKey::new(table::keys_of(Some(benchmark), point), metric, b)
     }
@@ -89,7 +89,7 @@ pub struct Support {
 /// The rows of a table that are compared: its own, and for a metric that has none what its formula or the printed
 /// table's cells
 /// give. `None` without any.
-pub fn comparable(facts: &TableFacts, table: &Table) -> Option<Table> {
+pub fn compared_rows(facts: &TableFacts, table: &Table) -> Option<Table> {
     let mut directions: BTreeMap<_, Direction> = BTreeMap::new();
     for row in &table.rows {
         // A printed figure's row may state it for the measured ones.
@@ -108,7 +108,7 @@ pub fn comparable(facts: &TableFacts, table: &Table) -> Option<Table> {
     let mut rows: Vec<Row> = measured.map(|row| compared_row(row, &directions)).collect();
     let questions = Questions::new(facts);
     let lines: BTreeMap<u64, &Row> = table.rows.iter().map(|row| (row.line, row)).collect();
-    for claim in questions.claims() {
+    for claim in questions.claims_in_question() {
         for system in facts.systems() {
             rows.extend(questions.made_rows(&lines, system, claim).iter().map(|row| compared_row(row, &directions)));
         }
@@ -116,6 +116,7 @@ pub fn comparable(facts: &TableFacts, table: &Table) -> Option<Table> {
     rows.iter().any(tidy::is_measured).then(|| Table { rows, ..table.clone() })
 }
 
+/// A row with the better direction of its metric.
 fn compared_row(row: &Row, directions: &BTreeMap<(&Option<String>, &String), Direction>) -> Row {
     let direction = row.direction.or_else(|| directions.get(&(&row.benchmark, &row.metric)).copied());
     Row { direction, ..table::without_own_columns(row) }
@@ -138,28 +139,28 @@ impl<'a> Questions<'a> {
     }
 
     /// The first printed figure of each metric in each case that a verdict would be about.
-    fn claims(&self) -> impl Iterator<Item = &'a PublishedClaim> {
+    fn claims_in_question(&self) -> impl Iterator<Item = &'a PublishedClaim> {
         let mut seen = BTreeSet::new();
-        let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(judges));
+        let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(is_judgeable));
         claims.filter(move |claim| seen.insert((&claim.keys, &claim.metric)))
     }
 
     /// The rows, else the printed table's cells.
-    fn level(&self, system: &str, claim: &PublishedClaim) -> Option<Level> {
+    fn level_of(&self, system: &str, claim: &PublishedClaim) -> Option<Level> {
         let PublishedClaim { keys, metric, .. } = claim;
         let formula = self.formulas.get(&(keys, metric.as_str())).copied();
-        let mut levels = levels(self.facts, system, claim, formula).into_iter();
+        let mut levels = find_levels(self.facts, system, claim, formula).into_iter();
         levels.find(|level| level.kind != LevelKind::Sums)
     }
 
     /// Makes the rows of a metric without measured rows.
     fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &PublishedClaim) -> Vec<Row> {
         let PublishedClaim { keys, metric, .. } = claim;
-        if self.facts.rows(system, keys, metric).next().is_some() {
+        if self.facts.rows_of(system, keys, metric).next().is_some() {
             return Vec::new();
         }
-        let Some(level) = self.level(system, claim) else { return Vec::new() };
-        let mut printed = self.facts.printed(system, keys, metric);
+        let Some(level) = self.level_of(system, claim) else { return Vec::new() };
+        let mut printed = self.facts.printed_figures(system, keys, metric);
         if level.kind == LevelKind::Rows {
             // What compares has a unit of its own.
             let unit = printed.next().map_or("", |one| one.unit.as_str());
@@ -172,18 +173,19 @@ impl<'a> Questions<'a> {
         made.collect()
     }
 
-    fn support(&self, claim: &PublishedClaim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
+    /// What the rows support of a printed figure.
+    fn support_for(&self, claim: &PublishedClaim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
         let PublishedClaim { keys, metric, .. } = claim;
-        let sides = [a, b].map(|system| self.level(system, claim));
+        let sides = [a, b].map(|system| self.level_of(system, claim));
         let unpublished = [a, b].into_iter().zip(&sides).any(|(system, level)| {
-            let mut printed = self.facts.printed(system, keys, metric);
+            let mut printed = self.facts.printed_figures(system, keys, metric);
             level.is_none() && !printed.any(|claim| claim.printed.value.is_some())
         });
         if unpublished {
             return None;
         }
         let words: Vec<&str> = keys.values().map(String::as_str).chain([metric.as_str()]).collect();
-        let [n_a, n_b] = sides.each_ref().map(|level| level.as_ref().map_or(0, Level::n));
+        let [n_a, n_b] = sides.each_ref().map(|level| level.as_ref().map_or(0, Level::value_count));
         let why = if sides.iter().any(Option::is_none) {
             Some("the rows are not published, only their summary")
         } else if sides.iter().flatten().any(|level| level.are_executions) {
@@ -204,19 +206,19 @@ impl<'a> Questions<'a> {
 }
 
 /// Whether a verdict would rest on it.
-fn judges(statistic: Statistic) -> bool {
+fn is_judgeable(statistic: Statistic) -> bool {
     use Estimate::{Best, Max, Mean, Median, Min, Trimmed};
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
 }
 
 /// Collects what the rows support of each metric with a printed figure.
-pub fn supports(facts: &TableFacts, judgements: &Judgements) -> Vec<Support> {
+pub fn collect_support(facts: &TableFacts, judgements: &Judgements) -> Vec<Support> {
     let Some(a) = judgements.a.as_deref().or_else(|| facts.systems().next()) else { return Vec::new() };
     let others: Vec<&str> = facts.systems().filter(|system| *system != a).collect();
     let questions = Questions::new(facts);
-    let supports = questions
-        .claims()
-        .flat_map(|claim| others.iter().filter_map(|b| questions.support(claim, judgements, a, b)).collect::<Vec<_>>());
+    let supports = questions.claims_in_question().flat_map(|claim| {
+        others.iter().filter_map(|b| questions.support_for(claim, judgements, a, b)).collect::<Vec<_>>()
+    });
     supports.collect()
 }
 

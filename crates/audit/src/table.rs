@@ -110,13 +110,13 @@ impl TableIndex {
         let mut index = TableIndex::default();
         for (at, row) in measured.iter_mut().enumerate() {
             let unit = index.units.entry(row.metric.clone()).or_insert_with(|| row.unit.clone());
-            row.convert(unit);
-            index.cell(&row.system, &row.metric, &row.keys).0.push(at);
-            index.learn(&row.metric, row.direction);
+            row.convert_unit(unit);
+            index.cell_mut(&row.system, &row.metric, &row.keys).0.push(at);
+            index.learn_direction(&row.metric, row.direction);
         }
         for (at, claim) in claims.iter().enumerate() {
-            index.cell(&claim.system, &claim.metric, &claim.keys).1.push(at);
-            index.learn(&claim.metric, claim.direction);
+            index.cell_mut(&claim.system, &claim.metric, &claim.keys).1.push(at);
+            index.learn_direction(&claim.metric, claim.direction);
             if claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()) {
                 index.units.entry(claim.metric.clone()).or_insert_with(|| claim.unit.clone());
             }
@@ -124,7 +124,8 @@ impl TableIndex {
         index
     }
 
-    fn cell(&mut self, system: &str, metric: &str, keys: &Keys) -> &mut (Vec<usize>, Vec<usize>) {
+    /// The row and claim indices of a cell, made if it is new.
+    fn cell_mut(&mut self, system: &str, metric: &str, keys: &Keys) -> &mut (Vec<usize>, Vec<usize>) {
         if !self.systems.contains(system) {
             self.systems.insert(system.to_owned());
         }
@@ -132,7 +133,8 @@ impl TableIndex {
         systems.entry(system.to_owned()).or_default().entry(keys.clone()).or_default()
     }
 
-    fn learn(&mut self, metric: &str, direction: Option<Direction>) {
+    /// Notes the better direction of a metric, the first time it is stated.
+    fn learn_direction(&mut self, metric: &str, direction: Option<Direction>) {
         if let Some(direction) = direction
             && !self.directions.contains_key(metric)
         {
@@ -140,14 +142,15 @@ impl TableIndex {
         }
     }
 
-    fn cell_of(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
+    /// The row and claim indices of a cell.
+    fn cell(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
         self.metrics.get(metric)?.get(system)?.get(keys)
     }
 }
 
 impl Measured {
     /// Converts the row; where its unit is of another family it stays.
-    fn convert(&mut self, unit: &str) {
+    fn convert_unit(&mut self, unit: &str) {
         if self.unit == unit {
             return;
         }
@@ -160,12 +163,13 @@ impl Measured {
 }
 
 impl TableFacts {
-    pub fn read(table: &Table) -> Result<TableFacts, FormatError> {
+    /// Reads the facts of a table.
+    pub fn from_table(table: &Table) -> Result<TableFacts, FormatError> {
         let mut facts = TableFacts { remarks: table.remarks.clone(), ..TableFacts::default() };
         for row in &table.rows {
             match row.kind.to_lowercase().as_str() {
-                "" | "measured" => facts.measured.extend(measured(row)?),
-                PRINTED => facts.claims.push(claim(row)?),
+                "" | "measured" => facts.measured.extend(read_measured(row)?),
+                PRINTED => facts.claims.push(read_claim(row)?),
                 "factor" => facts.factors.push(Factor {
                     system: row.system.clone(),
                     name: row.metric.clone(),
@@ -174,13 +178,15 @@ impl TableFacts {
                 // Exports of étalon's hold marks, runs and passing facts.
                 formats::tidy::MARK | formats::tidy::RUN | formats::tidy::CIRCUMSTANCE => {}
                 other => {
-                    let what = format!("{}: no such kind of row", formats::text::shortened(other));
-                    return Err(FormatError::at(row.line, what).with_hint("there are measured, printed and factor"));
+                    let what = format!("{}: no such kind of row", formats::text::shorten(other));
+                    return Err(
+                        FormatError::at_line(row.line, what).with_hint("there are measured, printed and factor")
+                    );
                 }
             }
         }
         if facts.claims.is_empty() {
-            let error = FormatError::whole("the table has no printed figure, so there is nothing to audit");
+            let error = FormatError::of_whole("the table has no printed figure, so there is nothing to audit");
             return Err(error.with_hint(
                 "add what was published as rows of kind `printed`, with a column `statistic`: mean, median, times, …",
             ));
@@ -197,12 +203,13 @@ impl TableFacts {
         self.index = TableIndex::new(&mut self.measured, &self.claims);
     }
 
+    /// The systems in the table's order.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
         self.index.systems.iter().map(String::as_str)
     }
 
     /// Systems with the same cell and metric.
-    pub(crate) fn others<'a>(&'a self, claim: &'a PublishedClaim) -> impl Iterator<Item = &'a str> + 'a {
+    pub(crate) fn other_systems<'a>(&'a self, claim: &'a PublishedClaim) -> impl Iterator<Item = &'a str> + 'a {
         let systems: Box<dyn Iterator<Item = &'a str> + 'a> = match self.index.metrics.get(&claim.metric) {
             // A formula is made of other metrics.
             Some(systems) if claim.formula.is_none() => Box::new(systems.keys().map(String::as_str)),
@@ -212,50 +219,54 @@ impl TableFacts {
     }
 
     /// The unit in which a figure is compared with the rows: its own, if theirs can be converted to it.
-    pub(crate) fn unit<'a>(&'a self, claim: &'a PublishedClaim) -> &'a str {
+    pub(crate) fn unit_of<'a>(&'a self, claim: &'a PublishedClaim) -> &'a str {
         let of_rows = self.index.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
         of_rows.unwrap_or(&claim.unit)
     }
 
     /// The metric's better direction by the first row that has one.
-    pub(crate) fn direction(&self, metric: &str) -> Option<Direction> {
+    pub(crate) fn direction_of(&self, metric: &str) -> Option<Direction> {
         self.index.directions.get(metric).copied()
     }
 
-    pub(crate) fn rows<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
-        let indices = self.index.cell_of(system, keys, metric).map(|(rows, _)| rows.as_slice());
+    /// The measured rows of a cell.
+    pub(crate) fn rows_of<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
+        let indices = self.index.cell(system, keys, metric).map(|(rows, _)| rows.as_slice());
         indices.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
     }
 
     pub(crate) fn rows_of_other_metrics<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
         let others = self.index.metrics.keys().filter(|metric| **metric != row.metric);
-        others.flat_map(|metric| self.rows(&row.system, &row.keys, metric))
+        others.flat_map(|metric| self.rows_of(&row.system, &row.keys, metric))
     }
 
     /// The printed figures of a metric in a cell that compare nothing.
-    pub(crate) fn printed<'a>(
+    pub(crate) fn printed_figures<'a>(
         &'a self,
         system: &str,
         keys: &Keys,
         metric: &str,
     ) -> impl Iterator<Item = &'a PublishedClaim> {
-        let indices = self.index.cell_of(system, keys, metric).map(|(_, claims)| claims.as_slice());
+        let indices = self.index.cell(system, keys, metric).map(|(_, claims)| claims.as_slice());
         let claims = indices.unwrap_or_default().iter().filter_map(|at| self.claims.get(*at));
         claims.filter(|claim| claim.statistic.is_some_and(|statistic| statistic.comparing.is_none()))
     }
 }
 
-fn text<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
+/// A row's value of a column as text.
+fn text_of<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
     match row.point.get(name)? {
         model::Value::Text(text) => Some(text.as_str().into()),
         other => Some(other.to_string().into()),
     }
 }
 
-fn keys(row: &Row) -> Keys {
+/// The keys of a row's case.
+fn keys_of_row(row: &Row) -> Keys {
     keys_of(row.benchmark.as_deref(), &without_own_columns(row).point)
 }
 
+/// The keys of a case, the benchmark among them.
 pub(crate) fn keys_of(benchmark: Option<&str>, point: &Point) -> Keys {
     let mut keys: Keys = point.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
     keys.extend(benchmark.map(|benchmark| (BENCHMARK.to_owned(), benchmark.to_owned())));
@@ -274,19 +285,20 @@ pub(crate) fn is_condensed(row: &Row) -> bool {
     row.point.contains_key(COUNT)
 }
 
+/// A row's positive number in a column.
 fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
-    let Some(text) = text(row, name) else { return Ok(None) };
+    let Some(text) = text_of(row, name) else { return Ok(None) };
     let number = text.parse().ok().filter(|n| *n > 0);
     number.map(Some).ok_or_else(|| {
-        FormatError::at(row.line, format!("{name}: {}: a number from 1", formats::text::shortened(&text)))
+        FormatError::at_line(row.line, format!("{name}: {}: a number from 1", formats::text::shorten(&text)))
     })
 }
 
 /// The stated step of a value.
-fn grain(row: &Row) -> Result<Option<f64>, FormatError> {
-    let Some(text) = text(row, GRAIN) else { return Ok(None) };
-    let grain = formats::text::number(&text).filter(|grain| *grain > 0.0);
-    grain.map(Some).ok_or_else(|| FormatError::at(row.line, "grain: the step of a value is a number above 0"))
+fn grain_of(row: &Row) -> Result<Option<f64>, FormatError> {
+    let Some(text) = text_of(row, GRAIN) else { return Ok(None) };
+    let grain = formats::text::parse_number(&text).filter(|grain| *grain > 0.0);
+    grain.map(Some).ok_or_else(|| FormatError::at_line(row.line, "grain: the step of a value is a number above 0"))
 }
 
 /// Everything else is measured, and whole only by rounding.
@@ -311,15 +323,16 @@ fn is_counted(metric: &str, unit: &str) -> bool {
     COUNTED.contains(&unit) || (unit.is_empty() && !names_a_quantity(metric))
 }
 
-fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
+/// Reads a row as measured; `None` if it has no value.
+fn read_measured(row: &Row) -> Result<Option<Measured>, FormatError> {
     let count = positive_number(row, COUNT)?;
-    let stated = grain(row)?;
+    let stated = grain_of(row)?;
     let Reading::Value(value) = row.value else { return Ok(None) };
     let decimals = decimals_of(&row.written);
     Ok(Some(Measured {
         line: row.line,
         system: row.system.clone(),
-        keys: keys(row),
+        keys: keys_of_row(row),
         repetition: row.repetition,
         metric: row.metric.clone(),
         unit: row.unit.clone(),
@@ -331,42 +344,43 @@ fn measured(row: &Row) -> Result<Option<Measured>, FormatError> {
     }))
 }
 
-fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
+/// Reads a row as a printed figure.
+fn read_claim(row: &Row) -> Result<PublishedClaim, FormatError> {
     let line = row.line;
-    let statistic = match text(row, STATISTIC) {
+    let statistic = match text_of(row, STATISTIC) {
         None => None,
         Some(name) if name == "claim" => None,
         Some(name) => Some(Statistic::parse(&name).ok_or_else(|| {
-            FormatError::at(line, format!("{}: no such statistic", formats::text::shortened(&name))).with_hint(
+            FormatError::at_line(line, format!("{}: no such statistic", formats::text::shorten(&name))).with_hint(
                 "mean, trimmed, median, best, min, max, sum, count, sd, value, count<N, share<N, rank:N; or ratio, times, \
                  change, saving, gain, apart, time_gain, speed_gain, difference, winner, each with ` of ESTIMATE`",
             )
         })?),
     };
-    let formula = match text(row, FORMULA) {
+    let formula = match text_of(row, FORMULA) {
         None => None,
-        Some(formula) => {
-            Some(FigureExpression::parse(&formula).map_err(|what| FormatError::at(line, format!("formula: {what}")))?)
-        }
+        Some(formula) => Some(
+            FigureExpression::parse(&formula).map_err(|what| FormatError::at_line(line, format!("formula: {what}")))?,
+        ),
     };
-    let against = text(row, AGAINST).map(std::borrow::Cow::into_owned);
+    let against = text_of(row, AGAINST).map(std::borrow::Cow::into_owned);
     if statistic.is_some_and(|s| s.comparing.is_some()) && against.is_none() {
-        return Err(FormatError::at(line, "a comparison has another side".to_owned())
+        return Err(FormatError::at_line(line, "a comparison has another side".to_owned())
             .with_hint("name it in the column `against`"));
     }
     // A mean has its metric's unit, a share its own.
     Ok(PublishedClaim {
         line: row.line,
         system: row.system.clone(),
-        keys: keys(row),
+        keys: keys_of_row(row),
         repetition: row.repetition,
         metric: row.metric.clone(),
         unit: row.unit.clone(),
         direction: row.direction.or_else(|| direction_of(&row.metric, &row.unit)),
         printed: Printed::parse(&row.written),
         n: positive_number(row, N)?,
-        grain: grain(row)?,
-        label: text(row, LABEL).map_or_else(|| label(row, statistic), std::borrow::Cow::into_owned),
+        grain: grain_of(row)?,
+        label: text_of(row, LABEL).map_or_else(|| claim_label(row, statistic), std::borrow::Cow::into_owned),
         statistic,
         against,
         formula,
@@ -374,13 +388,15 @@ fn claim(row: &Row) -> Result<PublishedClaim, FormatError> {
 }
 
 /// `linux data read_stall 3 mean`.
-fn label(row: &Row, statistic: Option<Statistic>) -> String {
+fn claim_label(row: &Row, statistic: Option<Statistic>) -> String {
     let mut words = vec![row.system.clone()];
-    words.extend(keys(row).into_values());
+    words.extend(keys_of_row(row).into_values());
     words.push(row.metric.clone());
     words.extend(row.repetition.map(|repetition| format!("#{repetition}")));
     match statistic {
-        Some(Statistic { comparing: Some(_), .. }) | None => words.extend(text(row, STATISTIC).map(|s| s.into_owned())),
+        Some(Statistic { comparing: Some(_), .. }) | None => {
+            words.extend(text_of(row, STATISTIC).map(|s| s.into_owned()))
+        }
         Some(Statistic { estimate: Estimate::Value, .. }) => {}
         Some(Statistic { estimate, .. }) => words.push(estimate.to_string()),
     }

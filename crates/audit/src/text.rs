@@ -11,40 +11,42 @@ const SAYS: usize = 17;
 const MIN_LABEL: usize = 20;
 const INDENT: usize = 4;
 
+/// Renders an audit as text.
 pub fn render(audit: &Audit, width: usize) -> String {
     let mut text = String::new();
     for note in &audit.notes {
-        text.push_str(&wrapped(note, width, 0));
+        text.push_str(&wrap_text(note, width, 0));
     }
     let label = width.saturating_sub(PRINTED + RIGHT + SAYS + 5).max(MIN_LABEL);
     text.push_str(&format!("\n{:<label$} {:>PRINTED$} {:>RIGHT$}   says\n", "figure", "printed", "rows give"));
     for figure in &audit.figures {
-        text.push_str(&line(figure, label));
+        text.push_str(&figure_line(figure, label));
         if figure.status != FindingStatus::Follows {
-            text.push_str(&wrapped(&figure.because, width, INDENT));
+            text.push_str(&wrap_text(&figure.because, width, INDENT));
         }
     }
-    text.push_str(&format!("\n{}", wrapped(&summary(audit), width, 0)));
+    text.push_str(&format!("\n{}", wrap_text(&summary_line(audit), width, 0)));
     if !audit.remarks.is_empty() {
         text.push_str("\nthe table as a whole\n");
         for remark in &audit.remarks {
-            text.push_str(&wrapped(&format!("{}: {}", remark.kind.as_str(), remark.text), width, INDENT));
+            text.push_str(&wrap_text(&format!("{}: {}", remark.kind.as_str(), remark.text), width, INDENT));
         }
     }
     if !audit.supports.is_empty() {
         let head = format!("what the rows support ({})", support_method(audit));
-        text.push_str(&format!("\n{}", wrapped(&head, width, 0)));
+        text.push_str(&format!("\n{}", wrap_text(&head, width, 0)));
         for line in support_lines(&audit.supports) {
-            text.push_str(&wrapped(&line, width, INDENT));
+            text.push_str(&wrap_text(&line, width, INDENT));
         }
     }
     text
 }
 
-fn line(figure: &Checked, label: usize) -> String {
+/// The line of a figure.
+fn figure_line(figure: &Checked, label: usize) -> String {
     let printed = with_unit(&figure.printed, &figure.unit);
     let right = figure.right_text();
-    let name = padded(&figure.label, label);
+    let name = pad_to_width(&figure.label, label);
     let trimmed = format!("{name} {printed:>PRINTED$} {right:>RIGHT$}   {}", figure.status.words());
     format!("{}\n", trimmed.trim_end())
 }
@@ -55,7 +57,8 @@ pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
     if whole.width() <= PRINTED { whole } else { printed.to_owned() }
 }
 
-fn padded(text: &str, width: usize) -> String {
+/// A text padded or cut to a width.
+fn pad_to_width(text: &str, width: usize) -> String {
     let mut fitted = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
         if fitted.width() + 1 >= width && text.width() > width {
@@ -69,8 +72,9 @@ fn padded(text: &str, width: usize) -> String {
 }
 
 /// `71 figures: 52 follow, 4 rounding, …`.
-pub(crate) fn summary(audit: &Audit) -> String {
-    let counts = FindingStatus::ALL.iter().map(|status| (audit.count(*status), status)).filter(|(count, _)| *count > 0);
+pub(crate) fn summary_line(audit: &Audit) -> String {
+    let counts =
+        FindingStatus::ALL.iter().map(|status| (audit.count_of(*status), status)).filter(|(count, _)| *count > 0);
     let words: Vec<String> = counts.map(|(count, status)| format!("{count} {}", status.words_for(count))).collect();
     format!("{} figures: {}", audit.figures.len(), words.join(", "))
 }
@@ -100,6 +104,7 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     lines
 }
 
+/// The line of what the rows support.
 fn support_line(support: &Support) -> String {
     let Support { what, a, b, judged: MetricJudgement { n, estimate, conclusion } } = support;
     let sides = format!("{what}: {b} / {a}");
@@ -117,12 +122,13 @@ fn support_line(support: &Support) -> String {
     }
 }
 
+/// The p-value in words.
 fn p_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
 /// Wraps a text without its control characters.
-fn wrapped(text: &str, width: usize, indent: usize) -> String {
+fn wrap_text(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();
     for word in text.split_whitespace() {

@@ -9,13 +9,15 @@ const TABLE: &str = include_str!("../../../docs/audits/sqlserver-2008-backup-com
 
 /// The audit in every form, of what can be read.
 fn whole_audit(text: &str) {
-    let Ok(table) = formats::tidy::parse(text) else { return };
-    let Ok(facts) = TableFacts::read(&table) else { return };
-    if let Some(Ok(import)) = audit::comparable(&facts, &table).map(|table| formats::tidy::import(&table, "file")) {
+    let Ok(table) = formats::tidy::parse_table(text) else { return };
+    let Ok(facts) = TableFacts::from_table(&table) else { return };
+    if let Some(Ok(import)) =
+        audit::compared_rows(&facts, &table).map(|table| formats::tidy::import_table(&table, "file"))
+    {
         let _ = formats::into_experiment("file", &[import]);
     }
-    let audit = audit::audit(&facts, "file", &Judgements::default());
-    let _ = (audit::text::render(&audit, 80), audit::markdown::render(&audit), audit::json::document(&audit));
+    let audit = audit::audit_table(&facts, "file", &Judgements::default());
+    let _ = (audit::text::render(&audit, 80), audit::markdown::render(&audit), audit::json::audit_document(&audit));
 }
 
 proptest! {

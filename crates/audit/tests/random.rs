@@ -130,8 +130,8 @@ impl Text {
 
     fn audit(&self) -> Audit {
         let text = format!("{HEAD}{}", self.rows);
-        let table = formats::tidy::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-        audit::audit(&TableFacts::read(&table).unwrap(), "random", &Judgements::default())
+        let table = formats::tidy::parse_table(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        audit::audit_table(&TableFacts::from_table(&table).unwrap(), "random", &Judgements::default())
     }
 }
 

@@ -16,30 +16,32 @@ pub struct CliError {
 }
 
 impl CliError {
-    pub fn user(message: impl Into<String>) -> CliError {
+    /// An error of what the user wrote.
+    pub fn user_error(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::UserError, message: message.into(), context: Vec::new(), hints: Vec::new() }
     }
 
-    pub fn could_not(message: impl Into<String>) -> CliError {
-        CliError { exit: Exit::CouldNotRun, ..CliError::user(message) }
+    /// An error of what could not be done.
+    pub fn could_not_run(message: impl Into<String>) -> CliError {
+        CliError { exit: Exit::CouldNotRun, ..CliError::user_error(message) }
     }
 
     /// Adds a line of context.
     #[must_use]
-    pub fn at(mut self, place: impl Into<String>) -> CliError {
+    pub fn with_context(mut self, place: impl Into<String>) -> CliError {
         self.context.push(place.into());
         self
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> CliError {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> CliError {
         self.hints.push(hint.into());
         self
     }
 }
 
 /// The exit code of a kind of failure.
-pub fn exit_of(kind: FailureKind) -> Exit {
+pub fn exit_of_failure(kind: FailureKind) -> Exit {
     match kind {
         FailureKind::Plan => Exit::UserError,
         FailureKind::Verification => Exit::BadAnswer,
@@ -50,7 +52,7 @@ pub fn exit_of(kind: FailureKind) -> Exit {
 impl From<&Failure> for CliError {
     fn from(failure: &Failure) -> CliError {
         CliError {
-            exit: exit_of(failure.kind),
+            exit: exit_of_failure(failure.kind),
             message: failure.to_string(),
             context: Vec::new(),
             hints: failure.hint.clone().into_iter().collect(),
@@ -61,20 +63,20 @@ impl From<&Failure> for CliError {
 impl From<&formats::FormatError> for CliError {
     fn from(error: &formats::FormatError) -> CliError {
         let hint = error.hint().map(str::to_owned);
-        CliError { hints: hint.into_iter().collect(), ..CliError::user(error.to_string()) }
+        CliError { hints: hint.into_iter().collect(), ..CliError::user_error(error.to_string()) }
     }
 }
 
 impl From<store::StoreError> for CliError {
     fn from(error: store::StoreError) -> CliError {
         let hint = error.hint();
-        CliError { hints: hint.into_iter().collect(), ..CliError::could_not(error.to_string()) }
+        CliError { hints: hint.into_iter().collect(), ..CliError::could_not_run(error.to_string()) }
     }
 }
 
 impl From<report::CompareError> for CliError {
     fn from(error: report::CompareError) -> CliError {
-        CliError { hints: error.hint().into_iter().collect(), ..CliError::user(error.to_string()) }
+        CliError { hints: error.hint().into_iter().collect(), ..CliError::user_error(error.to_string()) }
     }
 }
 
@@ -82,9 +84,9 @@ impl From<fleet::BusError> for CliError {
     fn from(error: fleet::BusError) -> CliError {
         let error_text = error.to_string();
         match error {
-            fleet::BusError::Connect { .. } => CliError::could_not(error_text)
-                .hint("start `nats-server`, or correct the URL; `--creds FILE` names the credentials, `--ca FILE` the authority"),
-            _ => CliError::could_not(error_text),
+            fleet::BusError::Connect { .. } => CliError::could_not_run(error_text)
+                .with_hint("start `nats-server`, or correct the URL; `--creds FILE` names the credentials, `--ca FILE` the authority"),
+            _ => CliError::could_not_run(error_text),
         }
     }
 }
@@ -97,8 +99,9 @@ impl From<ExperimentError> for CliError {
                 CliError { message, ..CliError::from(&failure) }
             }
             ExperimentError::Fleet(failure) => CliError::from(&failure),
-            ExperimentError::FactsChanged { .. } => CliError::user(message)
-                .hint("put it back as it was and resume, or run the plan anew: runs of different systems do not mix"),
+            ExperimentError::FactsChanged { .. } => CliError::user_error(message).with_hint(
+                "put it back as it was and resume, or run the plan anew: runs of different systems do not mix",
+            ),
             ExperimentError::Store(error) => CliError::from(error),
         }
     }

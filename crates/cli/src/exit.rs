@@ -15,6 +15,7 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// The code that the process exits with.
     pub fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

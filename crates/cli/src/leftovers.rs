@@ -7,7 +7,7 @@
 use std::io::{BufRead as _, IsTerminal as _};
 
 use host::scratch::Abandoned;
-use report::number::count;
+use report::number::count_noun;
 
 use crate::printer::Printer;
 
@@ -28,7 +28,8 @@ impl RemovalConsent {
     }
 }
 
-pub fn offer(consent: RemovalConsent, printer: Printer) {
+/// Offers to remove what killed étalons left.
+pub fn offer_removal(consent: RemovalConsent, printer: Printer) {
     let found = host::scratch::find_abandoned();
     if found.is_empty() {
         return;
@@ -36,32 +37,32 @@ pub fn offer(consent: RemovalConsent, printer: Printer) {
     let is_terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if consent == RemovalConsent::Ask && is_terminal && !printer.is_quiet() {
         let what = if found.len() == 1 { "An étalon that was killed has" } else { "Étalons that were killed have" };
-        printer.note(&format!("{what} left behind:"));
-        found.iter().flat_map(described).for_each(|line| printer.note(&format!("  {line}")));
-        printer.ask("Remove it all? [Y/n] ");
-        if !agrees() {
-            printer.note(&format!("left as it is; `{COMMAND}` removes it"));
+        printer.print_note(&format!("{what} left behind:"));
+        found.iter().flat_map(describe).for_each(|line| printer.print_note(&format!("  {line}")));
+        printer.print_question("Remove it all? [Y/n] ");
+        if !reads_yes() {
+            printer.print_note(&format!("left as it is; `{COMMAND}` removes it"));
             return;
         }
     }
-    remove(&found, printer);
+    remove_all(&found, printer);
 }
 
 /// Returns how many folders could not be removed.
-pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
+pub fn remove_all(found: &[Abandoned], printer: Printer) -> usize {
     let mut failed = 0;
     for abandoned in found {
         match host::scratch::remove_abandoned(abandoned) {
             Ok(_) => {
-                let what = described(abandoned).join("; ");
-                printer.note(&format!("removed what an étalon that was killed has left behind: {what}"));
+                let what = describe(abandoned).join("; ");
+                printer.print_note(&format!("removed what an étalon that was killed has left behind: {what}"));
             }
             // Another étalon has done it.
             Err(_) if !abandoned.path.exists() => {}
             Err(error) => {
                 failed += 1;
                 let path = abandoned.path.display();
-                printer.warning(&format!("an étalon that was killed has left {path} behind: {error}"));
+                printer.print_warning(&format!("an étalon that was killed has left {path} behind: {error}"));
             }
         }
     }
@@ -69,13 +70,13 @@ pub fn remove(found: &[Abandoned], printer: Printer) -> usize {
 }
 
 /// One line each, the folder first.
-fn described(abandoned: &Abandoned) -> Vec<String> {
+fn describe(abandoned: &Abandoned) -> Vec<String> {
     let minutes = abandoned.age.as_secs() / 60;
     let age = match minutes {
         0 => "less than a minute".to_owned(),
-        1..120 => count(minutes as usize, "minute"),
-        120..2_880 => count((minutes / 60) as usize, "hour"),
-        _ => count((minutes / 1_440) as usize, "day"),
+        1..120 => count_noun(minutes as usize, "minute"),
+        120..2_880 => count_noun((minutes / 60) as usize, "hour"),
+        _ => count_noun((minutes / 1_440) as usize, "day"),
     };
     let folder = format!("{} (process {}, {age} old)", abandoned.path.display(), abandoned.pid);
     let servers = abandoned.servers.iter().map(|pid| format!("the server {pid}, which still runs"));
@@ -86,7 +87,7 @@ fn described(abandoned: &Abandoned) -> Vec<String> {
 }
 
 /// An empty line agrees, the end of the input does not.
-fn agrees() -> bool {
+fn reads_yes() -> bool {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(1..) => matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"),

@@ -36,22 +36,22 @@ fn main() -> ExitCode {
         (Err(error), None) => error.exit,
         (Ok(exit), None) => *exit,
     };
-    ended.err().iter().chain(&lost).for_each(|error| printer.error(error));
+    ended.err().iter().chain(&lost).for_each(|error| printer.print_error(error));
     exit.into()
 }
 
 /// Prints help or the version to stdout, or what is wrong with the arguments to stderr.
 fn without_a_verb(error: clap::Error) -> ExitCode {
     let printer = printer::Printer::new(args::Color::Auto, false, false);
-    let error = match args::guessed::answer(&args::guessed::arguments(), error) {
+    let error = match args::guessed::suggest_line(&args::guessed::process_arguments(), error) {
         Ok(answer) => {
-            printer.error(&answer);
+            printer.print_error(&answer);
             return answer.exit.into();
         }
         Err(error) => error,
     };
     if error.use_stderr() {
-        printer.always(error.render().to_string().trim_end());
+        printer.print_always(error.render().to_string().trim_end());
         return exit::Exit::UserError.into();
     }
     let styled = error.render();
@@ -59,7 +59,7 @@ fn without_a_verb(error: clap::Error) -> ExitCode {
     match printer.take_lost() {
         None => exit::Exit::Done.into(),
         Some(lost) => {
-            printer.error(&lost);
+            printer.print_error(&lost);
             lost.exit.into()
         }
     }

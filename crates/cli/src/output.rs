@@ -38,11 +38,11 @@ pub enum Comment {
 }
 
 /// Adds a line that says that étalon wrote the text, and by its digest whether it was changed since.
-pub fn sealed(mut text: String, comment: Comment) -> String {
+pub fn seal_text(mut text: String, comment: Comment) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
     }
-    let seal = format!("{SEAL}{}", digest(text.as_bytes()));
+    let seal = format!("{SEAL}{}", hex_digest(text.as_bytes()));
     text.push_str(&match comment {
         Comment::Markup => format!("<!-- {seal} -->\n"),
         Comment::Hash => format!("# {seal}\n"),
@@ -57,15 +57,17 @@ pub fn without_seal(text: &str) -> &str {
     if lines[last..].contains(SEAL) { &text[..last] } else { text }
 }
 
+/// Tests whether étalon wrote a file and nothing has changed it since.
 fn is_sealed(bytes: &[u8]) -> bool {
     let lines = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let end = lines.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
     let (above, last) = lines.split_at(end);
     let sealed = std::str::from_utf8(last).ok().and_then(|last| last.split_once(SEAL));
-    sealed.is_some_and(|(_, sealed)| sealed.split(' ').next() == Some(digest(above).as_str()))
+    sealed.is_some_and(|(_, sealed)| sealed.split(' ').next() == Some(hex_digest(above).as_str()))
 }
 
-fn digest(bytes: &[u8]) -> String {
+/// SHA-256 of bytes, in hexadecimal.
+fn hex_digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -73,11 +75,11 @@ fn digest(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// What is there stays, or the file cannot be written.
-pub fn write(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), CliError> {
+pub fn write_file(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), CliError> {
     if files::is_stream(path) {
-        return files::write_to_stream(path, bytes).map_err(|error| CliError::could_not(error.to_string()));
+        return files::write_to_stream(path, bytes).map_err(|error| CliError::could_not_run(error.to_string()));
     }
-    put(path, bytes, consent).map_err(|error| refused(&error))
+    put_file(path, bytes, consent).map_err(|error| put_refused(&error))
 }
 
 /// Writes a file that no one named: where something else lies, under the next free name, as `x-2.html`. Returns its path.
@@ -90,24 +92,26 @@ pub fn write_unnamed(path: &Path, bytes: &[u8], consent: Consent) -> Result<Path
     let numbered = (2..MOST_NAMES).map(|number| path.with_file_name(format!("{stem}-{number}.{extension}")));
     let mut first = None;
     for path in std::iter::once(path.to_owned()).chain(numbered) {
-        match put(&path, bytes, consent) {
+        match put_file(&path, bytes, consent) {
             Ok(()) => return Ok(path),
-            Err(error @ PutError::Occupied { .. }) => first = first.or(Some(refused(&error))),
-            Err(error @ PutError::Host(_)) => return Err(refused(&error)),
+            Err(error @ PutError::Occupied { .. }) => first = first.or(Some(put_refused(&error))),
+            Err(error @ PutError::Host(_)) => return Err(put_refused(&error)),
         }
     }
-    Err(first.unwrap_or_else(|| CliError::could_not(format!("cannot write {}", path.display()))))
+    Err(first.unwrap_or_else(|| CliError::could_not_run(format!("cannot write {}", path.display()))))
 }
 
-fn put(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError> {
+/// Puts a file in its place, as far as the user allows replacing one.
+fn put_file(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError> {
     let replacing = match consent {
         Consent::OwnOnly => Replacing::Own(&is_sealed),
         Consent::Any => Replacing::Any,
     };
-    files::put(path, bytes, replacing)
+    files::put_file(path, bytes, replacing)
 }
 
-pub fn refused(error: &PutError) -> CliError {
+/// The error of a file that could not be put in its place.
+pub fn put_refused(error: &PutError) -> CliError {
     match error {
         PutError::Occupied { occupant, .. } => {
             let hint = if occupant.is_replaceable() {
@@ -115,9 +119,9 @@ pub fn refused(error: &PutError) -> CliError {
             } else {
                 "name another file with `-o FILE`"
             };
-            CliError::user(error.to_string()).hint(hint)
+            CliError::user_error(error.to_string()).with_hint(hint)
         }
-        PutError::Host(_) => CliError::could_not(error.to_string()).hint("name another file with `-o FILE`"),
+        PutError::Host(_) => CliError::could_not_run(error.to_string()).with_hint("name another file with `-o FILE`"),
     }
 }
 
@@ -129,13 +133,13 @@ mod tests {
     fn a_seal_holds_until_the_text_is_changed() {
         for comment in [Comment::Markup, Comment::Hash] {
             for text in ["", "a", "a\nb\n", "a\r\n"] {
-                let written = sealed(text.to_owned(), comment);
+                let written = seal_text(text.to_owned(), comment);
                 assert!(is_sealed(written.as_bytes()), "{written}");
                 assert!(!is_sealed(format!("{written}my note\n").as_bytes()));
                 assert!(!is_sealed(format!("my note\n{written}").as_bytes()));
             }
         }
-        assert_eq!(without_seal(&sealed("a\nb\n".to_owned(), Comment::Hash)), "a\nb\n");
+        assert_eq!(without_seal(&seal_text("a\nb\n".to_owned(), Comment::Hash)), "a\nb\n");
         assert_eq!(without_seal("a\nb"), "a\nb");
         assert!(!is_sealed(b"") && !is_sealed("étalon wrote this file, sha256 0\n".as_bytes()));
     }

@@ -1,12 +1,12 @@
 //! The only writer to the terminal: data to stdout, everything else to stderr.
 //!
 //! Names, errors and texts come from servers, agents, files and other processes. Whatever goes to a terminal passes
-//! [`clean`] here, so that none of it can command it; and what stdout does not take is remembered, for the exit code.
+//! [`clean_text`] here, so that none of it can command it; and what stdout does not take is remembered, for the exit code.
 
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
 
-use report::text::{clean as clean_line, is_unsafe};
+use report::text::{clean_text as clean_line, is_unsafe};
 
 use crate::args::Color;
 use crate::error::CliError;
@@ -16,15 +16,16 @@ static LOST: Mutex<Option<std::io::Error>> = Mutex::new(None);
 
 /// Prints a line to stderr, from any thread: a script's `debug(x)`, an agent's log.
 pub fn log_line(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "{}", clean(text));
+    let _ = writeln!(std::io::stderr().lock(), "{}", clean_text(text));
 }
 
 /// Replaces what would command a terminal: control characters but line feeds and tabs, and reversals of the direction.
-pub fn clean(text: &str) -> String {
+pub fn clean_text(text: &str) -> String {
     let lines = text.split('\n').map(|text| clean_tabs(text.strip_suffix('\r').unwrap_or(text)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Cleans a line but for its tabs.
 fn clean_tabs(line: &str) -> String {
     line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t")
 }
@@ -32,12 +33,12 @@ fn clean_tabs(line: &str) -> String {
 /// Cleans what étalon's renderer has coloured: its codes, `ESC [ digits m`, pass.
 fn clean_coloured(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
-    let mut out = clean(parts.next().unwrap_or_default());
+    let mut out = clean_text(parts.next().unwrap_or_default());
     for part in parts {
         let code = part.strip_prefix('[').and_then(|rest| rest.split_once('m'));
         match code.filter(|(code, _)| code.bytes().all(|byte| byte.is_ascii_digit() || byte == b';')) {
-            Some((code, rest)) => out.push_str(&format!("\u{1b}[{code}m{}", clean(rest))),
-            None => out.push_str(&clean(&format!("\u{1b}{part}"))),
+            Some((code, rest)) => out.push_str(&format!("\u{1b}[{code}m{}", clean_text(rest))),
+            None => out.push_str(&clean_text(&format!("\u{1b}{part}"))),
         }
     }
     out
@@ -85,32 +86,34 @@ impl Printer {
         }
     }
 
+    /// Columns of the terminal; 80 if it is none.
     pub fn width(self) -> usize {
         self.known_width().unwrap_or(80)
     }
 
+    /// Columns of the terminal, if it is one.
     pub fn known_width(self) -> Option<usize> {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
     }
 
     /// Prints text, or the object of `--json`, to stdout.
-    pub fn out(self, text: &str) {
-        self.write(&if self.json { escape_json(text) } else { clean(text) });
+    pub fn print_result(self, text: &str) {
+        self.write_stdout(&if self.json { escape_json(text) } else { clean_text(text) });
     }
 
     /// Prints what étalon's renderer has coloured to stdout.
     pub fn out_coloured(self, text: &str) {
-        self.write(&if self.color_out { clean_coloured(text) } else { clean(text) });
+        self.write_stdout(&if self.color_out { clean_coloured(text) } else { clean_text(text) });
     }
 
     /// Prints data to stdout, to the byte where no terminal reads them.
     pub fn out_data(self, text: &str) {
-        if std::io::stdout().is_terminal() { self.out(text) } else { self.write(text) }
+        if std::io::stdout().is_terminal() { self.print_result(text) } else { self.write_stdout(text) }
     }
 
     /// Prints to stdout. What it does not take is remembered for [`Printer::take_lost`]; a closed pipe is no error.
-    fn write(self, text: &str) {
+    fn write_stdout(self, text: &str) {
         let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some() {
             return;
@@ -127,24 +130,25 @@ impl Printer {
     pub fn take_lost(self) -> Option<CliError> {
         let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
         lost.map(|error| {
-            CliError::could_not(format!("cannot write to stdout: {error}")).hint("what was printed is not complete")
+            CliError::could_not_run(format!("cannot write to stdout: {error}"))
+                .with_hint("what was printed is not complete")
         })
     }
 
     /// Prints text to stdout, folded for a reader at a terminal.
     pub fn out_folded(self, text: &str) {
-        self.out(&self.folded(text, std::io::stdout().is_terminal()));
+        self.print_result(&self.fold_for_reader(text, std::io::stdout().is_terminal()));
     }
 
     /// Prints a note to stderr.
-    pub fn note(self, text: &str) {
+    pub fn print_note(self, text: &str) {
         if !self.quiet {
-            log_line(&self.folded(text, std::io::stderr().is_terminal()));
+            log_line(&self.fold_for_reader(text, std::io::stderr().is_terminal()));
         }
     }
 
     /// Prints to stderr, whether quiet or not, what the user has to know to go on.
-    pub fn always(self, text: &str) {
+    pub fn print_always(self, text: &str) {
         log_line(text);
     }
 
@@ -154,9 +158,9 @@ impl Printer {
     }
 
     /// Prints a question to stderr, without a line end.
-    pub fn ask(self, text: &str) {
+    pub fn print_question(self, text: &str) {
         let mut stderr = std::io::stderr().lock();
-        let _ = write!(stderr, "{}", clean(text));
+        let _ = write!(stderr, "{}", clean_text(text));
         let _ = stderr.flush();
     }
 
@@ -171,39 +175,40 @@ impl Printer {
             return None;
         }
         let mut stderr = std::io::stderr().lock();
-        let _ = write!(stderr, "{} [y/N] ", clean(question)).and_then(|()| stderr.flush());
+        let _ = write!(stderr, "{} [y/N] ", clean_text(question)).and_then(|()| stderr.flush());
         let mut answer = String::new();
         let read = std::io::stdin().read_line(&mut answer);
         Some(read.is_ok() && matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
     }
 
     /// Prints a warning to stderr.
-    pub fn warning(self, text: &str) {
-        self.labelled("warning", "33", text);
+    pub fn print_warning(self, text: &str) {
+        self.print_labelled("warning", "33", text);
     }
 
     /// Prints an error with context and hint to stderr.
-    pub fn error(self, error: &CliError) {
-        self.labelled("error", "31", &error.message);
+    pub fn print_error(self, error: &CliError) {
+        self.print_labelled("error", "31", &error.message);
         let mut stderr = std::io::stderr().lock();
         for line in &error.context {
-            let _ = writeln!(stderr, "  {}", clean(line));
+            let _ = writeln!(stderr, "  {}", clean_text(line));
         }
         for hint in &error.hints {
             let label = if self.color { "\x1b[36mhint\x1b[0m" } else { "hint" };
-            let _ = writeln!(stderr, "\n{label}: {}", clean(hint));
+            let _ = writeln!(stderr, "\n{label}: {}", clean_text(hint));
         }
     }
 
     /// Prints a remark to stderr, unless only results, warnings and errors are printed.
-    pub fn remark(self, text: &str) {
+    pub fn print_remark(self, text: &str) {
         if !self.quiet {
-            self.labelled("note", "36", text);
+            self.print_labelled("note", "36", text);
         }
     }
 
-    fn labelled(self, label: &str, code: &str, text: &str) {
-        let line = self.folded(&format!("{label}: {}", clean(text)), std::io::stderr().is_terminal());
+    /// Prints a text behind a coloured label.
+    fn print_labelled(self, label: &str, code: &str, text: &str) {
+        let line = self.fold_for_reader(&format!("{label}: {}", clean_text(text)), std::io::stderr().is_terminal());
         let mut stderr = std::io::stderr().lock();
         let _ = match line.strip_prefix(label) {
             Some(rest) if self.color => writeln!(stderr, "\x1b[1;{code}m{label}\x1b[0m{rest}"),
@@ -212,23 +217,23 @@ impl Printer {
     }
 
     /// Folds text for a reader at a terminal; a file keeps whole lines.
-    fn folded(self, text: &str, is_terminal: bool) -> String {
+    fn fold_for_reader(self, text: &str, is_terminal: bool) -> String {
         match self.known_width() {
-            Some(width) if is_terminal => folded(text, width),
+            Some(width) if is_terminal => fold_text(text, width),
             _ => text.to_owned(),
         }
     }
 }
 
-/// What a line is indented by, its parts are.
-fn folded(text: &str, width: usize) -> String {
+/// Folds lines at a width. What a line is indented by, its parts are.
+fn fold_text(text: &str, width: usize) -> String {
     text.lines()
         .map(|line| {
             if line.chars().count() <= width {
                 return line.to_owned();
             }
             let own = line.len() - line.trim_start_matches(' ').len();
-            let parts = report::text::wrapped(line, width.saturating_sub(own), own + 4);
+            let parts = report::text::wrap_to_width(line, width.saturating_sub(own), own + 4);
             format!("{:own$}{}", "", parts.trim_end())
         })
         .collect::<Vec<_>>()
@@ -237,12 +242,12 @@ fn folded(text: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{clean, clean_coloured, escape_json, folded};
+    use super::{clean_coloured, clean_text, escape_json, fold_text};
 
     #[test]
     fn strangers_text_commands_no_terminal() {
         let hostile = "a\u{1b}[2J\u{1b}]0;t\u{7}\rb\u{9b}31m\u{202e}c\u{7f}\td\r\ne";
-        let cleaned = clean(hostile);
+        let cleaned = clean_text(hostile);
         assert_eq!(cleaned, "a\u{fffd}[2J\u{fffd}]0;t\u{fffd}\u{fffd}b\u{fffd}31m\u{fffd}c\u{fffd}\td\ne");
         assert_eq!(
             clean_coloured("\u{1b}[1;31mx\u{1b}[0m \u{1b}[2Jy\u{1b}"),
@@ -257,13 +262,13 @@ mod tests {
     #[test]
     fn long_lines_are_folded_and_indented_and_short_ones_stay() {
         let long = format!("note: it is{}", " so".repeat(100));
-        let text = folded(&format!("  as  it is\n{long}"), 80);
+        let text = fold_text(&format!("  as  it is\n{long}"), 80);
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines[0], "  as  it is");
         assert!(lines.len() > 4 && lines.iter().all(|line| line.chars().count() <= 80), "{text}");
         assert!(lines[1].starts_with("note: ") && lines[2..].iter().all(|line| line.starts_with("    so")), "{text}");
         assert_eq!(lines[1..].iter().flat_map(|line| line.split_whitespace()).collect::<Vec<_>>().join(" "), long);
-        let indented = folded(&format!("  1 case {}", "key=value ".repeat(20)), 80);
+        let indented = fold_text(&format!("  1 case {}", "key=value ".repeat(20)), 80);
         assert!(indented.starts_with("  1 case key=value ") && indented.contains("\n      key=value "), "{indented}");
         assert!(indented.lines().all(|line| line.chars().count() <= 80), "{indented}");
     }

@@ -14,10 +14,10 @@ use model::{
 };
 use workloads::system::{Notice, Notices};
 
-use report::number::{Script, count, significant};
-use report::text::wrapped;
+use report::number::{Script, count_noun, significant_digits};
+use report::text::wrap_to_width;
 
-use crate::printer::{Printer, clean};
+use crate::printer::{Printer, clean_text};
 use crate::task_log::TaskLogs;
 
 pub struct Progress<'a> {
@@ -50,7 +50,7 @@ impl<'a> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
             // When it is sure is not known before.
-            let template = match (may_end_early(plan), seeks(plan)) {
+            let template = match (may_end_early(plan), has_searches(plan)) {
                 (true, false) => "{bar:30} {pos} of at most {len} runs, at most {prefix} left\n{wide_msg}",
                 (true, true) => "{bar:30} {pos} of at most {len} runs, about {prefix} left\n{wide_msg}",
                 (false, _) => "{bar:30} {pos}/{len} runs, {prefix} left\n{wide_msg}",
@@ -83,20 +83,23 @@ impl<'a> Progress<'a> {
         })
     }
 
-    fn label(&self, case: &Case) -> String {
+    /// The label of a case.
+    fn case_label(&self, case: &Case) -> String {
         case.label(&self.plan.varying_keys(&case.benchmark))
     }
 
+    /// Removes the bar.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
         }
     }
 
+    /// Prints a note above the bar.
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| self.printer.note(text)),
-            None => self.printer.note(text),
+            Some(bar) => bar.suspend(|| self.printer.print_note(text)),
+            None => self.printer.print_note(text),
         }
     }
 }
@@ -110,17 +113,17 @@ impl Observer for Progress<'_> {
         }
     }
 
-    fn repeated(&mut self, runs: usize) {
-        let runs = count(runs, "measured run");
+    fn runs_repeated(&mut self, runs: usize) {
+        let runs = count_noun(runs, "measured run");
         self.say(&format!(
             "{runs} repeated, of rounds that stopped half-way: what is compared is measured together; \
              `--only-pending` leaves them as they are"
         ));
     }
 
-    fn looked(&mut self, rounds: u32, found: &Look, is_late: bool) {
+    fn look_taken(&mut self, rounds: u32, found: &Look, is_late: bool) {
         let width = self.printer.width();
-        self.say(wrapped(&said_of_look(rounds, found, is_late), width, 2).trim_end());
+        self.say(wrap_to_width(&said_of_look(rounds, found, is_late), width, 2).trim_end());
         for row in found.with_standing(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
                 self.say(&of_row("decided", row, width));
@@ -136,7 +139,7 @@ impl Observer for Progress<'_> {
     }
 
     fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {
-        self.running = self.label(case);
+        self.running = self.case_label(case);
         self.told_of_load = None;
         self.rate_unit = self.registry.workload(&case.workload).map_or("", |workload| workload.spec().rate_unit);
         if let Some(logs) = &mut self.task_logs {
@@ -145,15 +148,15 @@ impl Observer for Progress<'_> {
         if let Some(bar) = &self.bar {
             bar.set_length(progress.planned as u64);
             bar.set_position(progress.done as u64);
-            bar.set_prefix(clock(progress.left));
-            bar.set_message(clean(&self.running));
+            bar.set_prefix(clock_text(progress.left));
+            bar.set_message(clean_text(&self.running));
         }
     }
 
     fn tables_loading(&mut self, progress: TablesProgress<'_>) {
-        let text = loading(&progress);
+        let text = loading_text(&progress);
         if let Some(bar) = &self.bar {
-            bar.set_message(clean(&format!("{}: {text}", self.running)));
+            bar.set_message(clean_text(&format!("{}: {text}", self.running)));
         } else if self.told_of_load.is_none_or(|told| told.elapsed() >= TELL_LOAD_EVERY) {
             // The first only once it has turned out to be long.
             if self.told_of_load.replace(Instant::now()).is_some() {
@@ -164,18 +167,18 @@ impl Observer for Progress<'_> {
 
     fn tick(&mut self, tick: Tick) {
         if let Some(bar) = &self.bar {
-            bar.set_message(clean(&format!("{}: {}", self.running, interval(&tick, self.rate_unit))));
+            bar.set_message(clean_text(&format!("{}: {}", self.running, interval_text(&tick, self.rate_unit))));
         }
     }
 
-    fn step(&mut self, step: StepProgress<'_>) {
+    fn step_started(&mut self, step: StepProgress<'_>) {
         if let Some(bar) = &self.bar {
-            bar.set_message(clean(&format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of)));
+            bar.set_message(clean_text(&format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of)));
         }
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
-        if let Some(Err(warning)) = self.task_logs.as_mut().map(|files| files.write(logs)) {
+        if let Some(Err(warning)) = self.task_logs.as_mut().map(|files| files.write_logs(logs)) {
             self.warning(&warning);
         }
     }
@@ -187,13 +190,13 @@ impl Observer for Progress<'_> {
                 let marks: Vec<&str> =
                     record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-                format!("round {}: {}: {}{marks}", run.round + 1, self.label(case), headline(&record.measurements))
+                format!("round {}: {}: {}{marks}", run.round + 1, self.case_label(case), headline(&record.measurements))
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
                 let said = self.reason.replace(reason.to_owned()).is_some_and(|before| before == reason);
                 let reason = if said { "as before" } else { reason };
-                format!("round {}: {}: {state}: {reason}", run.round + 1, self.label(case))
+                format!("round {}: {}: {state}: {reason}", run.round + 1, self.case_label(case))
             }
         };
         self.say(&text);
@@ -201,8 +204,8 @@ impl Observer for Progress<'_> {
 
     fn warning(&mut self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.suspend(|| self.printer.warning(text)),
-            None => self.printer.warning(text),
+            Some(bar) => bar.suspend(|| self.printer.print_warning(text)),
+            None => self.printer.print_warning(text),
         }
     }
 }
@@ -210,8 +213,8 @@ impl Observer for Progress<'_> {
 /// A single system is never sure of anything.
 pub fn print_notice(notice: Notice<'_>, printer: Printer) {
     match notice {
-        Notice::Waits(text) => printer.warning(text),
-        Notice::Works(text) => printer.remark(text),
+        Notice::Waits(text) => printer.print_warning(text),
+        Notice::Works(text) => printer.print_remark(text),
     }
 }
 
@@ -222,19 +225,19 @@ pub fn may_end_early(plan: &Plan) -> bool {
 }
 
 /// Some run is a search, which may take more short runs than are counted.
-pub fn seeks(plan: &Plan) -> bool {
+pub fn has_searches(plan: &Plan) -> bool {
     plan.cases().iter().any(|case| Promise::from_point(&case.point).is_some())
 }
 
 /// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
-fn loading(progress: &TablesProgress<'_>) -> String {
+fn loading_text(progress: &TablesProgress<'_>) -> String {
     let TablesProgress { data, rows_done, rows, left } = *progress;
     if rows_done >= rows {
         return format!("loading {data}: keys, indexes and checks");
     }
     let left = left.map(|left| match left.as_secs() {
         seconds @ ..120 => format!(", about {seconds} s left"),
-        _ => format!(", about {} left", clock(left)),
+        _ => format!(", about {} left", clock_text(left)),
     });
     let left = left.unwrap_or_default();
     let of = match rows {
@@ -245,8 +248,8 @@ fn loading(progress: &TablesProgress<'_>) -> String {
 }
 
 /// `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
-fn interval(tick: &Tick, rate_unit: &str) -> String {
-    let mut text = format!("{} {rate_unit}", figure(tick.rate_per_s));
+fn interval_text(tick: &Tick, rate_unit: &str) -> String {
+    let mut text = format!("{} {rate_unit}", figure_text(tick.rate_per_s));
     for (name, ns) in [("p50", tick.p50_ns), ("p99", tick.p99_ns)] {
         match ns {
             Some(ns) => text.push_str(&format!(", {name} {:.2} ms", ns as f64 / 1e6)),
@@ -270,23 +273,25 @@ fn worth_a_word(mark: &Mark) -> bool {
 fn headline(measurements: &[Measurement]) -> String {
     let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
     match primary.or(measurements.first()) {
-        Some(Measurement { metric, reading: Reading::Value(value) }) => format!("{} {}", figure(*value), metric.unit),
+        Some(Measurement { metric, reading: Reading::Value(value) }) => {
+            format!("{} {}", figure_text(*value), metric.unit)
+        }
         Some(Measurement { metric, reading: Reading::Unavailable(reason) }) => format!("{} n/a: {reason}", metric.id),
         None => "no measurement".to_owned(),
     }
 }
 
 /// Whole from 100 on, and two or three digits below, so that what is slow is not printed as 0.
-fn figure(value: f64) -> String {
+fn figure_text(value: f64) -> String {
     match value {
-        ..10.0 => significant(value, 2, Script::Plain),
-        ..100.0 => significant(value, 3, Script::Plain),
+        ..10.0 => significant_digits(value, 2, Script::Plain),
+        ..100.0 => significant_digits(value, 3, Script::Plain),
         _ => format!("{value:.0}"),
     }
 }
 
 /// `1:05` or `1:02:05`.
-pub fn clock(left: Duration) -> String {
+pub fn clock_text(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
@@ -295,7 +300,8 @@ pub fn clock(left: Duration) -> String {
 /// A line, and further ones where it has no room.
 fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
     const INDENT: usize = 2;
-    let text = wrapped(&format!("{standing}: {} {}", row.name, row.figures), width.saturating_sub(INDENT), 2 * INDENT);
+    let text =
+        wrap_to_width(&format!("{standing}: {} {}", row.name, row.figures), width.saturating_sub(INDENT), 2 * INDENT);
     format!("{:INDENT$}{}", "", text.trim_end())
 }
 
@@ -306,7 +312,7 @@ fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
         .into();
     let rows = match found.rows.len() {
         0 => String::new(),
-        all => format!(" {decided} of {} decided", count(all, "row")),
+        all => format!(" {decided} of {} decided", count_noun(all, "row")),
     };
     let late = if is_late { ", and `schedule.max_time` is over" } else { "" };
     let rest = match (decided, closed) {
@@ -315,7 +321,7 @@ fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
         (0, _) => ": no round can decide any, for the reasons that are given with them".to_owned(),
         _ => format!(": nothing is open, and no round can decide the other {closed}"),
     };
-    format!("after {}{rows}{late}{rest}", count(rounds as usize, "round"))
+    format!("after {}{rows}{late}{rest}", count_noun(rounds as usize, "round"))
 }
 
 #[cfg(test)]
@@ -326,7 +332,7 @@ mod tests {
     fn a_long_load_says_how_far_it_is() {
         let of = |rows_done, rows, left_s: Option<u64>| {
             let left = left_s.map(Duration::from_secs);
-            loading(&TablesProgress { data: "order entry, 10 warehouses", rows_done, rows, left })
+            loading_text(&TablesProgress { data: "order entry, 10 warehouses", rows_done, rows, left })
         };
         let begin = "loading order entry, 10 warehouses: ";
         assert_eq!(of(2_150_000, 5_000_000, Some(20)), format!("{begin}43 % of 5.0 million rows, about 20 s left"));
@@ -388,7 +394,8 @@ mod tests {
     fn a_rate_has_the_unit_of_its_workload() {
         let registry = Registry::built_in();
         let tick = Tick { rate_per_s: 8_120.4, p50_ns: Some(120_000), p99_ns: Some(400_000), errors: 0, backlog: 0 };
-        let of = |workload: &str, tick: &Tick| interval(tick, registry.workload(workload).unwrap().spec().rate_unit);
+        let of =
+            |workload: &str, tick: &Tick| interval_text(tick, registry.workload(workload).unwrap().spec().rate_unit);
         assert_eq!(of("disk", &tick), "8120 io/s, p50 0.12 ms, p99 0.40 ms");
         assert_eq!(of("transactions", &Tick { errors: 3, ..tick }), "8120 tx/s, p50 0.12 ms, p99 0.40 ms, 3 errors");
         assert_eq!(

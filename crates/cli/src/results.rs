@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use model::Series;
-use report::cross_experiment::{JoinedSeries, Source, join};
+use report::cross_experiment::{JoinedSeries, Source, join_stores};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, run_instead, typed};
-use crate::ask::words::{ending as ending_of, read_text};
+use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, run_instead, typed_line};
+use crate::ask::words::{file_ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
 use crate::stamp::Stamp;
@@ -48,6 +48,7 @@ impl Side {
             .map_or(whole, |(store, system)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) })
     }
 
+    /// Tests whether the side names a store.
     fn is_store(&self) -> bool {
         self.store.exists() || is_store(&self.store)
     }
@@ -59,22 +60,22 @@ pub fn is_store(path: impl AsRef<Path>) -> bool {
 }
 
 /// The store of the first argument alone, with the names of systems behind it; or the stores of all arguments.
-pub fn split<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [String]), CliError> {
+pub fn split_sides<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [String]), CliError> {
     let of_store = |other: &&String| Side::parse(other).is_store() && !is_system(first, other);
     let stores = others.iter().filter(of_store).count();
     if stores == 0 {
         return match others {
             [] | [_] | [_, _] => Ok((vec![Side::parse(first)], others)),
-            [_, _, more, ..] => {
-                Err(CliError::user(format!("`{more}` is one too many: a store is compared by two of its systems"))
-                    .hint(format!("type `{}`", typed(&["compare", first, &others[0], &others[1]]))))
-            }
+            [_, _, more, ..] => Err(CliError::user_error(format!(
+                "`{more}` is one too many: a store is compared by two of its systems"
+            ))
+            .with_hint(format!("type `{}`", typed_line(&["compare", first, &others[0], &others[1]])))),
         };
     }
     if let Some(name) = others.iter().find(|other| !of_store(other)) {
         let stores = std::iter::once(first).chain(others.iter().filter(of_store).map(String::as_str));
         let named: Vec<String> = stores.map(|store| format!("{store}:{name}")).collect();
-        return Err(CliError::user(format!("there is no store `{name}`")).hint(format!(
+        return Err(CliError::user_error(format!("there is no store `{name}`")).with_hint(format!(
             "a system of several stores is named with each of them: `etalon compare {}`",
             named.join(" ")
         )));
@@ -99,38 +100,39 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     let (reports, kept): (Vec<String>, Vec<String>) =
         arguments.iter().cloned().partition(|word| has_stores && is_report(word));
     if !reports.is_empty() {
-        printer.note(&format!("left out, as reports and no stores: {}", reports.join(", ")));
+        printer.print_note(&format!("left out, as reports and no stores: {}", reports.join(", ")));
     }
     let Some(first) = kept.first().filter(|first| !is_store(first)) else { return Ok(kept) };
     let path = Path::new(first);
-    let are_folders =
-        kept.len() > 1 && kept.iter().all(|word| Path::new(word).is_dir() && stores_in(Path::new(word)).is_empty());
+    let are_folders = kept.len() > 1
+        && kept.iter().all(|word| Path::new(word).is_dir() && stores_in_folder(Path::new(word)).is_empty());
     if are_folders || kept.iter().any(|word| is_url(word)) {
         let shown = model::plan::redact_url(first);
-        let error =
-            CliError::user(format!("`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"));
-        return Err(run_instead().into_iter().fold(error, |error, line| error.hint(format!("type `{line}`"))));
+        let error = CliError::user_error(format!(
+            "`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"
+        ));
+        return Err(run_instead().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`"))));
     }
     if path.is_dir() {
-        let error = CliError::user(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
-        let stores = stores_in(path);
+        let error = CliError::user_error(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
+        let stores = stores_in_folder(path);
         return Err(match stores.as_slice() {
-            [] => error.hint(format!(
+            [] => error.with_hint(format!(
                 "it holds none; results of other tools are read by `{}`",
-                typed(&["import", first, "-o", &imported_name(std::slice::from_ref(first))])
+                typed_line(&["import", first, "-o", &imported_name(std::slice::from_ref(first))])
             )),
-            [one] => error.hint(format!("type `{}`", typed(&[verb, one]))),
+            [one] => error.with_hint(format!("type `{}`", typed_line(&[verb, one]))),
             many if verb == "gate" => {
-                many.iter().fold(error, |error, store| error.hint(format!("`{}`", typed(&[verb, store]))))
+                many.iter().fold(error, |error, store| error.with_hint(format!("`{}`", typed_line(&[verb, store]))))
             }
             many => {
                 let words: Vec<&str> = std::iter::once(verb).chain(many.iter().map(String::as_str)).collect();
-                error.hint(format!("type `{}`", typed(&words)))
+                error.with_hint(format!("type `{}`", typed_line(&words)))
             }
         });
     }
     if !Side::parse(first).is_store() {
-        return Err(CliError::user(format!("there is no store `{first}`")).hint(instead_of_store(verb)));
+        return Err(CliError::user_error(format!("there is no store `{first}`")).with_hint(instead_of_store(verb)));
     }
     let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
     if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {
@@ -139,7 +141,7 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
         }
         let [import, compare] = import_and_compare(&files);
         let what = format!("`{first}` is no store: results of other tools are imported first");
-        return Err(CliError::user(what).hint(format!("type `{import}`, then `{compare}`")));
+        return Err(CliError::user_error(what).with_hint(format!("type `{import}`, then `{compare}`")));
     }
     Ok(kept)
 }
@@ -156,13 +158,13 @@ fn of_export(verb: &str, path: &str) -> CliError {
     let what = format!(
         "`{path}` is a finished comparison that étalon exported as JSON, and `etalon {verb}` takes the store that it was made from"
     );
-    CliError::user(what)
-        .hint(format!("type `{}` with that store, a file that ends in `.{EXTENSION}`", typed(&[verb, "STORE"])))
-        .hint("where the store is, `etalon export STORE -o runs.csv` writes its runs, which `etalon import runs.csv` reads elsewhere")
+    CliError::user_error(what)
+        .with_hint(format!("type `{}` with that store, a file that ends in `.{EXTENSION}`", typed_line(&[verb, "STORE"])))
+        .with_hint("where the store is, `etalon export STORE -o runs.csv` writes its runs, which `etalon import runs.csv` reads elsewhere")
 }
 
 /// The stores of a folder, by name.
-pub fn stores_in(folder: &Path) -> Vec<String> {
+pub fn stores_in_folder(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut stores: Vec<String> = entries
         .map(|entry| entry.path())
@@ -174,17 +176,17 @@ pub fn stores_in(folder: &Path) -> Vec<String> {
 }
 
 /// The store of a folder that was written last.
-pub fn latest(folder: &Path) -> Option<PathBuf> {
-    stores_in(folder).into_iter().map(PathBuf::from).max_by_key(|store| Stamp::of(store).written())
+pub fn latest_store(folder: &Path) -> Option<PathBuf> {
+    stores_in_folder(folder).into_iter().map(PathBuf::from).max_by_key(|store| Stamp::of_store(store).last_written())
 }
 
 /// What to type in place of a store that is not there, as `last` is not.
 pub fn instead_of_store(verb: &str) -> String {
-    match latest(Path::new(RESULTS)) {
+    match latest_store(Path::new(RESULTS)) {
         Some(store) => {
             format!(
                 "type `{}` for the latest one; `etalon list {RESULTS}` lists all",
-                typed(&[verb, &store.display().to_string()])
+                typed_line(&[verb, &store.display().to_string()])
             )
         }
         None => format!("`etalon list {RESULTS}` lists those that `etalon run` keeps"),
@@ -192,15 +194,15 @@ pub fn instead_of_store(verb: &str) -> String {
 }
 
 /// Opens one store, or joins several, of which the others are compared with the first.
-pub fn open(sides: &[Side]) -> Result<Results, CliError> {
+pub fn open_results(sides: &[Side]) -> Result<Results, CliError> {
     if let [Side { store, system }] = sides {
         if let Some(system) = system {
             let path = store.display();
-            return Err(CliError::user(format!("`{path}:{system}` is one side, and a comparison takes two"))
-                .hint(format!("`etalon compare {path}` compares its systems; a second store may follow")));
+            return Err(CliError::user_error(format!("`{path}:{system}` is one side, and a comparison takes two"))
+                .with_hint(format!("`etalon compare {path}` compares its systems; a second store may follow")));
         }
         let store = Store::open_read_only(store)?;
-        return Ok(Results { evidence: Evidence::read(&store)?, histograms: JoinedSeries::of_one(store) });
+        return Ok(Results { evidence: Evidence::read_store(&store)?, histograms: JoinedSeries::of_one(store) });
     }
     let stores: Vec<Store> = sides.iter().map(|side| Store::open_read_only(&side.store)).collect::<Result<_, _>>()?;
     let sources: Vec<Source> = sides
@@ -208,13 +210,14 @@ pub fn open(sides: &[Side]) -> Result<Results, CliError> {
         .zip(&stores)
         .map(|(side, store)| {
             let file = side.store.display().to_string();
-            Ok(Source { file, system: side.system.clone(), evidence: Evidence::read(store)? })
+            Ok(Source { file, system: side.system.clone(), evidence: Evidence::read_store(store)? })
         })
         .collect::<Result<_, CliError>>()?;
-    let evidence = join(&sources).map_err(|error| CliError::user(error.to_string()).hint(error.hint()))?;
+    let evidence =
+        join_stores(&sources).map_err(|error| CliError::user_error(error.to_string()).with_hint(error.hint()))?;
     let histograms = match &evidence.apart {
         Some(apart) => JoinedSeries::new(apart, stores),
-        None => return Err(CliError::could_not("the stores could not be joined")),
+        None => return Err(CliError::could_not_run("the stores could not be joined")),
     };
     Ok(Results { evidence, histograms })
 }
@@ -232,8 +235,8 @@ pub fn baseline_first(sides: &mut [Side], baseline: Option<&str>) -> Result<Opti
         });
         let position = found.ok_or_else(|| {
             let known: Vec<String> = sides.iter().map(|side| format!("`{}`", side.store.display())).collect();
-            CliError::user(format!("`--baseline {name}` is none of the stores that are compared"))
-                .hint(format!("they are {}", known.join(" and ")))
+            CliError::user_error(format!("`--baseline {name}` is none of the stores that are compared"))
+                .with_hint(format!("they are {}", known.join(" and ")))
         })?;
         sides[..=position].rotate_right(1);
         return Ok(None);

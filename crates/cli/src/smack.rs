@@ -21,7 +21,7 @@ pub struct Wrapped {
 }
 
 /// A plan for a script with the values of its `$1 $2 …`; `systems` are those that it is to be run on.
-pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrapped, CliError> {
+pub fn wrap_script(named: &str, values: &[String], systems: &[String]) -> Result<Wrapped, CliError> {
     let built_in = BUILT_IN.iter().any(|script| script.name == named);
     let path = if built_in {
         None
@@ -32,7 +32,7 @@ pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrappe
     let script = SmackScript::read(named).map_err(|failure| CliError::from(&failure))?;
     let invocation = script.invocation(values).map_err(|failure| CliError::from(&failure))?;
     if systems.is_empty() {
-        return Err(CliError::user(format!("`{named}` is to be run, and no system is named")).hint(
+        return Err(CliError::user_error(format!("`{named}` is to be run, and no system is named")).with_hint(
             "name it with `--system`, as in `--system mysql://user@host/database`; the script's own host, user and database \
              are not used",
         ));
@@ -40,22 +40,23 @@ pub fn wrap(named: &str, values: &[String], systems: &[String]) -> Result<Wrappe
     let script_path = path.clone().unwrap_or_else(|| named.to_owned());
     let stem = Path::new(named).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     // JSON strings are TOML strings and keys.
-    let mut text = format!("name = {}\n", quoted(&stem));
+    let mut text = format!("name = {}\n", quote_toml(&stem));
     // Writing to a string does not fail.
     let _ = write!(
         text,
         "\n[[benchmarks]]\nname = {}\nworkload = \"super-smack\"\nscript = {}\nclients = {}\n",
-        quoted(&invocation.client),
-        quoted(&script_path),
+        quote_toml(&invocation.client),
+        quote_toml(&script_path),
         invocation.clients
     );
     if !invocation.arguments.is_empty() {
-        let _ = writeln!(text, "arguments = {}", quoted(&invocation.arguments));
+        let _ = writeln!(text, "arguments = {}", quote_toml(&invocation.arguments));
     }
     let _ = write!(text, "\n[schedule]\nrounds = 6\nwarmup = \"0s\"\ntransactions = {}\n", invocation.queries);
     Ok(Wrapped { text, path, called: Called { script: script_path, values: values.to_vec() } })
 }
 
-pub fn quoted(text: &str) -> String {
+/// A text as a string of TOML.
+pub fn quote_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

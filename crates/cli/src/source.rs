@@ -8,7 +8,7 @@ use model::Plan;
 use model::plan::{Changes, Form};
 
 use crate::args::{PlanSource, Question, guessed};
-use crate::ask::fit::{Fixed, fit};
+use crate::ask::fit::{Fixed, fit_into_time};
 use crate::ask::words::{self, ScriptKind, Word};
 use crate::ask::{self, Passwords};
 use crate::error::CliError;
@@ -95,9 +95,9 @@ pub fn first_sentence(text: &str) -> String {
 }
 
 /// Parses, checks and completes a plan.
-pub fn load(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
-    let text = read(source, registry)?;
-    complete(text, source, registry, default_seed)
+pub fn load_plan(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
+    let text = read_text(source, registry)?;
+    complete_plan(text, source, registry, default_seed)
 }
 
 /// Loads a plan from a SQLIO command line, or from a batch file of them.
@@ -107,16 +107,22 @@ pub fn load_sqlio(
     registry: &Registry,
     default_seed: u64,
 ) -> Result<Loaded, CliError> {
-    complete(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
+    complete_plan(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
 }
 
-fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
+/// Checks the text of a plan, and fills in its defaults.
+fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes, systems, origin } = text;
     let named = source.question.label()?.map(|name| ("name".to_owned(), serde_json::Value::from(name).to_string()));
     let rounds = source.rounds.iter().map(|rounds| Ok(("schedule.rounds".to_owned(), rounds.clone())));
-    let set =
-        source.set.iter().map(|pair| split_override(pair)).chain(named.map(Ok)).chain(rounds).chain(allowed(source));
+    let set = source
+        .set
+        .iter()
+        .map(|pair| split_override(pair))
+        .chain(named.map(Ok))
+        .chain(rounds)
+        .chain(allowing_overrides(source));
     let changes = Changes {
         form: if source.quick { Form::Quick } else { Form::Whole },
         systems: ask::named_systems(&systems, registry)?,
@@ -138,7 +144,7 @@ fn complete(text: Text, source: &PlanSource, registry: &Registry, default_seed: 
         Some(system) => both_sides(&plan, system)?,
     };
     if let Some(time) = &source.question.time {
-        notes.push(fit(&mut plan, ask::time_of(time)?, source.fixed(), registry)?);
+        notes.push(fit_into_time(&mut plan, ask::parse_time(time)?, source.fixed_keys(), registry)?);
     }
     Ok(Loaded { plan, text, changed: changed_by(source, &changes), name, path, called, notes })
 }
@@ -162,7 +168,7 @@ fn changed_by(source: &PlanSource, changes: &Changes) -> String {
 
 impl PlanSource {
     /// Keys of the schedule that are set, and so not fitted into a time.
-    pub fn fixed(&self) -> Fixed {
+    pub fn fixed_keys(&self) -> Fixed {
         let keys = self.set.iter().map(|pair| pair.split('=').next().unwrap_or_default().trim());
         Fixed::from_keys(keys.chain(self.rounds.as_ref().map(|_| "schedule.rounds")))
     }
@@ -184,7 +190,7 @@ fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliErr
         return Err(CliError::from(failure));
     }
     let left_out = missing.into_iter().map(|(name, failure)| {
-        plan.without(&name);
+        plan.without_system(&name);
         let hint = failure.hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default();
         format!("system `{name}` is optional and left out: {failure}{hint}")
     });
@@ -205,8 +211,8 @@ fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
         moved += 1;
     }
     match moved {
-        0 => Err(CliError::user("`--target` says where disk systems work, and the plan has none")
-            .hint("`--system NAME=URL` names any system")),
+        0 => Err(CliError::user_error("`--target` says where disk systems work, and the plan has none")
+            .with_hint("`--system NAME=URL` names any system")),
         _ => Ok(plan),
     }
 }
@@ -216,8 +222,8 @@ fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
     plan.to_aa(system).ok_or_else(|| {
-        let hints = model::near::hint(system, known).into_iter().collect();
-        CliError { hints, ..CliError::user(format!("the plan has no system `{system}`")) }
+        let hints = model::near::did_you_mean_or_list(system, known).into_iter().collect();
+        CliError { hints, ..CliError::user_error(format!("the plan has no system `{system}`")) }
     })
 }
 
@@ -242,39 +248,42 @@ struct Text {
 }
 
 impl Text {
+    /// A plan's text without notes.
     fn plain(text: String, name: &str, path: Option<String>, systems: &[String]) -> Text {
         let (notes, systems) = (Vec::new(), systems.to_vec());
         Text { text, name: name.to_owned(), path, called: None, notes, systems, origin: PlanOrigin::Text }
     }
 }
 
+/// The text of a plan made of SQLIO's command line.
 fn of_sqlio(wrapped: sqlio::Wrapped, systems: &[String]) -> Text {
     let sqlio::Wrapped { text, path, called, notes } = wrapped;
     Text { called: Some(Called::Sqlio(called)), notes, ..Text::plain(text, COMMAND_LINE, path, systems) }
 }
 
-fn read(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
+/// Reads or makes the text of the plan.
+fn read_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     let question = &source.question;
     let catalog = registry.catalog();
-    let [named, others @ ..] = question.what.as_slice() else { return asked(source, registry) };
+    let [named, others @ ..] = question.what.as_slice() else { return text_of_question(source, registry) };
     let shapes = question.shapes_the_load();
-    match words::word(named, &catalog)? {
+    match words::classify_word(named, &catalog)? {
         // As super-smack takes it: `FILE CLIENTS ROUNDS`.
         Word::Script(ScriptKind::Smack) if !shapes && question.time.is_none() => {
             let (systems, values): (Vec<&String>, Vec<&String>) =
-                others.iter().partition(|argument| matches!(words::system(argument, &catalog), Ok(Some(_))));
+                others.iter().partition(|argument| matches!(words::parse_system(argument, &catalog), Ok(Some(_))));
             let systems: Vec<String> = systems.into_iter().chain(&question.system).cloned().collect();
             let values: Vec<String> = values.into_iter().cloned().collect();
-            match smack::wrap(named, &values, &systems) {
+            match smack::wrap_script(named, &values, &systems) {
                 // It asks for values and got none: étalon sets clients and length, as for other scripts.
-                Err(_) if values.is_empty() && !systems.is_empty() => asked(source, registry),
+                Err(_) if values.is_empty() && !systems.is_empty() => text_of_question(source, registry),
                 Err(error) => Err(error),
                 Ok(smack::Wrapped { text, path, called }) => {
                     Ok(Text { called: Some(Called::Smack(called)), ..Text::plain(text, COMMAND_LINE, path, &systems) })
                 }
             }
         }
-        Word::Script(_) | Word::Queries | Word::Capture | Word::System(_) => asked(source, registry),
+        Word::Script(_) | Word::Queries | Word::Capture | Word::System(_) => text_of_question(source, registry),
         Word::Plan | Word::Batch if !others.is_empty() || shapes => Err(beside_a_plan(source)),
         Word::Batch => sqlio::wrap_batch(named).map(|wrapped| of_sqlio(wrapped, &question.system)),
         Word::Plan => of_plan(named, &question.system),
@@ -289,7 +298,7 @@ fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     let text = read_plan(named).map_err(|error| {
         let known: Vec<&str> = BUILT_IN.iter().map(|plan| plan.name).collect();
         let near = model::near::did_you_mean(named, known.iter().copied());
-        CliError::user(format!("cannot read the plan `{named}`: {error}")).hint(near.unwrap_or_else(|| {
+        CliError::user_error(format!("cannot read the plan `{named}`: {error}")).with_hint(near.unwrap_or_else(|| {
             "name a plan's file, a system's URL, or a built-in plan: `etalon list` has them".to_owned()
         }))
     })?;
@@ -305,25 +314,26 @@ fn read_plan(path: &str) -> std::io::Result<String> {
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }
 
-fn asked(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
+/// Makes the text of a plan for a question.
+fn text_of_question(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     // A time is spread over rounds and runs once `--set` has changed the plan.
     let question = Question { time: None, ..source.question.clone() };
-    let ask::Made { text, notes } = ask::plan(&question, &source.set, registry, Passwords::Kept)?;
+    let ask::Made { text, notes } = ask::make_plan(&question, &source.set, registry, Passwords::Kept)?;
     Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
 /// This command line with each of the words after the plan as a `--system`; `None` if one of them is no system.
 fn on_systems(plan: &str, others: &[String]) -> Option<String> {
     let catalog = Registry::built_in().catalog();
-    if !others.iter().all(|word| words::system(word, &catalog).is_ok_and(|system| system.is_some())) {
+    if !others.iter().all(|word| words::parse_system(word, &catalog).is_ok_and(|system| system.is_some())) {
         return None;
     }
     let mut line = Vec::new();
-    for word in guessed::arguments() {
+    for word in guessed::process_arguments() {
         line.extend((others.contains(&word) && word != plan).then(|| "--system".to_owned()));
         line.push(word);
     }
-    Some(guessed::typed(&line))
+    Some(guessed::typed_line(&line))
 }
 
 /// What cannot be combined with a plan, and what does the same.
@@ -331,8 +341,8 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
     let plan = question.what.first().map(String::as_str).unwrap_or_default();
     let refuse = |what: String, hint: String| {
-        CliError::user(format!("`{plan}` is a plan, which says what is run, so {what} cannot be given with it"))
-            .hint(hint)
+        CliError::user_error(format!("`{plan}` is a plan, which says what is run, so {what} cannot be given with it"))
+            .with_hint(hint)
     };
     if let Some(other) = question.what.get(1) {
         let hint = match on_systems(plan, &question.what[1..]) {
@@ -340,7 +350,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             None => "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it"
                 .to_owned(),
         };
-        return refuse(format!("`{}`", words::shown(other)), hint);
+        return refuse(format!("`{}`", words::masked_argument(other)), hint);
     }
     if question.states.has_settings() {
         let hint = "`--set systems.NAME.settings.KEY=VALUE` sets those of one of its systems".to_owned();
@@ -390,7 +400,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
 }
 
 /// The keys that the command line sets by options of their own.
-fn allowed(source: &PlanSource) -> impl Iterator<Item = Result<(String, String), CliError>> {
+fn allowing_overrides(source: &PlanSource) -> impl Iterator<Item = Result<(String, String), CliError>> {
     let allowing = &source.allowing;
     let keys = [
         (allowing.allow_unequal_durability, "allow_unequal_durability"),
@@ -400,6 +410,7 @@ fn allowed(source: &PlanSource) -> impl Iterator<Item = Result<(String, String),
     keys.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, key)| Ok((key.to_owned(), "true".to_owned())))
 }
 
+/// Splits `KEY=VALUE` of `--set`.
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
     let mut is_quoted = false;
     // A quoted name may have one in it.
@@ -408,7 +419,7 @@ fn split_override(pair: &str) -> Result<(String, String), CliError> {
         c == '=' && !is_quoted
     });
     let (key, value) = end.map(|at| (&pair[..at], &pair[at + 1..])).ok_or_else(|| {
-        CliError::user(format!("`--set {pair}` has no `=`")).hint("write it as `--set schedule.rounds=6`")
+        CliError::user_error(format!("`--set {pair}` has no `=`")).with_hint("write it as `--set schedule.rounds=6`")
     })?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
@@ -417,7 +428,7 @@ fn split_override(pair: &str) -> Result<(String, String), CliError> {
 pub fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
     let rendered = errors.to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);
-    CliError::user(text.trim_end())
+    CliError::user_error(text.trim_end())
 }
 
 #[cfg(test)]

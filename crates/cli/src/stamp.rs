@@ -12,20 +12,22 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    pub fn of(store: &Path) -> Stamp {
+    /// The stamp of a store's files.
+    pub fn of_store(store: &Path) -> Stamp {
         let mut wal = store.as_os_str().to_owned();
         wal.push("-wal");
-        Stamp { file: stamp(store), wal: stamp(Path::new(&wal)) }
+        Stamp { file: file_stamp(store), wal: file_stamp(Path::new(&wal)) }
     }
 
     /// When one of the files was last written.
-    pub fn written(self) -> Option<SystemTime> {
+    pub fn last_written(self) -> Option<SystemTime> {
         let times = [self.file?.1, self.wal.map_or(UNIX_EPOCH, |(_, written)| written)];
         times.into_iter().max()
     }
 }
 
-fn stamp(file: &Path) -> Option<(u64, SystemTime)> {
+/// Size and time of a file.
+fn file_stamp(file: &Path) -> Option<(u64, SystemTime)> {
     let found = std::fs::metadata(file).ok()?;
     Some((found.len(), found.modified().ok()?))
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use host::files::{Replacing, put};
+use host::files::{Replacing, put_file};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use load::rng::Rng;
@@ -65,12 +65,13 @@ impl TaskLogs {
         Err(no_folder(&self.folder.join(&self.name), &ErrorKind::AlreadyExists.into()))
     }
 
-    pub fn write(&mut self, logs: &[TaskLog]) -> Result<(), String> {
+    /// Writes the logs of a run's tasks, a file each process.
+    pub fn write_logs(&mut self, logs: &[TaskLog]) -> Result<(), String> {
         let folder = self.folder_of_run()?;
         for log in logs {
             let id = self.application_id(log.process);
             let path = folder.join(format!("details.{id}.txt"));
-            put(&path, text(&id, log).as_bytes(), Replacing::Own(&|_| false))
+            put_file(&path, log_text(&id, log).as_bytes(), Replacing::Own(&|_| false))
                 .map_err(|error| format!("the task log could not be written: {error}"))?;
         }
         Ok(())
@@ -92,11 +93,13 @@ impl TaskLogs {
     }
 }
 
+/// Says that a folder could not be made.
 fn no_folder(path: &Path, error: &std::io::Error) -> String {
     format!("the folder {} could not be made: {error}", path.display())
 }
 
-fn text(id: &str, log: &TaskLog) -> String {
+/// The text of a log of tasks.
+fn log_text(id: &str, log: &TaskLog) -> String {
     let mut text = String::new();
     for TaskEnd { running, response_ns, ended_ns } in &log.tasks {
         // A failed task has neither duration nor time there.
@@ -130,7 +133,7 @@ mod tests {
             tasks: vec![ended(Some(953_086_899), 953_086_899), ended(None, 2_000_000_000)],
         };
         let id = "7fef1b67-3dfb-4190-869a-3ff7cce113c1";
-        assert_eq!(text(id, &log), format!("{id}\t31\t9530868\t03:46:00\n{id}\t31\t-1\t00:00:00\n"));
+        assert_eq!(log_text(id, &log), format!("{id}\t31\t9530868\t03:46:00\n{id}\t31\t-1\t00:00:00\n"));
     }
 
     fn ended(response_ns: Option<u64>, ended_ns: u64) -> TaskEnd {

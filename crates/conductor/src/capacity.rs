@@ -89,26 +89,27 @@ impl Search {
     }
 
     /// The next load to try: operations a second, or clients; `None` once the search is over.
-    pub fn next(&self) -> Option<f64> {
+    pub fn next_load(&self) -> Option<f64> {
         let is_over = match self.promise.max_clients {
             Some(_) => self.tried.len() as u32 >= MOST_CLIENT_RUNS,
             None => self.tried.len() as u32 + 1 >= RUNS + RUNS_HIGHER * self.raised,
         };
-        if is_over { None } else { self.place().map(|place| self.load_at(place)) }
+        if is_over { None } else { self.next_place().map(|place| self.load_at(place)) }
     }
 
-    fn place(&self) -> Option<i32> {
+    /// The place of the next load to try.
+    fn next_place(&self) -> Option<i32> {
         if self.promise.max_clients.is_some() { self.place_of_clients() } else { self.place_of_rate() }
     }
 
     fn place_of_clients(&self) -> Option<i32> {
-        match (self.low(), self.high()) {
+        match (self.highest_kept(), self.lowest_broken()) {
             (None, None) => Some(1),
             // A second time, unless it was.
             (low, Some(high)) if self.is_narrow(low.unwrap_or_default(), high) => {
-                (self.at(high).count() == 1).then_some(high)
+                (self.points_at(high).count() == 1).then_some(high)
             }
-            (low, Some(high)) => Some(self.between(low.unwrap_or_default(), high)),
+            (low, Some(high)) => Some(self.place_between(low.unwrap_or_default(), high)),
             (Some(low), None) if low >= self.top => None,
             (Some(low), None) => {
                 // Where the 99th percentiles grow already, it is foreseen what breaks the promise.
@@ -128,7 +129,7 @@ impl Search {
 
     /// Finds the place between two where the 99th percentiles say that the promised time lies. Where the same end moved before, the
     /// place is twice as far from it each time.
-    fn between(&self, low: i32, high: i32) -> i32 {
+    fn place_between(&self, low: i32, high: i32) -> i32 {
         let is_last_kept = self.tried.last().is_some_and(|(_, point)| point.is_kept == Some(true));
         let alike = self.tried.iter().rev().take_while(|(_, point)| (point.is_kept == Some(true)) == is_last_kept);
         let away = match alike.count() {
@@ -144,20 +145,21 @@ impl Search {
 
     /// The number of clients at which the line through two points, both axes logarithmic, reaches the promised time.
     fn promised_between(&self, low: i32, high: i32) -> Option<f64> {
-        let time = |place: i32| self.at(place).last()?.response_p99_us;
+        let time = |place: i32| self.points_at(place).last()?.response_p99_us;
         let (x, y) = (self.load_at(low.max(1)).ln(), time(low)?.ln());
         let slope = (time(high)?.ln() - y) / (self.load_at(high).ln() - x);
         (slope > 0.0).then(|| (x + (promised_us(&self.promise).ln() - y) / slope).exp())
     }
 
     fn place_of_rate(&self) -> Option<i32> {
-        let (low, high) = (self.low(), self.high());
+        let (low, high) = (self.highest_kept(), self.lowest_broken());
         match (low, high) {
             (None, _) => {
                 let mut ladder = LADDER.iter().map(|steps| self.top - steps);
                 // Most systems keep it on the first.
                 ladder.find(|place| {
-                    (self.tried.len() == 1 && self.at(*place).count() == 1) || self.at(*place).count() == 0
+                    (self.tried.len() == 1 && self.points_at(*place).count() == 1)
+                        || self.points_at(*place).count() == 0
                 })
             }
             (Some(low), None) if low >= self.top => None,
@@ -169,14 +171,14 @@ impl Search {
                     return Some(low + (above - low) / 2);
                 }
                 // A second time, unless it was.
-                (self.at(above).count() == 1).then_some(above)
+                (self.points_at(above).count() == 1).then_some(above)
             }
         }
     }
 
     /// What the load that was next gave.
-    pub fn take(&mut self, point: LoadPoint) {
-        let Some(place) = self.place() else { return };
+    pub fn take_point(&mut self, point: LoadPoint) {
+        let Some(place) = self.next_place() else { return };
         let may_rise = self.promise.max_clients.is_none() && self.raised < RAISES;
         if place == self.top && point.is_kept == Some(true) && may_rise {
             (self.top, self.raised) = (self.top + HIGHER, self.raised + 1);
@@ -184,59 +186,60 @@ impl Search {
         self.tried.push((place, point));
     }
 
-    fn at(&self, place: i32) -> impl Iterator<Item = &LoadPoint> {
+    /// The loads that were tried at a place.
+    fn points_at(&self, place: i32) -> impl Iterator<Item = &LoadPoint> {
         self.tried.iter().filter(move |(own, _)| *own == place).map(|(_, point)| point)
     }
 
     /// The last word on a place counts: of one that did not keep the promise and then does, the first was a stall.
     fn is_kept(&self, place: i32) -> bool {
-        self.at(place).last().is_some_and(|point| point.is_kept == Some(true))
+        self.points_at(place).last().is_some_and(|point| point.is_kept == Some(true))
     }
 
     /// The highest place that kept the promise, below all that did not above it.
-    fn low(&self) -> Option<i32> {
+    fn highest_kept(&self) -> Option<i32> {
         self.tried.iter().map(|(place, _)| *place).filter(|place| self.is_kept(*place)).max()
     }
 
     /// The lowest place that did not, above the highest that did.
-    fn high(&self) -> Option<i32> {
-        let low = self.low();
+    fn lowest_broken(&self) -> Option<i32> {
+        let low = self.highest_kept();
         let above = self.tried.iter().map(|(place, _)| *place).filter(|place| low.is_none_or(|low| *place > low));
         above.filter(|place| !self.is_kept(*place)).min()
     }
 
-    /// At the highest load that kept the promise.
-    pub fn best(&self) -> Option<&LoadPoint> {
-        self.at(self.low()?).last()
+    /// The last point at the highest load that kept the promise.
+    pub fn best_point(&self) -> Option<&LoadPoint> {
+        self.points_at(self.highest_kept()?).last()
     }
 
-    /// At the lowest that did not.
-    pub fn worst(&self) -> Option<&LoadPoint> {
-        self.at(self.high()?).last()
+    /// The last point at the lowest load that did not.
+    pub fn worst_point(&self) -> Option<&LoadPoint> {
+        self.points_at(self.lowest_broken()?).last()
     }
 
     /// `between` in 0..1 is drawn for the run alone: where it is unknown how far up the knee lies between two rates, chance
     /// does, so that the values of runs vary by as much as is not known.
-    pub fn found(&self, between: f64) -> Option<Found> {
+    pub fn capacity_found(&self, between: f64) -> Option<Found> {
         // A single short run is as far off as a step or two.
         let room = STEP.powi(2);
-        match (self.best(), self.worst()) {
+        match (self.best_point(), self.worst_point()) {
             (Some(low), Some(high)) if self.promise.max_clients.is_some() => {
                 let (low, high) = (low.load()?, high.load()?);
                 // Between two numbers that differ by more than that there is no doubt.
                 let (least, most) = ((low / room).ceil(), (high * room - 1.0).floor());
-                let crossing = self.crossing(least, most + 1.0).map(|clients| clients.floor().min(most));
+                let crossing = self.crossing_load(least, most + 1.0).map(|clients| clients.floor().min(most));
                 Some(Found::Load(crossing.unwrap_or_else(|| low + ((high - low) * between).floor())))
             }
             (Some(low), Some(high)) => {
                 let (low, high) = (low.rate?, high.rate?);
-                let crossing = self.crossing(low / room, high * room);
+                let crossing = self.crossing_load(low / room, high * room);
                 Some(Found::Load(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
             }
             (None, Some(high)) => Some(Found::NoneKeeps(high.clone())),
-            (Some(low), None) if self.low() < Some(self.top) && self.promise.max_clients.is_none() => {
+            (Some(low), None) if self.highest_kept() < Some(self.top) && self.promise.max_clients.is_none() => {
                 let (low, top) = (low.rate?, self.load_at(self.top));
-                Some(Found::Load(self.crossing(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
+                Some(Found::Load(self.crossing_load(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
             }
             (Some(low), None) => Some(Found::AllKeep(low.clone())),
             (None, None) => None,
@@ -247,7 +250,7 @@ impl Search {
     /// proportional to the room that is left (Kingman, "The single server queue in heavy traffic", 1961): promised time over
     /// 99th percentile is a line over the rate, which crosses 1 at the knee. In a closed loop each client waits for the others:
     /// the 99th percentile itself is a line over their number. Weighted by equal relative errors.
-    fn crossing(&self, least: f64, most: f64) -> Option<f64> {
+    fn crossing_load(&self, least: f64, most: f64) -> Option<f64> {
         let promised_us = promised_us(&self.promise);
         let is_of_clients = self.promise.max_clients.is_some();
         let near = if is_of_clients { NEAR_CLIENTS } else { NEAR };
@@ -289,6 +292,7 @@ fn clients_at(place: i32, phase: f64) -> f64 {
     (f64::from(WHOLE) * STEP.powf(f64::from(place - WHOLE) + phase)).round()
 }
 
+/// The promised response time, µs.
 fn promised_us(promise: &Promise) -> f64 {
     promise.response_p99.as_secs_f64() * 1e6
 }
@@ -319,12 +323,12 @@ mod tests {
 
     fn search(reached: f64, phase: f64, answer: impl Fn(f64) -> LoadPoint) -> (Found, Vec<f64>) {
         let (mut search, mut tried) = (Search::new(PROMISE, reached, phase), Vec::new());
-        while let Some(rate) = search.next() {
+        while let Some(rate) = search.next_load() {
             tried.push(rate);
-            search.take(answer(rate));
+            search.take_point(answer(rate));
         }
         assert!((tried.len() as u32) < RUNS + RUNS_HIGHER * search.raised && RUNS == 8, "{tried:?}");
-        (search.found(0.5).unwrap(), tried)
+        (search.capacity_found(0.5).unwrap(), tried)
     }
 
     #[test]
@@ -391,11 +395,11 @@ mod tests {
         for stalled in 0..3 {
             let mut search = Search::new(PROMISE, 4_950.0, 0.4);
             for number in 0.. {
-                let Some(rate) = search.next() else { break };
+                let Some(rate) = search.next_load() else { break };
                 let late = LoadPoint { is_kept: Some(false), response_p99_us: Some(90_000.0), ..queue(5_000.0, rate) };
-                search.take(if number == stalled { late } else { queue(5_000.0, rate) });
+                search.take_point(if number == stalled { late } else { queue(5_000.0, rate) });
             }
-            let Some(Found::Load(rate)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
+            let Some(Found::Load(rate)) = search.capacity_found(0.5) else { panic!("{stalled}: {search:?}") };
             assert!((rate / 4_769.7 - 1.0).abs() < 0.05, "{stalled}: {rate}");
         }
     }
@@ -404,10 +408,10 @@ mod tests {
     #[test]
     fn without_percentiles_chance_says_where_between_two_rates_it_lies() {
         let mut search = Search::new(PROMISE, 5_000.0, 0.0);
-        while let Some(rate) = search.next() {
-            search.take(LoadPoint { response_p99_us: None, ..queue(5_000.0, rate) });
+        while let Some(rate) = search.next_load() {
+            search.take_point(LoadPoint { response_p99_us: None, ..queue(5_000.0, rate) });
         }
-        let at = |between: f64| match search.found(between) {
+        let at = |between: f64| match search.capacity_found(between) {
             Some(Found::Load(rate)) => rate,
             other => panic!("{other:?}"),
         };
@@ -431,11 +435,11 @@ mod tests {
     fn search_for_clients(most: u32, phase: f64, answer: impl Fn(f64) -> LoadPoint) -> (Found, Vec<f64>) {
         let promise = Promise { max_clients: Some(most), ..PROMISE };
         let (mut search, mut tried) = (Search::for_clients(promise, most, phase), Vec::new());
-        while let Some(clients) = search.next() {
+        while let Some(clients) = search.next_load() {
             tried.push(clients);
-            search.take(answer(clients));
+            search.take_point(answer(clients));
         }
-        (search.found(0.5).unwrap(), tried)
+        (search.capacity_found(0.5).unwrap(), tried)
     }
 
     #[test]
@@ -468,12 +472,12 @@ mod tests {
             let promise = Promise { max_clients: Some(100), ..PROMISE };
             let mut search = Search::for_clients(promise, 100, 0.4);
             for number in 0.. {
-                let Some(clients) = search.next() else { break };
+                let Some(clients) = search.next_load() else { break };
                 let point = loop_of(clients, 44.5);
                 let late = LoadPoint { is_kept: Some(false), response_p99_us: Some(90_000.0), ..point.clone() };
-                search.take(if number == stalled { late } else { point });
+                search.take_point(if number == stalled { late } else { point });
             }
-            let Some(Found::Load(clients)) = search.found(0.5) else { panic!("{stalled}: {search:?}") };
+            let Some(Found::Load(clients)) = search.capacity_found(0.5) else { panic!("{stalled}: {search:?}") };
             assert!((42.0..=47.0).contains(&clients), "{stalled}: {clients}");
         }
     }
@@ -483,8 +487,8 @@ mod tests {
         let promise = Promise { max_clients: Some(100), ..PROMISE };
         let mut search = Search::for_clients(promise, 100, 0.0);
         for throughput in [100.0, 400.0, 400.0] {
-            let clients = search.next().unwrap();
-            search.take(LoadPoint { throughput, ..loop_of(clients, 90.0) });
+            let clients = search.next_load().unwrap();
+            search.take_point(LoadPoint { throughput, ..loop_of(clients, 90.0) });
         }
         let found = [1.0, 2.0, 4.0, 7.0, 16.0, 20.0].map(|clients| search.throughput_at(clients).unwrap().round());
         assert_eq!(found, [100.0, 200.0, 400.0, 400.0, 400.0, 400.0]);

@@ -12,7 +12,7 @@ use crate::capacity::{CLIENT_RUNS, MOST_CLIENT_RUNS, MOST_RUNS, RUNS};
 use crate::capacity::{Found, Search};
 use load::error::{Failure, FailureKind};
 use load::measure::client::SATURATED_SHARE;
-use load::measure::shape::over;
+use load::measure::shape::over_limit_id;
 use load::observer::{Observer, StepProgress};
 use load::series::share_beyond;
 use workloads::workload::Task;
@@ -38,7 +38,7 @@ fn length_at(rate: f64, length: Duration) -> Duration {
 ///
 /// # Errors
 /// A short run failed: with the points of those before it.
-pub fn seek(
+pub fn seek_capacity(
     (case, promise, length): (&Case, Promise, Duration),
     (phase, between): (f64, f64),
     unit: &str,
@@ -50,9 +50,9 @@ pub fn seek(
         let search = Search::for_clients(promise, max_clients, phase);
         return seek_from(search, tried, (case, length, between), unit, run, observer);
     }
-    observer.step(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
-    let first = run(&at(case, None), 0, length, observer).map_err(|failure| (failure, Vec::new()))?;
-    let reached = match tried.take(None, first) {
+    observer.step_started(StepProgress { what: "as fast as it answers", done: 0, of: RUNS as usize });
+    let first = run(&case_at(case, None), 0, length, observer).map_err(|failure| (failure, Vec::new()))?;
+    let reached = match tried.take_record(None, first) {
         Ok(point) => point.throughput,
         Err(aborted) => return Ok(*aborted),
     };
@@ -70,26 +70,26 @@ fn seek_from(
 ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
     let of_clients = tried.promise.max_clients.is_some();
     let least = if of_clients { 0.0 } else { FEWEST / (length * LONGEST).as_secs_f64() };
-    while let Some(load) = search.next().filter(|load| *load >= least) {
+    while let Some(load) = search.next_load().filter(|load| *load >= least) {
         // Of the first clients it is not known how fast they are answered.
         let rate = if of_clients { search.throughput_at(load) } else { Some(load) };
         let longer = rate.map(|rate| length_at(rate, length)).filter(|longer| *longer > length);
         let lasting = longer.map_or(String::new(), |longer| format!(", {:.0} s", longer.as_secs_f64().ceil()));
         let tried_load = if of_clients { Load::Clients(load as u32) } else { Load::Rate(load) };
-        let what = format!("{}{lasting}", tried_load.words(unit));
-        observer.step(StepProgress {
+        let what = format!("{}{lasting}", tried_load.in_words(unit));
+        observer.step_started(StepProgress {
             what: &what,
             done: tried.records.len(),
             of: tried.records.len().max(usual_loads(case) as usize - 1) + 1,
         });
-        let next = run(&at(case, Some(tried_load)), tried.number(), longer.unwrap_or(length), observer)
+        let next = run(&case_at(case, Some(tried_load)), tried.run_count(), longer.unwrap_or(length), observer)
             .map_err(|failure| (failure, tried.points()))?;
-        match tried.take(Some(tried_load), next) {
-            Ok(point) => search.take(point),
+        match tried.take_record(Some(tried_load), next) {
+            Ok(point) => search.take_point(point),
             Err(aborted) => return Ok(*aborted),
         }
     }
-    Ok(tried.record(&search, (between, length), unit))
+    Ok(tried.search_record(&search, (between, length), unit))
 }
 
 /// A load that a short run is made at.
@@ -107,7 +107,7 @@ impl Load {
     }
 
     /// `at 1700 tx/s`, `with 44 clients`.
-    fn words(self, unit: &str) -> String {
+    fn in_words(self, unit: &str) -> String {
         match self {
             Load::Rate(rate) => format!("at {} {unit}", rate.round()),
             Load::Clients(1) => "with 1 client".to_owned(),
@@ -116,14 +116,14 @@ impl Load {
     }
 }
 
-/// [`Load::words`] of a point that was sought.
+/// [`Load::in_words`] of a point that was sought.
 fn load_words(point: &LoadPoint, unit: &str) -> String {
-    Load::from_point(point).map_or_else(String::new, |load| load.words(unit))
+    Load::from_point(point).map_or_else(String::new, |load| load.in_words(unit))
 }
 
 /// The case at a load, by whose promise it is counted; without one each client asks as soon as it is answered. Of clients it has
 /// as many as there may be.
-fn at(case: &Case, load: Option<Load>) -> Case {
+fn case_at(case: &Case, load: Option<Load>) -> Case {
     let mut point: Point = case.point.clone();
     match load {
         Some(Load::Rate(rate)) => point.insert("rate".to_owned(), Value::Float(rate)),
@@ -140,16 +140,18 @@ struct Tried {
 }
 
 impl Tried {
-    fn number(&self) -> u32 {
+    /// Number of short runs so far.
+    fn run_count(&self) -> u32 {
         self.records.len() as u32
     }
 
+    /// The loads that were tried.
     fn points(&self) -> Vec<LoadPoint> {
         self.records.iter().map(|(point, _)| point.clone()).collect()
     }
 
     /// What it says of the promise, or the record itself of a run that was broken off, with what was tried before it.
-    fn take(&mut self, load: Option<Load>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
+    fn take_record(&mut self, load: Option<Load>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
         if record.state != RunState::Measured {
             return Err(Box::new(RunRecord { points: self.points(), ..record }));
         }
@@ -170,7 +172,7 @@ impl Tried {
         /// Below it chance and rare stalls let operations wait for a client as well.
         const BUSY_SHARE: f64 = 0.5;
         const SLOWED: f64 = 1.1;
-        let broke = search.worst().filter(|point| point.late_share > Promise::LATE)?;
+        let broke = search.worst_point().filter(|point| point.late_share > Promise::LATE)?;
         let (closed, under_all) = self.records.first()?;
         let (_, under_least) = self.at_rates().min_by(|(x, _), (y, _)| x.total_cmp(y))?;
         let at_break = self.at_rates().rfind(|(rate, _)| Some(*rate) == broke.rate)?.1;
@@ -207,7 +209,7 @@ impl Tried {
             let detail = format!(
                 "{} a short run of {length}, {LONGEST} times the schedule's, has {}: with fewer than {} a capacity may read \
                  some percent too much, more for one system than for another",
-                load.words(unit),
+                load.in_words(unit),
                 operations.round(),
                 Promise::ENOUGH
             );
@@ -215,11 +217,12 @@ impl Tried {
         })
     }
 
-    fn record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
+    /// Makes one record of the search's short runs.
+    fn search_record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
         let of_clients = self.promise.max_clients.is_some();
         let mut marks = each_once(&self.records);
         // The highest load that kept the promise; what none or all kept is known as a bound.
-        let load = match search.found(between) {
+        let load = match search.capacity_found(between) {
             Some(Found::Load(load)) => {
                 marks.extend(self.too_few_operations(search, load, length, unit));
                 Ok(load)
@@ -243,14 +246,14 @@ impl Tried {
             other => other.clone(),
         };
         let mut measurements: Vec<Measurement> =
-            of_clients.then(|| primary(CAPACITY_CLIENTS, "clients", load)).into_iter().collect();
-        measurements.push(primary(CAPACITY, unit, rate));
+            of_clients.then(|| primary_measurement(CAPACITY_CLIENTS, "clients", load)).into_iter().collect();
+        measurements.push(primary_measurement(CAPACITY, unit, rate));
         let held_back = client_saturated(search, unit);
         marks.extend(held_back.or_else(|| if of_clients { None } else { self.too_few_clients(search, unit) }));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
-        let best = search.best().or(search.worst()).cloned();
+        let best = search.best_point().or(search.worst_point()).cloned();
         let mut series = Vec::new();
         // What else is known is known of the highest load that kept the promise, or of the lowest where none did.
         if let Some((_, of_best)) = self.records.into_iter().find(|(point, _)| Some(point) == best.as_ref()) {
@@ -278,7 +281,7 @@ pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
     let of = found.metric.unit.split('/').next().unwrap_or_default();
     let (id, unit) = (format!("{CAPACITY}_per_{}", price.currency), format!("{of}/{}", price.currency));
     let reading = match &found.reading {
-        Reading::Value(per_s) => Reading::Value(price.buys(*per_s)),
+        Reading::Value(per_s) => Reading::Value(price.operations_bought(*per_s)),
         Reading::Unavailable(why) => Reading::Unavailable(why.clone()),
     };
     Some(Measurement::new(&id, &unit, Direction::Higher, Role::Primary, reading))
@@ -289,6 +292,7 @@ fn as_diagnostic(measurement: Measurement) -> Measurement {
     Measurement { metric, ..measurement }
 }
 
+/// What a short run says of the promise.
 fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPoint {
     // What is not known to have succeeded keeps no promise.
     let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
@@ -310,10 +314,12 @@ fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPo
     }
 }
 
+/// Tests whether a run has a mark of a kind.
 fn has_mark(record: &RunRecord, kind: MarkKind) -> bool {
     record.marks.iter().any(|mark| mark.kind == kind)
 }
 
+/// A run's value of a metric.
 fn value_of(record: &RunRecord, id: &str) -> Option<f64> {
     record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
 }
@@ -345,7 +351,7 @@ fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
     let rate = value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default();
     let ended = rate * record.elapsed_s / (1.0 - failed_share).max(f64::EPSILON);
     // Failures are beyond every limit.
-    let late = value_of(record, &over(limit_ns)).unwrap_or(ended) - failed_share * ended;
+    let late = value_of(record, &over_limit_id(limit_ns)).unwrap_or(ended) - failed_share * ended;
     if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
 }
 
@@ -361,7 +367,8 @@ fn is_sought(mark: &Mark) -> bool {
     matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
 }
 
-fn primary(id: &str, unit: &str, found: Result<f64, String>) -> Measurement {
+/// A primary measurement, or why there is no value.
+fn primary_measurement(id: &str, unit: &str, found: Result<f64, String>) -> Measurement {
     let reading = found.map_or_else(Reading::unavailable, Reading::Value);
     Measurement::new(id, unit, Direction::Higher, Role::Primary, reading)
 }
@@ -380,13 +387,15 @@ fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
 
 /// The limit that was found is the load generator's own.
 fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
-    let point = [search.worst(), search.best()].into_iter().flatten().find(|point| point.is_client_saturated)?;
+    let point =
+        [search.worst_point(), search.best_point()].into_iter().flatten().find(|point| point.is_client_saturated)?;
     let load = load_words(point, unit);
     let kept = if point.is_kept == Some(true) { "the promise was kept" } else { "the promise was not kept" };
     let detail = format!("{load}, where {kept}, the client was at its own limit, not the system");
     Some(Mark::new(MarkKind::ClientSaturated, detail))
 }
 
+/// Says that not even the lowest load kept the promise.
 fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
     let load = load_words(lowest, unit);
     let late = lowest.late_share * 100.0;
@@ -395,6 +404,7 @@ fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
     format!("{load}, the least that was tried, {late:.1} % came later than {within}, {failed:.1} % failed")
 }
 
+/// Says that even the highest load kept the promise.
 fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     let load = load_words(highest, unit);
     if highest.clients.is_some() {
@@ -413,30 +423,32 @@ fn at_once(unit: &str) -> &'static str {
 ///
 /// # Errors
 /// It cannot be run so; a promise with a rate, or by a count of transactions.
-pub fn check(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
+pub fn check_task(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), Failure> {
     let has_rate = case.point.get("rate").and_then(Value::as_float).is_some_and(|rate| rate > 0.0);
     let has_clients = case.point.get("clients").and_then(Value::as_int).is_some_and(|clients| clients > 1);
     match (Promise::from_point(&case.point), schedule.length) {
         (Some(_), _) if has_rate => {
-            refusal("it is the load that is sought, and a rate is set", "leave out `rate`, or `promise`")
+            refuse_promise("it is the load that is sought, and a rate is set", "leave out `rate`, or `promise`")
         }
-        (Some(Promise { max_clients: Some(_), .. }), _) if has_clients => refusal(
+        (Some(Promise { max_clients: Some(_), .. }), _) if has_clients => refuse_promise(
             "it is the number of clients that is sought, and one is set",
             "leave out `clients`, or `max_clients`",
         ),
-        (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refusal(
+        (Some(promise), Length::Duration(length)) if promise.response_p99 >= length => refuse_promise(
             "a response that takes as long as the whole short run would keep it",
             "promise less time, or set a longer `schedule.duration`",
         ),
-        (Some(_), Length::Transactions(_)) => {
-            refusal("short runs at a rate last a time, and the schedule counts transactions", "set `schedule.duration`")
-        }
-        _ => task.check(schedule),
+        (Some(_), Length::Transactions(_)) => refuse_promise(
+            "short runs at a rate last a time, and the schedule counts transactions",
+            "set `schedule.duration`",
+        ),
+        _ => task.check_schedule(schedule),
     }
 }
 
-fn refusal(cause: &str, hint: &str) -> Result<(), Failure> {
-    Err(Failure::new(FailureKind::Plan, "keep the promise", cause).hint(hint))
+/// The failure of a promise that cannot be kept so.
+fn refuse_promise(cause: &str, hint: &str) -> Result<(), Failure> {
+    Err(Failure::new(FailureKind::Plan, "keep the promise", cause).with_hint(hint))
 }
 
 /// Loads that a run of the case consists of; some searches have more.
@@ -492,7 +504,7 @@ mod tests {
                 measured(rate_metric, "1/s", throughput),
                 measured("response_p99", "us", if is_met { 100.0_f64.ln() / room.max(1.0) * 1e6 } else { 1e9 }),
                 measured(FAILED_SHARE, "%", 0.0),
-                measured(&over(20_000_000), "", late),
+                measured(&over_limit_id(20_000_000), "", late),
                 measured("loop_lag_p99", "us", limit.lag_us),
             ],
             ..RunRecord::without_result(RunState::Measured, "")
@@ -506,7 +518,7 @@ mod tests {
     fn sought(
         run: &mut dyn FnMut(Option<f64>, u32) -> Result<RunRecord, Failure>,
     ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
-        seek(
+        seek_capacity(
             (&case(), PROMISE, Duration::from_secs(10)),
             (0.3, 0.5),
             "tx/s",

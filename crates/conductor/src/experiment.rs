@@ -21,7 +21,7 @@ use model::{
 use store::Store;
 
 use self::change::MadeChange;
-use crate::capacity_run::{check, for_money, seek, usual_loads};
+use crate::capacity_run::{check_task, for_money, seek_capacity, usual_loads};
 pub use crate::ended::{ExperimentEnd, ExperimentError};
 use crate::files::files_allow;
 use crate::lasting::LastingFailure;
@@ -29,7 +29,7 @@ pub use crate::options::{ExperimentOptions, TimeLimit};
 use crate::registry::Registry;
 use crate::seed;
 use crate::site::{FactsScope, Here, Inspection, Places, Site, SiteJob};
-use crate::timeout::within;
+use crate::timeout::ask_within;
 use load::error::{Failure, FailureKind};
 use load::observer::{ExperimentProgress, Observer};
 use load::rng::Rng;
@@ -109,7 +109,7 @@ impl<'a> Conductor<'a> {
         options: ExperimentOptions,
     ) -> Conductor<'a> {
         let cases = plan.cases();
-        let co_located = options.places.as_ref().map(|places| places.co_located()).unwrap_or_default();
+        let co_located = options.places.as_ref().map(|places| places.co_located_agents()).unwrap_or_default();
         Conductor {
             registry,
             plan,
@@ -136,16 +136,17 @@ impl<'a> Conductor<'a> {
     }
 
     /// Runs pending runs, then removes what étalon made in the systems.
-    pub fn run(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
-        let opened = self.compile(observer).and_then(|()| self.open(observer)).and_then(|()| self.recover(observer));
+    pub fn run_all(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
+        let opened = self.compile_tasks(observer).and_then(|()| self.open_systems(observer));
+        let opened = opened.and_then(|()| self.undo_leftovers(observer));
         let ended = opened.and_then(|()| {
             if self.options.only_undo {
                 return Ok(ExperimentEnd::Interrupted);
             }
-            self.take_facts(observer)?;
+            self.record_facts(observer)?;
             // What has ended, and be it by a failure, is not run again because more follows.
             let pending = if self.options.extends {
-                self.store.extend(&self.plan.schedule)?;
+                self.store.extend_plan(&self.plan.schedule)?;
                 self.store.unstarted()?
             } else {
                 self.plan_rest(observer)?;
@@ -163,7 +164,7 @@ impl<'a> Conductor<'a> {
         for (name, site) in &self.sites {
             let dropped = if self.silent.contains(name) {
                 let site = Arc::clone(site);
-                within(LAST_TIMEOUT, move || site.drop_all()).unwrap_or_else(|| {
+                ask_within(LAST_TIMEOUT, move || site.drop_all()).unwrap_or_else(|| {
                     let cause = "it does not answer";
                     Err(Failure::new(FailureKind::ConnectionLost, "remove what étalon made in it", cause))
                 })
@@ -177,13 +178,13 @@ impl<'a> Conductor<'a> {
         ended
     }
 
-    fn compile(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+    fn compile_tasks(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let mut noted = BTreeSet::new();
         let grants = Grants { texts: Texts::noting(), ..self.options.grants.clone() };
         for case in &self.cases {
             let workload = self.registry.workload(&case.workload);
-            let task = workload.and_then(|workload| workload.task(&case.point, &grants));
-            let task = task.and_then(|task| check(&task, case, &self.plan.schedule).map(|()| task));
+            let task = workload.and_then(|workload| workload.make_task(&case.point, &grants));
+            let task = task.and_then(|task| check_task(&task, case, &self.plan.schedule).map(|()| task));
             let task = task.and_then(|task| {
                 let system = self.plan.system(&case.system);
                 let able = system.map_or(Ok(()), |system| {
@@ -202,18 +203,18 @@ impl<'a> Conductor<'a> {
             }
             self.tasks.push(task);
         }
-        self.texts = grants.texts.facts();
-        self.grants = Grants { texts: Texts::sent(grants.texts.noted()), ..grants };
+        self.texts = grants.texts.text_facts();
+        self.grants = Grants { texts: Texts::from_sent(grants.texts.noted_texts()), ..grants };
         Ok(())
     }
 
-    fn open(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+    fn open_systems(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         for system in self.plan.systems.iter().filter(|system| system.alias_of.is_none()) {
             observer.system_opening(&system.name);
             let request = OpenRequest {
                 scratch_base: self.options.scratch_base.clone(),
                 reactor: self.options.reactor,
-                tables: self.tables(),
+                tables: self.tables_used(),
                 forfeited: self.options.forfeited.clone(),
                 interrupt: Arc::clone(&self.options.interrupt),
                 notices: self.options.notices.clone(),
@@ -234,23 +235,23 @@ impl<'a> Conductor<'a> {
 
     /// Opens a system where the plan places it.
     fn site_of(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
-        let elsewhere = self.options.places.as_ref().map(|places| places.site(request)).transpose()?.flatten();
+        let elsewhere = self.options.places.as_ref().map(|places| places.site_of(request)).transpose()?.flatten();
         match elsewhere {
             Some(site) => Ok(site),
             None => {
-                let here = Here::new(Arc::from(self.registry.open(request)?), request.system);
+                let here = Here::new(Arc::from(self.registry.open_system(request)?), request.system);
                 Ok(Arc::new(here.with_progress(&request.progress)))
             }
         }
     }
 
-    fn tables(&self) -> Tables {
+    fn tables_used(&self) -> Tables {
         if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
     }
 
     fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
-        let mut cases = self.cases.iter().zip(&self.tasks).filter(|(case, _)| self.name_of(&case.system) == system);
-        let Some((case, task)) = cases.find(|(_, task)| task.load_kind() != site.carries()) else { return Ok(()) };
+        let mut cases = self.cases.iter().zip(&self.tasks).filter(|(case, _)| self.own_name(&case.system) == system);
+        let Some((case, task)) = cases.find(|(_, task)| task.load_kind() != site.load_kind()) else { return Ok(()) };
         let tried = format!("run the benchmark `{}`", case.benchmark);
         let (cause, hint) = match task.load_kind() {
             LoadKind::Blocks => (
@@ -261,7 +262,7 @@ impl<'a> Conductor<'a> {
                 ("it asks statements, and the system holds blocks", "write `workload = \"disk\"`, or name a database")
             }
         };
-        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(hint))
     }
 
     /// Checks the limit on open files before connecting.
@@ -280,16 +281,15 @@ impl<'a> Conductor<'a> {
         files_allow(most, site.files_per_client(), soft)
     }
 
-    fn site(&self, system: &str) -> Result<&Arc<dyn Site>, ExperimentError> {
-        let site = self.sites.get(self.name_of(system));
+    fn site_named(&self, system: &str) -> Result<&Arc<dyn Site>, ExperimentError> {
+        let site = self.sites.get(self.own_name(system));
         site.ok_or_else(|| {
             let missing = "the plan does not name it";
             system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
         })
     }
 
-    /// On a resume they must be unchanged.
-    fn take_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+    fn record_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let known = self.store.facts()?;
         let paths: Vec<(&SystemPlan, PathBuf)> = self.plan.systems.iter().filter_map(|s| self.data_path(s)).collect();
         let named: Vec<(&str, &std::path::Path)> =
@@ -303,7 +303,7 @@ impl<'a> Conductor<'a> {
         }
         // Those with a change are read once it is made.
         for system in self.plan.systems.iter().filter(|system| system.change.is_none()) {
-            let facts = self.facts_of(&system.name)?;
+            let facts = self.facts_of_system(&system.name)?;
             observer.system_known(&system.name, &facts);
             taken.push((system.name.clone(), facts));
         }
@@ -322,14 +322,14 @@ impl<'a> Conductor<'a> {
         self.identify(&known)
     }
 
-    fn facts_of(&self, name: &str) -> Result<Facts, ExperimentError> {
+    fn facts_of_system(&self, name: &str) -> Result<Facts, ExperimentError> {
         let failed = |failure| system_error(name, failure);
         let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
-        let mut facts = self.site(name)?.facts(&cases, FactsScope::Whole).map_err(failed)?;
+        let mut facts = self.site_named(name)?.facts(&cases, FactsScope::Whole).map_err(failed)?;
         if let Some(system) = self.plan.system(name) {
             let (engine, _) = self.registry.resolve(system).map_err(failed)?;
             for caution in engine.spec().cautions {
-                facts.passing(caution.fact(), caution.text());
+                facts.passing(caution.fact_name(), caution.text());
             }
         }
         Ok(facts)
@@ -364,7 +364,7 @@ impl<'a> Conductor<'a> {
         now: &Facts,
         observer: &mut dyn Observer,
     ) -> Result<(), ExperimentError> {
-        let differences: Vec<String> = before.differences(now).iter().map(model::facts::Difference::text).collect();
+        let differences: Vec<String> = before.differences(now).iter().map(model::facts::Difference::sentence).collect();
         if differences.is_empty() {
             return Ok(());
         }
@@ -385,16 +385,16 @@ impl<'a> Conductor<'a> {
                 |position| runs.iter().any(|t| t.planned.position == position && t.state == RunState::Measured);
             for run in self.store.pending()?.into_iter().filter(|run| !is_measured(run.position)) {
                 let case = self.cases[run.case as usize].clone();
-                let Some(record) = places.left_over(&self.job(run, &case), observer) else { continue };
+                let Some(record) = places.left_over(&self.job_of(run, &case), observer) else { continue };
                 let id = self.store.begin_run(run, host::clock::unix_ms())?;
                 self.store.finish_run(id, &record)?;
-                places.committed();
+                places.note_committed();
                 observer.run_ended(&run, &case, &record);
             }
         }
         let again = self.store.plan_rest(self.options.rest)?;
         if again > 0 {
-            observer.repeated(again);
+            observer.runs_repeated(again);
         }
         Ok(())
     }
@@ -408,7 +408,7 @@ impl<'a> Conductor<'a> {
         run.round + 1 >= first.unwrap_or(schedule.rounds).min(schedule.rounds)
     }
 
-    fn job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
+    fn job_of<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
         let (schedule, interrupt, co_located) = (&self.plan.schedule, &self.options.interrupt, &self.co_located);
@@ -446,8 +446,8 @@ impl<'a> Conductor<'a> {
             }
             pending.pop_front();
             if round != Some(run.round) {
-                if let Some((run, failure)) = lasting.verdict() {
-                    let why = self.why(*run, failure);
+                if let Some((run, failure)) = lasting.lasting_failure() {
+                    let why = self.reason_of(*run, failure);
                     let reason = format!("{why}; all runs of the round failed alike, and a further round would, too");
                     return Ok(ExperimentEnd::Stopped { reason, kind: failure.kind });
                 }
@@ -461,14 +461,14 @@ impl<'a> Conductor<'a> {
             let progress = ExperimentProgress { done, planned: done + left, left: self.time_of_a_run() * left as u32 };
             done += 1;
             match (self.run_patiently(run, progress, observer)?, self.plan.schedule.on_error) {
-                (RunEnd::Measured, _) => lasting.clear(),
+                (RunEnd::Measured, _) => lasting.note_measured(),
                 (RunEnd::Aborted, _) => return Ok(ExperimentEnd::Interrupted),
                 (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
-                    lasting.take(run, failure);
+                    lasting.take_failure(run, failure);
                 }
                 (RunEnd::Failed(failure), OnError::Stop) => {
-                    return Ok(ExperimentEnd::Stopped { reason: self.why(run, &failure), kind: failure.kind });
+                    return Ok(ExperimentEnd::Stopped { reason: self.reason_of(run, &failure), kind: failure.kind });
                 }
             }
         }
@@ -487,7 +487,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
-        let name = self.name_of(system).to_owned();
+        let name = self.own_name(system).to_owned();
         if self.unready.contains(&name)
             && let Some(site) = self.sites.get(&name)
         {
@@ -503,7 +503,7 @@ impl<'a> Conductor<'a> {
         all / self.cases.len().max(1) as u32 + self.preparing / self.done.max(1) as u32
     }
 
-    fn why(&self, run: PlannedRun, failure: &Failure) -> String {
+    fn reason_of(&self, run: PlannedRun, failure: &Failure) -> String {
         let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
         format!("round {}, {label}: {}", run.round + 1, with_hint(failure))
@@ -526,12 +526,12 @@ impl<'a> Conductor<'a> {
                 return Ok(ended);
             }
             let system = self.cases[run.case as usize].system.clone();
-            let why = self.why(run, failure);
+            let why = self.reason_of(run, failure);
             if is_empty {
                 observer.warning(&format!("{why}; the run is repeated"));
                 continue;
             }
-            let timeout = model::duration::rounded(self.options.patience);
+            let timeout = model::duration::rounded_text(self.options.patience);
             observer.warning(&format!("{why}; waiting up to {timeout} for system `{system}`"));
             if !self.wait_for(&system)? {
                 return Ok(ended);
@@ -548,7 +548,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<RunEnd, ExperimentError> {
         let system = self.cases[run.case as usize].system.clone();
-        if !self.silent.contains(self.name_of(&system)) || self.wait_for(&system)? {
+        if !self.silent.contains(self.own_name(&system)) || self.wait_for(&system)? {
             return self.run_one(run, progress, observer);
         }
         let cause = "it has not answered since an earlier run";
@@ -565,24 +565,24 @@ impl<'a> Conductor<'a> {
         let started = Instant::now();
         let timeout = self.options.patience;
         while started.elapsed() < timeout && !self.is_interrupted() {
-            let site = Arc::clone(self.site(system)?);
-            match within(timeout.saturating_sub(started.elapsed()), move || site.revive()) {
+            let site = Arc::clone(self.site_named(system)?);
+            match ask_within(timeout.saturating_sub(started.elapsed()), move || site.wait_until_available()) {
                 Some(Ok(())) => {
-                    let name = self.name_of(system).to_owned();
+                    let name = self.own_name(system).to_owned();
                     self.silent.remove(&name);
-                    self.doubt(&name);
+                    self.note_unsure(&name);
                     return Ok(true);
                 }
                 Some(Err(_)) => thread::sleep(REVIVE_EVERY),
                 None => {
-                    self.silent.insert(self.name_of(system).to_owned());
+                    self.silent.insert(self.own_name(system).to_owned());
                 }
             }
         }
         Ok(false)
     }
 
-    fn name_of<'s>(&'s self, system: &'s str) -> &'s str {
+    fn own_name<'s>(&'s self, system: &'s str) -> &'s str {
         self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
 
@@ -622,7 +622,7 @@ impl<'a> Conductor<'a> {
         };
         self.store.finish_run(id, &record)?;
         if let Some(places) = &self.options.places {
-            places.committed();
+            places.note_committed();
         }
         if record.state == RunState::Measured {
             self.take_changed_facts(&case.system, observer)?;
@@ -655,11 +655,11 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, (Failure, Vec<LoadPoint>)> {
         let site = self
-            .site(&case.system)
+            .site_named(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
         let site = &**site.map_err(without_points)?;
         let Some(promise) = Promise::from_point(&case.point) else {
-            return self.load_once(site, &self.job(run, case), observer).map_err(without_points);
+            return self.load_once(site, &self.job_of(run, case), observer).map_err(without_points);
         };
         let workload = self.registry.workload(&case.workload).map_err(without_points)?;
         let seed = self.plan.schedule.seed;
@@ -671,14 +671,14 @@ impl<'a> Conductor<'a> {
         };
         // What chance does to one short run it does not do to all.
         let mut short_run = |case: &Case, number: u32, length: Duration, observer: &mut dyn Observer| {
-            let task = workload.task(&case.point, &self.grants)?;
+            let task = workload.make_task(&case.point, &self.grants)?;
             let schedule = Schedule { length: Length::Duration(length), ..self.plan.schedule.clone() };
-            let job = self.job(run, case);
+            let job = self.job_of(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
             self.load_once(site, &SiteJob { case, task: &task, seed, schedule: &schedule, ..job }, observer)
         };
-        let mut record =
-            seek((case, promise, length), (phase, between), workload.spec().rate_unit, &mut short_run, observer)?;
+        let unit = workload.spec().rate_unit;
+        let mut record = seek_capacity((case, promise, length), (phase, between), unit, &mut short_run, observer)?;
         let price = self.plan.system(&case.system).and_then(|system| system.price.as_ref());
         record.measurements.extend(price.and_then(|price| for_money(&record, price)));
         Ok(record)

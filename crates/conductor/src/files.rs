@@ -14,7 +14,7 @@ pub(crate) fn files_allow(connections: u64, per_client: u64, limit: Option<u64>)
                 "they need {needed} open files and sockets, and the operating system lets this process open {limit} (RLIMIT_NOFILE)"
             );
             Err(Failure::new(FailureKind::Other, format!("open {connections} connections"), cause)
-                .hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients or a smaller pool"))
+                .with_hint("raise the hard limit, as with `ulimit -Hn 65536` as root or `LimitNOFILE=` of systemd, or ask for fewer clients or a smaller pool"))
         }
         _ => Ok(()),
     }

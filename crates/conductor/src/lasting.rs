@@ -20,12 +20,13 @@ impl LastingFailure {
         }
     }
 
-    /// A run was measured.
-    pub(crate) fn clear(&mut self) {
+    /// Notes that a run was measured, so that no failure lasts.
+    pub(crate) fn note_measured(&mut self) {
         self.is_refuted = true;
     }
 
-    pub(crate) fn take(&mut self, run: PlannedRun, failure: Failure) {
+    /// Takes a failed run; the same failure again may be one that lasts.
+    pub(crate) fn take_failure(&mut self, run: PlannedRun, failure: Failure) {
         self.is_refuted |= !failure.is_lasting();
         match &self.first {
             Some((_, first)) => self.is_refuted |= *first != failure,
@@ -33,7 +34,8 @@ impl LastingFailure {
         }
     }
 
-    pub(crate) fn verdict(&self) -> Option<&(PlannedRun, Failure)> {
+    /// The failure that every run has met, if there is one.
+    pub(crate) fn lasting_failure(&self) -> Option<&(PlannedRun, Failure)> {
         if self.is_refuted { None } else { self.first.as_ref() }
     }
 }
@@ -58,8 +60,8 @@ mod tests {
         assert!(lasting_failure().is_lasting());
         for (round, stops) in [(3, false), (4, true)] {
             let mut lasting = LastingFailure::of_round(round, std::slice::from_ref(&measured));
-            lasting.take(PlannedRun { round, ..planned }, lasting_failure());
-            assert_eq!(lasting.verdict().is_some(), stops, "round {round}");
+            lasting.take_failure(PlannedRun { round, ..planned }, lasting_failure());
+            assert_eq!(lasting.lasting_failure().is_some(), stops, "round {round}");
         }
     }
 

@@ -9,5 +9,5 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be read.
-    fn look(&self, store: &Store, round: u32) -> Result<Look, StoreError>;
+    fn judge_look(&self, store: &Store, round: u32) -> Result<Look, StoreError>;
 }

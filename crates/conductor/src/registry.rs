@@ -9,7 +9,7 @@ use model::backup::BackupMethod;
 use model::plan::setting_fault;
 use model::{Caches, Catalog, KeyKind, KeySpec, Reset, Schedule, SystemPlan, WorkloadSpec};
 
-use crate::timeout::ask;
+use crate::timeout::ask_in_thread;
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Tables;
 use workloads::system::{Engine, OpenRequest, System};
@@ -50,6 +50,7 @@ pub struct Registry {
 }
 
 impl Registry {
+    /// The engines and workloads of this build.
     pub fn built_in() -> Registry {
         Registry { engines: engines::ENGINES.to_vec(), workloads: workloads::WORKLOADS.to_vec() }
     }
@@ -66,6 +67,7 @@ impl Registry {
         self
     }
 
+    /// What engines and workloads say of themselves.
     pub fn catalog(&self) -> Catalog {
         Catalog {
             engines: self.engines.iter().map(|engine| engine.spec()).collect(),
@@ -80,16 +82,19 @@ impl Registry {
         }
     }
 
+    /// All engines.
     pub fn engines(&self) -> &[&'static dyn Engine] {
         &self.engines
     }
 
+    /// The engine of this name.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
         self.engines.iter().copied().find(|engine| engine.spec().name == name).ok_or_else(missing)
     }
 
+    /// The workload of this name.
     pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
@@ -114,9 +119,10 @@ impl Registry {
         Ok((self.engine(&resolved.engine)?, resolved))
     }
 
-    pub fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
+    /// Opens the system of a plan.
+    pub fn open_system(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
-        engine.reset(&system, 0)?;
+        engine.choose_reset(&system, 0)?;
         // A plan from another host was checked there, if at all.
         for (name, value) in &system.settings {
             if let Some(fault) = setting_fault(name, value) {
@@ -137,7 +143,7 @@ impl Registry {
         if task.tables() == Tables::None && matches!(task.action, Action::Step(_)) {
             let cause = "each query is asked once before it is timed, which fills the caches again";
             return Err(Failure::new(FailureKind::Plan, "use `schedule.caches = \"cold\"` with queries", cause)
-                .hint("leave `schedule.caches` out"));
+                .with_hint("leave `schedule.caches` out"));
         }
         if task.tables() == Tables::None || task.dataset.tables.is_empty() {
             return Ok(());
@@ -149,7 +155,8 @@ impl Registry {
         }
         let tried = format!("use `schedule.caches = \"cold\"` with the system `{}`", system.name);
         let cause = "étalon can empty the caches only of a server that it has started itself, and of SQLite";
-        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("leave `schedule.caches` out, or the system"))
+        Err(Failure::new(FailureKind::Unsupported, tried, cause)
+            .with_hint("leave `schedule.caches` out, or the system"))
     }
 
     /// Whether the system's engine has the procedures that a task calls, as known without connecting.
@@ -168,7 +175,7 @@ impl Registry {
         let cause =
             format!("the engine `{}` has no stored procedures that étalon knows how to write", engine.spec().name);
         let hint = "write `calls = \"statements\"`, which every engine answers, or leave the system out";
-        Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(hint))
+        Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(hint))
     }
 
     /// If known without connecting.
@@ -178,23 +185,24 @@ impl Registry {
     }
 
     /// Answers from the plan alone, if it says, without connecting.
-    pub fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+    pub fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         let (engine, system) = self.resolve(system).ok()?;
-        engine.promised(&system)
+        engine.durability_of_plan(&system)
     }
 
     /// How tables of that size come back before each run; `None` without tables.
     ///
     /// # Errors
     /// The plan asks for what the system cannot do.
-    pub fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    pub fn reset_way(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         let (engine, system) = self.resolve(system)?;
-        engine.reset(&system, size_bytes)
+        engine.choose_reset(&system, size_bytes)
     }
 
-    pub fn needs(&self, system: &SystemPlan) -> Option<String> {
+    /// Privileges that étalon needs to make its tables.
+    pub fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.resolve(system).ok()?;
-        engine.needs(&system)
+        engine.needed_privileges(&system)
     }
 
     /// Reads the system's URL without connecting; one that the environment does not hold yet is read by `run`.
@@ -214,7 +222,7 @@ impl Registry {
             .iter()
             .filter_map(|system| {
                 let (engine, system) = self.resolve(system).ok()?;
-                Some((system.name.clone(), ask(move || engine.refuses_writes(&system))))
+                Some((system.name.clone(), ask_in_thread(move || engine.refuses_writes(&system))))
             })
             .collect();
         let refused = asked.into_iter().filter_map(|(name, answer)| {
@@ -224,11 +232,13 @@ impl Registry {
         refused.collect()
     }
 
+    /// What étalon would make in the system.
     pub fn would_make(&self, system: &SystemPlan) -> Result<Option<String>, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_make(&system))
     }
 
+    /// What étalon would drop in the system.
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_drop(&system))

@@ -33,6 +33,7 @@ fn share_a_place(one: &SystemPlan, other: &SystemPlan) -> bool {
     original_name(one) == original_name(other) || (same_files && !one.url.is_empty())
 }
 
+/// The name of the system that an alias stands for, else its own.
 fn original_name(system: &SystemPlan) -> String {
     system.alias_of.clone().unwrap_or_else(|| system.name.clone())
 }

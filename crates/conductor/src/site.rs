@@ -67,7 +67,7 @@ pub enum FactsScope {
 
 impl Inspection {
     /// Whether everything is checked at that moment.
-    pub fn holds(self, moment: Moment) -> bool {
+    pub fn checks_at(self, moment: Moment) -> bool {
         match self {
             Inspection::Quick => false,
             Inspection::Afterwards => moment == Moment::Ended,
@@ -77,14 +77,16 @@ impl Inspection {
 }
 
 impl<'a> SiteJob<'a> {
-    pub fn spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
+    /// What a load of the job is to do.
+    pub fn load_spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
         LoadSpec { shape: &task.shape, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
 }
 
 /// A [`System`] with its host.
 pub trait Site: Send + Sync {
-    fn carries(&self) -> LoadKind;
+    /// The kind of load that the site can run.
+    fn load_kind(&self) -> LoadKind;
 
     /// The number of files that a client opens in this process.
     fn files_per_client(&self) -> u64;
@@ -96,7 +98,7 @@ pub trait Site: Send + Sync {
     fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
-    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
+    fn prepare_tables(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
 
     /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
     fn run(
@@ -106,12 +108,14 @@ pub trait Site: Send + Sync {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure>;
 
-    /// For other hosts; without a user's password.
-    fn reach(&self) -> Result<SystemPlan, Failure>;
+    /// The system's plan for other hosts, without a user's password.
+    fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure>;
 
+    /// Is called before each round.
     fn begin_round(&self) -> Result<(), Failure>;
 
-    fn revive(&self) -> Result<(), Failure>;
+    /// Waits until the system is available after a lost connection.
+    fn wait_until_available(&self) -> Result<(), Failure>;
 
     /// Opens a session for the plan's own statements, in the engine's words.
     ///
@@ -125,19 +129,20 @@ pub trait Site: Send + Sync {
     /// See [`System::begin_clean_up`].
     fn begin_clean_up(&self) {}
 
+    /// Removes everything that étalon made there.
     fn drop_all(&self) -> Result<(), Failure>;
 }
 
 /// Places of systems and of load generators, for plans that name hosts.
 pub trait Places: Send + Sync {
-    /// `None` if it is in this process.
-    fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
+    /// The site of a system; `None` if it is in this process.
+    fn site_of(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
 
     /// Lets load hosts check an opened system, so that forbidden ones are reported before anything is prepared.
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
 
-    /// `None` if the system's host makes the load.
-    fn generator<'a>(
+    /// The load generator for a run; `None` if the system's host makes the load.
+    fn load_generator<'a>(
         &'a self,
         job: &SiteJob<'a>,
         site: &'a dyn Site,
@@ -149,11 +154,11 @@ pub trait Places: Send + Sync {
     /// This run's record, if an earlier run measured it without storing it. Returned once.
     fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
 
-    /// Everything so far is stored.
-    fn committed(&self);
+    /// Is called once everything so far is stored.
+    fn note_committed(&self);
 
     /// Agents that run on this machine, too.
-    fn co_located(&self) -> Vec<u32>;
+    fn co_located_agents(&self) -> Vec<u32>;
 }
 
 /// Makes the tables and the run, by the load generators of the plan's hosts if it names some. `between` is done between both.
@@ -167,9 +172,9 @@ pub fn run_once(
     between: &dyn Fn() -> Result<(), Failure>,
     observer: &mut dyn Observer,
 ) -> Result<RunRecord, Failure> {
-    let generator = places.map(|places| places.generator(job, site)).transpose()?.flatten();
+    let generator = places.map(|places| places.load_generator(job, site)).transpose()?.flatten();
     let started = Instant::now();
-    site.prepare(job, observer)?;
+    site.prepare_tables(job, observer)?;
     let prepared_s = started.elapsed().as_secs_f64();
     between()?;
     let mut record = site.run(job, generator.as_deref(), observer)?;
@@ -202,7 +207,7 @@ impl Here {
     }
 
     /// The observer is this thread's own, so that another one waits for the system.
-    fn load(&self, data: &Dataset, observer: &mut dyn Observer) -> Result<(), Failure> {
+    fn load_tables(&self, data: &Dataset, observer: &mut dyn Observer) -> Result<(), Failure> {
         let (sender, ended) = mpsc::channel();
         let mut pace = LoadPace::default();
         thread::scope(|scope| {
@@ -214,8 +219,8 @@ impl Here {
                     // It panicked, and so will the scope.
                     Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 }
-                if let Some((rows_done, rows)) = self.progress.rows() {
-                    let left = pace.left(rows_done, rows, Instant::now());
+                if let Some((rows_done, rows)) = self.progress.rows_so_far() {
+                    let left = pace.time_left(rows_done, rows, Instant::now());
                     observer.tables_loading(TablesProgress { data: &data.name, rows_done, rows, left });
                 }
             }
@@ -223,16 +228,16 @@ impl Here {
     }
 
     fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
-        if job.inspection.holds(moment) { self.inspect(job.task, moment, job.interrupt) } else { Ok(()) }
+        if job.inspection.checks_at(moment) { self.inspect_tables(job.task, moment, job.interrupt) } else { Ok(()) }
     }
 
     /// Holds everything that a load of its own kind knows of its tables against them.
     ///
     /// # Errors
     /// They are not what they must be, or it was interrupted.
-    pub fn inspect(&self, task: &Task, moment: Moment, interrupt: &AtomicBool) -> Result<(), Failure> {
+    pub fn inspect_tables(&self, task: &Task, moment: Moment, interrupt: &AtomicBool) -> Result<(), Failure> {
         let Action::Stream(stream) = &task.action else { return Ok(()) };
-        stream.work.inspect(&UntilInterrupted(SystemCounters(&*self.system), interrupt), moment)
+        stream.work.inspect_tables(&UntilInterrupted(SystemCounters(&*self.system), interrupt), moment)
     }
 
     /// Before a run: all begin with the same caches. `false`: there was nothing to read.
@@ -251,7 +256,8 @@ impl Here {
         self.plan.reset == Some(Reset::None)
     }
 
-    fn load_stream(
+    /// Settles the system and runs a stream's load.
+    fn run_stream(
         &self,
         job: &SiteJob<'_>,
         stream: &StreamTask,
@@ -259,12 +265,12 @@ impl Here {
         observer: &mut dyn Observer,
     ) -> Result<RunRecord, Failure> {
         let system = &*self.system;
-        let here = stream.work.on(system);
+        let here = stream.work.on_system(system);
         let own = Local::new(&here);
         let generator = generator.unwrap_or(&own);
         let as_they_are = SystemCounters(system);
         let as_if_loaded = if self.stays_as_it_is() && job.task.tables() == Tables::Own {
-            Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.counts())?)
+            Some(self.known.as_if_loaded(system, &job.task.dataset, &stream.work.growing_queries())?)
         } else {
             None
         };
@@ -272,22 +278,22 @@ impl Here {
             Some(counters) => counters,
             None => &as_they_are,
         };
-        let record = LoadRun { server, generator, account: &stream.work, spec: job.spec(stream) }.run(observer)?;
+        let record = LoadRun { server, generator, account: &stream.work, spec: job.load_spec(stream) }.run(observer)?;
         if record.state == RunState::Measured {
             self.inspect_if_due(job, Moment::Ended)?;
         }
         Ok(record)
     }
 
-    /// On an agent's machine.
+    /// The site on an agent's machine.
     #[must_use]
-    pub fn on(self, agent: &str) -> Here {
+    pub fn on_agent(self, agent: &str) -> Here {
         Here { host: Some(agent.to_owned()), ..self }
     }
 }
 
 /// Looks at the machine while a system is used. `None` if nothing real is used.
-pub fn watch(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
+pub fn watch_machine(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
     let listener = match system.presence() {
         Presence::Own => None,
         Presence::Server(listener) => Some(listener),
@@ -303,7 +309,8 @@ struct LoadPace {
 }
 
 impl LoadPace {
-    fn left(&mut self, done: u64, all: u64, now: Instant) -> Option<Duration> {
+    /// How long the rest of a load will take, by its pace so far.
+    fn time_left(&mut self, done: u64, all: u64, now: Instant) -> Option<Duration> {
         let (before, since) = *self.first.get_or_insert((done, now));
         let came = done.checked_sub(before).filter(|came| *came > 0)?;
         let per_row_s = now.duration_since(since).as_secs_f64() / came as f64;
@@ -312,8 +319,8 @@ impl LoadPace {
 }
 
 impl Site for Here {
-    fn carries(&self) -> LoadKind {
-        self.system.carries()
+    fn load_kind(&self) -> LoadKind {
+        self.system.load_kind()
     }
 
     fn files_per_client(&self) -> u64 {
@@ -336,9 +343,9 @@ impl Site for Here {
         Ok(facts)
     }
 
-    fn prepare(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
+    fn prepare_tables(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
         match job.task.tables() {
-            Tables::Own => self.load(&job.task.dataset, observer),
+            Tables::Own => self.load_tables(&job.task.dataset, observer),
             Tables::None => Ok(()),
         }
     }
@@ -357,17 +364,17 @@ impl Site for Here {
         if job.task.tables() == Tables::Own && are_fresh {
             self.inspect_if_due(job, Moment::Loaded)?;
         }
-        let watch = watch(system, job.co_located);
+        let watch = watch_machine(system, job.co_located);
         system.settle()?;
         if job.schedule.caches == Caches::Cold && job.task.tables() == Tables::Own {
             system.empty_caches()?;
         }
         let mut record = match &job.task.action {
-            Action::Stream(stream) => self.load_stream(job, stream, generator, observer)?,
+            Action::Stream(stream) => self.run_stream(job, stream, generator, observer)?,
             Action::Step(procedure) => {
                 let (schedule, seed) = (job.schedule, job.seed);
                 let mut context = StepContext { system, schedule, seed, interrupt: job.interrupt, observer };
-                step::run(&**procedure, &mut context)?
+                step::run_step(&**procedure, &mut context)?
             }
         };
         if record.state == RunState::Measured {
@@ -393,16 +400,16 @@ impl Site for Here {
         self.system.presence() != Presence::Simulated
     }
 
-    fn reach(&self) -> Result<SystemPlan, Failure> {
-        self.system.reach(&self.plan)
+    fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure> {
+        self.system.plan_for_other_hosts(&self.plan)
     }
 
     fn begin_round(&self) -> Result<(), Failure> {
         self.system.begin_round()
     }
 
-    fn revive(&self) -> Result<(), Failure> {
-        self.system.revive()
+    fn wait_until_available(&self) -> Result<(), Failure> {
+        self.system.wait_until_available()
     }
 
     fn session(&self, kind: SessionKind) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
@@ -434,14 +441,14 @@ fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut
     }
     for (_, task) in cases {
         if let Action::Step(procedure) = &task.action {
-            facts.absorb("program", procedure.facts(system));
+            facts.absorb("program", procedure.procedure_facts(system));
         }
     }
     for (name, values) in facts_of_loads(cases) {
         facts.passing(name, values.into_iter().collect::<Vec<_>>().join("; "));
     }
     let own = cases.iter().filter(|(_, task)| task.tables() == Tables::Own);
-    let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.reset(&task.dataset)).collect();
+    let resets: BTreeSet<String> = own.filter_map(|(_, task)| system.explain_reset(&task.dataset)).collect();
     if !resets.is_empty() {
         facts.identity(model::facts::RESET, resets.into_iter().collect::<Vec<_>>().join("; "));
     }
@@ -472,11 +479,12 @@ fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<S
     let mut facts: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for (_, task) in cases {
         let Action::Stream(stream) = &task.action else { continue };
-        stream.work.facts().into_iter().for_each(|(name, value)| _ = facts.entry(name).or_default().insert(value));
+        stream.work.work_facts().into_iter().for_each(|(name, value)| _ = facts.entry(name).or_default().insert(value));
     }
     facts
 }
 
+/// The kinds of sessions that the procedures use.
 fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
     let of_procedures = cases.iter().filter_map(|(_, task)| match &task.action {
         Action::Step(procedure) => Some(procedure.session_kind()),
@@ -496,7 +504,7 @@ mod tests {
     fn the_time_left_leaves_out_what_was_there() {
         let begun = Instant::now();
         let mut pace = LoadPace::default();
-        let mut left = |done, after_s| pace.left(done, 1_000, begun + Duration::from_secs(after_s));
+        let mut left = |done, after_s| pace.time_left(done, 1_000, begun + Duration::from_secs(after_s));
         assert_eq!((left(600, 5), left(600, 6)), (None, None));
         assert_eq!(left(700, 15), Some(Duration::from_secs(30)));
         assert_eq!(left(1_000, 45), Some(Duration::ZERO));

@@ -31,18 +31,18 @@ impl KnownTables {
     /// # Errors
     /// The system does not answer; or [`FailureKind::Verification`].
     pub fn read_through(&self, system: &dyn System, data: &Dataset, caches: Caches) -> Result<bool, Failure> {
-        if data.tables.is_empty() || system.reset(data).is_none() {
+        if data.tables.is_empty() || system.explain_reset(data).is_none() {
             return Ok(false);
         }
-        let mut all = lock(&self.first);
+        let mut all = lock_mutex(&self.first);
         let times_read = all.get(&data.name).map_or(0, |(times, _)| *times);
         if caches == Caches::Cold && times_read >= 2 {
             return Ok(false);
         }
-        let found = Contents::read(data, system)?;
+        let found = Contents::read_from(data, system)?;
         let (times, first) = all.entry(data.name.clone()).or_insert_with(|| (0, found.clone()));
         *times += 1;
-        first.verify(data, &found).map(|()| true).map_err(|failure| Failure {
+        first.verify_found(data, &found).map(|()| true).map_err(|failure| Failure {
             tried: "bring the tables back as they were loaded first".to_owned(),
             ..failure
         })
@@ -59,7 +59,7 @@ impl KnownTables {
         counts: &[String],
     ) -> Result<AsIfLoaded<'a>, Failure> {
         let before: BTreeMap<String, i64> = counts.iter().cloned().zip(system.scalars(counts)?).collect();
-        let mut loaded = lock(&self.loaded);
+        let mut loaded = lock_mutex(&self.loaded);
         if loaded.as_ref().is_none_or(|(name, _)| *name != data.name) {
             *loaded = Some((data.name.clone(), before.clone()));
         }
@@ -69,11 +69,11 @@ impl KnownTables {
 
     /// Whether nothing has run on them since they were loaded, of tables that stay as runs leave them.
     pub fn are_fresh(&self, data: &Dataset) -> bool {
-        lock(&self.loaded).as_ref().is_none_or(|(name, _)| *name != data.name)
+        lock_mutex(&self.loaded).as_ref().is_none_or(|(name, _)| *name != data.name)
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

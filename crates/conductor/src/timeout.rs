@@ -6,12 +6,12 @@ use std::time::Duration;
 
 /// Runs `question` in a thread and waits for its answer. On timeout the thread is abandoned, since driver calls cannot
 /// be interrupted.
-pub fn within<T: Send + 'static>(timeout: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    ask(question).recv_timeout(timeout).ok()
+pub fn ask_within<T: Send + 'static>(timeout: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+    ask_in_thread(question).recv_timeout(timeout).ok()
 }
 
 /// Runs `question` in a thread of its own.
-pub(crate) fn ask<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
+pub(crate) fn ask_in_thread<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (answer, answered) = channel();
     thread::spawn(move || {
         // No one may wait for it any more.
@@ -26,8 +26,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_waited_for_and_silence_is_not() {
-        assert_eq!(within(Duration::from_secs(60), || 7), Some(7));
+        assert_eq!(ask_within(Duration::from_secs(60), || 7), Some(7));
         let (_keep, never) = channel::<()>();
-        assert_eq!(within(Duration::from_millis(20), move || never.recv()), None);
+        assert_eq!(ask_within(Duration::from_millis(20), move || never.recv()), None);
     }
 }

@@ -33,7 +33,7 @@ fn plan_of(url: &str, clients: u32, benchmark: &str, schedule: &str) -> Plan {
 
 fn conduct(plan: &Plan, store: &mut Store) -> Result<ExperimentEnd, ExperimentError> {
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    Conductor::new(&Registry::built_in(), plan, store, options).run(&mut Silent)
+    Conductor::new(&Registry::built_in(), plan, store, options).run_all(&mut Silent)
 }
 
 fn capacities(store: &Store) -> Vec<Reading> {
@@ -66,7 +66,7 @@ fn the_knee_of_a_known_queue_is_found_in_eight_short_runs() {
     eprintln!("{near} of {rounds} searches within 3 % of {knee:.0} tx/s, {:+.2} % on average", mean * 100.0);
     assert_eq!(off.len(), rounds as usize);
     assert!(near * 100 >= off.len() * 95, "{off:?}");
-    let points = store.points().unwrap();
+    let points = store.load_points().unwrap();
     let mut runs: Vec<i64> = points.iter().map(|(run, _)| *run).collect();
     runs.dedup();
     let of = |run: i64| points.iter().filter(move |(own, _)| *own == run).map(|(_, point)| point);
@@ -106,7 +106,7 @@ fn too_few_clients_are_told_from_a_system_at_its_limit() {
             .filter(|(_, mark)| mark.kind == MarkKind::TooFewClients)
             .map(|(_, mark)| &*mark.detail)
             .collect();
-        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{name}: {marks:?} {:?}", store.points().unwrap());
+        assert_eq!(told.len(), if is_told { 2 } else { 0 }, "{name}: {marks:?} {:?}", store.load_points().unwrap());
         assert!(told.iter().all(|detail| detail.ends_with("More `clients` may carry more")), "{told:?}");
         let found: Vec<f64> = capacities(&store).iter().filter_map(Reading::value).collect();
         let mean = found.iter().sum::<f64>() / found.len() as f64;
@@ -162,7 +162,7 @@ fn a_promise_that_nothing_keeps_says_so() {
     let marks = store.marks().unwrap();
     let mark = marks.iter().find(|(_, mark)| mark.kind == MarkKind::NoLoadKept).unwrap();
     assert!(mark.1.detail.starts_with("at "), "{marks:?}");
-    let lowest = store.points().unwrap().iter().filter_map(|(_, point)| point.rate).fold(f64::INFINITY, f64::min);
+    let lowest = store.load_points().unwrap().iter().filter_map(|(_, point)| point.rate).fold(f64::INFINITY, f64::min);
     assert_eq!(capacities(&store)[0].value(), Some(lowest), "it is below that");
 }
 
@@ -283,7 +283,7 @@ impl Queue {
         let sample = stats::Sample::from_runs(values);
         let estimate = stats::Estimator::Geometric.apply(&sample, stats::Direction::Higher).unwrap();
         let room = 1.0 + stats::relative_half_width(&sample, 0.95).unwrap();
-        let short_runs = store.points().unwrap().len();
+        let short_runs = store.load_points().unwrap().len();
         let (lo, hi) = (estimate / room, estimate * room);
         // Clients are printed as whole numbers, rounded outward.
         let is_of_clients = metric == model::metric::CAPACITY_CLIENTS;

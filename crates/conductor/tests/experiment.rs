@@ -44,7 +44,7 @@ fn options() -> ExperimentOptions {
 }
 
 fn conduct(plan: &Plan, store: &mut Store, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
-    Conductor::new(&registry(), plan, store, options()).run(observer)
+    Conductor::new(&registry(), plan, store, options()).run_all(observer)
 }
 
 fn values(store: &Store, plan: &Plan, system: &str, metric: &str) -> Vec<f64> {
@@ -204,7 +204,7 @@ impl Observer for Order {
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, record: &RunRecord) {
         self.ended.push(record.state);
     }
-    fn looked(&mut self, _rounds: u32, look: &Look, _is_late: bool) {
+    fn look_taken(&mut self, _rounds: u32, look: &Look, _is_late: bool) {
         self.open.push(look.with_standing(Standing::Open).count());
     }
 }
@@ -213,7 +213,7 @@ impl Observer for Order {
 struct Script(fn(u32) -> &'static [u32]);
 
 impl Judge for Script {
-    fn look(&self, _store: &Store, round: u32) -> Result<Look, store::StoreError> {
+    fn judge_look(&self, _store: &Store, round: u32) -> Result<Look, store::StoreError> {
         let settled: BTreeSet<u32> = (self.0)(round).iter().copied().collect();
         let row = |case| RowSoFar {
             name: format!("row of {case}"),
@@ -234,7 +234,7 @@ fn what_failed_is_not_run_again_when_a_case_leaves_or_rounds_follow() {
     let mut plan = sim("", "dies_at_ms=50", "rounds = \"6..8\"\nduration = \"100ms\"\non_error = \"continue\"");
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let mut seen = Order::default();
-    let ended = Conductor::new(&registry(), &plan, &mut store, until_sure(|_| &[0])).run(&mut seen).unwrap();
+    let ended = Conductor::new(&registry(), &plan, &mut store, until_sure(|_| &[0])).run_all(&mut seen).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 8 });
     let rounds: Vec<u32> = seen.started.iter().map(|(round, _)| *round).collect();
     assert!(rounds.is_sorted(), "{rounds:?}");
@@ -243,7 +243,7 @@ fn what_failed_is_not_run_again_when_a_case_leaves_or_rounds_follow() {
     plan.schedule.rounds = 9;
     let mut seen = Order::default();
     let options = ExperimentOptions { extends: true, ..until_sure(|_| &[]) };
-    let ended = Conductor::new(&registry(), &plan, &mut store, options).run(&mut seen).unwrap();
+    let ended = Conductor::new(&registry(), &plan, &mut store, options).run_all(&mut seen).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 1 });
     assert!(seen.started.iter().all(|(round, _)| *round == 8), "{:?}", seen.started);
 }
@@ -256,7 +256,7 @@ fn a_row_that_opens_again_after_its_case_left_ends_open() {
     let mut store = create(&folder.path().join("sim.etalon"), &plan);
     let mut seen = Order::default();
     let judge = until_sure(|round| if round == 6 { &[0] } else { &[1] });
-    let ended = Conductor::new(&registry(), &plan, &mut store, judge).run(&mut seen).unwrap();
+    let ended = Conductor::new(&registry(), &plan, &mut store, judge).run_all(&mut seen).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!(seen.started.iter().filter(|(round, _)| *round >= 6).count(), 1, "{:?}", seen.started);
     assert_eq!(seen.open, [1, 1]);
@@ -270,7 +270,7 @@ fn no_round_begins_that_would_end_beyond_the_time() {
         let mut store = create(&folder.path().join(name), &plan);
         let limit = Some(TimeLimit { began: Instant::now(), time });
         let options = ExperimentOptions { limit, ..options() };
-        let ended = Conductor::new(&registry(), &plan, &mut store, options).run(&mut Silent).unwrap();
+        let ended = Conductor::new(&registry(), &plan, &mut store, options).run_all(&mut Silent).unwrap();
         assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
         assert_eq!(store.pending().unwrap(), []);
         store.runs().unwrap().len() / plan.cases().len()

@@ -48,7 +48,7 @@ fn server(max_connections: i64) -> Option<Server> {
     };
     let request =
         OpenRequest { scratch_base: Some(scratch.path().to_owned()), ..OpenRequest::new(&system, Consent::OwnOnly) };
-    match Registry::built_in().open(&request) {
+    match Registry::built_in().open_system(&request) {
         Ok(opened) => Some(Server { system: opened, scratch }),
         Err(failure) if failure.kind == FailureKind::Missing => {
             eprintln!("left out: {failure}");
@@ -61,7 +61,7 @@ fn server(max_connections: i64) -> Option<Server> {
 fn task(keys: &[(&str, Value)]) -> Task {
     let base = [("clients", Value::Int(1)), ("scale", Value::Int(1)), ("rate", Value::Float(0.0))];
     let point: Point = base.iter().chain(keys).map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap()
+    Registry::built_in().workload("transactions").unwrap().make_task(&point, &Grants::default()).unwrap()
 }
 
 fn stream(task: &Task) -> &StreamTask {
@@ -86,7 +86,7 @@ fn run(server: &Server, task: &Task, length: Duration, observer: &mut dyn Observ
     };
     let interrupt = AtomicBool::new(false);
     let system = &*server.system;
-    RunTask { system, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run(observer)
+    RunTask { system, task: stream(task), schedule: &schedule, seed: 3, interrupt: &interrupt }.run_here(observer)
 }
 
 fn value(record: &RunRecord, id: &str) -> f64 {
@@ -192,6 +192,6 @@ fn a_server_that_freezes_ends_the_run_with_the_reason() {
     assert!(text.contains("has not answered after the end of the run for 1"), "{text}");
     assert!(text.contains("4 operations were given up"), "{text}");
     assert!(began.elapsed() < Duration::from_secs(60), "{:?}", began.elapsed());
-    server.system.revive().unwrap();
+    server.system.wait_until_available().unwrap();
     server.system.drop_all().unwrap();
 }

@@ -64,19 +64,19 @@ impl Pgbench {
 
 /// What a client of étalon sends.
 fn sent(program: &Program, seed: u64, client: u32, transactions: u64) -> Result<Vec<String>, String> {
-    let mut state = program.client(seed, client);
+    let mut state = program.new_client(seed, client);
     let mut op = StatementOp::default();
     let mut texts = Vec::new();
     for index in 0..transactions {
         // Every transaction is tried twice, as after a deadlock: the values of the second try are those of the first.
         for attempt in 0..2 {
             let begin = texts.len();
-            program.begin(&mut state, index);
+            program.begin_transaction(&mut state, index);
             loop {
-                match program.next(&mut state, &mut op) {
+                match program.next_op(&mut state, &mut op) {
                     Next::Op if op.text.is_empty() => texts.push(parameters(&op)),
                     Next::Op => texts.push(op.text.clone()),
-                    Next::Failed => return Err(program.failure(&mut state).message),
+                    Next::Failed => return Err(program.take_failure(&mut state).message),
                     Next::End => break,
                     Next::Sleep(_) | Next::Pause(_) | Next::Sync(_) => {}
                 }
@@ -350,9 +350,9 @@ fn debug_shows_the_same_lines(server: &Pgbench) {
     let theirs: Vec<&str> = text.lines().filter(|line| line.starts_with("debug(")).collect();
     let show: fn(&str) = |line| SHOWN.lock().unwrap().push(line.to_owned());
     let program = compile_with(script, &ScriptOptions { debug: Some(show), ..ScriptOptions::default() }).unwrap();
-    let mut state = program.client(1, 0);
-    program.begin(&mut state, 0);
-    while program.next(&mut state, &mut StatementOp::default()) == Next::Op {}
+    let mut state = program.new_client(1, 0);
+    program.begin_transaction(&mut state, 0);
+    while program.next_op(&mut state, &mut StatementOp::default()) == Next::Op {}
     assert_eq!(*SHOWN.lock().unwrap(), theirs);
     assert_eq!(theirs.len(), 7);
 }
@@ -578,18 +578,18 @@ fn the_language_around_expressions_is_the_same(server: &Pgbench) {
     let theirs = server.seen(&[(&script, 1)], &["--random-seed=11", "-t", "50"]);
     let program = compile_with(&script, &options(Protocol::Simple, &[], 1)).unwrap_or_else(|error| panic!("{error}"));
     let mut ours = Vec::new();
-    let mut state = program.client(11, 0);
+    let mut state = program.new_client(11, 0);
     let mut op = StatementOp::default();
     for index in 0..50 {
-        program.begin(&mut state, index);
+        program.begin_transaction(&mut state, index);
         loop {
-            match program.next(&mut state, &mut op) {
+            match program.next_op(&mut state, &mut op) {
                 Next::Op if op.text.starts_with("INSERT") => ours.push(op.text.clone()),
                 Next::Op => {}
                 Next::End => break,
-                other => panic!("{other:?} {:?}", program.failure(&mut state)),
+                other => panic!("{other:?} {:?}", program.take_failure(&mut state)),
             }
-            program.receive(&mut state, &rows_of(&op.text)).unwrap();
+            program.receive_rows(&mut state, &rows_of(&op.text)).unwrap();
         }
     }
     let value = |text: &String| {

@@ -76,7 +76,7 @@ fn joins_in_spatialite_go_by_the_r_tree() {
     let mut session = system.session(SessionKind::Spatial).unwrap();
     let dialect = system.spatial().unwrap();
     for query in Query::all() {
-        let sql = dialect.query(query, 4_096).unwrap();
+        let sql = dialect.query_text(query, 4_096).unwrap();
         if !sql.contains("SpatialIndex") {
             continue;
         }

@@ -24,7 +24,7 @@ use model::{Facts, Length, OnError, Order, Point, Reading, RunRecord, RunState, 
 use workloads::dataset::{Dataset, Dialect};
 use workloads::session::{Session, SessionKind};
 use workloads::spatial::dialect::SpatialDialect;
-use workloads::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected};
+use workloads::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected_answers};
 use workloads::step::{self, StepContext};
 use workloads::system::System;
 use workloads::work::Load;
@@ -33,7 +33,7 @@ use workloads::workload::{Action, Grants, Task};
 const COUNTRY: Country = Country { side: 6, seed: 1, spread: PointSpread::Uniform };
 
 static ANSWERS: LazyLock<Vec<(Query, Vec<Expected>)>> =
-    LazyLock::new(|| expected(COUNTRY, &Query::all().collect::<Vec<_>>()));
+    LazyLock::new(|| expected_answers(COUNTRY, &Query::all().collect::<Vec<_>>()));
 
 /// What the engine does to one query.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,7 +75,7 @@ impl Parrot {
         let answers = ANSWERS
             .iter()
             .cloned()
-            .filter_map(|(query, answer)| Some((dialect.query(query, window()).ok()?, (query, answer))))
+            .filter_map(|(query, answer)| Some((dialect.query_text(query, window()).ok()?, (query, answer))))
             .collect();
         Parrot { dialect: Some(dialect), answers: Arc::new(answers), fault, asked: Arc::default(), log: Arc::default() }
     }
@@ -204,14 +204,14 @@ impl Session for ParrotSession {
 fn suite(runs: i64, clients: i64) -> Task {
     let workload = Registry::built_in().workload("spatial").unwrap();
     let mut point: Point =
-        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.to_value()?))).collect();
     point.extend([
         ("side".to_owned(), Value::Int(COUNTRY.side)),
         ("queries".to_owned(), Value::Text("all".to_owned())),
         ("executions".to_owned(), Value::Int(runs)),
         ("clients".to_owned(), Value::Int(clients)),
     ]);
-    workload.task(&point, &Grants::default()).unwrap()
+    workload.make_task(&point, &Grants::default()).unwrap()
 }
 
 fn run(system: &dyn System, suite: &Task) -> Result<RunRecord, Failure> {
@@ -229,7 +229,7 @@ fn run(system: &dyn System, suite: &Task) -> Result<RunRecord, Failure> {
     let interrupt = AtomicBool::new(false);
     let mut context =
         StepContext { system, schedule: &schedule, seed: 3, interrupt: &interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
+    step::run_step(&**procedure, &mut context)
 }
 
 fn reading<'r>(record: &'r RunRecord, id: &str) -> &'r Reading {
@@ -259,9 +259,9 @@ fn right_answers_are_timed() {
     let suite = suite(3, 2);
     for (engine, dialect) in DIALECTS.iter().enumerate() {
         let record = run(&Parrot::new(*dialect, Fault::None), &suite).unwrap();
-        let asked = Query::all().filter(|query| dialect.query(*query, window()).is_ok()).count();
+        let asked = Query::all().filter(|query| dialect.query_text(*query, window()).is_ok()).count();
         assert_eq!(reading(&record, "answers_right"), &Reading::Value(asked as f64), "{engine}");
-        for query in Query::all().filter(|query| dialect.query(*query, window()).is_ok()) {
+        for query in Query::all().filter(|query| dialect.query_text(*query, window()).is_ok()) {
             for kind in ["elapsed", "published", "cold"] {
                 assert!(matches!(reading(&record, &format!("{kind}/{}", query.name())), Reading::Value(_)));
             }
@@ -276,7 +276,7 @@ fn an_answer_that_is_a_little_wrong_is_caught_on_every_query_and_column() {
     for dialect in &DIALECTS {
         for (query, answer) in ANSWERS.iter() {
             let query = *query;
-            if dialect.query(query, window()).is_err() {
+            if dialect.query_text(query, window()).is_err() {
                 continue;
             }
             for (column, asked) in answer.iter().enumerate() {

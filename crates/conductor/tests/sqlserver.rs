@@ -39,7 +39,7 @@ fn system(url: &str, settings: &[(&str, Value)]) -> SystemPlan {
 }
 
 fn open(url: &str) -> Result<Box<dyn System>, Failure> {
-    Registry::built_in().open(&OpenRequest::new(&system(url, &[]), Consent::OwnOnly))
+    Registry::built_in().open_system(&OpenRequest::new(&system(url, &[]), Consent::OwnOnly))
 }
 
 fn refusal(url: &str) -> Failure {
@@ -61,7 +61,7 @@ fn task(keys: &[(&str, Value)]) -> Task {
         ("rate".to_owned(), Value::Float(0.0)),
     ]);
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    Registry::built_in().workload("transactions").unwrap().task(&point, &Grants::default()).unwrap()
+    Registry::built_in().workload("transactions").unwrap().make_task(&point, &Grants::default()).unwrap()
 }
 
 /// Without warm-up.
@@ -78,7 +78,7 @@ fn run(system: &dyn System, task: &Task, transactions: u64) -> Result<RunRecord,
         caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
-    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run_here(&mut Silent)
 }
 
 fn value(record: &RunRecord, metric: &str) -> Option<f64> {
@@ -129,7 +129,7 @@ fn an_experiment_asks_in_t_sql() {
     let settings = [("recovery", text("simple")), ("lock_timeout", Value::Int(5000))];
     let system = system(&server.url(), &settings);
     let registry = Registry::built_in();
-    let opened = registry.open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
+    let opened = registry.open_system(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
     opened.facts().unwrap();
     let task = task(&[]);
     opened.prepare(&task.dataset).unwrap();
@@ -355,7 +355,7 @@ fn what_the_login_may_not_see_is_told_with_the_permission_that_it_takes() {
         assert!(reason.contains(&format!("[{number}")) && reason.contains("GRANT VIEW SERVER STATE"), "{reason}");
         assert_eq!(facts.get("setting.max_degree_of_parallelism"), Some("0"));
         let counters = system.counters().unwrap();
-        assert_eq!(counters.get("batch_requests"), None);
+        assert_eq!(counters.value_of("batch_requests"), None);
         assert!(system.server_cpu_s().unwrap_err().contains("VIEW SERVER STATE"));
     }
 
@@ -517,7 +517,7 @@ fn a_statement_without_an_answer_is_told_of_and_left() {
     let plan = system(&server.url(), &[]);
     let request =
         OpenRequest { notices, interrupt: Arc::clone(&interrupt), ..OpenRequest::new(&plan, Consent::OwnOnly) };
-    let opened = Registry::built_in().open(&request).unwrap();
+    let opened = Registry::built_in().open_system(&request).unwrap();
     silent.store(true, Ordering::SeqCst);
     let took = std::thread::scope(|scope| {
         let asked = scope.spawn(|| opened.counters());

@@ -22,15 +22,15 @@ pub(crate) struct DataFolder {
 
 impl DataFolder {
     /// The path by which étalon reaches what the server calls `path`; a relative one begins at the data folder.
-    pub(crate) fn reach(&self, path: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path_from_here(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = self.path.join(path);
         self.process.map_or_else(|| path.clone(), |process| host::disk::seen_by(process, &path))
     }
 
     /// A folder of the server's, and the files in it that are links or are mounted, if their names begin with one of these.
     pub(crate) fn with_files(&self, folder: impl AsRef<Path>, beginnings: &[&str]) -> Vec<PathBuf> {
-        let folder = self.reach(folder);
-        let mut found = host::disk::diverted(&folder);
+        let folder = self.path_from_here(folder);
+        let mut found = host::disk::diverted_entries(&folder);
         found.retain(|file| {
             let name = file.file_name().unwrap_or_default().to_string_lossy();
             beginnings.iter().any(|beginning| name.starts_with(beginning))
@@ -68,7 +68,7 @@ impl Keeping {
         }
     }
 
-    fn or_weaker(self, other: Keeping) -> Keeping {
+    fn weaker_of(self, other: Keeping) -> Keeping {
         match (self, other) {
             (Keeping::Memory, _) | (_, Keeping::Memory) => Keeping::Memory,
             (Keeping::Disk, other) => other,
@@ -87,8 +87,8 @@ impl Keeping {
         }
     }
 
-    /// The remaining promise.
-    pub(crate) fn durability(&self, mut promised: Durability) -> Durability {
+    /// Lowers a promised durability to what this keeping can give, with the reason.
+    pub(crate) fn limit_durability(&self, mut promised: Durability) -> Durability {
         let (most, reason) = match self {
             Keeping::Disk => return promised,
             Keeping::Memory => (DurabilityTier::Memory, ", on a file system in memory".to_owned()),
@@ -104,10 +104,10 @@ const STORAGE: &str = "durability.storage";
 
 impl DataPlace {
     /// Makes the place of a folder that a process of this machine uses, if it is accessible.
-    pub(crate) fn here(path: PathBuf, process: Option<u32>) -> DataPlace {
+    pub(crate) fn of_local_folder(path: PathBuf, process: Option<u32>) -> DataPlace {
         let folder = DataFolder { path, process };
         // What belongs to another user is not reached by its process.
-        if folder.reach("").is_dir() || folder.path.is_dir() {
+        if folder.path_from_here("").is_dir() || folder.path.is_dir() {
             DataPlace::Here(folder)
         } else {
             DataPlace::Elsewhere(format!("{} cannot be looked at from here", folder.path.display()))
@@ -130,15 +130,15 @@ impl DataPlace {
             }
         };
         facts.passing("data_directory.path", folder.path.display().to_string());
-        let path = folder.reach("");
+        let path = folder.path_from_here("");
         facts.absorb("data_directory", host::facts::path_facts(&path));
         let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();
-        others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::or_weaker).through(folder.process)
+        others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::weaker_of).through(folder.process)
     }
 
     /// Lowers a promised durability to what the place can keep, and gives the reason.
-    pub(crate) fn durability(&self, promised: Durability, keeping: &Keeping) -> Durability {
-        let mut durability = keeping.durability(promised);
+    pub(crate) fn limit_durability(&self, promised: Durability, keeping: &Keeping) -> Durability {
+        let mut durability = keeping.limit_durability(promised);
         if let DataPlace::Elsewhere(reason) = self {
             durability.because.push_str(&format!("; its disk is not known: {reason}"));
         }
@@ -151,8 +151,8 @@ pub(crate) fn server_process(listener: &Listener, named: Option<u32>) -> Option<
     host::watch::listening_process(listener).or(named)
 }
 
-/// A possible password: only whether it is set.
-pub(crate) fn hidden(value: &str) -> String {
+/// Stands for a value that may be a password: says only whether it is set.
+pub(crate) fn hide_value(value: &str) -> String {
     if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
 }
 
@@ -166,14 +166,14 @@ mod tests {
         fn promised(tier: DurabilityTier) -> Durability {
             Durability { tier, because: "x=y".to_owned(), except: Some("now and then".to_owned()) }
         }
-        assert_eq!(Keeping::Disk.durability(promised(Durable)), promised(Durable));
+        assert_eq!(Keeping::Disk.limit_durability(promised(Durable)), promised(Durable));
         let dropped = Keeping::Nothing("it is mounted with `nobarrier`".to_owned());
         for (promise, rest) in [(Durable, Unsafe), (Delayed, Unsafe), (Memory, Memory)] {
-            let left = dropped.durability(promised(promise));
+            let left = dropped.limit_durability(promised(promise));
             assert_eq!((left.tier, left.except), (rest, None));
             assert_eq!(left.because, "x=y; it is mounted with `nobarrier`");
         }
-        assert_eq!(Keeping::Memory.durability(promised(Durable)).tier, Memory);
+        assert_eq!(Keeping::Memory.limit_durability(promised(Durable)).tier, Memory);
     }
 
     #[test]
@@ -181,10 +181,10 @@ mod tests {
         fn dropped() -> Keeping {
             Keeping::Nothing("it is mounted with `nobarrier`".to_owned())
         }
-        assert_eq!(Keeping::Disk.or_weaker(Keeping::Disk), Keeping::Disk);
-        assert_eq!(Keeping::Disk.or_weaker(dropped()), dropped());
-        assert_eq!(dropped().or_weaker(Keeping::Disk), dropped());
-        assert_eq!(dropped().or_weaker(Keeping::Memory), Keeping::Memory);
-        assert_eq!(Keeping::Memory.or_weaker(Keeping::Disk), Keeping::Memory);
+        assert_eq!(Keeping::Disk.weaker_of(Keeping::Disk), Keeping::Disk);
+        assert_eq!(Keeping::Disk.weaker_of(dropped()), dropped());
+        assert_eq!(dropped().weaker_of(Keeping::Disk), dropped());
+        assert_eq!(dropped().weaker_of(Keeping::Memory), Keeping::Memory);
+        assert_eq!(Keeping::Memory.weaker_of(Keeping::Disk), Keeping::Memory);
     }
 }

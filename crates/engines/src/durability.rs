@@ -20,7 +20,8 @@ pub(crate) struct DurabilityRule {
 }
 
 impl DurabilityRule {
-    fn fits(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
+    /// Tests whether the settings are as the row requires.
+    fn matches_settings(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
         self.when.iter().all(|(name, is)| {
             let value = setting(name);
             let (Is::OneOf(values) | Is::NoneOf(values)) = is;
@@ -30,8 +31,8 @@ impl DurabilityRule {
         })
     }
 
-    /// `listed` are the row's settings.
-    pub(crate) fn durability(&self, listed: &str) -> Durability {
+    /// Makes the row's tier a durability whose reason names the settings `listed`.
+    pub(crate) fn to_durability(&self, listed: &str) -> Durability {
         let because = if self.why.is_empty() { listed.to_owned() } else { format!("{listed}: {}", self.why) };
         let is_exception = self.tier == DurabilityTier::Durable && !self.why.is_empty();
         Durability { tier: self.tier, because, except: is_exception.then(|| self.why.to_owned()) }
@@ -43,11 +44,15 @@ pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Opti
     /// Without a last row nothing is believed.
     const NOTHING: &DurabilityRule =
         &DurabilityRule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
-    table.iter().find(|rule| rule.fits(&setting)).unwrap_or(NOTHING)
+    table.iter().find(|rule| rule.matches_settings(&setting)).unwrap_or(NOTHING)
 }
 
 /// Finds a plan's tier by its settings; `defaults` holds those that it does not set.
-pub(crate) fn planned(table: &[DurabilityRule], defaults: &[(&str, &str)], system: &SystemPlan) -> DurabilityTier {
+pub(crate) fn durability_of_plan(
+    table: &[DurabilityRule],
+    defaults: &[(&str, &str)],
+    system: &SystemPlan,
+) -> DurabilityTier {
     let fit =
         first_fit(table, |name| match system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
             Some((_, Value::Bool(is_on))) => Some(if *is_on { "on" } else { "off" }.to_owned()),
@@ -57,7 +62,8 @@ pub(crate) fn planned(table: &[DurabilityRule], defaults: &[(&str, &str)], syste
     fit.tier
 }
 
-pub(crate) fn listed(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {
+/// Writes settings as `name=value`, separated by commas.
+pub(crate) fn list_settings(names: &[&str], setting: impl Fn(&str) -> Option<String>) -> String {
     let each = names.iter().map(|name| format!("{name}={}", setting(name).unwrap_or_else(|| "unknown".to_owned())));
     each.collect::<Vec<String>>().join(", ")
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use host::claim::FileClaim;
 use host::copy::Blocks;
 use host::disk::ProcIo;
-use host::files::{Replacing, put};
+use host::files::{Replacing, put_file};
 use model::{Durability, Facts, Reset, SystemPlan};
 
 use super::data_place::DataPlace;
@@ -75,8 +75,8 @@ pub struct EmbeddedFile {
 impl Drop for EmbeddedFile {
     /// A folder that another system had its database in when this one's was removed is empty by now.
     fn drop(&mut self) {
-        *lock(&self.claim) = None;
-        self.remove_folders();
+        *lock_mutex(&self.claim) = None;
+        self.remove_made_folders();
     }
 }
 
@@ -87,12 +87,12 @@ impl EmbeddedFile {
     /// # Errors
     /// The URL names no file, the file is another's, or is not there where its tables are wanted.
     pub fn open(request: &OpenRequest, shape: FileShape) -> Result<EmbeddedFile, Failure> {
-        let path = request.permits.path(&path_of(request.system)?)?;
+        let path = request.permits.check_path(&path_from_url(request.system)?)?;
         let file = EmbeddedFile {
             shape,
             tables: request.tables,
             folders_to_make: missing_folders(&path),
-            pristine: request.permits.path(&path.with_added_extension("pristine"))?,
+            pristine: request.permits.check_path(&path.with_added_extension("pristine"))?,
             path,
             prepared: Mutex::new(None),
             reset: request.system.reset.unwrap_or(USUAL),
@@ -100,15 +100,15 @@ impl EmbeddedFile {
             claim: Mutex::new(None),
         };
         match request.tables {
-            Tables::Own => file.refuse_foreign(file.left_empty())?,
+            Tables::Own => file.refuse_foreign_files(file.left_empty())?,
             Tables::None => refuse_missing(&file.path)?,
         }
-        file.claim()?;
+        file.claim_database()?;
         if request.tables == Tables::Own {
-            file.refuse_strangers()?;
+            file.refuse_strangers_tables()?;
             // What an étalon that was killed has left may be half a file.
-            file.remove(&file.path)?;
-            file.remove(&file.pristine)?;
+            file.remove_database(&file.path)?;
+            file.remove_database(&file.pristine)?;
         }
         Ok(file)
     }
@@ -135,7 +135,7 @@ impl EmbeddedFile {
     pub fn make_folder(&self) -> Result<(), Failure> {
         let Some(folder) = self.folders_to_make.first() else { return Ok(()) };
         let tried = format!("make the folder {}", folder.display());
-        fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))
+        fs::create_dir_all(folder).map_err(|error| Failure::from_io(&tried, &error))
     }
 
     /// Gives the run the tables of a data set: `build` makes them in a new file at the path that it is given, and closes it;
@@ -143,18 +143,22 @@ impl EmbeddedFile {
     ///
     /// # Errors
     /// As `build`, or the files cannot be removed or written.
-    pub fn prepare(&self, data: &Dataset, build: impl FnOnce(&Path) -> Result<(), Failure>) -> Result<(), Failure> {
-        self.claim()?;
+    pub fn prepare_tables(
+        &self,
+        data: &Dataset,
+        build: impl FnOnce(&Path) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        self.claim_database()?;
         self.refuse_others()?;
-        let mut prepared = lock(&self.prepared);
+        let mut prepared = lock_mutex(&self.prepared);
         let is_there = prepared.as_deref() == Some(&data.name);
         let reset = if data.has_tables() { self.reset } else { Reset::Rebuild };
         let built = if reset.keeps_copy() { &self.pristine } else { &self.path };
         if !is_there || reset == Reset::Rebuild {
             *prepared = None;
             // A copy of another data set.
-            self.remove(&self.pristine)?;
-            self.remove(built)?;
+            self.remove_database(&self.pristine)?;
+            self.remove_database(built)?;
             self.make_empty(built)?;
             build(built)?;
             *prepared = Some(data.name.clone());
@@ -164,26 +168,26 @@ impl EmbeddedFile {
             Reset::Restore => Blocks::Own,
             Reset::Clone => Blocks::SharedIfPossible,
         };
-        self.remove(&self.path)?;
+        self.remove_database(&self.path)?;
         // A file that shares blocks is not made before.
         if blocks == Blocks::Own {
             self.make_empty(&self.path)?;
         }
         // It must be on the device before the run, or its write-back would be part of what is measured.
-        host::copy::file(&self.pristine, &self.path, blocks, &|| self.interrupt.load(Ordering::Relaxed))
+        host::copy::copy_file(&self.pristine, &self.path, blocks, &|| self.interrupt.load(Ordering::Relaxed))
             .map(drop)
             .map_err(|error| match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Failure::new(FailureKind::DiskFull, "copy the loaded database for the run", error)
-                        .hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
+                        .with_hint("free space beside it, or write `reset = \"rebuild\"`, which keeps no copy")
                 }
                 _ => Failure::new(FailureKind::Other, "copy the loaded database for the run", error),
             })
     }
 
-    /// How [`EmbeddedFile::prepare`] brings tables back, with what a reader must know of it: for `System::reset`.
+    /// How [`EmbeddedFile::prepare_tables`] brings tables back, with what a reader must know of it: for `System::explain_reset`.
     pub fn reset_words(&self, data: &Dataset) -> Option<String> {
-        data.has_tables().then(|| workloads::reset::words_for_files(self.reset, folder_of(&self.path)))
+        data.has_tables().then(|| workloads::reset::words_for_files(self.reset, folder_of_file(&self.path)))
     }
 
     /// Serves `System::kept_bytes`.
@@ -205,11 +209,11 @@ impl EmbeddedFile {
             if let Some(marker) = self.marker_next_to(path) {
                 remove_files([marker])?;
             }
-            self.remove(path)?;
+            self.remove_database(path)?;
         }
-        *lock(&self.prepared) = None;
-        *lock(&self.claim) = None;
-        self.remove_folders();
+        *lock_mutex(&self.prepared) = None;
+        *lock_mutex(&self.claim) = None;
+        self.remove_made_folders();
         kept
     }
 
@@ -219,10 +223,11 @@ impl EmbeddedFile {
             return Ok(());
         }
         refuse_foreign(&self.path, self.shape, self.left_empty()[0])?;
-        self.refuse_strangers()
+        self.refuse_strangers_tables()
     }
 
-    fn refuse_strangers(&self) -> Result<(), Failure> {
+    /// Refuses to replace a file that holds tables which étalon did not make.
+    fn refuse_strangers_tables(&self) -> Result<(), Failure> {
         let is_there = fs::metadata(&self.path).is_ok_and(|found| found.len() > 0);
         let strangers = if is_there { (self.shape.strangers)(&self.path) } else { Vec::new() };
         if strangers.is_empty() {
@@ -236,12 +241,12 @@ impl EmbeddedFile {
     ///
     /// # Errors
     /// A file cannot be removed.
-    pub fn remove(&self, path: &Path) -> Result<(), Failure> {
-        for companion in self.shape.companions.iter().map(|suffix| companion(path, suffix)) {
+    pub fn remove_database(&self, path: &Path) -> Result<(), Failure> {
+        for companion in self.shape.companions.iter().map(|suffix| companion_path(path, suffix)) {
             // A link to a folder is removed as what it is.
             match fs::symlink_metadata(&companion) {
                 Ok(found) if found.is_dir() => fs::remove_dir_all(&companion)
-                    .map_err(|error| Failure::io(format!("remove {}", companion.display()), &error))?,
+                    .map_err(|error| Failure::from_io(format!("remove {}", companion.display()), &error))?,
                 _ => remove_files([companion])?,
             }
         }
@@ -252,11 +257,11 @@ impl EmbeddedFile {
     pub fn add_facts(&self, facts: &mut Facts, promised: Durability) {
         // The engine follows links before it names what it puts next to the file.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
-        let place = DataPlace::here(folder_of(&path).to_owned(), Some(std::process::id()));
-        let companions = self.shape.companions.iter().map(|suffix| companion(&path, suffix));
+        let place = DataPlace::of_local_folder(folder_of_file(&path).to_owned(), Some(std::process::id()));
+        let companions = self.shape.companions.iter().map(|suffix| companion_path(&path, suffix));
         let keeping = place.add_to(facts, |_| companions.collect());
         facts.passing("data_directory.path", self.path.display().to_string());
-        facts.set_durability(&place.durability(promised, &keeping));
+        facts.set_durability(&place.limit_durability(promised, &keeping));
     }
 
     /// Has the operating system forget what it holds of the database. The engine must have closed it.
@@ -264,9 +269,9 @@ impl EmbeddedFile {
     /// # Errors
     /// The operating system does not do so.
     pub fn empty_caches(&self) -> Result<(), Failure> {
-        let companions = self.shape.companions.iter().map(|suffix| companion(&self.path, suffix));
-        for path in companions.flat_map(files_of).chain([self.path.clone()]) {
-            match host::disk::evict(&path) {
+        let companions = self.shape.companions.iter().map(|suffix| companion_path(&self.path, suffix));
+        for path in companions.flat_map(expand_companion).chain([self.path.clone()]) {
+            match host::disk::evict_from_cache(&path) {
                 Err(host::HostError::Path { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
                 other => other.map_err(|e| Failure::new(FailureKind::Unsupported, "empty the caches", e))?,
             }
@@ -283,9 +288,9 @@ impl EmbeddedFile {
     }
 
     /// Keeps other étalons away.
-    fn claim(&self) -> Result<(), Failure> {
+    fn claim_database(&self) -> Result<(), Failure> {
         self.make_folder()?;
-        let mut claim = lock(&self.claim);
+        let mut claim = lock_mutex(&self.claim);
         if claim.is_some() {
             return Ok(());
         }
@@ -297,10 +302,10 @@ impl EmbeddedFile {
         };
         if self.tables == Tables::Own {
             // Another étalon may have ended, and others have come, before the claim was had.
-            self.refuse_foreign(left_empty)?;
+            self.refuse_foreign_files(left_empty)?;
             for marker in [&self.path, &self.pristine].into_iter().filter_map(|path| self.marker_next_to(path)) {
                 let tried = format!("mark {} as étalon's", self.path.display());
-                put(&marker, MARKER.as_bytes(), Replacing::Own(&|there| there.starts_with(MARKER.as_bytes())))
+                put_file(&marker, MARKER.as_bytes(), Replacing::Own(&|there| there.starts_with(MARKER.as_bytes())))
                     .map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
             }
         }
@@ -308,7 +313,7 @@ impl EmbeddedFile {
     }
 
     fn marker_next_to(&self, path: &Path) -> Option<PathBuf> {
-        matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion(path, MARKER_SUFFIX))
+        matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion_path(path, MARKER_SUFFIX))
     }
 
     /// The database and its copy: whether a killed étalon made the file and did not come to fill it. Asked before the claim is
@@ -317,14 +322,15 @@ impl EmbeddedFile {
         [&self.path, &self.pristine].map(|file| FileClaim::has_made_empty(&self.path, file))
     }
 
-    fn refuse_foreign(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
+    /// Refuses a database or a copy that is there and not étalon's.
+    fn refuse_foreign_files(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
         refuse_foreign(&self.path, self.shape, database)?;
         refuse_foreign(&self.pristine, self.shape, copy)
     }
 
     /// An empty file, to be filled, that the next étalon knows by the claim if this one is killed meanwhile.
     fn make_empty(&self, path: &Path) -> Result<(), Failure> {
-        match (&self.shape.marker, &*lock(&self.claim)) {
+        match (&self.shape.marker, &*lock_mutex(&self.claim)) {
             (OwnershipMark::Within(_), Some(claim)) => {
                 let tried = format!("make {}", path.display());
                 claim.make_empty(path).map_err(|error| Failure::new(FailureKind::Other, tried, error))
@@ -333,7 +339,7 @@ impl EmbeddedFile {
         }
     }
 
-    fn remove_folders(&self) {
+    fn remove_made_folders(&self) {
         for folder in &self.folders_to_make {
             // Another system may still have its database there, or the user a file.
             let _ = fs::remove_dir(folder);
@@ -345,7 +351,7 @@ impl EmbeddedFile {
 ///
 /// # Errors
 /// The first of `execute` or `insert`.
-pub fn load<E>(
+pub fn load_tables<E>(
     data: &Dataset,
     dialect: &dyn Dialect,
     execute: impl Fn(&str) -> Result<(), E>,
@@ -355,26 +361,26 @@ pub fn load<E>(
         execute(&dialect.create_table(table))?;
         insert(table)?;
     }
-    data.indexes.iter().try_for_each(|index| execute(&dialect.create_index(index)))?;
+    data.indexes.iter().try_for_each(|index| execute(&dialect.create_index_sql(index)))?;
     data.last_statements(dialect).iter().try_for_each(|statement| execute(statement))
 }
 
-/// Serves `Engine::reset`.
+/// How tables are brought back: as the plan says, else the usual way.
 ///
 /// # Errors
 /// None: an embedded engine's file comes back in every way.
-pub fn reset(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
+pub fn reset_way(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
     Ok(Some(system.reset.unwrap_or(USUAL)))
 }
 
 /// What étalon makes: for `Engine::would_make`.
 pub fn would_make(system: &SystemPlan) -> Option<String> {
-    path_of(system).ok().map(|path| format!("the file {}", path.display()))
+    path_from_url(system).ok().map(|path| format!("the file {}", path.display()))
 }
 
 /// What `etalon plan` says would be removed: for `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
-    match path_of(system)
+    match path_from_url(system)
         .and_then(|path| refuse_foreign(&path, shape, FileClaim::has_made_empty(&path, &path)).map(|()| path))
     {
         Ok(path) if path.exists() => format!("the file {}, which étalon made", path.display()),
@@ -385,7 +391,7 @@ pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
 
 /// The folder of a system's database: for `Engine::data_directory`.
 pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
-    Some(folder_of(&path_of(system).ok()?).to_owned())
+    Some(folder_of_file(&path_from_url(system).ok()?).to_owned())
 }
 
 /// Refuses what there is nothing for in an engine that works within the call. `product` is what a person calls it.
@@ -393,10 +399,10 @@ pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 /// # Errors
 /// The plan asks for a pipeline or for connections that are made again.
 pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &NetworkTraffic) -> Result<(), Failure> {
-    let (key, value, cause, hint) = match (program.depth(), traffic.reconnect_every) {
+    let (key, value, cause, hint) = match (program.pipeline_depth(), traffic.reconnect_every) {
         (2.., _) => {
             let cause = "answers within the call: there is nothing to be sent ahead";
-            ("pipeline", program.depth(), cause, format!("leave `pipeline` at 1 on {product}"))
+            ("pipeline", program.pipeline_depth(), cause, format!("leave `pipeline` at 1 on {product}"))
         }
         (_, 1..) => {
             let cause = "has no server that would let a client in anew: its connections stay open";
@@ -406,21 +412,21 @@ pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Ne
         _ => return Ok(()),
     };
     let tried = format!("use `{key} = {value}`");
-    Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).hint(hint))
+    Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).with_hint(hint))
 }
 
 /// The file that an engine puts next to a database under its name and a suffix.
-pub(crate) fn companion(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn companion_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
 /// A companion, or the files in it.
-fn files_of(companion: PathBuf) -> Vec<PathBuf> {
+fn expand_companion(companion: PathBuf) -> Vec<PathBuf> {
     let is_folder = fs::symlink_metadata(&companion).is_ok_and(|found| found.is_dir());
     match fs::read_dir(&companion) {
-        Ok(entries) if is_folder => entries.flatten().flat_map(|entry| files_of(entry.path())).collect(),
+        Ok(entries) if is_folder => entries.flatten().flat_map(|entry| expand_companion(entry.path())).collect(),
         _ => vec![companion],
     }
 }
@@ -433,7 +439,7 @@ pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(
     for file in files {
         match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(Failure::io(format!("remove {}", file.display()), &error));
+                return Err(Failure::from_io(format!("remove {}", file.display()), &error));
             }
             _ => {}
         }
@@ -441,21 +447,22 @@ pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(
     Ok(())
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn folder_of(path: &Path) -> &Path {
+fn folder_of_file(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Innermost first.
+/// Lists the folders of a path that do not exist, innermost first.
 fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let folders = path.ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty());
     folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
-fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
+/// Path in a system's URL, `scheme:PATH`.
+fn path_from_url(system: &SystemPlan) -> Result<PathBuf, Failure> {
     let (scheme, path) = system.url.split_once(':').unwrap_or((&system.engine, &system.url));
     let path = path.strip_prefix("//").unwrap_or(path);
     if path.is_empty() || path.starts_with(":memory:") || path.contains('?') {
@@ -465,7 +472,7 @@ fn path_of(system: &SystemPlan) -> Result<PathBuf, Failure> {
             "étalon needs the path of a file: each client has a connection of its own, and what is in memory is not \
              shared between them",
         )
-        .hint(format!("write `{scheme}:some/folder/name.db`")));
+        .with_hint(format!("write `{scheme}:some/folder/name.db`")));
     }
     Ok(PathBuf::from(path))
 }
@@ -476,16 +483,17 @@ fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<
     match foreign_reason(path, shape, is_left_empty) {
         Ok(None) => Ok(()),
         Ok(Some(cause)) => Err(Failure::new(FailureKind::NotOurs, tried, cause)
-            .hint("name a file that does not exist yet; étalon makes it, and removes it at the end")),
-        Err(error) => Err(Failure::io(tried, &error)),
+            .with_hint("name a file that does not exist yet; étalon makes it, and removes it at the end")),
+        Err(error) => Err(Failure::from_io(tried, &error)),
     }
 }
 
+/// Says why a file is not étalon's, if it is not.
 fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Result<Option<String>> {
-    let marker = companion(path, MARKER_SUFFIX);
+    let marker = companion_path(path, MARKER_SUFFIX);
     if matches!(shape.marker, OwnershipMark::Beside)
         && fs::symlink_metadata(&marker).is_ok()
-        && !is_ours(path, &[], shape)
+        && !is_marked_as_ours(path, &[], shape)
     {
         return Ok(Some(format!("{} is there already, and étalon did not make it", marker.display())));
     }
@@ -494,7 +502,7 @@ fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Res
         Ok(found) if found.is_symlink() => return Ok(Some("it is a symbolic link".to_owned())),
         Ok(found) if !found.is_file() => return Ok(Some("it is not a file".to_owned())),
         Ok(found) => {
-            if is_ours(path, &read_header(path)?, shape) {
+            if is_marked_as_ours(path, &read_header(path)?, shape) {
                 return Ok(None);
             }
             if found.len() > 0 || !is_left_empty {
@@ -502,23 +510,24 @@ fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Res
             }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if is_ours(path, &[], shape) {
+            if is_marked_as_ours(path, &[], shape) {
                 return Ok(None);
             }
         }
         Err(error) => return Err(error),
     }
     // Étalon marks a database before the engine puts anything next to it.
-    let mut companions = shape.companions.iter().map(|suffix| companion(path, suffix));
+    let mut companions = shape.companions.iter().map(|suffix| companion_path(path, suffix));
     let found = companions.find(|file| fs::symlink_metadata(file).is_ok());
     Ok(found.map(|file| format!("{} is there already, and belongs to no database of étalon's", file.display())))
 }
 
-fn is_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
+/// Tests whether a file bears étalon's mark.
+fn is_marked_as_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
     match shape.marker {
         OwnershipMark::Within(says) => says(header),
         OwnershipMark::Beside => {
-            let marker = companion(path, MARKER_SUFFIX);
+            let marker = companion_path(path, MARKER_SUFFIX);
             let is_file = fs::symlink_metadata(&marker).is_ok_and(|found| found.is_file());
             is_file && fs::read(marker).is_ok_and(|marker| marker.starts_with(MARKER.as_bytes()))
         }
@@ -531,12 +540,15 @@ fn refuse_missing(path: &Path) -> Result<(), Failure> {
     let hint = "with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it";
     match fs::metadata(path) {
         // Its first statement would make a database of it.
-        Ok(found) if found.len() == 0 => Err(Failure::new(FailureKind::Missing, tried, "the file is empty").hint(hint)),
+        Ok(found) if found.len() == 0 => {
+            Err(Failure::new(FailureKind::Missing, tried, "the file is empty").with_hint(hint))
+        }
         Ok(_) => Ok(()),
-        Err(error) => Err(Failure::io(&tried, &error).hint(hint)),
+        Err(error) => Err(Failure::from_io(&tried, &error).with_hint(hint)),
     }
 }
 
+/// Reads a file's first 100 bytes.
 fn read_header(path: &Path) -> io::Result<Vec<u8>> {
     let mut header = Vec::new();
     fs::File::open(path)?.take(100).read_to_end(&mut header)?;
@@ -554,10 +566,10 @@ mod tests {
 
     /// This engine writes large sorts into a folder next to its file.
     fn fill(path: &Path) -> Result<(), Failure> {
-        let folder = companion(path, ".tmp");
+        let folder = companion_path(path, ".tmp");
         let written = fs::write(path, "data").and_then(|()| fs::create_dir_all(folder.join("sorts")));
         let written = written.and_then(|()| fs::write(folder.join("sorts/1"), "rows"));
-        written.map_err(|error| Failure::io("fill", &error))
+        written.map_err(|error| Failure::from_io("fill", &error))
     }
 
     #[test]
@@ -569,12 +581,12 @@ mod tests {
         let left = || fs::read_dir(folder.path()).unwrap().flatten().map(|entry| entry.file_name()).collect::<Vec<_>>();
         let file = open().unwrap();
         let data = Dataset { name: "one".to_owned(), ..Dataset::default() };
-        file.prepare(&data, fill).unwrap();
-        assert_eq!(files_of(companion(&path, ".tmp")), [folder.path().join("db.tmp/sorts/1")]);
+        file.prepare_tables(&data, fill).unwrap();
+        assert_eq!(expand_companion(companion_path(&path, ".tmp")), [folder.path().join("db.tmp/sorts/1")]);
         file.empty_caches().unwrap();
-        file.prepare(&data, |path| {
+        file.prepare_tables(&data, |path| {
             assert_eq!(
-                fs::symlink_metadata(companion(path, ".tmp")).map(drop).unwrap_err().kind(),
+                fs::symlink_metadata(companion_path(path, ".tmp")).map(drop).unwrap_err().kind(),
                 io::ErrorKind::NotFound
             );
             fill(path)
@@ -583,7 +595,7 @@ mod tests {
         file.drop_all().unwrap();
         drop(file);
         assert_eq!(left(), [""; 0]);
-        fs::create_dir(companion(&path, ".tmp")).unwrap();
+        fs::create_dir(companion_path(&path, ".tmp")).unwrap();
         assert_eq!(open().map(drop).unwrap_err().kind, FailureKind::NotOurs, "the folder is somebody's");
         assert_eq!(left(), ["db.tmp"]);
     }

@@ -7,8 +7,8 @@ use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted};
 use workloads::dataset::{Dataset, Dialect, Table};
-use workloads::session::{Session, running};
-use workloads::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, split};
+use workloads::session::{Session, running_words};
+use workloads::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, message_parts};
 
 use super::embedded;
 
@@ -26,7 +26,7 @@ pub trait Connection: Send + 'static {
 
     /// Executes a statement to its last row. `values` are those of its placeholders, in their order. Where `rows` are kept, the
     /// columns' names and each row's values go into `kept`, after [`Rows::begin_row`]; a write has no rows.
-    fn run(
+    fn run_statement(
         &mut self,
         statement: &mut Self::Statement,
         values: &mut dyn Iterator<Item = &Datum>,
@@ -40,22 +40,23 @@ pub trait Connection: Send + 'static {
 }
 
 /// Names what was tried when the library refused it.
-pub fn failure(tried: impl Into<String>, error: &OpError) -> Failure {
+pub fn library_failure(tried: impl Into<String>, error: &OpError) -> Failure {
     let kind = if error.class == ErrorClass::DiskFull { FailureKind::DiskFull } else { FailureKind::Other };
     Failure::new(kind, tried, &error.message)
 }
 
 /// All rows of a query, with their columns.
-fn ask(connection: &mut impl Connection, sql: &str) -> Result<KeptRow, OpError> {
+fn fetch_rows(connection: &mut impl Connection, sql: &str) -> Result<KeptRow, OpError> {
     let mut kept = KeptRow::default();
     let mut statement = connection.prepare(sql)?;
-    connection.run(&mut statement, &mut std::iter::empty(), Rows::KeepAll, &mut kept)?;
+    connection.run_statement(&mut statement, &mut std::iter::empty(), Rows::KeepAll, &mut kept)?;
     Ok(kept)
 }
 
+/// Prepares a statement, runs it without values, and discards its rows.
 fn run_once(connection: &mut impl Connection, sql: &str) -> Result<(), OpError> {
     let mut statement = connection.prepare(sql)?;
-    connection.run(&mut statement, &mut std::iter::empty(), Rows::Discard, &mut KeptRow::default())
+    connection.run_statement(&mut statement, &mut std::iter::empty(), Rows::Discard, &mut KeptRow::default())
 }
 
 /// Executes one statement, and discards its rows.
@@ -63,7 +64,7 @@ fn run_once(connection: &mut impl Connection, sql: &str) -> Result<(), OpError> 
 /// # Errors
 /// The library refuses it.
 pub fn execute(connection: &mut impl Connection, sql: &str) -> Result<(), Failure> {
-    run_once(connection, sql).map_err(|error| failure(running(sql), &error))
+    run_once(connection, sql).map_err(|error| library_failure(running_words(sql), &error))
 }
 
 /// The first value of a query's first row, for `System::scalar` and for settings.
@@ -71,7 +72,7 @@ pub fn execute(connection: &mut impl Connection, sql: &str) -> Result<(), Failur
 /// # Errors
 /// The library refuses it.
 pub fn first_value(connection: &mut impl Connection, sql: &str) -> Result<Datum, Failure> {
-    let kept = ask(connection, sql).map_err(|error| failure(running(sql), &error))?;
+    let kept = fetch_rows(connection, sql).map_err(|error| library_failure(running_words(sql), &error))?;
     Ok(kept.values.into_iter().next().unwrap_or_default())
 }
 
@@ -79,24 +80,24 @@ pub fn first_value(connection: &mut impl Connection, sql: &str) -> Result<Datum,
 ///
 /// # Errors
 /// The library refuses a statement or a row.
-pub fn build(connection: &mut impl Connection, data: &Dataset, dialect: &dyn Dialect) -> Result<(), Failure> {
-    execute(connection, &dialect.statement("begin"))?;
+pub fn build_tables(connection: &mut impl Connection, data: &Dataset, dialect: &dyn Dialect) -> Result<(), Failure> {
+    execute(connection, &dialect.own_statement("begin"))?;
     let connection = RefCell::new(connection);
     let statement = |sql: &str| execute(&mut **connection.borrow_mut(), sql);
-    embedded::load(data, dialect, statement, |table| {
-        insert(&mut **connection.borrow_mut(), table, dialect)
-            .map_err(|error| failure(format!("fill the table {}", table.name), &error))?;
+    embedded::load_tables(data, dialect, statement, |table| {
+        insert_rows(&mut **connection.borrow_mut(), table, dialect)
+            .map_err(|error| library_failure(format!("fill the table {}", table.name), &error))?;
         if table.primary_key.is_empty() {
             return Ok(());
         }
         let (name, key) = (dialect.table_name(&table.name), table.primary_key.join(", "));
         statement(&format!("CREATE UNIQUE INDEX {}_key ON {name} ({key})", table.name))
     })?;
-    statement(&dialect.statement("commit"))
+    statement(&dialect.own_statement("commit"))
 }
 
 /// A table of a user's own statement has no columns here: the first row says how many there are.
-fn insert(connection: &mut impl Connection, table: &Table, dialect: &dyn Dialect) -> Result<(), OpError> {
+fn insert_rows(connection: &mut impl Connection, table: &Table, dialect: &dyn Dialect) -> Result<(), OpError> {
     let mut row: Vec<Datum> = Vec::new();
     let mut prepared = None;
     for index in 0..table.rows {
@@ -110,7 +111,7 @@ fn insert(connection: &mut impl Connection, table: &Table, dialect: &dyn Dialect
                 none.insert(connection.prepare(&insert)?)
             }
         };
-        connection.run(statement, &mut row.iter(), Rows::Discard, &mut KeptRow::default())?;
+        connection.run_statement(statement, &mut row.iter(), Rows::Discard, &mut KeptRow::default())?;
     }
     Ok(())
 }
@@ -142,7 +143,7 @@ impl<C: Connection> Client<C> {
                     .iter()
                     .map(|part| {
                         let prepared = connection.prepare(&part.sql);
-                        prepared.map_err(|error| failure(format!("prepare `{}`", part.sql), &error))
+                        prepared.map_err(|error| library_failure(format!("prepare `{}`", part.sql), &error))
                     })
                     .collect()
             })
@@ -154,6 +155,7 @@ impl<C: Connection> Client<C> {
         self.connection.is_in_transaction().unwrap_or(self.is_open)
     }
 
+    /// Rolls an open transaction back by this statement.
     fn roll_back(&mut self, statement: &str) -> Result<(), OpError> {
         if !self.is_in_transaction() {
             return Ok(());
@@ -183,27 +185,28 @@ impl<C: Connection> InProcessLane<C> {
         dialect: &'static dyn Dialect,
     ) -> Result<InProcessLane<C>, Failure> {
         let protocol = program.protocol();
-        let messages: Vec<_> = program.statements().iter().map(|message| message.parts(dialect)).collect();
+        let messages: Vec<_> = program.statements().iter().map(|message| message.message_parts(dialect)).collect();
         let prepared = if protocol == Protocol::Prepared { &messages[..] } else { &[] };
         let clients = connections.into_iter().map(|connection| Client::new(connection, prepared));
         Ok(InProcessLane { clients: clients.collect::<Result<_, Failure>>()?, messages, dialect, protocol })
     }
 
-    fn execute(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
+    /// Executes an operation over a client's connection.
+    fn execute_op(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
         let Client { connection, prepared, kept, is_open } = &mut self.clients[client];
         kept.clear();
         let is_text = self.protocol == Protocol::Simple;
-        let of_text = if is_text { split(&op.text, self.dialect) } else { Vec::new() };
+        let of_text = if is_text { message_parts(&op.text, self.dialect) } else { Vec::new() };
         let parts = if is_text { &of_text } else { &self.messages[op.statement] };
         let mut prepared = prepared.get_mut(op.statement).map(|of_message| of_message.iter_mut());
         for part in parts {
             let mut row = KeptRow::default();
             let mut values = part.parameters.iter().map(|place| &op.parameters[*place]);
             match prepared.as_mut().and_then(Iterator::next) {
-                Some(statement) => connection.run(statement, &mut values, op.rows, &mut row)?,
+                Some(statement) => connection.run_statement(statement, &mut values, op.rows, &mut row)?,
                 None => {
                     let mut statement = connection.prepare(&part.sql)?;
-                    connection.run(&mut statement, &mut values, op.rows, &mut row)?;
+                    connection.run_statement(&mut statement, &mut values, op.rows, &mut row)?;
                 }
             }
             *is_open = part.leaves_open(*is_open);
@@ -215,7 +218,7 @@ impl<C: Connection> InProcessLane<C> {
     }
 }
 
-fn outcome(ended: Result<(), OpError>) -> OpOutcome {
+fn op_outcome(ended: Result<(), OpError>) -> OpOutcome {
     ended.map_or_else(OpOutcome::Failed, |()| OpOutcome::Ok)
 }
 
@@ -223,7 +226,7 @@ impl<C: Connection> Lane for InProcessLane<C> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
-        Submitted::Done(outcome(self.execute(client, op)))
+        Submitted::Done(op_outcome(self.execute_op(client, op)))
     }
 
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
@@ -240,8 +243,8 @@ impl<C: Connection> Lane for InProcessLane<C> {
     }
 
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
-        let roll_back = self.dialect.statement("rollback");
-        Some(outcome(self.clients[client].roll_back(&roll_back)))
+        let roll_back = self.dialect.own_statement("rollback");
+        Some(op_outcome(self.clients[client].roll_back(&roll_back)))
     }
 
     fn close(self) {}
@@ -256,7 +259,8 @@ impl<C: Connection> Session for InProcessSession<C> {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let KeptRow { columns, values, .. } = ask(&mut self.0, sql).map_err(|error| failure(running(sql), &error))?;
+        let KeptRow { columns, values, .. } =
+            fetch_rows(&mut self.0, sql).map_err(|error| library_failure(running_words(sql), &error))?;
         Ok(values.chunks(columns.len().max(1)).map(<[Datum]>::to_vec).collect())
     }
 }

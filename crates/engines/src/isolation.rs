@@ -9,7 +9,7 @@ pub(crate) type Levels = &'static [(&'static str, &'static str)];
 pub(crate) const NONE: &str = "no anomaly";
 
 /// A level that étalon does not know is reported without them.
-pub(crate) fn add(facts: &mut Facts, level: &str, levels: Levels) {
+pub(crate) fn add_isolation_facts(facts: &mut Facts, level: &str, levels: Levels) {
     let level = level.to_ascii_lowercase().replace(['-', '_'], " ");
     let known = levels.iter().find(|(name, _)| *name == level);
     if let Some((_, allows)) = known {

@@ -87,7 +87,10 @@ impl<C: Holder> KeptClaim<C> {
 
     /// Asks over the connection. If it was lost since its last use, reconnects and asks once more, so `question` must
     /// be repeatable.
-    pub(crate) fn ask<T>(&self, mut question: impl FnMut(&mut C) -> Result<T, Failure>) -> Result<T, Failure> {
+    pub(crate) fn ask_connection<T>(
+        &self,
+        mut question: impl FnMut(&mut C) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         let mut slot = self.shared.lock();
         if let Some(connection) = slot.held.as_mut() {
             match question(connection) {
@@ -103,8 +106,8 @@ impl<C: Holder> KeptClaim<C> {
                 }
             }
         }
-        self.shared.restore(&mut slot, Rivals::AwaitEnd)?;
-        self.shared.watch(&mut slot);
+        self.shared.reconnect(&mut slot, Rivals::AwaitEnd)?;
+        self.shared.start_heartbeat(&mut slot);
         let Some(connection) = slot.held.as_mut() else {
             return Err(Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed"));
         };
@@ -118,7 +121,7 @@ impl<C: Holder> KeptClaim<C> {
     }
 
     /// Ends the connection after `close`; the next question makes a new one.
-    pub(crate) fn end(&self, close: impl FnOnce(C)) {
+    pub(crate) fn end_connection(&self, close: impl FnOnce(C)) {
         let mut slot = self.shared.lock();
         slot.known = None;
         if let Some(connection) = slot.held.take() {
@@ -128,12 +131,12 @@ impl<C: Holder> KeptClaim<C> {
 
     /// How the claim was lost since it was last forgotten: another étalon may have used the tables.
     pub(crate) fn loss(&self) -> Option<Failure> {
-        lock(&self.shared.loss).clone()
+        lock_mutex(&self.shared.loss).clone()
     }
 
     /// Returns what is forgotten.
     pub(crate) fn forget_loss(&self) -> Option<Failure> {
-        lock(&self.shared.loss).take()
+        lock_mutex(&self.shared.loss).take()
     }
 }
 
@@ -147,13 +150,14 @@ impl<C: Holder> Shared<C> {
         })
     }
 
-    fn restore(&self, slot: &mut Slot<C>, rivals: Rivals) -> Result<(), Failure> {
+    /// Connects again and takes the claim; a loss of what was held before is noted.
+    fn reconnect(&self, slot: &mut Slot<C>, rivals: Rivals) -> Result<(), Failure> {
         let held = (self.connect)(rivals);
         let missing = slot.known.map(|known| known.elapsed()).filter(|missing| *missing > FENCE);
         if let (Some(missing), Idle::KeptAlive) = (missing, self.idle) {
             let cause =
                 format!("it was lost for {:.1} s, and another étalon may have used them", missing.as_secs_f64());
-            lock(&self.loss).get_or_insert(Failure::new(FailureKind::ConnectionLost, TRIED, cause));
+            lock_mutex(&self.loss).get_or_insert(Failure::new(FailureKind::ConnectionLost, TRIED, cause));
         }
         match held {
             Ok(held) => {
@@ -163,22 +167,25 @@ impl<C: Holder> Shared<C> {
             }
             Err(failure) => {
                 if slot.known.is_some() && failure.kind == FailureKind::NotOurs {
-                    *lock(&self.loss) = Some(failure.clone());
+                    *lock_mutex(&self.loss) = Some(failure.clone());
                 }
                 Err(failure)
             }
         }
     }
 
-    fn watch(self: &Arc<Self>, slot: &mut Slot<C>) {
+    /// Starts the thread that keeps an idle session alive, once.
+    fn start_heartbeat(self: &Arc<Self>, slot: &mut Slot<C>) {
         if self.idle == Idle::KeptAlive && !slot.is_watched {
             let weak = Arc::downgrade(self);
             // Without a thread the claim is as good as its session.
-            slot.is_watched = thread::Builder::new().name("claim".to_owned()).spawn(move || beat(&weak)).is_ok();
+            slot.is_watched =
+                thread::Builder::new().name("claim".to_owned()).spawn(move || run_heartbeat(&weak)).is_ok();
         }
     }
 
-    fn check(&self) {
+    /// Pings the session unless it is in use.
+    fn ping_if_idle(&self) {
         // In use, it is alive.
         let Ok(mut slot) = self.slot.try_lock() else { return };
         match slot.held.as_mut().map(Holder::ping) {
@@ -191,21 +198,22 @@ impl<C: Holder> Shared<C> {
             None => {}
         }
         // Where it cannot be had now, the next beat tries again.
-        let _ = self.restore(&mut slot, Rivals::RefuseAtOnce);
+        let _ = self.reconnect(&mut slot, Rivals::RefuseAtOnce);
     }
 }
 
 const TRIED: &str = "keep the claim on étalon's tables";
 
-fn beat<C: Holder>(shared: &Weak<Shared<C>>) {
+/// Pings a shared session at intervals until no one holds it.
+fn run_heartbeat<C: Holder>(shared: &Weak<Shared<C>>) {
     loop {
         thread::sleep(BEAT);
         let Some(shared) = shared.upgrade() else { return };
-        shared.check();
+        shared.ping_if_idle();
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -234,11 +242,11 @@ pub(crate) fn wait_for_release<T>(
 /// it.
 pub(crate) fn claim_file(path: &Path) -> Result<FileClaim, Failure> {
     let tried = format!("claim {}", path.display());
-    FileClaim::take(path).map_err(|error| match error {
+    FileClaim::claim(path).map_err(|error| match error {
         ClaimError::Taken(_) => Failure::new(FailureKind::NotOurs, tried, error)
-            .hint("wait until it has ended, or name another file for one of the two"),
+            .with_hint("wait until it has ended, or name another file for one of the two"),
         ClaimError::NotOurs(_) => Failure::new(FailureKind::NotOurs, tried, error)
-            .hint("étalon's lock would be there: move it away, or name another file"),
+            .with_hint("étalon's lock would be there: move it away, or name another file"),
         ClaimError::Host(error) => Failure::new(error.kind().into(), tried, error),
     })
 }

@@ -5,7 +5,7 @@
 use workloads::spatial::query::Query;
 
 /// Writes the query where the words that all engines share suffice.
-pub(super) fn text(query: Query) -> Result<&'static str, &'static str> {
+pub(super) fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::LargestCell => "SELECT id, ST_Area(g) FROM cell ORDER BY ST_Area(g) DESC, id LIMIT 1",
         Query::RoadLengths => "SELECT cls, count(*), sum(ST_Length(g)) FROM road GROUP BY cls ORDER BY cls",

@@ -22,7 +22,8 @@ pub(crate) enum TableOwner {
 }
 
 impl TableOwner {
-    pub(crate) fn of_marker(said: &str) -> TableOwner {
+    /// Reads from a marker's text who made the tables.
+    pub(crate) fn from_marker(said: &str) -> TableOwner {
         if !said.starts_with(MARKER) {
             return TableOwner::Others;
         }
@@ -33,7 +34,7 @@ impl TableOwner {
     pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
         if self == TableOwner::Others && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";
-            return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).hint(hint));
+            return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).with_hint(hint));
         }
         Ok(self)
     }
@@ -41,8 +42,9 @@ impl TableOwner {
 
 /// Others have something that étalon would have to drop, or that has the name of one of its things. `said` names it.
 pub(crate) fn things_of_others(tried: String, said: String) -> Failure {
-    Failure::new(FailureKind::NotOurs, tried, said)
-        .hint("move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is")
+    Failure::new(FailureKind::NotOurs, tried, said).with_hint(
+        "move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is",
+    )
 }
 
 /// Refuses to make étalon's tables in `place` again where something of others needs them: `needs` names each with what it needs.

@@ -34,7 +34,8 @@ enum On {
     Used,
 }
 
-fn run(
+/// Runs a script as a workload on a system, and returns the record.
+fn run_script(
     system: &dyn System,
     on: On,
     script: &str,
@@ -49,7 +50,7 @@ fn run(
         ("rate".to_owned(), Value::Float(0.0)),
     ]);
     point.extend(more.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = Transactions.task(&point, &Grants::default()).unwrap();
+    let task = Transactions.make_task(&point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("{script} is a stream") };
     if on == On::New {
         system.prepare(&task.dataset).unwrap();
@@ -71,7 +72,7 @@ pub(crate) fn run_once(system: &dyn System, task: &StreamTask, length: Length) -
         caches: model::Caches::Warmed,
     };
     let interrupt = AtomicBool::new(false);
-    RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task, schedule: &schedule, seed: 1, interrupt: &interrupt }.run_here(&mut Silent)
 }
 
 /// What a run's commits promised, where the run is marked with that.
@@ -94,7 +95,8 @@ pub(crate) fn in_memory(user: &str) -> Option<tempfile::TempDir> {
     folder
 }
 
-fn count(record: &RunRecord, metric: &str) -> Option<u64> {
+/// A run's value of a metric, as a whole number.
+fn count_of_metric(record: &RunRecord, metric: &str) -> Option<u64> {
     let found = record.measurements.iter().find(|one| one.metric.id == metric)?;
     Some(found.reading.value()? as u64)
 }
@@ -103,7 +105,8 @@ fn is_not_counted(record: &RunRecord) -> Option<&str> {
     record.marks.iter().find(|mark| mark.kind == MarkKind::NotCounted).map(|mark| mark.detail.as_str())
 }
 
-fn write(folder: &Path, name: &str, text: &str) -> String {
+/// Writes a script file, and returns its path.
+fn write_script(folder: &Path, name: &str, text: &str) -> String {
     let file = folder.join(format!("{name}.sql"));
     std::fs::write(&file, format!("\\set a random(1, 100)\n{text}")).unwrap();
     file.to_str().unwrap().to_owned()
@@ -114,21 +117,21 @@ pub(crate) fn counts_agree(system: &dyn System, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
     for protocol in protocols {
         for script in ["select-only", "select-update", "tpcb-like"] {
-            let record =
-                run(system, On::New, script, protocol, &[]).unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
+            let record = run_script(system, On::New, script, protocol, &[])
+                .unwrap_or_else(|f| panic!("{script}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{script}, {protocol}");
         }
         let mut mix = vec!["select-only@2".to_owned()];
         for (name, text, per_transaction) in OWN {
-            let script = write(folder.path(), name, text);
-            let record =
-                run(system, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+            let script = write_script(folder.path(), name, text);
+            let record = run_script(system, On::Used, &script, protocol, &[])
+                .unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
             assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
             assert_eq!(all_counted(&record, per_transaction), None, "{name}, {protocol}");
             mix.push(script);
         }
-        let record =
-            run(system, On::Used, &mix.join(", "), protocol, &[]).unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
+        let record = run_script(system, On::Used, &mix.join(", "), protocol, &[])
+            .unwrap_or_else(|f| panic!("mix, {protocol}: {f}"));
         assert_eq!(is_not_counted(&record), None, "mix, {protocol}");
         tables_of_others_make_no_difference(system, folder.path(), protocol);
         what_is_explained_is_counted_or_said_not_to_be(system, folder.path(), protocol);
@@ -139,9 +142,9 @@ pub(crate) fn counts_agree(system: &dyn System, protocols: &[&str]) {
 /// Counted by sessions, since no rows are left.
 fn tables_of_others_make_no_difference(system: &dyn System, folder: &Path, protocol: &str) {
     let (name, text, per_transaction) = OWN[2];
-    let script = write(folder, name, text);
+    let script = write_script(folder, name, text);
     let none = ("tables", Value::Text("none".to_owned()));
-    let record = run(system, On::New, &script, protocol, &[none])
+    let record = run_script(system, On::New, &script, protocol, &[none])
         .unwrap_or_else(|f| panic!("tables = \"none\", {protocol}: {f}"));
     assert_eq!(is_not_counted(&record), None, "tables = \"none\", {protocol}");
     assert_eq!(all_counted(&record, per_transaction), None, "tables = \"none\", {protocol}");
@@ -149,8 +152,9 @@ fn tables_of_others_make_no_difference(system: &dyn System, folder: &Path, proto
 
 /// Engines that do not count `EXPLAIN` say so without failing the run.
 fn what_is_explained_is_counted_or_said_not_to_be(system: &dyn System, folder: &Path, protocol: &str) {
-    let script = write(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
-    let record = run(system, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
+    let script = write_script(folder, "explained", "EXPLAIN SELECT 1;\nSELECT 2;\n");
+    let record =
+        run_script(system, On::Used, &script, protocol, &[]).unwrap_or_else(|f| panic!("explained, {protocol}: {f}"));
     match is_not_counted(&record) {
         Some(why) => assert!(why.contains("EXPLAIN"), "{protocol}: {why}"),
         None => assert_eq!(all_counted(&record, [2, 0, 2]), None, "explained, {protocol}"),
@@ -164,8 +168,10 @@ fn all_counted(record: &RunRecord, [statements, commits, transactions]: [u64; 3]
         ("server_session_commits", commits),
         ("server_session_transactions", transactions),
     ];
-    let counted: Vec<_> =
-        all.into_iter().filter_map(|(id, each)| Some((id, count(record, id)?, each * EACH * CLIENTS))).collect();
+    let counted: Vec<_> = all
+        .into_iter()
+        .filter_map(|(id, each)| Some((id, count_of_metric(record, id)?, each * EACH * CLIENTS)))
+        .collect();
     if counted.is_empty() {
         return Some("nothing was counted".to_owned());
     }
@@ -179,27 +185,28 @@ fn failures_are_allowed_for(system: &dyn System, folder: &Path, protocol: &str) 
     for (name, text) in
         [("failing", insert.to_owned()), ("failing-block", format!("BEGIN;\nSELECT 1;\n{insert}COMMIT;\n"))]
     {
-        let script = write(folder, name, &text);
+        let script = write_script(folder, name, &text);
         // SQLite's writers wait for each other; lock time-outs are failures.
-        let record = run(system, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
-        assert!(count(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
+        let record =
+            run_script(system, On::New, &script, protocol, &[]).unwrap_or_else(|f| panic!("{name}, {protocol}: {f}"));
+        assert!(count_of_metric(&record, "errors").unwrap() > 0, "{name}, {protocol}: nothing failed");
         assert_eq!(is_not_counted(&record), None, "{name}, {protocol}");
     }
 }
 
 /// A reconnect loses a session's counts: the run says so.
 pub(crate) fn new_connections_are_not_counted(system: &dyn System) {
-    let record = run(system, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let record = run_script(system, On::New, "select-only", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("connections were made anew"), "{detail:?}");
     // A writing script's rows still count.
-    let record = run(system, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
+    let record = run_script(system, On::New, "select-update", "prepared", &[("reconnect", Value::Int(10))]).unwrap();
     assert_eq!(is_not_counted(&record), None);
 }
 
 /// Behind a proxy with other sessions nothing is counted, and no run fails.
 pub(crate) fn sessions_elsewhere_are_not_counted(system: &dyn System) {
-    let record = run(system, On::New, "select-only", "prepared", &[]).unwrap();
+    let record = run_script(system, On::New, "select-only", "prepared", &[]).unwrap();
     let detail = is_not_counted(&record).unwrap_or_default();
     assert!(detail.contains("is not the one that the client was let into"), "{detail:?}");
 }
@@ -207,11 +214,11 @@ pub(crate) fn sessions_elsewhere_are_not_counted(system: &dyn System) {
 /// Lanes that claim unsubmitted operations give no result.
 pub(crate) fn lies_are_caught(system: &dyn System, protocols: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
-    let own = write(folder.path(), "two", OWN[0].1);
+    let own = write_script(folder.path(), "two", OWN[0].1);
     let mix = format!("select-only, {own}");
     for protocol in protocols {
         for script in ["select-only", "select-update", &own, &mix] {
-            match run(system, On::New, script, protocol, &[]) {
+            match run_script(system, On::New, script, protocol, &[]) {
                 Err(failure) => {
                     assert_eq!(failure.kind, FailureKind::Verification, "{script}, {protocol}: {failure}");
                     let compared = ["the client counted", "the server returned", "the server changed"];

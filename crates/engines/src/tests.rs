@@ -85,12 +85,12 @@ fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };
     let _ = dialect.page_bytes(&mut scribe);
-    scribe.asked.extend(dialect.tables(8_192));
-    let _ = dialect.begin(&mut scribe);
-    scribe.asked.extend([dialect.insert(8_192, 2), dialect.rows().to_owned()]);
-    let _ = dialect.flush(&mut scribe);
+    scribe.asked.extend(dialect.create_tables(8_192));
+    let _ = dialect.begin_run(&mut scribe);
+    scribe.asked.extend([dialect.insert_sql(8_192, 2), dialect.row_count_sql().to_owned()]);
+    let _ = dialect.flush_writes(&mut scribe);
     let _ = dialect.size_bytes(&mut scribe);
-    let _ = dialect.account(&*system(), &mut scribe);
+    let _ = dialect.io_account(&*system(), &mut scribe);
     for class in FileClass::ALL {
         let _ = dialect.file_bytes(class, &mut scribe);
     }
@@ -107,16 +107,16 @@ fn page_inserts_are_asked_as_they_were_reviewed() {
 fn spatial_queries_are_asked_as_they_were_reviewed() {
     let mut text = Vec::new();
     for (name, dialect) in SPATIAL {
-        let (before, after) = dialect.geometry();
+        let (before, after) = dialect.geometry_literal();
         text.push(format!("-- {name}: tables and indexes"));
-        text.extend(dialect.tables());
+        text.extend(dialect.create_tables());
         text.push(format!("INSERT INTO pt VALUES (1,{before}POINT(1 2){after})"));
-        text.extend(dialect.indexes(163_840));
+        text.extend(dialect.create_indexes(163_840));
     }
     for query in Query::all() {
-        text.push(format!("\n-- {}: {}", query.name(), query.about()));
+        text.push(format!("\n-- {}: {}", query.name(), query.summary()));
         for (name, dialect) in SPATIAL {
-            let asked = dialect.query(query, 4_096);
+            let asked = dialect.query_text(query, 4_096);
             if let Ok(sql) = &asked {
                 assert!(!sql.contains(['{', '}', '\n']), "a constant is not filled in: {name}: {sql}");
             }
@@ -130,7 +130,7 @@ fn spatial_queries_are_asked_as_they_were_reviewed() {
 fn what_sql_server_counts_is_read() {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };
-    let account = sqlserver::pages::Pages.account(&*system(), &mut scribe).unwrap();
+    let account = sqlserver::pages::Pages.io_account(&*system(), &mut scribe).unwrap();
     // It writes through.
     for (figure, value) in [(Figure::Reads, 211.0), (Figure::WriteStall, 252_474.0), (Figure::Syncs, 0.0)] {
         assert_eq!(account.of_class(FileClass::Data, figure), Reading::Value(value));
@@ -141,23 +141,23 @@ fn what_sql_server_counts_is_read() {
 fn counters_and_checkpoints_that_the_login_may_not_have_are_a_reason_and_no_failure() {
     for (name, dialect) in PAGES {
         let mut scribe = Scribe { refuses: Some(FailureKind::Permission), ..Scribe::default() };
-        let refused = dialect.flush(&mut scribe).unwrap().unwrap_err();
+        let refused = dialect.flush_writes(&mut scribe).unwrap().unwrap_err();
         assert!(refused.contains("permission was denied"), "{}: {refused}", name);
         let mut lost = Scribe { refuses: Some(FailureKind::ConnectionLost), ..Scribe::default() };
-        assert!(dialect.flush(&mut lost).is_err(), "{}: a server that died", name);
+        assert!(dialect.flush_writes(&mut lost).is_err(), "{}: a server that died", name);
     }
     let mut scribe = Scribe { refuses: Some(FailureKind::Permission), ..Scribe::default() };
-    let account = sqlserver::pages::Pages.account(&*system(), &mut scribe).unwrap();
+    let account = sqlserver::pages::Pages.io_account(&*system(), &mut scribe).unwrap();
     assert!(account.notes[0].contains("VIEW SERVER STATE"), "{:?}", account.notes);
     assert!(matches!(account.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
-    let notes = sqlserver::pages::Pages.begin(&mut scribe).unwrap();
+    let notes = sqlserver::pages::Pages.begin_run(&mut scribe).unwrap();
     assert!(notes[0].contains("permission was denied"), "{notes:?}");
 }
 
 #[test]
 fn a_statement_holds_as_many_rows_as_were_asked_for() {
     for (name, dialect) in PAGES {
-        let statement = dialect.insert(8192, 8);
+        let statement = dialect.insert_sql(8192, 8);
         let (_, values) = statement.split_once("VALUES ").unwrap();
         assert_eq!(values.split("), (").count(), 8, "{}: {statement}", name);
     }

@@ -65,15 +65,18 @@ pub enum BusError {
     Other { tried: String, cause: String },
 }
 
-fn other(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
+/// The error of something that was tried on the bus.
+fn bus_error(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
     let tried = tried.into();
     move |cause| BusError::Other { tried, cause }
 }
 
+/// The error of a server that cannot be reached.
 fn cannot_connect(server: &Server, cause: String) -> BusError {
     BusError::Connect { url: without_login(&server.url), cause }
 }
 
+/// The error of subjects that cannot be served.
 fn cannot_serve(prefix: &str, error: &async_nats::Error) -> BusError {
     BusError::Other { tried: format!("serve {prefix}"), cause: error.to_string() }
 }
@@ -103,6 +106,7 @@ impl Drop for Bus {
 }
 
 impl Bus {
+    /// Connects to a NATS server.
     pub fn connect(server: &Server, name: &str, inbox: &str) -> Result<Bus, BusError> {
         let runtime = Builder::new_multi_thread()
             .worker_threads(1)
@@ -111,7 +115,7 @@ impl Bus {
             .enable_all()
             .build()
             .map_err(|error| cannot_connect(server, error.to_string()))?;
-        let mut options = options(server).map_err(|cause| cannot_connect(server, cause))?.name(name);
+        let mut options = connect_options(server).map_err(|cause| cannot_connect(server, cause))?.name(name);
         options = options.custom_inbox_prefix(inbox).connection_timeout(CONNECT_TIMEOUT).ping_interval(PING_EVERY);
         // JetStream's context spawns a task, so it must be made inside the runtime.
         let (client, jetstream) = runtime
@@ -123,6 +127,7 @@ impl Bus {
         Ok(Bus { client, jetstream, runtime: Some(runtime) })
     }
 
+    /// Waits for a future.
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, BusError> {
         let runtime = self.runtime.as_ref().ok_or_else(|| BusError::Other {
             tried: "use the bus".to_owned(),
@@ -189,13 +194,13 @@ impl Bus {
                 let _service = service;
                 std::future::pending::<()>().await;
             });
-            self.client.flush().await.map_err(|error| other("serve")(error.to_string()))
+            self.client.flush().await.map_err(|error| bus_error("serve")(error.to_string()))
         })?
     }
 
     /// The metadata of every instance that answers in time.
     pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
-        let failed = other("ask for agents");
+        let failed = bus_error("ask for agents");
         self.block_on(async {
             let inbox = self.client.new_inbox();
             let mut answers = self.client.subscribe(inbox.clone()).await.map_err(|error| error.to_string())?;
@@ -219,7 +224,7 @@ impl Bus {
     pub fn publish(&self, subject: &str, id: &str, payload: Vec<u8>) -> Result<(), BusError> {
         let mut headers = HeaderMap::new();
         headers.insert(async_nats::header::NATS_MESSAGE_ID, id);
-        let failed = other(format!("hand a result to the stream {STREAM}"));
+        let failed = bus_error(format!("hand a result to the stream {STREAM}"));
         self.block_on(async {
             let work = async {
                 let sent = self.jetstream.publish_with_headers(subject.to_owned(), headers, payload.into()).await;
@@ -232,8 +237,8 @@ impl Bus {
     }
 
     /// The results of an experiment from any agent. The stream is made if missing.
-    pub fn results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
-        let failed = other(format!("use the stream {STREAM}"));
+    pub fn results_of(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
+        let failed = bus_error(format!("use the stream {STREAM}"));
         let config = stream::Config {
             name: STREAM.to_owned(),
             subjects: vec![format!("{RESULTS}.>")],
@@ -277,7 +282,7 @@ pub struct Delivery {
 impl Results {
     /// Fetches at most `most` results that are there now.
     pub fn fetch(&self, most: usize) -> Result<Vec<Delivery>, BusError> {
-        let failed = other("fetch results");
+        let failed = bus_error("fetch results");
         self.bus
             .block_on(async {
                 let batch = self.consumer.fetch().max_messages(most);
@@ -298,7 +303,7 @@ impl Results {
 
     /// Number of results in the stream, delivered or not.
     pub fn outstanding(&self) -> Result<u64, BusError> {
-        let failed = other("count results");
+        let failed = bus_error("count results");
         let info = self.bus.block_on(async {
             let info = tokio::time::timeout(STREAM_TIMEOUT, self.consumer.get_info()).await;
             info.map_err(|_| "no answer in time".to_owned())?.map_err(|error| error.to_string())
@@ -306,9 +311,9 @@ impl Results {
         info.map(|info| info.num_pending + info.num_ack_pending as u64).map_err(failed)
     }
 
-    /// The stream may drop them.
+    /// Tells the stream that results may be dropped.
     pub fn acknowledge(&self, deliveries: &[Delivery]) -> Result<(), BusError> {
-        let failed = other("acknowledge results");
+        let failed = bus_error("acknowledge results");
         self.bus
             .block_on(async {
                 for delivery in deliveries {
@@ -320,6 +325,7 @@ impl Results {
     }
 }
 
+/// Answers the requests of a verb until the bus is dropped.
 async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb: String, handler: Arc<dyn Handler>) {
     while let Some(request) = requests.next().await {
         if let Some(answer) = handler.at_once(&verb) {
@@ -336,7 +342,8 @@ async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb:
     }
 }
 
-fn options(server: &Server) -> Result<ConnectOptions, String> {
+/// The options of a connection, with its credentials.
+fn connect_options(server: &Server) -> Result<ConnectOptions, String> {
     let mut options = match &server.creds {
         None => ConnectOptions::new(),
         Some(path) => {
@@ -349,8 +356,8 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
             }
         }
     };
-    if let (None, Some(login)) = (&server.creds, login(&server.url)) {
-        let decoded = model::plan::percent_decoded;
+    if let (None, Some(login)) = (&server.creds, login_of_url(&server.url)) {
+        let decoded = model::plan::percent_decode;
         options = match login.split_once(':') {
             Some((user, password)) => options.user_and_password(decoded(user), decoded(password)),
             None => options.token(decoded(login)),
@@ -363,7 +370,7 @@ fn options(server: &Server) -> Result<ConnectOptions, String> {
 }
 
 /// The login before the last `@`: user and password, or a token.
-fn login(url: &str) -> Option<&str> {
+fn login_of_url(url: &str) -> Option<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.rsplit_once('@').map(|(login, _)| login)
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::bus::{Bus, BusError};
-use crate::protocol::{Pong, prefix};
+use crate::protocol::{Pong, subject_prefix};
 
 /// The reading with the shortest round trip counts.
 const READINGS: usize = 16;
@@ -23,8 +23,8 @@ impl Clock {
     /// Reads an agent's clock after Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the
     /// reading of the
     /// shortest round trip, taken for its middle.
-    pub fn read(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
-        let subject = format!("{}.ping", prefix(agent));
+    pub fn read_agent(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
+        let subject = format!("{}.ping", subject_prefix(agent));
         let mut best: Option<Clock> = None;
         for _ in 0..READINGS {
             let before_ns = host::clock::now_ns();
@@ -51,7 +51,7 @@ impl Clock {
     }
 
     /// Converts an instant of our clock to the agent's.
-    pub fn there(&self, here_ns: u64) -> u64 {
+    pub fn agent_ns(&self, here_ns: u64) -> u64 {
         here_ns.wrapping_add_signed(self.offset_ns)
     }
 }
@@ -64,9 +64,9 @@ mod tests {
     fn the_offset_is_taken_at_the_middle_of_the_round_trip() {
         let ahead = Clock::from_instants(1_000, 5_100, 1_200);
         assert_eq!(ahead, Clock { round_trip_ns: 200, offset_ns: 4_000, day_offset_ms: 0 });
-        assert_eq!(ahead.there(2_000), 6_000);
+        assert_eq!(ahead.agent_ns(2_000), 6_000);
         let behind = Clock::from_instants(10_000, 150, 10_100);
         assert_eq!(behind.offset_ns, -9_900);
-        assert_eq!(behind.there(20_000), 10_100);
+        assert_eq!(behind.agent_ns(20_000), 10_100);
     }
 }

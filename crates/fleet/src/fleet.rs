@@ -20,11 +20,13 @@ use workloads::workload::{Action, Grants};
 
 use crate::bus::{Bus, BusError, INBOX, Server};
 use crate::clock::Clock;
-use crate::generator::{FleetGenerator, each};
+use crate::generator::{FleetGenerator, for_each_member};
 use crate::inbox::Inbox;
 use crate::link::Link;
-use crate::protocol::{AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, name_is_fit, on_this_machine, prefix};
-use crate::remote::{Remote, unexpected};
+use crate::protocol::{
+    AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, name_is_fit, on_this_machine, subject_prefix,
+};
+use crate::remote::{Remote, unexpected_answer};
 use crate::texts::{TextCache, TextId};
 
 /// An agent stops after this silence of its conductor.
@@ -91,25 +93,25 @@ fn reads_the_same(one: &Case, other: &Case) -> bool {
 
 impl Shared {
     /// A case with the texts of the files that compiling it reads.
-    pub(crate) fn sent(&self, case: &Case) -> Result<SentCase, Failure> {
+    pub(crate) fn sent_case(&self, case: &Case) -> Result<SentCase, Failure> {
         let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sent) = known.iter().find(|sent| reads_the_same(&sent.case, case)) {
             return Ok(SentCase { case: case.clone(), texts: sent.texts.clone() });
         }
         let texts = Texts::noting();
         let grants = Grants { texts: texts.clone(), ..Grants::default() };
-        self.registry.workload(&case.workload)?.task(&case.point, &grants)?;
-        let sent = SentCase { case: case.clone(), texts: self.texts.keep(texts.noted()) };
+        self.registry.workload(&case.workload)?.make_task(&case.point, &grants)?;
+        let sent = SentCase { case: case.clone(), texts: self.texts.keep_texts(texts.noted_texts()) };
         known.push(sent.clone());
         Ok(sent)
     }
 
     /// Tasks of an interrupted load; empty if not to be had soon.
-    pub(crate) fn cut(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
+    pub(crate) fn interrupted_tasks(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
         if count == 0 {
             return Vec::new();
         }
-        match self.inbox.take(agent, job, count, self.link.lease) {
+        match self.inbox.wait_for_result(agent, job, count, self.link.lease) {
             Ok(Outcome::Cut(tasks)) => tasks,
             Ok(Outcome::HostLoad(share)) => share.counts.tasks,
             Ok(Outcome::Record(_)) | Err(_) => Vec::new(),
@@ -117,17 +119,17 @@ impl Shared {
     }
 
     /// Sends the case's texts that the agent does not have.
-    pub(crate) fn supply(&self, agent: &str, case: &SentCase) -> Result<(), Failure> {
+    pub(crate) fn send_missing(&self, agent: &str, case: &SentCase) -> Result<(), Failure> {
         let of: Vec<TextId> = case.texts.values().cloned().collect();
         if of.is_empty() {
             return Ok(());
         }
         let missing = match self.link.call(agent, &Ask::MissingTexts { of })? {
             Answer::MissingTexts(missing) => missing,
-            other => return Err(unexpected(agent, &other)),
+            other => return Err(unexpected_answer(agent, &other)),
         };
         for text in missing {
-            for piece in self.texts.pieces(&text, self.link.bus.largest_message())? {
+            for piece in self.texts.pieces_of(&text, self.link.bus.largest_message())? {
                 self.link.call(agent, &Ask::Text(piece))?;
             }
         }
@@ -135,13 +137,14 @@ impl Shared {
     }
 }
 
-fn failed(tried: &str, error: BusError) -> Failure {
+/// The failure of something that was tried on the bus.
+fn bus_failure(tried: &str, error: BusError) -> Failure {
     let kind = match error {
         BusError::Connect { .. } => FailureKind::Unreachable,
         _ => FailureKind::Other,
     };
     Failure::new(kind, tried, error)
-        .hint("`nats` in the plan's `[fleet]` is the server's URL; docs/fleet.md tells how it is set up")
+        .with_hint("`nats` in the plan's `[fleet]` is the server's URL; docs/fleet.md tells how it is set up")
 }
 
 /// Empty where the load is made at the system itself.
@@ -164,11 +167,11 @@ impl Fleet {
     /// Connects to the NATS server, and checks that every agent of the plan is there with this version.
     pub fn connect(plan: &Plan, options: FleetOptions, registry: Registry) -> Result<Fleet, Failure> {
         let bus = Bus::connect(&options.server, "etalon conductor", INBOX)
-            .map_err(|error| failed("reach the fleet", error))?;
+            .map_err(|error| bus_failure("reach the fleet", error))?;
         let bus = Arc::new(bus);
         let session = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inbox = Inbox::open(&bus, &options.experiment, &session)
-            .map_err(|error| failed("receive the fleet's results", error))?;
+            .map_err(|error| bus_failure("receive the fleet's results", error))?;
         let clients: BTreeSet<String> = plan.cases().iter().flat_map(clients_of).collect();
         let hosts = plan.fleet.as_ref().map(|fleet| fleet.hosts.clone()).unwrap_or_default();
         let agents: BTreeSet<String> = clients.iter().chain(hosts.values()).cloned().collect();
@@ -186,18 +189,18 @@ impl Fleet {
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
         // Read all texts now, so that every run has the same. The conductor reports errors.
         for case in plan.cases() {
-            let _ = shared.sent(&case);
+            let _ = shared.sent_case(&case);
         }
         let renewed = Arc::clone(&shared);
-        let renewing = thread::spawn(move || renew(&renewed));
+        let renewing = thread::spawn(move || renew_leases(&renewed));
         let clients = clients.into_iter().collect();
         let (renewing, co_located) = (Some(renewing), Vec::new());
         let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, co_located };
-        fleet.greet()?;
+        fleet.greet_agents()?;
         fleet.refuse_namesakes()?;
         fleet.co_located = fleet.introduce_co_located()?;
         // No agent works for an earlier run any more: its measurements are in the stream or lost.
-        fleet.shared.inbox.collect().map_err(|error| failed("look for results of an earlier run", error))?;
+        fleet.shared.inbox.collect_left().map_err(|error| bus_failure("look for results of an earlier run", error))?;
         Ok(fleet)
     }
 
@@ -206,11 +209,11 @@ impl Fleet {
         self.shared.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Every agent must be there and speak this version.
-    fn greet(&self) -> Result<(), Failure> {
+    /// Checks that every agent is there and speaks this version.
+    fn greet_agents(&self) -> Result<(), Failure> {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
-        each(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
+        for_each_member(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
     }
 
     /// Refuses two agents of one name: NATS would give each request to either, and two machines would be measured as one.
@@ -220,7 +223,7 @@ impl Fleet {
         // One that was started again may for a moment be there twice.
         for _ in 0..NAMESAKE_LOOKS {
             let found =
-                self.shared.link.bus.discover(NAMESAKES).map_err(|error| failed("look for the agents", error))?;
+                self.shared.link.bus.discover(NAMESAKES).map_err(|error| bus_failure("look for the agents", error))?;
             let names: Vec<&String> = found.iter().filter_map(|metadata| metadata.get("agent")).collect();
             let is_twice = |name: &&String| names.iter().filter(|other| *other == name).count() > 1;
             twice = agents.iter().filter(is_twice).cloned().collect();
@@ -231,7 +234,7 @@ impl Fleet {
         let names: Vec<String> = twice.iter().map(|name| format!("`{name}`")).collect();
         let cause = format!("more than one agent there is called {}", names.join(" and "));
         Err(Failure::new(FailureKind::NotOurs, "work with the agents", cause)
-            .hint("end one of them, or start it by another `--name`"))
+            .with_hint("end one of them, or start it by another `--name`"))
     }
 
     /// Names to everyone the processes that take part, so that no one takes the load of an étalon on the same machine
@@ -239,12 +242,12 @@ impl Fleet {
     fn introduce_co_located(&self) -> Result<Vec<u32>, Failure> {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
-        let mut all = each(&agents, |_, agent| match link.call(agent, &Ask::Process)? {
+        let mut all = for_each_member(&agents, |_, agent| match link.call(agent, &Ask::Process)? {
             Answer::Process(machine, pid) => Ok((machine, pid)),
-            other => Err(unexpected(agent, &other)),
+            other => Err(unexpected_answer(agent, &other)),
         })?;
-        all.push(host::identity::process());
-        each(&agents, |_, agent| link.call(agent, &Ask::CoLocated { all: all.clone() }))?;
+        all.push(host::identity::machine_and_process());
+        for_each_member(&agents, |_, agent| link.call(agent, &Ask::CoLocated { all: all.clone() }))?;
         Ok(on_this_machine(&all))
     }
 }
@@ -257,7 +260,7 @@ impl Drop for Fleet {
             // It ends once woken.
             let _ = renewing.join();
         }
-        self.shared.inbox.acknowledge();
+        self.shared.inbox.acknowledge_all();
         // An agent that misses it ends the session by its lease.
         self.shared.agents.iter().for_each(|agent| self.shared.link.leave(agent));
         self.shared.link.bus.flush();
@@ -265,15 +268,15 @@ impl Drop for Fleet {
 }
 
 /// Keeps the agents' leases alive.
-fn renew(shared: &Shared) {
+fn renew_leases(shared: &Shared) {
     while !shared.ended.load(Ordering::Relaxed) {
-        shared.agents.iter().for_each(|agent| shared.link.renew(agent));
+        shared.agents.iter().for_each(|agent| shared.link.renew_lease(agent));
         thread::park_timeout(shared.link.lease / RENEWALS);
     }
 }
 
 impl Places for Fleet {
-    fn site(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure> {
+    fn site_of(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure> {
         let Some(agent) = self.hosts.get(&request.system.name) else { return Ok(None) };
         let remote = Remote::open(&self.shared, agent, request.system, request.tables)?;
         Ok(Some(Arc::new(remote)))
@@ -282,12 +285,14 @@ impl Places for Fleet {
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure> {
         let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
         // An unreachable system is reported by the run that needs it.
-        let Some((agents, system)) = agents.zip(agents.and_then(|_| site.reach().ok())) else { return Ok(()) };
+        let Some((agents, system)) = agents.zip(agents.and_then(|_| site.plan_for_other_hosts().ok())) else {
+            return Ok(());
+        };
         let ask = Ask::Open { system, part: Part::Load, tables: request.tables };
         agents.iter().try_for_each(|agent| self.shared.link.call(agent, &ask).map(|_| ()))
     }
 
-    fn generator<'a>(
+    fn load_generator<'a>(
         &'a self,
         job: &SiteJob<'a>,
         site: &'a dyn Site,
@@ -296,7 +301,7 @@ impl Places for Fleet {
         if agents.is_empty() || !matches!(job.task.action, Action::Stream(_)) {
             return Ok(None);
         }
-        let system = site.reach()?;
+        let system = site.plan_for_other_hosts()?;
         let tables = job.task.tables();
         Ok(Some(Box::new(FleetGenerator { shared: &self.shared, agents, case: job.case, system, tables })))
     }
@@ -304,7 +309,7 @@ impl Places for Fleet {
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
         let facts = self.clients.iter().map(|agent| match self.shared.link.call(agent, &Ask::HostFacts)? {
             Answer::Facts(facts) => Ok((format!("{}{agent}", conductor::experiment::CLIENT_HOST), facts)),
-            other => Err(unexpected(agent, &other)),
+            other => Err(unexpected_answer(agent, &other)),
         });
         facts.collect()
     }
@@ -314,10 +319,10 @@ impl Places for Fleet {
         let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
         let link = &self.shared.link;
         // Its clock may show anything; only differences count.
-        let ahead_ms = Clock::read(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
+        let ahead_ms = Clock::read_agent(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
         let published_unix_ms = recorded.published_unix_ms.saturating_sub(ahead_ms);
         let mut outcome = Outcome::Record(Box::new(recorded));
-        outcome.shift(published_unix_ms);
+        outcome.shift_times(published_unix_ms);
         let Outcome::Record(recorded) = outcome else { return None };
         let Recorded { mut record, tasks, began_unix_ms, .. } = *recorded;
         record.began_unix_ms = Some(began_unix_ms);
@@ -329,12 +334,12 @@ impl Places for Fleet {
         Some(record)
     }
 
-    fn co_located(&self) -> Vec<u32> {
+    fn co_located_agents(&self) -> Vec<u32> {
         self.co_located.clone()
     }
 
-    fn committed(&self) {
-        self.shared.inbox.acknowledge();
+    fn note_committed(&self) {
+        self.shared.inbox.acknowledge_all();
     }
 }
 
@@ -347,16 +352,18 @@ pub struct Listed {
 }
 
 /// Every agent that answers, by name.
-pub fn list(server: &Server) -> Result<Vec<Listed>, BusError> {
+pub fn list_agents(server: &Server) -> Result<Vec<Listed>, BusError> {
     let bus = Bus::connect(server, "etalon agents", INBOX)?;
     let mut listed = Vec::new();
     let names: BTreeSet<String> =
         bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
     // A name is part of a subject, and each service on the bus chooses its own.
     for name in names.into_iter().filter(|name| name_is_fit(name)) {
-        let Ok(answer) = bus.request(&format!("{}.info", prefix(&name)), Vec::new(), INFO_TIMEOUT) else { continue };
+        let Ok(answer) = bus.request(&format!("{}.info", subject_prefix(&name)), Vec::new(), INFO_TIMEOUT) else {
+            continue;
+        };
         let info: AgentInfo = serde_json::from_slice(&answer).unwrap_or_default();
-        listed.push(Listed { info, clock: Clock::read(&bus, &name, INFO_TIMEOUT).ok() });
+        listed.push(Listed { info, clock: Clock::read_agent(&bus, &name, INFO_TIMEOUT).ok() });
     }
     Ok(listed)
 }

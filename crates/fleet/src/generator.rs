@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::fleet::Shared;
 use crate::link::Waiting;
 use crate::protocol::{Answer, Ask, Outcome, Progress, SentCase};
-use crate::remote::{stopped, unexpected};
+use crate::remote::{stopped_by_agent, unexpected_answer};
 
 /// Time for an agent to start after it has learnt of the start, in addition to the round trip.
 const START_LEAD: Duration = Duration::from_millis(30);
@@ -52,7 +52,7 @@ struct Began {
 }
 
 /// Runs for every member in parallel. Returns all results, or the first failure.
-pub(crate) fn each<M: Sync, T: Send>(
+pub(crate) fn for_each_member<M: Sync, T: Send>(
     members: &[M],
     work: impl Fn(usize, &M) -> Result<T, Failure> + Sync,
 ) -> Result<Vec<T>, Failure> {
@@ -70,33 +70,33 @@ pub(crate) fn each<M: Sync, T: Send>(
 }
 
 impl LoadGenerator for FleetGenerator<'_> {
-    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
-        let case = self.shared.sent(self.case)?;
-        let members = self.members(spec, &case)?;
+    fn run_load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+        let case = self.shared.sent_case(self.case)?;
+        let members = self.share_members(spec, &case)?;
         let asked_ns = host::clock::now_ns();
-        let done = self.prepare(&members, &case).and_then(|clocks| {
-            let start_ns = self.start(&members, &clocks)?;
+        let done = self.prepare_members(&members, &case).and_then(|clocks| {
+            let start_ns = self.start_members(&members, &clocks)?;
             let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
             let began = Began { took_ns: start_ns.saturating_sub(asked_ns), slowest_ns };
-            self.watch(&members, observer).map(|answers| (began, answers))
+            self.wait_for_members(&members, observer).map(|answers| (began, answers))
         });
         let (began, answers) = match done {
             Ok(done) => done,
             Err(failure) => {
                 // The others do not go on without a failed one.
-                members.iter().for_each(|member| self.shared.link.stop(member.agent, member.job));
+                members.iter().for_each(|member| self.shared.link.stop_job(member.agent, member.job));
                 return Err(failure);
             }
         };
         if answers.iter().any(|answer| matches!(answer, Answer::Stopped(_))) && spec.interrupt.load(Ordering::Relaxed) {
-            return Ok(Loaded::Interrupted(self.cut(&members, &answers)));
+            return Ok(Loaded::Interrupted(self.interrupted_tasks(&members, &answers)));
         }
         let mut shares = Vec::with_capacity(members.len());
         for (member, answer) in members.iter().zip(answers) {
             match answer {
-                Answer::Published(count) => shares.push(self.share(member, count, began)?),
-                Answer::Stopped(_) => return Err(stopped(member.agent)),
-                other => return Err(unexpected(member.agent, &other)),
+                Answer::Published(count) => shares.push(self.fetch_share(member, count, began)?),
+                Answer::Stopped(_) => return Err(stopped_by_agent(member.agent)),
+                other => return Err(unexpected_answer(member.agent, &other)),
             }
         }
         Ok(Loaded::Done(shares))
@@ -104,7 +104,8 @@ impl LoadGenerator for FleetGenerator<'_> {
 }
 
 impl FleetGenerator<'_> {
-    fn members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
+    /// Shares the clients among the agents.
+    fn share_members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(spec.shape, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
@@ -121,25 +122,25 @@ impl FleetGenerator<'_> {
     }
 
     /// Every agent connects and waits; then their clocks are read.
-    fn prepare(&self, members: &[Member<'_>], case: &SentCase) -> Result<Vec<Clock>, Failure> {
+    fn prepare_members(&self, members: &[Member<'_>], case: &SentCase) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
-        each(members, |_, member| {
+        for_each_member(members, |_, member| {
             let open = Ask::Open { system: self.system.clone(), part: Part::Load, tables: self.tables };
             link.call(member.agent, &open)?;
-            self.shared.supply(member.agent, case)?;
+            self.shared.send_missing(member.agent, case)?;
             let ready = &mut |progress: &Progress| progress.ready;
-            match link.until(member.agent, member.job, &member.ask, Waiting::Patiently, ready)? {
+            match link.run_until(member.agent, member.job, &member.ask, Waiting::Patiently, ready)? {
                 None => Ok(()),
                 Some(Answer::Stopped(_)) => {
                     let tried = format!("begin on the agent `{}`", member.agent);
                     Err(Failure::new(FailureKind::ConnectionLost, tried, "its lease ran out before the start"))
                 }
-                Some(other) => Err(unexpected(member.agent, &other)),
+                Some(other) => Err(unexpected_answer(member.agent, &other)),
             }
         })?;
         // One after the other, since parallel readings disturb each other.
         let clocks = members.iter().map(|member| {
-            Clock::read(&link.bus, member.agent, PING_TIMEOUT).map_err(|error| {
+            Clock::read_agent(&link.bus, member.agent, PING_TIMEOUT).map_err(|error| {
                 let tried = format!("read the clock of the agent `{}`", member.agent);
                 Failure::new(FailureKind::ConnectionLost, tried, error)
             })
@@ -148,27 +149,27 @@ impl FleetGenerator<'_> {
     }
 
     /// Starts the load at an instant on each agent's clock; returns the instant on ours.
-    fn start(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
+    fn start_members(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
         let start_ns = host::clock::now_ns() + lead_ns;
-        each(members, |number, member| {
-            let at_ns = clocks.get(number).map_or(start_ns, |clock| clock.there(start_ns));
+        for_each_member(members, |number, member| {
+            let at_ns = clocks.get(number).map_or(start_ns, |clock| clock.agent_ns(start_ns));
             let link = &self.shared.link;
             let start = Ask::Start { of: member.job, at_ns };
-            link.until(member.agent, link.next_job(), &start, Waiting::ForItsLease, &mut |_| false)
+            link.run_until(member.agent, link.next_job(), &start, Waiting::ForItsLease, &mut |_| false)
         })?;
         Ok(start_ns)
     }
 
     /// Waits until every agent has published its share.
-    fn watch(&self, members: &[Member<'_>], observer: &mut dyn Observer) -> Result<Vec<Answer>, Failure> {
+    fn wait_for_members(&self, members: &[Member<'_>], observer: &mut dyn Observer) -> Result<Vec<Answer>, Failure> {
         let link = &self.shared.link;
         let (sender, ticks) = channel();
         let sender = Mutex::new(sender);
         thread::scope(|scope| {
             let waiting = scope.spawn(|| {
-                let ends = each(members, |number, member| {
+                let ends = for_each_member(members, |number, member| {
                     let sender: Option<Sender<(usize, Tick)>> = sender.lock().ok().map(|sender| sender.clone());
                     let renew = Ask::Renew { of: Some(member.job) };
                     let pass_on = &mut |progress: &Progress| {
@@ -177,38 +178,41 @@ impl FleetGenerator<'_> {
                         }
                         false
                     };
-                    let answer = link.until(member.agent, member.job, &renew, Waiting::ForItsEnd, pass_on);
+                    let answer = link.run_until(member.agent, member.job, &renew, Waiting::ForItsEnd, pass_on);
                     if answer.is_err() {
                         // The others would be waited for in vain.
-                        members.iter().for_each(|member| link.stop(member.agent, member.job));
+                        members.iter().for_each(|member| link.stop_job(member.agent, member.job));
                     }
-                    answer?.ok_or_else(|| unexpected(member.agent, &Answer::Nothing))
+                    answer?.ok_or_else(|| unexpected_answer(member.agent, &Answer::Nothing))
                 });
                 drop(sender);
                 ends
             });
-            show(&ticks, members.len(), observer);
+            show_ticks(&ticks, members.len(), observer);
             waiting.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })
     }
 
-    fn share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
+    /// Fetches an agent's share of the results.
+    fn fetch_share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
         let timeout = self.shared.link.patience;
-        match self.shared.inbox.take(member.agent, member.job, count, timeout)? {
+        match self.shared.inbox.wait_for_result(member.agent, member.job, count, timeout)? {
             Outcome::HostLoad(mut share) => {
                 // Each offset is known within half of its round trip, so two within the longer one.
                 share.start_skew_ns = share.start_skew_ns.map(|late_ns| late_ns + began.slowest_ns);
                 share.start_time_ns = Some(began.took_ns);
                 Ok(*share)
             }
-            Outcome::Record(_) | Outcome::Cut(_) => Err(unexpected(member.agent, &Answer::Nothing)),
+            Outcome::Record(_) | Outcome::Cut(_) => Err(unexpected_answer(member.agent, &Answer::Nothing)),
         }
     }
 
     /// Tasks of an interrupted load: some may have finished.
-    fn cut(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
+    fn interrupted_tasks(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
         let tasks = members.iter().zip(answers).flat_map(|(member, answer)| match answer {
-            Answer::Stopped(count) | Answer::Published(count) => self.shared.cut(member.agent, member.job, *count),
+            Answer::Stopped(count) | Answer::Published(count) => {
+                self.shared.interrupted_tasks(member.agent, member.job, *count)
+            }
             _ => Vec::new(),
         });
         tasks.collect()
@@ -216,13 +220,13 @@ impl FleetGenerator<'_> {
 }
 
 /// The worst of the hosts' percentiles; `None` if one has none.
-fn worst(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
+fn worst_of(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
 /// Merges the agents' last intervals until there are no more: rates are added, and the worst percentile is shown,
 /// since only histograms can be merged.
-fn show(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Observer) {
+fn show_ticks(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Observer) {
     let mut last: Vec<Option<Tick>> = vec![None; agents];
     let mut shown = Instant::now();
     loop {
@@ -240,8 +244,8 @@ fn show(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Obser
             let known: Vec<Tick> = last.iter().flatten().copied().collect();
             observer.tick(Tick {
                 rate_per_s: known.iter().map(|tick| tick.rate_per_s).sum(),
-                p50_ns: worst(known.iter().map(|tick| tick.p50_ns)),
-                p99_ns: worst(known.iter().map(|tick| tick.p99_ns)),
+                p50_ns: worst_of(known.iter().map(|tick| tick.p50_ns)),
+                p99_ns: worst_of(known.iter().map(|tick| tick.p99_ns)),
                 errors: known.iter().map(|tick| tick.errors).sum(),
                 backlog: known.iter().map(|tick| tick.backlog).sum(),
             });

@@ -40,16 +40,17 @@ struct Left {
 }
 
 impl Inbox {
+    /// Opens the stream of an experiment's results.
     pub(crate) fn open(bus: &Arc<Bus>, experiment: &str, session: &str) -> Result<Inbox, BusError> {
-        Ok(Inbox { results: bus.results(experiment)?, session: session.to_owned(), state: Mutex::default() })
+        Ok(Inbox { results: bus.results_of(experiment)?, session: session.to_owned(), state: Mutex::default() })
     }
 
-    fn lock(&self) -> MutexGuard<'_, InboxState> {
+    fn lock_state(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Fetches what earlier runs of the experiment left in the stream.
-    pub(crate) fn collect(&self) -> Result<(), BusError> {
+    pub(crate) fn collect_left(&self) -> Result<(), BusError> {
         let deadline = Instant::now() + LEFT_TIMEOUT;
         let mut fetched: Vec<Delivery> = Vec::new();
         loop {
@@ -63,7 +64,7 @@ impl Inbox {
             std::thread::sleep(AGAIN);
         }
         let mut of_result: BTreeMap<(String, String), BTreeMap<u32, Vec<Delivery>>> = BTreeMap::new();
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         for delivery in fetched {
             match parts::of_id(&delivery.id) {
                 Some((result, part)) => {
@@ -77,7 +78,7 @@ impl Inbox {
             let pieces: Vec<Vec<u8>> =
                 of_part.values().filter_map(|same| Some(same.first()?.payload.clone())).collect();
             let deliveries: Vec<Delivery> = of_part.into_values().flatten().collect();
-            match parts::join(&pieces) {
+            match parts::join_outcome(&pieces) {
                 Ok(Outcome::Record(recorded)) => state.left.push(Left { agent, recorded: *recorded, deliveries }),
                 // A share is useless without the server's earlier counters, and so is a result with missing pieces.
                 Ok(Outcome::HostLoad(_) | Outcome::Cut(_)) | Err(_) => state.deliveries.extend(deliveries),
@@ -89,7 +90,7 @@ impl Inbox {
     /// The run of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
     /// moved to this host's clock.
     pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         let index = state
             .left
             .iter()
@@ -100,27 +101,33 @@ impl Inbox {
     }
 
     /// Waits for a result of `count` parts.
-    pub(crate) fn take(&self, agent: &str, job: u64, count: u32, timeout: Duration) -> Result<Outcome, Failure> {
-        let ids = parts::ids(&self.session, agent, job, count)
+    pub(crate) fn wait_for_result(
+        &self,
+        agent: &str,
+        job: u64,
+        count: u32,
+        timeout: Duration,
+    ) -> Result<Outcome, Failure> {
+        let ids = parts::part_ids(&self.session, agent, job, count)
             .map_err(|cause| cannot_fetch(agent, FailureKind::Other, cause))?;
         let ids: Vec<(String, String)> = ids.into_iter().map(|id| (agent.to_owned(), id)).collect();
         let deadline = Instant::now() + timeout;
         loop {
             let pieces = {
-                let state = self.lock();
+                let state = self.lock_state();
                 ids.iter().map(|id| state.pieces.get(id).cloned()).collect::<Option<Vec<_>>>()
             };
             if let Some(pieces) = pieces {
                 // Just published: its times of day are moved to this host's clock.
                 let mut outcome: Outcome =
-                    parts::join(&pieces).map_err(|cause| cannot_fetch(agent, FailureKind::Other, cause))?;
-                outcome.shift(host::clock::unix_ms());
+                    parts::join_outcome(&pieces).map_err(|cause| cannot_fetch(agent, FailureKind::Other, cause))?;
+                outcome.shift_times(host::clock::unix_ms());
                 return Ok(outcome);
             }
             match self.results.fetch(AT_ONCE) {
                 Ok(deliveries) if deliveries.is_empty() => std::thread::sleep(AGAIN),
                 Ok(deliveries) => {
-                    self.keep(deliveries);
+                    self.keep_deliveries(deliveries);
                     continue;
                 }
                 Err(error) if Instant::now() >= deadline => {
@@ -134,9 +141,10 @@ impl Inbox {
         }
     }
 
-    fn keep(&self, deliveries: Vec<Delivery>) {
+    /// Keeps this session's results until they are asked for, and drops the others.
+    fn keep_deliveries(&self, deliveries: Vec<Delivery>) {
         let prefix = format!("{}.", self.session);
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         for mut delivery in deliveries {
             // A late one of an earlier run belongs to a repeated run; the next acknowledgement drops it.
             if delivery.id.starts_with(&prefix) {
@@ -147,9 +155,9 @@ impl Inbox {
         }
     }
 
-    /// Everything fetched is stored or useless.
-    pub(crate) fn acknowledge(&self) {
-        let (mut state, mut done) = (self.lock(), Vec::new());
+    /// Tells the stream that everything fetched is stored or useless.
+    pub(crate) fn acknowledge_all(&self) {
+        let (mut state, mut done) = (self.lock_state(), Vec::new());
         std::mem::swap(&mut done, &mut state.deliveries);
         state.pieces.clear();
         drop(state);
@@ -158,6 +166,7 @@ impl Inbox {
     }
 }
 
+/// The failure of a result that cannot be fetched.
 fn cannot_fetch(agent: &str, kind: FailureKind, cause: String) -> Failure {
     Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
 }

@@ -20,5 +20,5 @@ mod texts;
 
 pub use agent::{Agent, AgentOptions};
 pub use bus::{BusError, Server};
-pub use fleet::{Fleet, FleetOptions, Listed, list};
+pub use fleet::{Fleet, FleetOptions, Listed, list_agents};
 pub use texts::{TextId, TextPiece};

@@ -9,7 +9,7 @@ use load::error::{Failure, FailureKind};
 use workloads::system::{Notice, Notices};
 
 use crate::bus::{Bus, BusError};
-use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, prefix};
+use crate::protocol::{Answer, Ask, Progress, Reply, Request, VERSION, subject_prefix};
 
 /// How long one request waits for its answer.
 const ONE_ANSWER: Duration = Duration::from_millis(1_500);
@@ -45,19 +45,22 @@ pub(crate) enum Waiting {
 }
 
 impl Link {
+    /// The number of the next job.
     pub(crate) fn next_job(&self) -> u64 {
         self.jobs.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn send(&self, agent: &str, job: u64, ask: &Ask) -> Result<Reply, BusError> {
-        let payload = self.payload(agent, job, ask)?;
+    /// Sends a request to an agent, and waits for its reply.
+    fn send_request(&self, agent: &str, job: u64, ask: &Ask) -> Result<Reply, BusError> {
+        let payload = self.encode_request(agent, job, ask)?;
         let tried = format!("understand the agent `{agent}`");
-        let subject = format!("{}.{}", prefix(agent), ask.verb());
+        let subject = format!("{}.{}", subject_prefix(agent), ask.verb());
         let answer = self.bus.request(&subject, payload, ONE_ANSWER)?;
         serde_json::from_slice(&answer).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    fn payload(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
+    /// The bytes of a request.
+    fn encode_request(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
         let request = Request {
             version: VERSION.to_owned(),
             session: self.session.clone(),
@@ -70,10 +73,10 @@ impl Link {
         serde_json::to_vec(&request).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    /// Waits until the job is done.
+    /// Runs a job on an agent, and waits until it is done.
     pub(crate) fn call(&self, agent: &str, ask: &Ask) -> Result<Answer, Failure> {
         let job = self.next_job();
-        match self.until(agent, job, ask, Waiting::Patiently, &mut |_| false)? {
+        match self.run_until(agent, job, ask, Waiting::Patiently, &mut |_| false)? {
             Some(answer) => Ok(answer),
             None => {
                 Err(Failure::new(FailureKind::Other, format!("wait for the agent `{agent}`"), "it was not waited for"))
@@ -83,11 +86,11 @@ impl Link {
 
     /// [`Link::call`] for clean-up: even after an interrupt, and without waiting long.
     pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
-        self.until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
+        self.run_until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
     }
 
     /// Runs and polls a job until it is done or `enough` ends the wait.
-    pub(crate) fn until(
+    pub(crate) fn run_until(
         &self,
         agent: &str,
         job: u64,
@@ -102,20 +105,20 @@ impl Link {
         let mut last_waits = String::new();
         loop {
             if self.interrupt.load(Ordering::Relaxed) && waiting != Waiting::ToTheEnd && !stop_sent {
-                self.stop(agent, job);
+                self.stop_job(agent, job);
                 if waiting != Waiting::ForItsEnd {
                     let tried = format!("wait for the agent `{agent}`");
                     return Err(Failure::new(FailureKind::Other, tried, "interrupted"));
                 }
                 stop_sent = true;
             }
-            match self.send(agent, job, ask) {
+            match self.send_request(agent, job, ask) {
                 Ok(Reply::Done(answer)) => return Ok(Some(answer)),
                 Ok(Reply::Working(progress)) => {
                     last_answer = Instant::now();
                     ask = &renew;
                     if let Some(waits) = progress.waits.as_ref().filter(|waits| **waits != last_waits) {
-                        self.notices.tell(Notice::Waits(&format!("agent `{agent}`: {waits}")));
+                        self.notices.give(Notice::Waits(&format!("agent `{agent}`: {waits}")));
                         last_waits.clone_from(waits);
                     }
                     if enough(&progress) {
@@ -129,7 +132,7 @@ impl Link {
                 {
                     thread::sleep(AGAIN);
                 }
-                Ok(Reply::Failed(failure)) => return Err(of_agent(agent, failure)),
+                Ok(Reply::Failed(failure)) => return Err(on_agent(agent, failure)),
                 Err(error) => {
                     let (limit, kind) = match waiting {
                         Waiting::Patiently => (self.patience, FailureKind::Other),
@@ -138,10 +141,10 @@ impl Link {
                         }
                     };
                     if last_answer.elapsed() >= limit {
-                        return Err(lost(
+                        return Err(agent_lost(
                             agent,
                             kind,
-                            format!("{error} for {}", model::duration::rounded(last_answer.elapsed())),
+                            format!("{error} for {}", model::duration::rounded_text(last_answer.elapsed())),
                         ));
                     }
                     thread::sleep(AGAIN);
@@ -151,32 +154,37 @@ impl Link {
     }
 
     /// Stops a job. If the agent does not learn of it, the lease ends it.
-    pub(crate) fn stop(&self, agent: &str, job: u64) {
-        self.say(agent, &Ask::Stop { of: job });
+    pub(crate) fn stop_job(&self, agent: &str, job: u64) {
+        self.tell_agent(agent, &Ask::Stop { of: job });
     }
 
-    pub(crate) fn renew(&self, agent: &str) {
-        self.say(agent, &Ask::Renew { of: None });
+    /// Keeps an agent's lease alive.
+    pub(crate) fn renew_lease(&self, agent: &str) {
+        self.tell_agent(agent, &Ask::Renew { of: None });
     }
 
+    /// Tells an agent that this session is over.
     pub(crate) fn leave(&self, agent: &str) {
-        self.say(agent, &Ask::Leave);
+        self.tell_agent(agent, &Ask::Leave);
     }
 
-    /// Needs no answer: a deaf agent is noticed by the next request.
-    fn say(&self, agent: &str, ask: &Ask) {
-        if let Ok(payload) = self.payload(agent, self.next_job(), ask) {
-            let _ = self.bus.publish_without_answer(&format!("{}.{}", prefix(agent), ask.verb()), payload);
+    /// Sends what needs no answer: a deaf agent is noticed by the next request.
+    fn tell_agent(&self, agent: &str, ask: &Ask) {
+        if let Ok(payload) = self.encode_request(agent, self.next_job(), ask) {
+            let _ = self.bus.publish_without_answer(&format!("{}.{}", subject_prefix(agent), ask.verb()), payload);
         }
     }
 }
 
-fn lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
-    Failure::new(kind, format!("work with the agent `{agent}`"), cause)
-        .hint("`etalon agents` lists those that answer; start the agent on its host, or look at the network between")
+/// The failure of an agent that does not answer.
+fn agent_lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
+    Failure::new(kind, format!("work with the agent `{agent}`"), cause).with_hint(
+        "`etalon agents` lists those that answer; start the agent on its host, or look at the network between",
+    )
 }
 
-fn of_agent(agent: &str, failure: Failure) -> Failure {
+/// A failure that names the agent.
+fn on_agent(agent: &str, failure: Failure) -> Failure {
     if failure.tried.contains(&format!("`{agent}`")) {
         return failure;
     }

@@ -15,17 +15,18 @@ const LARGEST: usize = 512 << 10;
 /// Unpacked.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-/// Deterministic, for publishing again.
-pub fn id(session: &str, agent: &str, job: u64, part: u32) -> String {
+/// The id of a part, always the same, so that it can be published again.
+pub fn part_id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
-pub fn ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
+/// The ids of all parts of a result.
+pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
         return Err(format!("it is said to have {count} pieces, more than one of {LARGEST_RESULT} bytes has"));
     }
-    Ok((0..count).map(|part| id(session, agent, job, part)).collect())
+    Ok((0..count).map(|part| part_id(session, agent, job, part)).collect())
 }
 
 /// The result's common part, and the piece's number.
@@ -47,6 +48,7 @@ pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     Ok(packed.chunks(piece_bytes.max(1)).map(<[u8]>::to_vec).collect())
 }
 
+/// Joins pieces, and decompresses them.
 pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let packed = pieces.concat();
     let mut bytes = Vec::new();
@@ -57,12 +59,14 @@ pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-pub fn split(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
+/// A result in pieces for the stream.
+pub fn split_outcome(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
     pack(&json, piece_bytes(largest_message))
 }
 
-pub fn join(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
+/// A result of its pieces.
+pub fn join_outcome(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
     serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }
 
@@ -90,17 +94,17 @@ mod tests {
             point: Point::default(),
         };
         let recorded = Recorded { case, seed: 7, began_unix_ms: 0, published_unix_ms: 0, record, tasks: Vec::new() };
-        let pieces = split(&Outcome::Record(Box::new(recorded.clone())), 20_000).unwrap();
+        let pieces = split_outcome(&Outcome::Record(Box::new(recorded.clone())), 20_000).unwrap();
         assert!(pieces.len() > 3 && pieces.iter().all(|piece| piece.len() <= 20_000));
-        let Outcome::Record(read) = join(&pieces).unwrap() else { panic!() };
+        let Outcome::Record(read) = join_outcome(&pieces).unwrap() else { panic!() };
         assert_eq!((read.record, read.seed), (recorded.record, 7));
-        assert!(join(&pieces[1..]).is_err() && join(&pieces[..pieces.len() - 1]).is_err());
-        assert_eq!(of_id(&id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
+        assert!(join_outcome(&pieces[1..]).is_err() && join_outcome(&pieces[..pieces.len() - 1]).is_err());
+        assert_eq!(of_id(&part_id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
     }
 
     #[test]
     fn an_agent_cannot_make_the_conductor_wait_for_billions_of_pieces() {
-        assert_eq!(ids("0f", "a", 1, 2).unwrap(), ["0f.a.1.0", "0f.a.1.1"]);
-        assert!(ids("0f", "a", 1, u32::MAX).unwrap_err().contains("4294967295 pieces"));
+        assert_eq!(part_ids("0f", "a", 1, 2).unwrap(), ["0f.a.1.0", "0f.a.1.1"]);
+        assert!(part_ids("0f", "a", 1, u32::MAX).unwrap_err().contains("4294967295 pieces"));
     }
 }

@@ -30,7 +30,7 @@ pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop
 pub const VERSION: &str = env!("ETALON_VERSION");
 
 /// The prefix of the agent's subjects.
-pub fn prefix(agent: &str) -> String {
+pub fn subject_prefix(agent: &str) -> String {
     format!("etalon.agent.{agent}")
 }
 
@@ -42,7 +42,7 @@ pub fn name_is_fit(name: &str) -> bool {
 
 /// Those of processes that are on this process's machine, without itself.
 pub fn on_this_machine(all: &[(String, u32)]) -> Vec<u32> {
-    let (machine, own) = host::identity::process();
+    let (machine, own) = host::identity::machine_and_process();
     all.iter().filter(|(of, pid)| *of == machine && *pid != own).map(|(_, pid)| *pid).collect()
 }
 
@@ -180,6 +180,7 @@ pub enum Ask {
 }
 
 impl Ask {
+    /// The verb that the question is sent by.
     pub fn verb(&self) -> &'static str {
         match self {
             Ask::SystemFacts { .. }
@@ -269,7 +270,7 @@ pub enum Outcome {
 impl Outcome {
     /// Turns times of day into durations, or back: only durations cross hosts, whose clocks may show anything.
     /// `shift_ms` is the clock's reading on arrival, negated on departure.
-    pub fn shift(&mut self, shift_ms: i64) {
+    pub fn shift_times(&mut self, shift_ms: i64) {
         let tasks = match self {
             Outcome::Record(recorded) => &mut recorded.tasks,
             Outcome::HostLoad(share) => &mut share.counts.tasks,
@@ -288,7 +289,7 @@ impl Outcome {
 pub struct Recorded {
     pub case: Case,
     pub seed: u64,
-    /// [Shifted](Outcome::shift) with its tasks.
+    /// [Shifted](Outcome::shift_times) with its tasks.
     pub began_unix_ms: i64,
     /// Time of publication by the agent's own clock: compared later with what that shows then.
     pub published_unix_ms: i64,
@@ -330,7 +331,7 @@ mod tests {
     fn a_time_beyond_all_times_is_shifted_no_further() {
         let log = TaskLog { began_unix_ms: i64::MAX - 1, ..TaskLog::default() };
         let mut outcome = Outcome::Cut(vec![log]);
-        outcome.shift(2);
+        outcome.shift_times(2);
         let Outcome::Cut(tasks) = outcome else { panic!() };
         assert_eq!(tasks[0].began_unix_ms, i64::MAX);
     }

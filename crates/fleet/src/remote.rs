@@ -29,19 +29,20 @@ pub(crate) struct Remote {
     pub(crate) carries: LoadKind,
 }
 
-/// The answer was another one than the question has.
-pub(crate) fn unexpected(agent: &str, answer: &Answer) -> Failure {
+/// The failure of an answer that the question does not have.
+pub(crate) fn unexpected_answer(agent: &str, answer: &Answer) -> Failure {
     let cause = format!("it answered something else: {answer:?}");
     Failure::new(FailureKind::Other, format!("understand the agent `{agent}`"), cause)
 }
 
-/// An agent stopped a load by itself.
-pub(crate) fn stopped(agent: &str) -> Failure {
+/// The failure of a load that the agent ended by itself.
+pub(crate) fn stopped_by_agent(agent: &str) -> Failure {
     let cause = "it ended the load: it is itself being ended, or was not reached for longer than its lease";
     Failure::new(FailureKind::ConnectionLost, format!("work with the agent `{agent}`"), cause)
 }
 
 impl Remote {
+    /// Has an agent open a system.
     pub(crate) fn open(
         shared: &Arc<Shared>,
         agent: &str,
@@ -59,46 +60,50 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Idempotent: the agent may have been restarted.
+    /// Has the agent open the system, if it has not; the agent may have been restarted.
     fn reopen(&self) -> Result<LoadKind, Failure> {
-        let ask = Ask::Open { system: sendable(&self.system), part: Part::Whole, tables: self.tables };
+        let ask = Ask::Open { system: without_password(&self.system), part: Part::Whole, tables: self.tables };
         match self.call(&ask)? {
             Answer::Opened(carries) => Ok(carries),
-            other => Err(unexpected(&self.agent, &other)),
+            other => Err(unexpected_answer(&self.agent, &other)),
         }
     }
 
+    /// Runs a job on the agent.
     fn call(&self, ask: &Ask) -> Result<Answer, Failure> {
         self.shared.link.call(&self.agent, ask)
     }
 
-    fn simply(&self, ask: &Ask) -> Result<(), Failure> {
+    /// Runs a job on the agent whose answer says nothing.
+    fn call_for_done(&self, ask: &Ask) -> Result<(), Failure> {
         self.call(ask).map(|_| ())
     }
 
-    /// First sends missing texts.
-    fn sent(&self, case: &Case) -> Result<SentCase, Failure> {
-        let sent = self.shared.sent(case)?;
-        self.shared.supply(&self.agent, &sent)?;
+    /// Sends the texts that a case needs and the agent does not have.
+    fn send_case(&self, case: &Case) -> Result<SentCase, Failure> {
+        let sent = self.shared.sent_case(case)?;
+        self.shared.send_missing(&self.agent, &sent)?;
         Ok(sent)
     }
 
+    /// The system's name.
     fn name(&self) -> String {
         self.system.name.clone()
     }
 
     fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
-        if !job.inspection.holds(moment) {
+        if !job.inspection.checks_at(moment) {
             return Ok(());
         }
-        self.simply(&Ask::Inspect { system: self.name(), case: self.sent(job.case)?, moment })
+        self.call_for_done(&Ask::Inspect { system: self.name(), case: self.send_case(job.case)?, moment })
     }
 
+    /// Has the agent make a whole run.
     fn run_whole(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let link = &self.shared.link;
         let ask = Ask::Whole {
             system: self.name(),
-            case: self.shared.sent(job.case)?,
+            case: self.shared.sent_case(job.case)?,
             schedule: job.schedule.clone(),
             seed: job.seed,
             inspection: job.inspection,
@@ -110,39 +115,39 @@ impl Remote {
             }
             false
         };
-        match link.until(&self.agent, number, &ask, Waiting::ForItsEnd, observe)? {
+        match link.run_until(&self.agent, number, &ask, Waiting::ForItsEnd, observe)? {
             Some(Answer::Published(count)) => {
-                match self.shared.inbox.take(&self.agent, number, count, link.patience)? {
+                match self.shared.inbox.wait_for_result(&self.agent, number, count, link.patience)? {
                     Outcome::Record(recorded) => {
                         if !recorded.tasks.is_empty() {
                             observer.tasks_ended(&recorded.tasks);
                         }
                         Ok(recorded.record)
                     }
-                    Outcome::HostLoad(_) | Outcome::Cut(_) => Err(unexpected(&self.agent, &Answer::Nothing)),
+                    Outcome::HostLoad(_) | Outcome::Cut(_) => Err(unexpected_answer(&self.agent, &Answer::Nothing)),
                 }
             }
             Some(Answer::Stopped(count)) if job.interrupt.load(Ordering::Relaxed) => {
-                let tasks = self.shared.cut(&self.agent, number, count);
+                let tasks = self.shared.interrupted_tasks(&self.agent, number, count);
                 if !tasks.is_empty() {
                     observer.tasks_ended(&tasks);
                 }
                 Ok(RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED))
             }
-            Some(Answer::Stopped(_)) => Err(stopped(&self.agent)),
-            Some(other) => Err(unexpected(&self.agent, &other)),
-            None => Err(unexpected(&self.agent, &Answer::Nothing)),
+            Some(Answer::Stopped(_)) => Err(stopped_by_agent(&self.agent)),
+            Some(other) => Err(unexpected_answer(&self.agent, &other)),
+            None => Err(unexpected_answer(&self.agent, &Answer::Nothing)),
         }
     }
 }
 
 /// The system without a password, which the agent takes from its own environment.
-fn sendable(system: &SystemPlan) -> SystemPlan {
+fn without_password(system: &SystemPlan) -> SystemPlan {
     SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() }
 }
 
 impl Site for Remote {
-    fn carries(&self) -> LoadKind {
+    fn load_kind(&self) -> LoadKind {
         self.carries
     }
 
@@ -156,16 +161,16 @@ impl Site for Remote {
     }
 
     fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure> {
-        let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.sent(case)).collect::<Result<_, _>>()?;
+        let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.send_case(case)).collect::<Result<_, _>>()?;
         match self.call(&Ask::SystemFacts { system: self.name(), cases, scope })? {
             Answer::Facts(facts) => Ok(facts),
-            other => Err(unexpected(&self.agent, &other)),
+            other => Err(unexpected_answer(&self.agent, &other)),
         }
     }
 
-    fn prepare(&self, job: &SiteJob<'_>, _observer: &mut dyn Observer) -> Result<(), Failure> {
+    fn prepare_tables(&self, job: &SiteJob<'_>, _observer: &mut dyn Observer) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::Tables { system: self.name(), case: self.sent(job.case)? })
+        self.call_for_done(&Ask::Tables { system: self.name(), case: self.send_case(job.case)? })
     }
 
     fn run(
@@ -177,14 +182,14 @@ impl Site for Remote {
         match (generator, &job.task.action) {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
                 self.inspect_if_due(job, Moment::Loaded)?;
-                self.simply(&Ask::Settle { system: self.name(), case: self.sent(job.case)? })?;
-                let server = RemoteCounters { remote: self, case: self.shared.sent(job.case)? };
-                let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.spec(stream) };
-                self.simply(&Ask::Watch { system: self.name() })?;
+                self.call_for_done(&Ask::Settle { system: self.name(), case: self.send_case(job.case)? })?;
+                let server = RemoteCounters { remote: self, case: self.shared.sent_case(job.case)? };
+                let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.load_spec(stream) };
+                self.call_for_done(&Ask::Watch { system: self.name() })?;
                 let mut record = run.run(observer)?;
                 match self.call(&Ask::Watched { system: self.name() })? {
                     Answer::Surroundings(seen) => seen.unwrap_or_default().add_to(&mut record),
-                    other => return Err(unexpected(&self.agent, &other)),
+                    other => return Err(unexpected_answer(&self.agent, &other)),
                 }
                 if record.state == RunState::Measured {
                     self.inspect_if_due(job, Moment::Ended)?;
@@ -195,21 +200,21 @@ impl Site for Remote {
         }
     }
 
-    fn reach(&self) -> Result<SystemPlan, Failure> {
+    fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure> {
         match self.call(&Ask::Reach { system: self.name() })? {
             Answer::System(system) => Ok(*system),
-            other => Err(unexpected(&self.agent, &other)),
+            other => Err(unexpected_answer(&self.agent, &other)),
         }
     }
 
     fn begin_round(&self) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::BeginRound { system: self.name() })
+        self.call_for_done(&Ask::BeginRound { system: self.name() })
     }
 
-    fn revive(&self) -> Result<(), Failure> {
+    fn wait_until_available(&self) -> Result<(), Failure> {
         self.reopen()?;
-        self.simply(&Ask::Revive { system: self.name() })
+        self.call_for_done(&Ask::Revive { system: self.name() })
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
@@ -223,21 +228,22 @@ struct RemoteCounters<'a> {
 }
 
 impl RemoteCounters<'_> {
-    fn account(&self) -> Result<Account, Failure> {
+    /// Reads the server's counters and CPU time at the agent.
+    fn read_account(&self) -> Result<Account, Failure> {
         match self.remote.call(&Ask::ServerCounters { system: self.remote.name() })? {
             Answer::Account(account) => Ok(*account),
-            other => Err(unexpected(&self.remote.agent, &other)),
+            other => Err(unexpected_answer(&self.remote.agent, &other)),
         }
     }
 }
 
 impl ServerCounters for RemoteCounters<'_> {
     fn counters(&self) -> Result<Counters, Failure> {
-        Ok(self.account()?.counters)
+        Ok(self.read_account()?.counters)
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
-        match self.account().map_err(|failure| failure.to_string())?.server_cpu_s {
+        match self.read_account().map_err(|failure| failure.to_string())?.server_cpu_s {
             Reading::Value(seconds) => Ok(seconds),
             Reading::Unavailable(missing) => Err(missing.to_string()),
         }
@@ -247,7 +253,7 @@ impl ServerCounters for RemoteCounters<'_> {
         let ask = Ask::Scalar { system: self.remote.name(), case: self.case.clone(), sql: sql.to_owned() };
         match self.remote.call(&ask)? {
             Answer::Number(number) => Ok(number),
-            other => Err(unexpected(&self.remote.agent, &other)),
+            other => Err(unexpected_answer(&self.remote.agent, &other)),
         }
     }
 

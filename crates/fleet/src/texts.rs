@@ -25,6 +25,7 @@ const PIECE_OVERHEAD_BYTES: usize = 256;
 pub struct TextId(String);
 
 impl TextId {
+    /// The id of a text: its hash.
     fn from_text(text: &str) -> TextId {
         TextId(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -53,25 +54,27 @@ struct CachedTexts {
 }
 
 impl CachedTexts {
+    /// Drops a text that has come in part.
     fn forget_coming(&mut self) {
         self.coming.clear();
         self.coming_bytes = 0;
     }
 }
 
-fn failed(cause: impl Into<String>) -> Failure {
+/// The failure of a text that cannot be taken in.
+fn text_failure(cause: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Other, "take in a text that the plan's scripts name", cause.into())
 }
 
 impl TextCache {
-    fn lock(&self) -> MutexGuard<'_, CachedTexts> {
+    fn lock_texts(&self) -> MutexGuard<'_, CachedTexts> {
         // Single insertions keep its maps consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns their ids by the scripts' names.
-    pub(crate) fn keep(&self, named: NamedTexts) -> BTreeMap<String, TextId> {
-        let mut cache = self.lock();
+    pub(crate) fn keep_texts(&self, named: NamedTexts) -> BTreeMap<String, TextId> {
+        let mut cache = self.lock_texts();
         let ids = named.into_iter().map(|(name, text)| {
             let id = TextId::from_text(&text);
             cache.texts.entry(id.clone()).or_insert(text);
@@ -80,14 +83,15 @@ impl TextCache {
         ids.collect()
     }
 
-    pub(crate) fn missing(&self, of: &[TextId]) -> Vec<TextId> {
-        let cache = self.lock();
+    /// The ids whose texts are not here.
+    pub(crate) fn missing_ids(&self, of: &[TextId]) -> Vec<TextId> {
+        let cache = self.lock_texts();
         of.iter().filter(|id| !cache.texts.contains_key(id)).cloned().collect()
     }
 
     /// The texts of these ids by the scripts' names.
-    pub(crate) fn named(&self, ids: &BTreeMap<String, TextId>) -> Result<NamedTexts, Failure> {
-        let cache = self.lock();
+    pub(crate) fn texts_by_name(&self, ids: &BTreeMap<String, TextId>) -> Result<NamedTexts, Failure> {
+        let cache = self.lock_texts();
         let named = ids.iter().map(|(name, id)| Some((name.clone(), Arc::clone(cache.texts.get(id)?))));
         named.collect::<Option<_>>().ok_or_else(|| {
             let cause = "it is not there (any more): the agent has been started again";
@@ -96,11 +100,11 @@ impl TextCache {
     }
 
     /// The pieces of a text, each for one message of at most that size.
-    pub(crate) fn pieces(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
-        let text = self.lock().texts.get(id).cloned().ok_or_else(|| failed("nobody has it"))?;
+    pub(crate) fn pieces_of(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
+        let text = self.lock_texts().texts.get(id).cloned().ok_or_else(|| text_failure("nobody has it"))?;
         // Base64 makes four characters of three bytes.
         let piece_bytes = parts::piece_bytes(largest_message) / 4 * 3;
-        let packed = parts::pack(text.as_bytes(), piece_bytes).map_err(failed)?;
+        let packed = parts::pack(text.as_bytes(), piece_bytes).map_err(text_failure)?;
         let of = packed.len() as u32;
         let pieces = (0..).zip(packed).map(|(number, bytes)| TextPiece {
             text: id.clone(),
@@ -113,12 +117,12 @@ impl TextCache {
 
     /// The last piece completes the text, whose hash is checked.
     pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
-        let bytes = STANDARD.decode(&piece.packed).map_err(|error| failed(error.to_string()))?;
-        let mut cache = self.lock();
+        let bytes = STANDARD.decode(&piece.packed).map_err(|error| text_failure(error.to_string()))?;
+        let mut cache = self.lock_texts();
         cache.coming_bytes += bytes.len() + piece.text.0.len() + PIECE_OVERHEAD_BYTES;
         if cache.coming_bytes > MOST_COMING_BYTES {
             cache.forget_coming();
-            return Err(failed(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
+            return Err(text_failure(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
         }
         let coming = cache.coming.entry(piece.text.clone()).or_default();
         coming.insert(piece.number, bytes);
@@ -129,10 +133,10 @@ impl TextCache {
         if cache.coming.is_empty() {
             cache.coming_bytes = 0;
         }
-        let whole = parts::unpack(&pieces).map_err(failed)?;
-        let text = String::from_utf8(whole).map_err(|_| failed("it is not UTF-8"))?;
+        let whole = parts::unpack(&pieces).map_err(text_failure)?;
+        let text = String::from_utf8(whole).map_err(|_| text_failure("it is not UTF-8"))?;
         if TextId::from_text(&text) != piece.text {
-            return Err(failed("it is another one than was announced"));
+            return Err(text_failure("it is another one than was announced"));
         }
         cache.texts.insert(piece.text.clone(), text.into());
         Ok(())
@@ -157,35 +161,35 @@ mod tests {
     fn a_text_comes_whole_in_pieces_and_is_named_again() {
         let (here, there) = (TextCache::default(), TextCache::default());
         let text: Arc<str> = words().into();
-        let ids = here.keep(NamedTexts::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
+        let ids = here.keep_texts(NamedTexts::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
         let wanted: Vec<TextId> = ids.values().cloned().collect();
-        assert_eq!(there.missing(&wanted), wanted);
-        let pieces = here.pieces(&wanted[0], 24_000).unwrap();
+        assert_eq!(there.missing_ids(&wanted), wanted);
+        let pieces = here.pieces_of(&wanted[0], 24_000).unwrap();
         assert!(pieces.len() > 3, "{}", pieces.len());
         for piece in &pieces {
             assert!(serde_json::to_vec(piece).unwrap().len() < 24_000);
-            assert!(there.named(&ids).is_err(), "it is not whole before the last piece");
+            assert!(there.texts_by_name(&ids).is_err(), "it is not whole before the last piece");
             there.take_in(piece).unwrap();
-            let coming_bytes = there.lock().coming_bytes;
+            let coming_bytes = there.lock_texts().coming_bytes;
             assert!(coming_bytes > PIECE_OVERHEAD_BYTES * piece.number as usize || piece.number + 1 == piece.of);
             // A repeated piece changes nothing.
             if piece.number + 1 < piece.of {
                 there.take_in(piece).unwrap();
             }
         }
-        assert!(there.missing(&wanted).is_empty());
-        assert_eq!(there.lock().coming_bytes, 0, "nothing is coming any more");
-        assert_eq!(there.named(&ids).unwrap()["a.smack\nwords.dat"], text);
+        assert!(there.missing_ids(&wanted).is_empty());
+        assert_eq!(there.lock_texts().coming_bytes, 0, "nothing is coming any more");
+        assert_eq!(there.texts_by_name(&ids).unwrap()["a.smack\nwords.dat"], text);
     }
 
     #[test]
     fn a_text_that_is_not_what_it_was_announced_as_is_refused() {
         let (here, there) = (TextCache::default(), TextCache::default());
-        let ids = here.keep(NamedTexts::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
-        let mut piece = here.pieces(&ids["a"], 100_000).unwrap().remove(0);
+        let ids = here.keep_texts(NamedTexts::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
+        let mut piece = here.pieces_of(&ids["a"], 100_000).unwrap().remove(0);
         piece.text = ids["b"].clone();
         let refused = there.take_in(&piece).unwrap_err();
         assert!(refused.to_string().contains("announced"), "{refused}");
-        assert_eq!(there.missing(&[ids["b"].clone()]).len(), 1);
+        assert_eq!(there.missing_ids(&[ids["b"].clone()]).len(), 1);
     }
 }

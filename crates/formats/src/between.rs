@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use indexmap::IndexSet;
 
-use crate::captions::{bare, is_warm_up};
+use crate::captions::{bare_words, is_warm_up};
 use crate::loads;
 use crate::sections::Lines;
 pub use file_names::{Counting, without_numbers_of_runs};
@@ -26,8 +26,8 @@ pub struct Block<'a> {
 /// What the lines above each block say, without numbers and times of runs. A block without such lines has those of the one before.
 /// `below` stands below the last block.
 pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
-    let mut above: Vec<Vec<Line>> = blocks.iter().map(|block| line::read(&block.above)).collect();
-    let below = line::read(below);
+    let mut above: Vec<Vec<Line>> = blocks.iter().map(|block| line::read_lines(&block.above)).collect();
+    let below = line::read_lines(below);
     // What is printed behind every run, the last one too, is of the run above it.
     for lines in above.iter_mut().skip(1) {
         let alike = lines.iter().zip(&below).take_while(|(one, other)| one.shape == other.shape).count();
@@ -61,7 +61,7 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
 
 /// What the heads of files say, without numbers and times of runs.
 pub fn captions_of_files(heads: &[&[String]]) -> Vec<Vec<String>> {
-    let lines = |head: &&[String]| line::read(&head.iter().map(|line| (0, line.as_str())).collect());
+    let lines = |head: &&[String]| line::read_lines(&head.iter().map(|line| (0, line.as_str())).collect());
     let above: Vec<Vec<Line>> = heads.iter().map(lines).collect();
     let counted = counted_shapes(&above);
     let mut first = BTreeMap::new();
@@ -97,7 +97,7 @@ fn sets_something(line: &str) -> bool {
 }
 
 /// A name of each caption: its lines, of long ones and commands the words in which they differ.
-pub fn names(captions: &[Vec<String>]) -> Vec<String> {
+pub fn caption_names(captions: &[Vec<String>]) -> Vec<String> {
     let distinct: IndexSet<&Vec<String>> = captions.iter().collect();
     let texts = without_common_lines(&distinct);
     let is_long = texts.iter().any(|text| text.chars().count() > LONG || text.contains(" -"));
@@ -110,7 +110,7 @@ fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
     let filled: Vec<_> = captions.iter().filter(|caption| !caption.is_empty()).collect();
     let text_of = captions.iter().map(|caption| {
         let lines = caption.iter().filter(|line| filled.len() < 2 || !filled.iter().all(|other| other.contains(line)));
-        lines.map(|line| bare(line)).collect::<Vec<_>>().join(" ")
+        lines.map(|line| bare_words(line)).collect::<Vec<_>>().join(" ")
     });
     text_of.collect()
 }
@@ -150,7 +150,7 @@ mod tests {
                 above.push((number, line));
             }
         }
-        names(&captions(&blocks, &above))
+        caption_names(&captions(&blocks, &above))
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::text::{plain, shortened};
+use crate::text::{plain_text, shorten};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -52,7 +52,7 @@ pub struct Trail {
 }
 
 impl Trail {
-    pub fn add(&mut self, kind: Kind, words: &str) {
+    pub fn add_caption(&mut self, kind: Kind, words: &str) {
         self.pending.push(Caption { kind, words: words.to_owned() });
     }
 
@@ -77,19 +77,19 @@ impl Trail {
         let is_first = !self.has_results;
         self.has_results = true;
         if !self.pending.is_empty() {
-            self.settle();
+            self.settle_pending();
         } else if let Some(words) = prose {
             self.above.retain(|caption| caption.kind != Kind::Prose);
             self.above.push(Caption { kind: Kind::Prose, words });
         } else {
             return is_first.then(Path::default);
         }
-        Some(self.path())
+        Some(self.current_path())
     }
 
     /// Puts what is pending below what it is of. The last heading of a level ends all below it. Other captions without results
     /// between them are of each other, and as many of them as come at once replace those before.
-    fn settle(&mut self) {
+    fn settle_pending(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         let chain_at = pending.iter().rposition(|one| matches!(one.kind, Kind::Heading(_))).map_or(0, |at| at + 1);
         let (headings, chain) = pending.split_at(chain_at);
@@ -109,7 +109,7 @@ impl Trail {
         }
     }
 
-    fn path(&mut self) -> Path {
+    fn current_path(&mut self) -> Path {
         let named: Vec<&Caption> = self.above.iter().filter(|caption| !caption.words.is_empty()).collect();
         let has_label_first = self.above.first().is_some_and(|caption| caption.kind == Kind::Label);
         let weak_from = named.iter().enumerate().position(|(at, caption)| match caption.kind {
@@ -149,13 +149,13 @@ impl Path {
 }
 
 /// Names of systems by the captions above them, the same for the same captions. What stands above all of them is left out.
-pub fn names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
+pub fn system_names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
     let mut short = paths.to_vec();
     for title in paths.first().into_iter().flatten() {
         let without: Vec<Vec<String>> =
             short.iter().map(|path| path.iter().filter(|other| *other != title).cloned().collect()).collect();
         let is_above_all = short.iter().zip(&without).all(|(path, without)| path != without && !without.is_empty());
-        if is_above_all && distinct(&without) == distinct(&short) {
+        if is_above_all && count_distinct(&without) == count_distinct(&short) {
             short = without;
         }
     }
@@ -165,7 +165,7 @@ pub fn names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
         if names.contains_key(path.as_slice()) {
             continue;
         }
-        let parts: Vec<String> = path.iter().map(|words| shortened(words)).collect();
+        let parts: Vec<String> = path.iter().map(|words| shorten(words)).collect();
         let name = if parts.is_empty() { unnamed.to_owned() } else { parts.join(", ") };
         let numbered = (2..).map(|number| format!("{name} ({number})"));
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken.contains(name));
@@ -176,24 +176,24 @@ pub fn names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
     short.iter().map(|path| names[path.as_slice()].clone()).collect()
 }
 
-fn distinct(paths: &[Vec<String>]) -> usize {
+fn count_distinct(paths: &[Vec<String>]) -> usize {
     paths.iter().collect::<BTreeSet<_>>().len()
 }
 
 /// Level and words of a heading in a line of its own: `## Old`, `<h2>Old</h2>`.
-pub fn heading(line: &str) -> Option<(usize, String)> {
+pub fn parse_heading(line: &str) -> Option<(usize, String)> {
     if line.starts_with('#') {
         let words = line.trim_start_matches('#');
-        return Some((line.len() - words.len(), bare(words.trim().trim_end_matches('#'))));
+        return Some((line.len() - words.len(), bare_words(words.trim().trim_end_matches('#'))));
     }
     let mut tags = line.match_indices("<h").chain(line.match_indices("<H")).map(|(at, _)| at);
-    let at = tags.find(|at| line[at + 2..].starts_with(is_level))?;
+    let at = tags.find(|at| line[at + 2..].starts_with(is_heading_level))?;
     let level = line[at + 2..].chars().next()?.to_digit(10)?;
-    plain(&line[..at]).is_empty().then(|| (level as usize, bare(&plain(line))))
+    plain_text(&line[..at]).is_empty().then(|| (level as usize, bare_words(&plain_text(line))))
 }
 
 /// The level that a line gives to the words above it, by `====` or `----`.
-pub fn underline(line: &str) -> Option<usize> {
+pub fn underline_level(line: &str) -> Option<usize> {
     let line = line.trim();
     let level = if line.starts_with("==") { 1 } else { 2 };
     let mark = if level == 1 { '=' } else { '-' };
@@ -212,20 +212,23 @@ pub fn title_within(line: &str) -> Option<(Kind, &str)> {
 
 /// The words before the colon at a line's end, which tell what stands below them; the number of a run does not.
 pub fn title_before(line: &str) -> Option<String> {
-    let words = bare(line.trim().trim_end_matches(['*', '_']).strip_suffix(':')?);
+    let words = bare_words(line.trim().trim_end_matches(['*', '_']).strip_suffix(':')?);
     (!is_of_run(&words)).then_some(words)
 }
 
-fn is_level(c: char) -> bool {
+/// Tests whether a character is a heading's level in HTML.
+fn is_heading_level(c: char) -> bool {
     matches!(c, '1'..='6')
 }
 
 /// Words without the marks of headings and of bold type.
-pub fn bare(words: &str) -> String {
+pub fn bare_words(words: &str) -> String {
     let words = words.trim();
     // `h2. Old` of Jira and Textile.
-    let words =
-        words.strip_prefix('h').and_then(|rest| rest.strip_prefix(is_level)?.strip_prefix(". ")).unwrap_or(words);
+    let words = words
+        .strip_prefix('h')
+        .and_then(|rest| rest.strip_prefix(is_heading_level)?.strip_prefix(". "))
+        .unwrap_or(words);
     words.replace("**", "").trim_matches(['*', '_', '`', '#', '=', '-', '^', ' ']).to_owned()
 }
 
@@ -248,7 +251,8 @@ pub const RUNS: [&str; 16] = [
     "try",
 ];
 
-fn is_run(word: &str) -> bool {
+/// Tests whether a word stands for a run, as in `run 3`.
+fn is_run_word(word: &str) -> bool {
     RUNS.contains(&word)
 }
 
@@ -262,8 +266,8 @@ pub fn is_of_run(words: &str) -> bool {
     let words: Vec<String> =
         words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     (words.is_empty() && !is_version)
-        || (words.iter().any(|word| is_run(word))
-            && words.iter().all(|word| is_run(word) || NUMBERS.contains(&word.as_str())))
+        || (words.iter().any(|word| is_run_word(word))
+            && words.iter().all(|word| is_run_word(word) || NUMBERS.contains(&word.as_str())))
 }
 
 /// Tells whether words name what ran before the runs: `Warmup run`, `=== WARM-UP ===`, `First run (please ignore)`.
@@ -289,17 +293,17 @@ pub fn is_number_of_run(words: &str) -> bool {
 
 /// Tells whether a line of a page or a mail has words of its author, and is no prompt, table, picture or time.
 pub fn is_prose(line: &str) -> bool {
-    let line = plain(line);
+    let line = plain_text(line);
     let line = line.trim_start_matches(['-', '*', '+', '=', '~', ' ']);
     !is_time_of_shell(line)
         && !is_of_run(line)
-        && !has_clock(line)
+        && !has_clock_time(line)
         && !line.starts_with(['$', '|', '!', '[', '%', '.', '/'])
 }
 
 /// `real 0m5.1s` of `time`.
 fn is_time_of_shell(line: &str) -> bool {
-    ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(is_number))
+    ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(begins_with_number))
 }
 
 const UNITS: [&str; 11] = ["h", "hours", "m", "min", "minutes", "ms", "s", "sec", "secs", "second", "seconds"];
@@ -310,17 +314,18 @@ pub fn is_time_taken(line: &str) -> bool {
     is_time_of_shell(line)
         || (words.iter().any(|word| word.starts_with("elapsed") || word.starts_with("took"))
             && line.contains(|c: char| c.is_ascii_digit()))
-        || (0..words.len()).any(|at| ["in", "after"].contains(&words[at].as_str()) && is_length(&words[at + 1..]))
+        || (0..words.len()).any(|at| ["in", "after"].contains(&words[at].as_str()) && is_run_length(&words[at + 1..]))
 }
 
 /// `1.5 s`, `1:30min`.
-fn is_length(words: &[String]) -> bool {
-    let Some(word) = words.first().filter(|word| is_number(word)) else { return false };
+fn is_run_length(words: &[String]) -> bool {
+    let Some(word) = words.first().filter(|word| begins_with_number(word)) else { return false };
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ':');
-    is_unit(unit) || words.get(1).is_some_and(|next| is_unit(next))
+    is_time_unit(unit) || words.get(1).is_some_and(|next| is_time_unit(next))
 }
 
-fn is_unit(word: &str) -> bool {
+/// Tests whether a word is a unit of time.
+fn is_time_unit(word: &str) -> bool {
     UNITS.contains(&word.trim_end_matches([',', '.', ';', ')']))
 }
 
@@ -349,12 +354,13 @@ pub fn shape_in_loop(line: &str) -> Option<String> {
     .then(|| lower.chars().filter(|c| !c.is_ascii_digit()).collect())
 }
 
-fn is_number(rest: &str) -> bool {
+/// Tests whether a text begins with a number, after blanks.
+fn begins_with_number(rest: &str) -> bool {
     rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// `05:09:19`, `5:09`.
-fn has_clock(line: &str) -> bool {
+fn has_clock_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     (1..bytes.len().saturating_sub(2))
         .any(|at| bytes[at] == b':' && [at - 1, at + 1, at + 2].iter().all(|at| bytes[*at].is_ascii_digit()))

@@ -29,11 +29,11 @@ pub struct Stream {
 
 /// Takes off control sequences, what a carriage return overwrote, and the prefixes of collectors of logs. Lines of several names
 /// are several streams. `is_known` tells whether a reader recognises a text: what is known has no prefix that may be its own.
-pub fn clean(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
-    let mut lines: Vec<String> = text.lines().map(|line| unwrapped(&visible(line))).collect();
-    let quoted = lines.iter().filter(|line| quotation(line).is_some()).count();
-    if quoted >= FEWEST_QUOTED || is_of_most(&lines, |line| nameless(quotation(line))) {
-        lines.iter_mut().for_each(|line| *line = quotation(line).unwrap_or(line).to_owned());
+pub fn clean_text(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
+    let mut lines: Vec<String> = text.lines().map(|line| unwrap_docker_json(&visible_line(line))).collect();
+    let quoted = lines.iter().filter(|line| strip_quotation(line).is_some()).count();
+    if quoted >= FEWEST_QUOTED || is_of_most(&lines, |line| without_name(strip_quotation(line))) {
+        lines.iter_mut().for_each(|line| *line = strip_quotation(line).unwrap_or(line).to_owned());
     }
     let mut names: Vec<Vec<String>> = vec![Vec::new(); lines.len()];
     for _ in 0..MOST_PREFIXES {
@@ -45,11 +45,11 @@ pub fn clean(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
             *line = rest.to_owned();
         }
     }
-    streams(&lines, names)
+    split_streams(&lines, names)
 }
 
 /// A line without a name is of the one before, or of the first one.
-fn streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
+fn split_streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
     let mut last = names.iter().find(|names| !names.is_empty()).cloned().unwrap_or_default();
     for names in &mut names {
         if names.is_empty() {
@@ -69,7 +69,7 @@ fn streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
 }
 
 /// A saved mail without its encoding `quoted-printable`, which breaks lines and writes `=` as `=3D`.
-pub fn unquoted(text: &str) -> Cow<'_, str> {
+pub fn decode_quoted_printable(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| line.to_ascii_lowercase().starts_with("content-transfer-encoding: quoted-printable")) {
         return Cow::Borrowed(text);
     }
@@ -114,7 +114,7 @@ fn has_few_names(lines: &[String], prefix: Prefix) -> bool {
 
 /// A line as a terminal shows it at last: without control sequences, and of parts that a carriage return separates the last one
 /// that is not empty.
-fn visible(line: &str) -> String {
+fn visible_line(line: &str) -> String {
     let last = line.split('\r').rev().find(|part| !part.trim().is_empty()).unwrap_or_default();
     let mut kept = String::with_capacity(last.len());
     let mut rest = last;
@@ -145,7 +145,7 @@ fn behind_sequence(rest: &str) -> &str {
 }
 
 /// The text in a line of Docker's `json-file` log: `{"log":"tps = 1\n","stream":"stdout","time":"…"}`.
-fn unwrapped(line: &str) -> String {
+fn unwrap_docker_json(line: &str) -> String {
     if !line.starts_with("{\"log\":") {
         return line.to_owned();
     }
@@ -155,26 +155,27 @@ fn unwrapped(line: &str) -> String {
 }
 
 const PREFIXES: [Prefix; 9] = [
-    github,
-    |line| nameless(stamped(line)),
-    journal,
-    container,
-    |line| nameless(time_of_day(line)),
-    pod,
-    |line| nameless(level(line)),
-    |line| nameless(bar(line)),
-    |line| nameless(build_step(line)),
+    strip_github,
+    |line| without_name(strip_timestamp(line)),
+    strip_journal,
+    strip_container,
+    |line| without_name(time_of_day(line)),
+    strip_pod,
+    |line| without_name(strip_level(line)),
+    |line| without_name(strip_bar(line)),
+    |line| without_name(strip_build_step(line)),
 ];
 
 /// Those that may also be words of a tool.
-const WEAK_PREFIXES: [Prefix; 3] = [program, bracketed, host];
+const WEAK_PREFIXES: [Prefix; 3] = [strip_program, strip_bracketed, strip_host];
 
-fn nameless(rest: Option<&str>) -> Option<(&str, &str)> {
+/// The rest of a line as one of no name.
+fn without_name(rest: Option<&str>) -> Option<(&str, &str)> {
     rest.map(|rest| ("", rest))
 }
 
 /// `> ` of an e-mail or of Markdown, as often as it was quoted. HammerDB begins lines with `>>>>>`.
-fn quotation(line: &str) -> Option<&str> {
+fn strip_quotation(line: &str) -> Option<&str> {
     let mut rest = line;
     // Between two marks a blank may stand.
     while let Some(more) = rest.strip_prefix('>').or_else(|| rest.strip_prefix(" >")) {
@@ -190,24 +191,24 @@ fn quotation(line: &str) -> Option<&str> {
 }
 
 /// `gh run view --log` writes job, step and time, separated by tabs.
-fn github(line: &str) -> Option<(&str, &str)> {
+fn strip_github(line: &str) -> Option<(&str, &str)> {
     let mut tabs = line.match_indices('\t').map(|(at, _)| at);
     let (_, second) = (tabs.next()?, tabs.next()?);
-    Some((&line[..second], stamped(line[second + 1..].trim_start_matches('\u{feff}'))?))
+    Some((&line[..second], strip_timestamp(line[second + 1..].trim_start_matches('\u{feff}'))?))
 }
 
 /// `2026-11-26T05:09:19.1234567Z text`, in brackets or not, or `Nov 26 05:09:19 text`; kubelet's, containerd's and GitLab's logs
 /// tell the stream behind it.
-fn stamped(line: &str) -> Option<&str> {
+fn strip_timestamp(line: &str) -> Option<&str> {
     let line = line.trim_start_matches('\u{feff}');
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
-    let rest = match date(bare) {
+    let rest = match after_date(bare) {
         Some(rest) => rest.strip_prefix(['T', ' ', '_'])?,
         None => month_and_day(bare)?,
     };
-    let rest = zone(fraction(clock(rest)?));
+    let rest = after_zone(after_fraction(after_clock(rest)?));
     let rest = if is_bracketed { rest.strip_prefix(']')? } else { rest };
-    let rest = separated(rest)?;
+    let rest = after_blank(rest)?;
     let of_stream = ["stdout ", "stderr "].iter().find_map(|stream| rest.strip_prefix(stream));
     let of_stream = of_stream.and_then(|rest| rest.strip_prefix("F ").or_else(|| rest.strip_prefix("P ")));
     Some(of_stream.or_else(|| behind_gitlab_stream(rest)).unwrap_or(rest))
@@ -230,7 +231,7 @@ fn month_and_day(line: &str) -> Option<&str> {
 }
 
 /// `host pgbench[123]: text` of a journal, behind its time.
-fn journal(line: &str) -> Option<(&str, &str)> {
+fn strip_journal(line: &str) -> Option<(&str, &str)> {
     let (host, rest) = line.split_once(' ')?;
     let (process, rest) = rest.split_once(": ").or_else(|| Some((rest.strip_suffix(':')?, "")))?;
     let number = process.strip_suffix(']')?.rsplit_once('[')?.1;
@@ -239,26 +240,26 @@ fn journal(line: &str) -> Option<(&str, &str)> {
 }
 
 /// `host pgbench: text`, behind a time.
-fn program(line: &str) -> Option<(&str, &str)> {
+fn strip_program(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
     let (host, program) = name.split_once(' ')?;
-    (is_name(host) && is_name(program)).then_some((host, rest))
+    (is_stream_name(host) && is_stream_name(program)).then_some((host, rest))
 }
 
 /// `[db1] text`.
-fn bracketed(line: &str) -> Option<(&str, &str)> {
+fn strip_bracketed(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
-    Some((name, separated(rest)?)).filter(|(name, _)| is_name(name))
+    Some((name, after_blank(rest)?)).filter(|(name, _)| is_stream_name(name))
 }
 
 /// `db1: text` of `pdsh`.
-fn host(line: &str) -> Option<(&str, &str)> {
+fn strip_host(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
-    Some((name, separated(rest)?)).filter(|(name, _)| is_name(name))
+    Some((name, after_blank(rest)?)).filter(|(name, _)| is_stream_name(name))
 }
 
 /// `#12 34.56 text` of `docker build`.
-fn build_step(line: &str) -> Option<&str> {
+fn strip_build_step(line: &str) -> Option<&str> {
     let (step, rest) = line.strip_prefix('#')?.split_once(' ')?;
     let (time, rest) = rest.split_once(' ').unwrap_or((rest, ""));
     let (seconds, hundredths) = time.split_once('.')?;
@@ -269,13 +270,14 @@ fn build_step(line: &str) -> Option<&str> {
 }
 
 /// `bench-1  | text` of `docker compose`.
-fn container(line: &str) -> Option<(&str, &str)> {
+fn strip_container(line: &str) -> Option<(&str, &str)> {
     let (padded, rest) = line.split_once('|')?;
     let name = padded.trim_end();
-    (is_name(name) && padded.len() > name.len()).then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
+    (is_stream_name(name) && padded.len() > name.len()).then(|| (name, rest.strip_prefix(' ').unwrap_or(rest)))
 }
 
-fn is_name(name: &str) -> bool {
+/// Tests whether a word can be the name of a host, a program or a container.
+fn is_stream_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
@@ -283,56 +285,58 @@ fn is_name(name: &str) -> bool {
 /// `05:09:19 text`, in brackets or not.
 fn time_of_day(line: &str) -> Option<&str> {
     match line.strip_prefix('[') {
-        Some(bare) => separated(fraction(clock(bare)?).strip_prefix(']')?),
-        None => separated(fraction(clock(line)?)),
+        Some(bare) => after_blank(after_fraction(after_clock(bare)?).strip_prefix(']')?),
+        None => after_blank(after_fraction(after_clock(line)?)),
     }
 }
 
 /// `[pod/NAME/CONTAINER] text` of `kubectl logs --prefix`.
-fn pod(line: &str) -> Option<(&str, &str)> {
+fn strip_pod(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("[pod/")?.split_once(']')?;
-    if name.contains(' ') { None } else { Some((name, separated(rest)?)) }
+    if name.contains(' ') { None } else { Some((name, after_blank(rest)?)) }
 }
 
 /// `INFO  text`, `[INFO] text`, `INFO: text` of a program's log.
-fn level(line: &str) -> Option<&str> {
+fn strip_level(line: &str) -> Option<&str> {
     const LEVELS: [&str; 6] = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "WARN"];
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
     let rest = LEVELS.iter().find_map(|level| bare.strip_prefix(level))?;
-    separated(if is_bracketed { rest.strip_prefix(']')? } else { rest.strip_prefix(':').unwrap_or(rest) })
+    after_blank(if is_bracketed { rest.strip_prefix(']')? } else { rest.strip_prefix(':').unwrap_or(rest) })
 }
 
 /// `| text`, behind a time that was taken off.
-fn bar(line: &str) -> Option<&str> {
+fn strip_bar(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('|')?;
-    separated(rest).filter(|rest| !rest.trim_end().ends_with('|'))
+    after_blank(rest).filter(|rest| !rest.trim_end().ends_with('|'))
 }
 
 /// What stands behind one blank, or nothing behind nothing.
-fn separated(rest: &str) -> Option<&str> {
+fn after_blank(rest: &str) -> Option<&str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']) }
 }
 
-fn digits(text: &str, count: usize) -> Option<&str> {
+/// What stands behind `count` digits, and no more of them.
+fn after_digits(text: &str, count: usize) -> Option<&str> {
     let (number, rest) = text.split_at_checked(count)?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
 }
 
 /// Behind `2026-11-26`.
-fn date(text: &str) -> Option<&str> {
-    let rest = digits(text, 4)?;
-    let rest = digits(rest.strip_prefix(['-', '/'])?, 2)?;
-    digits(rest.strip_prefix(['-', '/'])?, 2)
+fn after_date(text: &str) -> Option<&str> {
+    let rest = after_digits(text, 4)?;
+    let rest = after_digits(rest.strip_prefix(['-', '/'])?, 2)?;
+    after_digits(rest.strip_prefix(['-', '/'])?, 2)
 }
 
 /// Behind `05:09:19`.
-fn clock(text: &str) -> Option<&str> {
-    let rest = digits(text, 2)?;
-    let rest = digits(rest.strip_prefix(':')?, 2)?;
-    digits(rest.strip_prefix(':')?, 2)
+fn after_clock(text: &str) -> Option<&str> {
+    let rest = after_digits(text, 2)?;
+    let rest = after_digits(rest.strip_prefix(':')?, 2)?;
+    after_digits(rest.strip_prefix(':')?, 2)
 }
 
-fn fraction(text: &str) -> &str {
+/// What stands behind the fraction of a second, if there is one.
+fn after_fraction(text: &str) -> &str {
     match text.strip_prefix(['.', ',']) {
         Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
         None => text,
@@ -340,12 +344,12 @@ fn fraction(text: &str) -> &str {
 }
 
 /// Behind `Z`, `+00:00`, `+0000` or ` UTC`.
-fn zone(text: &str) -> &str {
+fn after_zone(text: &str) -> &str {
     if let Some(rest) = text.strip_prefix('Z').or_else(|| text.strip_prefix(" UTC")) {
         return rest;
     }
-    let offset = text.strip_prefix(['+', '-']).and_then(|rest| digits(rest, 2));
-    offset.and_then(|rest| digits(rest.strip_prefix(':').unwrap_or(rest), 2)).unwrap_or(text)
+    let offset = text.strip_prefix(['+', '-']).and_then(|rest| after_digits(rest, 2));
+    offset.and_then(|rest| after_digits(rest.strip_prefix(':').unwrap_or(rest), 2)).unwrap_or(text)
 }
 
 #[cfg(test)]
@@ -353,7 +357,7 @@ mod tests {
     use super::*;
 
     fn cleaned(text: &str) -> String {
-        let streams = clean(text, |text| text.contains("\ntps = "));
+        let streams = clean_text(text, |text| text.contains("\ntps = "));
         assert_eq!(streams.len(), 1, "{text}");
         streams[0].text.clone()
     }
@@ -408,7 +412,7 @@ mod tests {
     fn lines_of_several_names_are_several_streams() {
         let text = "Attaching to a, b\na-1  | x\nb-1  | y\na-1  |   z\nb-1  | \n";
         let found: Vec<(Vec<String>, String)> =
-            clean(text, |_| true).into_iter().map(|one| (one.names, one.text)).collect();
+            clean_text(text, |_| true).into_iter().map(|one| (one.names, one.text)).collect();
         assert_eq!(
             found,
             [
@@ -417,7 +421,11 @@ mod tests {
             ]
         );
         let text = "bench (pg15)\tRun\t2026-11-26T05:09:19Z x\nbench (pg16)\tRun\t2026-11-26T05:09:20Z x\n";
-        assert_eq!(clean(text, |_| true)[1].names, ["bench (pg16)", "Run"]);
-        assert_eq!(clean("db1: x\ndb1: y\ndb1: z\n", |_| true)[0].text, "db1: x\ndb1: y\ndb1: z", "a reader knows it");
+        assert_eq!(clean_text(text, |_| true)[1].names, ["bench (pg16)", "Run"]);
+        assert_eq!(
+            clean_text("db1: x\ndb1: y\ndb1: z\n", |_| true)[0].text,
+            "db1: x\ndb1: y\ndb1: z",
+            "a reader knows it"
+        );
     }
 }

@@ -37,8 +37,8 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
         }
         let of_blocks = copies_of_blocks(&runs);
         for (mut run, is_of_block) in runs.into_iter().zip(of_blocks) {
-            let is_copy = !known.insert(run.iter().map(text_of).collect());
-            if !is_of_block && (!is_copy || digits(&run) < TELLING_DIGITS) {
+            let is_copy = !known.insert(run.iter().map(result_text).collect());
+            if !is_of_block && (!is_copy || count_digits(&run) < TELLING_DIGITS) {
                 import.results.append(&mut run);
             }
         }
@@ -50,7 +50,7 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
 /// Tells of each run whether it is of a block that was pasted again: all runs are one block, time after time, which has digits
 /// enough; or several in a row are those of before, and have twice as many.
 fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
-    let texts: Vec<String> = runs.iter().map(|run| run.iter().map(text_of).collect()).collect();
+    let texts: Vec<String> = runs.iter().map(|run| run.iter().map(result_text).collect()).collect();
     let mut copies = vec![false; runs.len()];
     if runs.iter().flatten().any(|result| result.dropped.is_some()) {
         return copies;
@@ -81,9 +81,10 @@ fn length_in_common(earlier: &[String], place: usize, next: &[String]) -> usize 
 }
 
 fn digits_of_runs(runs: &[Vec<ImportedResult>]) -> usize {
-    digits_in(figures(runs.iter().flatten()))
+    digits_in(distinct_figures(runs.iter().flatten()))
 }
 
+/// Notes how many results were left out as copies of earlier ones.
 fn note_copies(import: &mut Imported, copies: usize) {
     if copies > 0 {
         import.notes.push(format!("copies of earlier results, equal in every figure, left out: {copies}"));
@@ -103,7 +104,7 @@ pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut copies: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
     for result in imports.iter().filter(|import| !is_table(import)).flat_map(|import| &import.results) {
-        if result.dropped.is_some() || digits(std::slice::from_ref(result)) < TELLING_OF_SIDES {
+        if result.dropped.is_some() || count_digits(std::slice::from_ref(result)) < TELLING_OF_SIDES {
             continue;
         }
         let figures = figures_of(result);
@@ -122,11 +123,11 @@ pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
                 if result.system != *one && result.system != *other {
                     return true;
                 }
-                if others.get(&result.case()) == Some(&0) {
+                if others.get(&result.case_text()) == Some(&0) {
                     result.marks.push(Mark::new(MarkKind::NoRepetition, note.clone()));
                     return true;
                 }
-                !figures.contains(&figures_of(result)) || digits(std::slice::from_ref(result)) < TELLING_DIGITS
+                !figures.contains(&figures_of(result)) || count_digits(std::slice::from_ref(result)) < TELLING_DIGITS
             });
             let is_any_out = import.results.len() < before;
             if has_other || is_any_out {
@@ -145,15 +146,15 @@ pub fn mark_equal_results(imports: &mut [Imported]) {
         let is_telling = if is_table(import) {
             has_measured_figure(result)
         } else {
-            figures([result]).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES
+            distinct_figures([result]).iter().filter(|figure| *figure != "0").count() >= TELLING_FIGURES
         };
         if is_telling {
-            cases.entry((result.system.clone(), result.case())).or_default().push(figures_of(result));
+            cases.entry((result.system.clone(), result.case_text())).or_default().push(figures_of(result));
         }
     }
     cases.retain(|_, figures| figures.len() > 2 && figures.iter().all(|one| *one == figures[0]));
     for result in imports.iter_mut().flat_map(|import| &mut import.results) {
-        if cases.contains_key(&(result.system.clone(), result.case())) {
+        if cases.contains_key(&(result.system.clone(), result.case_text())) {
             result.marks.push(Mark::new(MarkKind::NoRepetition, "they equal each other in every figure"));
         }
     }
@@ -172,7 +173,7 @@ fn has_measured_figure(result: &ImportedResult) -> bool {
 fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<String>) -> BTreeMap<String, usize> {
     let mut others = BTreeMap::new();
     for result in imports.iter().flat_map(|import| &import.results).filter(|result| of.contains(&&result.system)) {
-        *others.entry(result.case()).or_default() += usize::from(!figures.contains(&figures_of(result)));
+        *others.entry(result.case_text()).or_default() += usize::from(!figures.contains(&figures_of(result)));
     }
     others
 }
@@ -189,13 +190,13 @@ fn length_of_run(results: &[ImportedResult]) -> usize {
 }
 
 /// The system, the case and all figures.
-fn text_of(result: &ImportedResult) -> String {
+fn result_text(result: &ImportedResult) -> String {
     format!("{}\n{}", result.system, figures_of(result))
 }
 
 /// The case and all figures. Failed runs have none.
 fn figures_of(result: &ImportedResult) -> String {
-    let mut text = result.case() + "\n";
+    let mut text = result.case_text() + "\n";
     for measurement in &result.measurements {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{} {:?}", measurement.metric.id, measurement.reading);
@@ -203,16 +204,18 @@ fn figures_of(result: &ImportedResult) -> String {
     text
 }
 
-fn digits(results: &[ImportedResult]) -> usize {
-    digits_in(figures(results))
+/// Number of digits in the different figures of results.
+fn count_digits(results: &[ImportedResult]) -> usize {
+    digits_in(distinct_figures(results))
 }
 
+/// Number of digits in texts, without zeros and points at their ends.
 fn digits_in(values: impl IntoIterator<Item = String>) -> usize {
     values.into_iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
 }
 
 /// The different figures.
-fn figures<'a>(results: impl IntoIterator<Item = &'a ImportedResult>) -> Vec<String> {
+fn distinct_figures<'a>(results: impl IntoIterator<Item = &'a ImportedResult>) -> Vec<String> {
     let mut values: Vec<String> = results
         .into_iter()
         .flat_map(|result| &result.measurements)

@@ -47,8 +47,8 @@ impl Ratio {
             (None, None) => (from.as_str(), to.as_str(), "", ""),
             _ => return None,
         };
-        let (large, small) = sizes(of, to_of)?;
-        let (divides, multiplies) = sizes(per, to_per)?;
+        let (large, small) = unit_sizes(of, to_of)?;
+        let (divides, multiplies) = unit_sizes(per, to_per)?;
         let (times, by) = (large * multiplies, small * divides);
         Some(if times >= by { Ratio(times / by, 1.0) } else { Ratio(1.0, by / times) })
     }
@@ -58,13 +58,14 @@ impl Ratio {
     }
 }
 
+/// The long name of a unit.
 fn long_name(unit: &str) -> String {
     let unit = unit.trim();
     SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()
 }
 
 /// How large two units of one family are, in the smallest of it.
-fn sizes(one: &str, other: &str) -> Option<(f64, f64)> {
+fn unit_sizes(one: &str, other: &str) -> Option<(f64, f64)> {
     if one == other {
         return Some((1.0, 1.0));
     }
@@ -108,7 +109,7 @@ impl<'a, P: Copy> Dimensions<'a, P> {
     ///
     /// # Errors
     /// An earlier place had a unit of another family or another direction.
-    pub fn learn(
+    pub fn learn_metric(
         &mut self,
         (benchmark, metric): (&'a str, &'a str),
         unit: Option<&'a str>,
@@ -119,15 +120,15 @@ impl<'a, P: Copy> Dimensions<'a, P> {
         if let Some(unit) = unit {
             let (first, there) = *known.unit.get_or_insert((unit, place));
             if Ratio::between(unit, first).is_none() {
-                return Err(Clash { here: in_unit(unit), there: in_unit(first), place: there });
+                return Err(Clash { here: unit_words(unit), there: unit_words(first), place: there });
             }
         }
         if let Some(direction) = direction {
             let (first, there) = *known.direction.get_or_insert((direction, place));
             if direction != first {
                 return Err(Clash {
-                    here: better(direction).to_owned(),
-                    there: better(first).to_owned(),
+                    here: direction_words(direction).to_owned(),
+                    there: direction_words(first).to_owned(),
                     place: there,
                 });
             }
@@ -135,20 +136,24 @@ impl<'a, P: Copy> Dimensions<'a, P> {
         Ok(())
     }
 
+    /// The unit of a metric, if it is known.
     pub fn unit(&self, benchmark: &str, metric: &str) -> Option<&'a str> {
         Some(self.0.get(&(benchmark, metric))?.unit.as_ref()?.0)
     }
 
+    /// The better direction of a metric, if it is known.
     pub fn direction(&self, benchmark: &str, metric: &str) -> Option<Direction> {
         Some(self.0.get(&(benchmark, metric))?.direction.as_ref()?.0)
     }
 }
 
-fn in_unit(unit: &str) -> String {
+/// Says in which unit something is.
+fn unit_words(unit: &str) -> String {
     if unit.trim().is_empty() { "without a unit".to_owned() } else { format!("in `{}`", unit.trim()) }
 }
 
-fn better(direction: Direction) -> &'static str {
+/// Says which direction is better.
+fn direction_words(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "better when higher",
         Direction::Lower => "better when lower",

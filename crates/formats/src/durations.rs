@@ -35,6 +35,7 @@ impl Default for SampledDurations {
 }
 
 impl SampledDurations {
+    /// Adds one duration.
     pub fn add_ns(&mut self, ns: u64) {
         self.add_many_ns(ns, 1);
     }
@@ -52,6 +53,7 @@ impl SampledDurations {
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Adds the durations of another sample.
     pub fn merge(&mut self, other: &SampledDurations) {
         if let (Some(ours), Some(theirs)) = (&mut self.histogram, &other.histogram) {
             // Equal bounds: cannot fail.
@@ -89,7 +91,8 @@ impl SampledDurations {
     /// of successes, all others count failures.
     pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
         let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
-        let mut all = vec![share, latency("response_mean", Role::Secondary, micros(self.mean_ns()))];
+        let mut all =
+            vec![share, latency_measurement("response_mean", Role::Secondary, micros_reading(self.mean_ns()))];
         for (name, quantile, role) in [
             ("response_p50", 0.5, Role::Primary),
             ("response_p90", 0.9, Role::Secondary),
@@ -101,17 +104,21 @@ impl SampledDurations {
                 Err(NoQuantile::TooFew { needed }) => Reading::Unavailable(NoValue::too_few(needed, "executions")),
                 Err(why @ NoQuantile::AmongFailed { .. }) => Reading::unavailable(why),
             };
-            all.push(latency(name, role, reading));
+            all.push(latency_measurement(name, role, reading));
         }
-        all.push(latency("response_min", Role::Secondary, micros(self.min_ns().map(|ns| ns as f64))));
+        all.push(latency_measurement(
+            "response_min",
+            Role::Secondary,
+            micros_reading(self.min_ns().map(|ns| ns as f64)),
+        ));
         let longest = match failed {
-            0 => micros(self.max_ns().map(|ns| ns as f64)),
+            0 => micros_reading(self.max_ns().map(|ns| ns as f64)),
             failed => {
                 let all = self.count.saturating_add(failed);
                 Reading::unavailable(NoQuantile::AmongFailed { failed, all })
             }
         };
-        all.push(latency("response_max", Role::Secondary, longest));
+        all.push(latency_measurement("response_max", Role::Secondary, longest));
         all
     }
 
@@ -135,7 +142,7 @@ impl SampledDurations {
     }
 }
 
-fn micros(ns: Option<f64>) -> Reading {
+fn micros_reading(ns: Option<f64>) -> Reading {
     ns.map_or_else(|| Reading::unavailable("no execution succeeded"), |ns| Reading::Value(ns / 1e3))
 }
 
@@ -144,7 +151,7 @@ pub(crate) fn us_of_ms(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e3
 }
 
-pub(crate) fn latency(id: &str, role: Role, reading: Reading) -> Measurement {
+pub(crate) fn latency_measurement(id: &str, role: Role, reading: Reading) -> Measurement {
     Measurement::new(id, "us", Direction::Lower, role, reading)
 }
 

@@ -1,7 +1,7 @@
 /// Why a text cannot be read, and where.
 #[derive(Debug, thiserror::Error)]
 pub enum FormatError {
-    #[error("line {line}{}: {what}", place(.column))]
+    #[error("line {line}{}: {what}", column_suffix(.column))]
     At {
         line: u64,
         /// The character in the line, from 1, where one can be named.
@@ -21,20 +21,23 @@ pub enum FormatError {
 }
 
 /// `, column 7`. By reference for the derive.
-fn place(column: &Option<usize>) -> String {
+fn column_suffix(column: &Option<usize>) -> String {
     column.map_or_else(String::new, |column| format!(", column {column}"))
 }
 
 impl FormatError {
-    pub fn at(line: u64, what: impl Into<String>) -> FormatError {
+    /// An error in a line.
+    pub fn at_line(line: u64, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: None, what: what.into(), hint: None }
     }
 
+    /// An error at a column of a line.
     pub fn at_column(line: u64, column: usize, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: Some(column), what: what.into(), hint: None }
     }
 
-    pub fn whole(what: impl Into<String>) -> FormatError {
+    /// An error of the whole text.
+    pub fn of_whole(what: impl Into<String>) -> FormatError {
         FormatError::Whole { what: what.into(), hint: None }
     }
 
@@ -54,7 +57,7 @@ impl FormatError {
         }
     }
 
-    pub fn line(&self) -> Option<u64> {
+    pub fn line_number(&self) -> Option<u64> {
         match self {
             FormatError::At { line, .. } => Some(*line),
             FormatError::Whole { .. } | FormatError::Read { .. } => None,

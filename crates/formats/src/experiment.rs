@@ -15,7 +15,7 @@ use model::{
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::ExportedBenchmark;
 use crate::loads::LOAD;
-use crate::resolve::{ResolvedResult, results};
+use crate::resolve::{ResolvedResult, resolve_results};
 use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions, heads};
 
 /// Name of the engine and the workload of imports.
@@ -54,27 +54,27 @@ pub struct Experiment {
 /// finite, a metric of a benchmark has units that are not of one family, or two better ways, or there are too many cases or
 /// repetitions.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
-    let all = results(imports)?;
+    let all = resolve_results(imports)?;
     let mut shape = Shape::default();
     for (_, result) in &all {
-        check(result)?;
-        shape.learn(result);
+        check_result(result)?;
+        shape.learn_result(result);
     }
     if shape.systems.is_empty() {
-        return Err(FormatError::whole("there are no results to import"));
+        return Err(FormatError::of_whole("there are no results to import"));
     }
     shape.check_size()?;
-    let dimensions = dimensions(&all)?;
+    let dimensions = learn_dimensions(&all)?;
     let mut taken: BTreeMap<u32, Taken> = BTreeMap::new();
     let mut placed = Vec::new();
     for (import, result) in &all {
-        let case = shape.case(result);
+        let case = shape.case_index(result);
         let rounds = taken.entry(case).or_default();
         let round = free_round(result, rounds)?;
         rounds.rounds.insert(round);
-        placed.push((round, case, record(import, result, &dimensions), &result.repeated));
+        placed.push((round, case, run_record(import, result, &dimensions), &result.repeated));
     }
-    let gaps = shape.gaps(&taken);
+    let gaps = shape.gaps_by_case(&taken);
     for (_, case, record, _) in &mut placed {
         record.marks.extend(gaps.get(case).map(|detail| Mark::new(MarkKind::Note, detail.clone())));
     }
@@ -92,18 +92,18 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     }
     let order = known_order(imports, &all);
     let of_one = if order == Some(Order::Interleaved) { experiment_of(&all) } else { None };
-    let (facts, plan) = (shape.facts(imports, order, of_one), shape.plan(name, rounds, order, &rules));
+    let (facts, plan) = (shape.facts(imports, order, of_one), shape.make_plan(name, rounds, order, &rules));
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
 /// What the results tell of each metric's unit and better way.
-fn dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
+fn learn_dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
     let mut dimensions = Dimensions::default();
     for (at, (_, result)) in all.iter().enumerate() {
         for Measurement { metric, reading } in &result.measurements {
             let unit = matches!(reading, Reading::Value(_)).then_some(metric.unit.as_str());
             let known = (result.benchmark.as_str(), metric.id.as_str());
-            dimensions.learn(known, unit, Some(metric.direction), at).map_err(|clash| {
+            dimensions.learn_metric(known, unit, Some(metric.direction), at).map_err(|clash| {
                 let Clash { here, there, place: earlier } = clash;
                 let what = format!(
                     "{} of {} is {here} in {}, and {there} in {}",
@@ -112,7 +112,7 @@ fn dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, usize>
                     place_of(all, at),
                     place_of(all, earlier)
                 );
-                FormatError::whole(what).with_hint(Clash::<usize>::HINT)
+                FormatError::of_whole(what).with_hint(Clash::<usize>::HINT)
             })?;
         }
     }
@@ -165,7 +165,7 @@ fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
     let mut whole = Begins::new();
     for (_, result) in all {
         let Some(began) = result.began_unix_ms else { continue };
-        let case = cases.entry((&result.benchmark, identity(&result.keys))).or_default();
+        let case = cases.entry((&result.benchmark, point_identity(&result.keys))).or_default();
         for begins in [case, &mut whole] {
             let (first, last, count) = begins.entry(&result.system).or_insert((began, began, 0));
             (*first, *last, *count) = (began.min(*first), began.max(*last), *count + 1);
@@ -175,6 +175,7 @@ fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
     are_apart(&whole) || cases.values().any(are_apart)
 }
 
+/// Tests whether the systems ran one after the other, by when their runs began.
 fn are_apart(begins: &Begins<'_>) -> bool {
     let repeated = || begins.values().filter(|(.., count)| *count > 1);
     let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());
@@ -198,11 +199,11 @@ struct Points {
 }
 
 impl Shape {
-    fn learn(&mut self, result: &ImportedResult) {
+    fn learn_result(&mut self, result: &ImportedResult) {
         self.systems.insert(result.system.clone());
         let benchmark = self.benchmarks.entry(result.benchmark.clone()).or_default();
         benchmark.keys.extend(result.keys.keys().cloned());
-        benchmark.points.entry(identity(&result.keys)).or_insert_with(|| result.keys.clone());
+        benchmark.points.entry(point_identity(&result.keys)).or_insert_with(|| result.keys.clone());
     }
 
     fn check_size(&mut self) -> Result<(), FormatError> {
@@ -218,23 +219,23 @@ impl Shape {
                 self.systems.len()
             );
             return Err(
-                FormatError::whole(what).with_hint("a column that numbers the rows is no key: name it `repetition`")
+                FormatError::of_whole(what).with_hint("a column that numbers the rows is no key: name it `repetition`")
             );
         }
         Ok(())
     }
 
     /// The index in [`Plan::cases`].
-    fn case(&self, result: &ImportedResult) -> u32 {
+    fn case_index(&self, result: &ImportedResult) -> u32 {
         let benchmark = self.benchmarks.get(&result.benchmark);
-        let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&identity(&result.keys))?));
+        let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&point_identity(&result.keys))?));
         let system = self.systems.get_index_of(&result.system).unwrap_or(0);
         // `check_size` has limited it.
         (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
     /// Which repetitions each case has none of among its own, where others have one.
-    fn gaps(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
+    fn gaps_by_case(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
         let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let systems = self.systems.len() as u32;
         for (case, rounds) in taken {
@@ -244,12 +245,12 @@ impl Shape {
             let last = *own.rounds.last()?;
             let all = of_point.get(&(case / systems))?;
             let missing: Vec<u32> = all.range(..last).filter(|round| !own.rounds.contains(round)).copied().collect();
-            (!missing.is_empty()).then(|| (*case, self.gap(*case, &missing, all.len())))
+            (!missing.is_empty()).then(|| (*case, self.gap_words(*case, &missing, all.len())))
         });
         gaps.collect()
     }
 
-    fn gap(&self, case: u32, missing: &[u32], of: usize) -> String {
+    fn gap_words(&self, case: u32, missing: &[u32], of: usize) -> String {
         let (point, system) = (case as usize / self.systems.len(), case as usize % self.systems.len());
         let system = self.systems.get_index(system).map_or("", String::as_str);
         let benchmark = self.benchmarks.iter().rfind(|(_, points)| points.before <= point);
@@ -271,7 +272,7 @@ impl Shape {
     }
 
     /// Makes a plan by the rules of the first import that has any; all may describe benchmarks.
-    fn plan(&self, name: &str, rounds: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
+    fn make_plan(&self, name: &str, rounds: u32, order: Option<Order>, all_rules: &[&ExportedRules]) -> Plan {
         let rules = all_rules.first();
         // What one table does not allow, all of them together do not.
         let allow = |allows: fn(&ExportedRules) -> bool| rules.is_some() && all_rules.iter().all(|rules| allows(rules));
@@ -290,8 +291,9 @@ impl Shape {
         let benchmarks = self.benchmarks.iter().map(|(name, Points { points, keys, .. })| Benchmark {
             points: points.values().map(|point| with_unknown(keys, point.clone())).collect(),
             name: name.clone(),
-            workload: exported(all_rules, name).map_or_else(|| IMPORTED.to_owned(), |known| known.workload.clone()),
-            stands_for: exported(all_rules, name).and_then(|known| known.stands_for.clone()),
+            workload: exported_benchmark(all_rules, name)
+                .map_or_else(|| IMPORTED.to_owned(), |known| known.workload.clone()),
+            stands_for: exported_benchmark(all_rules, name).and_then(|known| known.stands_for.clone()),
             by_default: BTreeSet::new(),
         });
         Plan {
@@ -324,7 +326,7 @@ impl Shape {
                 order: order.unwrap_or(Order::Sequential),
                 seed: rules.map_or(0, |rules| rules.seed),
                 on_error: OnError::Continue,
-                until_sure: if order == Some(Order::Interleaved) { looks(all_rules) } else { None },
+                until_sure: if order == Some(Order::Interleaved) { look_interval(all_rules) } else { None },
                 caches: model::Caches::Warmed,
             },
             fleet: None,
@@ -332,12 +334,13 @@ impl Shape {
         }
     }
 
+    /// The facts of each system, from the files that its results are from.
     fn facts(&self, imports: &[Imported], order: Option<Order>, experiment: Option<&str>) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
         let systems = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
         let systems: Vec<BTreeSet<&str>> = systems.collect();
         let above: Vec<Vec<String>> = imports.iter().map(heads::lines_above).collect();
-        let everywhere = heads::in_common(above.iter());
+        let everywhere = heads::lines_in_common(above.iter());
         for system in &self.systems {
             let of_system = imports.iter().zip(&above).zip(&systems);
             let of_system = of_system.filter(|(_, systems)| systems.contains(system.as_str())).map(|(file, _)| file);
@@ -353,7 +356,7 @@ impl Shape {
                 if let Some((ended, of)) = import.rules.as_ref().and_then(|rules| rules.ended) {
                     facts.set_ended(ended, of);
                 }
-                tools.insert(describe(import));
+                tools.insert(tool_and_version(import));
                 notes.extend(import.notes.iter().map(String::as_str));
                 sources.push(import.source.as_str());
                 let own = import.facts.get(system).into_iter().flat_map(|facts| &facts.entries);
@@ -362,8 +365,10 @@ impl Shape {
                     facts.unavailable(format!("imported.{unknown}"), format!("{} does not tell it", import.source));
                 }
             }
-            let lines = heads::in_common(of_system.clone().map(|(_, above)| above));
-            heads::facts(system, &lines, &everywhere).into_iter().for_each(|(name, value)| facts.identity(name, value));
+            let lines = heads::lines_in_common(of_system.clone().map(|(_, above)| above));
+            heads::facts_above(system, &lines, &everywhere)
+                .into_iter()
+                .for_each(|(name, value)| facts.identity(name, value));
             let loads: BTreeSet<&str> = of_system.flat_map(|(import, _)| &import.loads).map(String::as_str).collect();
             if !loads.is_empty() {
                 facts.identity(format!("imported.{LOAD}"), loads.into_iter().collect::<Vec<_>>().join("; "));
@@ -371,7 +376,7 @@ impl Shape {
             facts.passing(IMPORT_TOOL, tools.into_iter().collect::<Vec<_>>().join(", "));
             facts.passing(IMPORT_SOURCE, sources.join(", "));
             if !notes.is_empty() {
-                facts.passing(IMPORT_NOTES, few(&notes));
+                facts.passing(IMPORT_NOTES, first_texts(&notes));
             }
             all.insert(system.clone(), facts);
         }
@@ -391,7 +396,7 @@ impl Shape {
     }
 }
 
-fn exported<'r>(all_rules: &[&'r ExportedRules], name: &str) -> Option<&'r ExportedBenchmark> {
+fn exported_benchmark<'r>(all_rules: &[&'r ExportedRules], name: &str) -> Option<&'r ExportedBenchmark> {
     all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|benchmark| benchmark.name == name)
 }
 
@@ -403,24 +408,24 @@ fn with_unknown(keys: &BTreeSet<String>, mut point: Point) -> Point {
 }
 
 /// The interval by which the rounds were judged: an experiment that one look may have ended is no other once it is a table.
-fn looks(all_rules: &[&ExportedRules]) -> Option<UntilSure> {
+fn look_interval(all_rules: &[&ExportedRules]) -> Option<UntilSure> {
     let judged = all_rules.iter().find(|rules| rules.first_look.is_some())?;
     Some(UntilSure { first: judged.first_look?, stop: Stop::default(), max_time: None, begun: judged.begun })
 }
 
 /// A text that is the same for equal points only.
-pub(crate) fn identity(point: &Point) -> String {
+pub(crate) fn point_identity(point: &Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }
 
 /// The first texts of many.
-fn few(texts: &IndexSet<&str>) -> String {
+fn first_texts(texts: &IndexSet<&str>) -> String {
     let first: Vec<&str> = texts.iter().take(LISTED).copied().collect();
     let more = texts.len() - first.len();
     if more > 0 { format!("{}; and {more} more notes", first.join("; ")) } else { first.join("; ") }
 }
 
-fn describe(import: &Imported) -> String {
+fn tool_and_version(import: &Imported) -> String {
     match &import.version {
         Some(version) => format!("{} {version}", import.tool),
         None => import.tool.to_owned(),
@@ -435,9 +440,10 @@ struct Taken {
     first_free: u32,
 }
 
+/// The round of a result: its repetition's number, else the first that is free.
 fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
     let round = match result.repetition {
-        Some(0) => return Err(FormatError::whole("repetitions count from 1")),
+        Some(0) => return Err(FormatError::of_whole("repetitions count from 1")),
         Some(repetition) if taken.rounds.contains(&(repetition - 1)) => {
             let what = format!(
                 "repetition {repetition} of {} on {} ({}) stands twice",
@@ -445,7 +451,7 @@ fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatE
                 result.system,
                 keys_text(&result.keys)
             );
-            return Err(FormatError::whole(what));
+            return Err(FormatError::of_whole(what));
         }
         Some(repetition) => repetition - 1,
         None => {
@@ -454,7 +460,7 @@ fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatE
         }
     };
     if u64::from(round) >= MAX_ROUNDS {
-        return Err(FormatError::whole(format!("repetition {} is beyond {MAX_ROUNDS}", u64::from(round) + 1)));
+        return Err(FormatError::of_whole(format!("repetition {} is beyond {MAX_ROUNDS}", u64::from(round) + 1)));
     }
     Ok(round)
 }
@@ -465,15 +471,18 @@ fn keys_text(point: &Point) -> String {
     if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") }
 }
 
-fn check(result: &ImportedResult) -> Result<(), FormatError> {
+fn check_result(result: &ImportedResult) -> Result<(), FormatError> {
     let mut seen = BTreeSet::new();
     for measurement in &result.measurements {
         let id = &measurement.metric.id;
         if !seen.insert(id) {
-            return Err(FormatError::whole(format!("metric {id:?} stands twice in {}", place_in_error(result))));
+            return Err(FormatError::of_whole(format!("metric {id:?} stands twice in {}", place_in_error(result))));
         }
         if matches!(measurement.reading, Reading::Value(value) if !value.is_finite()) {
-            return Err(FormatError::whole(format!("metric {id:?} has no finite value in {}", place_in_error(result))));
+            return Err(FormatError::of_whole(format!(
+                "metric {id:?} has no finite value in {}",
+                place_in_error(result)
+            )));
         }
     }
     Ok(())
@@ -483,10 +492,10 @@ fn place_in_error(result: &ImportedResult) -> String {
     format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
 }
 
-fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
+fn run_record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
     let mut measurements = result.measurements.clone();
     let converted: Vec<String> =
-        measurements.iter_mut().filter_map(|one| convert(one, &result.benchmark, dimensions)).collect();
+        measurements.iter_mut().filter_map(|one| convert_unit(one, &result.benchmark, dimensions)).collect();
     let source = Mark::new(MarkKind::Source, import.source.clone());
     let details = result.notes.iter().chain(&converted);
     let (state, reason) = match &result.dropped {
@@ -510,7 +519,7 @@ fn record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_
 }
 
 /// Gives a measurement the unit that its metric has in the first result; says so if that is another.
-fn convert(measurement: &mut Measurement, benchmark: &str, dimensions: &Dimensions<'_, usize>) -> Option<String> {
+fn convert_unit(measurement: &mut Measurement, benchmark: &str, dimensions: &Dimensions<'_, usize>) -> Option<String> {
     let Measurement { metric, reading } = measurement;
     let unit = dimensions.unit(benchmark, &metric.id).filter(|unit| *unit != metric.unit)?;
     let from = std::mem::replace(&mut metric.unit, unit.to_owned());

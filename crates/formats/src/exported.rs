@@ -65,7 +65,8 @@ pub struct ExportedBenchmark {
 }
 
 impl ExportedBenchmark {
-    fn remark(&self) -> String {
+    /// Writes the benchmark as a remark of an exported table.
+    fn to_remark(&self) -> String {
         let mut remark = serde_json::json!({ "name": self.name, "workload": self.workload });
         if let Some(text) = &self.stands_for {
             remark["stands_for"] = Value::from(text.as_str());
@@ -73,8 +74,9 @@ impl ExportedBenchmark {
         format!("{BENCHMARK_SIGN} {remark}")
     }
 
-    fn read(remark: &str) -> Option<ExportedBenchmark> {
-        let json = object(remark, BENCHMARK_SIGN)?;
+    /// Reads a benchmark back from its remark.
+    fn from_remark(remark: &str) -> Option<ExportedBenchmark> {
+        let json = remark_object(remark, BENCHMARK_SIGN)?;
         Some(ExportedBenchmark {
             name: text_of(&json, "name")?,
             workload: text_of(&json, "workload")?,
@@ -97,30 +99,34 @@ fn read_begun(text: &str) -> Option<Begun> {
     Some(Begun { rounds: rounds.parse().ok()?, stop, max_time: None })
 }
 
-fn object(remark: &str, sign: &str) -> Option<Value> {
+/// Reads the JSON of a remark that begins with this sign.
+fn remark_object(remark: &str, sign: &str) -> Option<Value> {
     serde_json::from_str(remark.strip_prefix(sign)?).ok()
 }
 
-fn read_alias(remark: &str) -> Option<(String, String)> {
-    let json = object(remark, ALIAS_SIGN)?;
+/// Reads a system's other name from its remark.
+fn alias_from_remark(remark: &str) -> Option<(String, String)> {
+    let json = remark_object(remark, ALIAS_SIGN)?;
     Some((text_of(&json, "system")?, text_of(&json, "of")?))
 }
 
+/// A text of a JSON object by its name.
 fn text_of(json: &Value, name: &str) -> Option<String> {
     json.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-pub(crate) fn is_remark(remark: &str) -> bool {
+/// Tests whether étalon wrote a remark on export.
+pub(crate) fn is_export_remark(remark: &str) -> bool {
     ExportedRules::read_first(remark).is_some()
-        || ExportedBenchmark::read(remark).is_some()
-        || read_alias(remark).is_some()
+        || ExportedBenchmark::from_remark(remark).is_some()
+        || alias_from_remark(remark).is_some()
 }
 
 impl ExportedRules {
-    /// Read back by [`ExportedRules::read`].
-    pub fn remarks(&self) -> Vec<String> {
-        let benchmarks = self.benchmarks.iter().map(ExportedBenchmark::remark);
-        std::iter::once(self.first())
+    /// Read back by [`ExportedRules::from_remarks`].
+    pub fn to_remarks(&self) -> Vec<String> {
+        let benchmarks = self.benchmarks.iter().map(ExportedBenchmark::to_remark);
+        std::iter::once(self.first_remark())
             .chain(benchmarks)
             .chain(
                 self.aliases
@@ -130,7 +136,8 @@ impl ExportedRules {
             .collect()
     }
 
-    fn first(&self) -> String {
+    /// The remark that holds the rules.
+    fn first_remark(&self) -> String {
         let repetitions = match self.repetitions {
             Repetitions::Numbered => "numbered",
             Repetitions::Rounds => "rounds",
@@ -157,10 +164,10 @@ impl ExportedRules {
     }
 
     /// `None` if étalon did not write the table.
-    pub fn read(remarks: &[String]) -> Option<ExportedRules> {
+    pub fn from_remarks(remarks: &[String]) -> Option<ExportedRules> {
         let mut rules = remarks.iter().find_map(|remark| ExportedRules::read_first(remark))?;
-        rules.benchmarks = remarks.iter().filter_map(|remark| ExportedBenchmark::read(remark)).collect();
-        rules.aliases = remarks.iter().filter_map(|remark| read_alias(remark)).collect();
+        rules.benchmarks = remarks.iter().filter_map(|remark| ExportedBenchmark::from_remark(remark)).collect();
+        rules.aliases = remarks.iter().filter_map(|remark| alias_from_remark(remark)).collect();
         Some(rules)
     }
 
@@ -168,46 +175,48 @@ impl ExportedRules {
     fn read_first(remark: &str) -> Option<ExportedRules> {
         let (fields, baseline) = remark.strip_prefix(SIGN)?.split_once(" baseline=")?;
         Some(ExportedRules {
-            repetitions: match value_of(fields, "repetitions")? {
+            repetitions: match field_value(fields, "repetitions")? {
                 "rounds" | "blocks" => Repetitions::Rounds,
                 "numbered" => Repetitions::Numbered,
                 _ => return None,
             },
-            order: match value_of(fields, "order")? {
+            order: match field_value(fields, "order")? {
                 "interleaved" => Order::Interleaved,
                 "sequential" => Order::Sequential,
                 _ => return None,
             },
             baseline: baseline.to_owned(),
-            margin: share(fields, "margin")?,
-            level: share(fields, "level").filter(|level| *level < 1.0)?,
-            seed: value_of(fields, "seed")?.parse().ok()?,
+            margin: share_field(fields, "margin")?,
+            level: share_field(fields, "level").filter(|level| *level < 1.0)?,
+            seed: field_value(fields, "seed")?.parse().ok()?,
             allow_unequal_durability: fields.split_whitespace().any(|field| field == UNEQUAL),
             allow_sequential_order: fields.split_whitespace().any(|field| field == SEQUENTIAL),
             allow_different_rows: fields.split_whitespace().any(|field| field == DIFFERENT_ROWS),
-            experiment: value_of(fields, "experiment").map(str::to_owned),
-            ended: value_of(fields, "ended")
+            experiment: field_value(fields, "experiment").map(str::to_owned),
+            ended: field_value(fields, "ended")
                 .and_then(|text| text.split_once('/'))
                 .and_then(|(ended, all)| Some((ended.parse().ok()?, all.parse().ok()?))),
             // What cannot be read must not be taken for one look.
-            first_look: match value_of(fields, FIRST_LOOK) {
+            first_look: match field_value(fields, FIRST_LOOK) {
                 None => None,
                 Some(text) => {
                     Some(text.parse().ok().filter(|first| (FEWEST_TO_JUDGE..=MAX_ROUNDS as u32).contains(first))?)
                 }
             },
-            begun: value_of(fields, BEGUN).and_then(read_begun),
+            begun: field_value(fields, BEGUN).and_then(read_begun),
             benchmarks: Vec::new(),
             aliases: BTreeMap::new(),
         })
     }
 }
 
-fn share(fields: &str, name: &str) -> Option<f64> {
-    value_of(fields, name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
+/// A positive number among `name=value` fields.
+fn share_field(fields: &str, name: &str) -> Option<f64> {
+    field_value(fields, name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
-fn value_of<'f>(fields: &'f str, name: &str) -> Option<&'f str> {
+/// The value of a name among `name=value` fields.
+fn field_value<'f>(fields: &'f str, name: &str) -> Option<&'f str> {
     fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }
 
@@ -241,11 +250,11 @@ mod tests {
                 benchmarks: vec![benchmark(None), benchmark(Some("figure 1: {time}"))],
                 aliases: [("a, (B)".to_owned(), "a, (A)".to_owned())].into(),
             };
-            let remarks = rules.remarks();
+            let remarks = rules.to_remarks();
             assert_eq!(remarks.len(), 4);
-            assert!(remarks.iter().all(|remark| is_remark(remark) && !remark.contains('\n')), "{remarks:?}");
-            assert_eq!(ExportedRules::read(&remarks), Some(rules));
-            assert_eq!(ExportedRules::read(&remarks[1..]), None, "without the rules étalon did not write it");
+            assert!(remarks.iter().all(|remark| is_export_remark(remark) && !remark.contains('\n')), "{remarks:?}");
+            assert_eq!(ExportedRules::from_remarks(&remarks), Some(rules));
+            assert_eq!(ExportedRules::from_remarks(&remarks[1..]), None, "without the rules étalon did not write it");
         }
         for other in [
             "",
@@ -256,7 +265,7 @@ mod tests {
             "etalon: repetitions=x order=y margin=1 level=2 seed=3 baseline=a",
             "etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed=3 first_look=1 baseline=a",
         ] {
-            assert!(!is_remark(other), "{other}");
+            assert!(!is_export_remark(other), "{other}");
         }
     }
 

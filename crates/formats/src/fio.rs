@@ -16,14 +16,14 @@ use model::{Direction, Facts, Measurement, NoValue, Reading, Role};
 use serde_json::Value as Json;
 use stats::NoQuantile;
 
-use self::keys::{keys, places_of};
+use self::keys::{places_of, result_keys};
 use self::rates::mean_block_size;
-use crate::durations::{SampledDurations, latency};
+use crate::durations::{SampledDurations, latency_measurement};
 use crate::imported::OF_SUCCESSES;
 use crate::reader::{Found, Names, Reader, Reads, is_json_with};
 use crate::readers::figures::lines_outside;
 use crate::size;
-use crate::text::{NotUnderstood, decode, said, shortened};
+use crate::text::{NotUnderstood, decode, shorten, shorten_message};
 use crate::{FormatError, Imported, ImportedResult};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -56,7 +56,7 @@ pub struct FioDocument {
 
 impl FioDocument {
     /// A job that a signal ended has no error in the JSON.
-    fn signal(&self) -> Option<&str> {
+    fn signal_line(&self) -> Option<&str> {
         self.note.lines().find(|line| line.starts_with("fio: ") && line.contains(", got signal="))
     }
 }
@@ -109,7 +109,7 @@ pub struct FioLatency {
 
 impl FioLatency {
     /// The percentile of a rank, if fio printed it.
-    fn at(&self, rank: f64) -> Option<f64> {
+    fn percentile_at(&self, rank: f64) -> Option<f64> {
         self.percentiles.iter().find(|(known, _)| (known - rank).abs() < 1e-6).map(|(_, ns)| *ns)
     }
 }
@@ -124,6 +124,7 @@ impl FioJob {
         self.error != 0 && !went_on
     }
 
+    /// What the job read, wrote and trimmed.
     fn directions(&self) -> impl Iterator<Item = &Direct> {
         [&self.read, &self.write, &self.trim].into_iter().flatten()
     }
@@ -140,39 +141,40 @@ impl Direct {
     }
 }
 
-pub fn read(bytes: &[u8]) -> Result<Vec<FioDocument>, FormatError> {
+pub fn read_documents(bytes: &[u8]) -> Result<Vec<FioDocument>, FormatError> {
     let text = decode(bytes);
     let mut documents = Vec::new();
     let (mut from, mut line) = (0, 1);
-    while let Some(begin) = next_document(&text, from) {
-        line += lines(&text[from..begin]);
+    while let Some(begin) = next_document_start(&text, from) {
+        line += count_lines(&text[from..begin]);
         let mut stream = serde_json::Deserializer::from_str(&text[begin..]).into_iter::<Json>();
         let json = match stream.next() {
             Some(Ok(json)) => json,
-            Some(Err(error)) => return Err(broken(line, &error)),
+            Some(Err(error)) => return Err(broken_json(line, &error)),
             None => break,
         };
         let length = stream.byte_offset();
-        documents.push(document(line, text[from..begin].trim(), &json)?);
+        documents.push(read_document(line, text[from..begin].trim(), &json)?);
         from = begin + length.max(1);
-        line += lines(&text[begin..from]);
+        line += count_lines(&text[begin..from]);
     }
     if let Some(last) = documents.last_mut() {
         text[from..].trim().clone_into(&mut last.behind);
     }
     if documents.is_empty() {
-        let error = FormatError::whole("there is no JSON document of fio in it");
+        let error = FormatError::of_whole("there is no JSON document of fio in it");
         return Err(error.with_hint("run fio with --output-format=json"));
     }
     Ok(documents)
 }
 
-fn lines(text: &str) -> u64 {
+/// Number of line ends in a text.
+fn count_lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
 /// The next `{` at the start of a line.
-fn next_document(text: &str, from: usize) -> Option<usize> {
+fn next_document_start(text: &str, from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     if rest.starts_with('{') {
         return Some(from);
@@ -180,34 +182,37 @@ fn next_document(text: &str, from: usize) -> Option<usize> {
     rest.find("\n{").map(|at| from + at + 1)
 }
 
-fn broken(line: u64, error: &serde_json::Error) -> FormatError {
+/// The error for JSON that cannot be read, at its line in the file.
+fn broken_json(line: u64, error: &serde_json::Error) -> FormatError {
     let at = line + (error.line() as u64).max(1) - 1;
     if error.is_eof() {
-        return FormatError::at(at, "the JSON ends in the middle").with_hint("fio was killed, or the file was cut");
+        return FormatError::at_line(at, "the JSON ends in the middle")
+            .with_hint("fio was killed, or the file was cut");
     }
     FormatError::at_column(at, error.column(), format!("this is no JSON: {error}"))
 }
 
-fn document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatError> {
+/// Reads the jobs of a JSON document; `note` is what stood before it.
+fn read_document(line: u64, note: &str, json: &Json) -> Result<FioDocument, FormatError> {
     let Some(jobs) =
         json.get("jobs").and_then(Json::as_array).or_else(|| json.get("client_stats").and_then(Json::as_array))
     else {
-        return Err(FormatError::at(line, "the JSON has no \"jobs\": it is not fio's"));
+        return Err(FormatError::at_line(line, "the JSON has no \"jobs\": it is not fio's"));
     };
     let version = json.get("fio version").and_then(Json::as_str);
-    let clients: BTreeSet<(&str, u64)> = jobs.iter().filter_map(client).collect();
-    let mut jobs: Vec<FioJob> = jobs.iter().map(job).collect();
+    let clients: BTreeSet<(&str, u64)> = jobs.iter().filter_map(client_of_job).collect();
+    let mut jobs: Vec<FioJob> = jobs.iter().map(read_job).collect();
     let sum = take_sum(&mut jobs);
     Ok(FioDocument {
         line,
         version: version.map(str::to_owned),
         timestamp_ms: json.get("timestamp_ms").and_then(Json::as_u64),
         note: note.to_owned(),
-        global: options(json.get("global options")),
+        global: job_options(json.get("global options")),
         jobs,
         sum,
         clients: clients.len(),
-        devices: devices(json.get("disk_util")),
+        devices: device_names(json.get("disk_util")),
         ..FioDocument::default()
     })
 }
@@ -218,21 +223,24 @@ fn take_sum(jobs: &mut Vec<FioJob>) -> Option<FioJob> {
 }
 
 /// Host and port of the client that ran a job.
-fn client(job: &Json) -> Option<(&str, u64)> {
+fn client_of_job(job: &Json) -> Option<(&str, u64)> {
     Some((job.get("hostname")?.as_str()?, job.get("port").and_then(Json::as_u64).unwrap_or(0)))
 }
 
-fn devices(json: Option<&Json>) -> BTreeSet<String> {
+/// Names of the disks whose use fio prints.
+fn device_names(json: Option<&Json>) -> BTreeSet<String> {
     let disks = json.and_then(Json::as_array).into_iter().flatten();
     disks.filter_map(|disk| Some(disk.get("name")?.as_str()?.to_owned())).collect()
 }
 
-fn options(json: Option<&Json>) -> BTreeMap<String, String> {
+/// The options of a job, or those of all jobs.
+fn job_options(json: Option<&Json>) -> BTreeMap<String, String> {
     let pairs = json.and_then(Json::as_object).into_iter().flatten();
     pairs.map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect()
 }
 
-fn job(json: &Json) -> FioJob {
+/// Reads a job's figures in each direction.
+fn read_job(json: &Json) -> FioJob {
     let failed = json.get("total_err").and_then(Json::as_u64).unwrap_or(0);
     FioJob {
         name: json.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned(),
@@ -242,31 +250,33 @@ fn job(json: &Json) -> FioJob {
         failed,
         first_error: json.get("first_error").and_then(Json::as_i64).unwrap_or(0),
         elapsed_s: json.get("elapsed").and_then(Json::as_u64).unwrap_or(0),
-        options: options(json.get("job options")),
+        options: job_options(json.get("job options")),
         user_cpu_percent: json.get("usr_cpu").and_then(Json::as_f64),
         system_cpu_percent: json.get("sys_cpu").and_then(Json::as_f64),
-        read: json.get("read").and_then(|json| direct(json, failed)),
-        write: json.get("write").and_then(|json| direct(json, failed)),
-        trim: json.get("trim").and_then(|json| direct(json, failed)),
+        read: json.get("read").and_then(|json| read_direction(json, failed)),
+        write: json.get("write").and_then(|json| read_direction(json, failed)),
+        trim: json.get("trim").and_then(|json| read_direction(json, failed)),
     }
 }
 
-fn direct(json: &Json, failed: u64) -> Option<Direct> {
+/// Reads the figures of one direction; `None` without I/Os.
+fn read_direction(json: &Json, failed: u64) -> Option<Direct> {
     let ios = json.get("total_ios").and_then(Json::as_u64).filter(|ios| *ios > 0)?;
     // Each I/O that did not fail has a latency.
     let all = (failed == 0).then_some(ios);
     Some(Direct {
         ios,
-        iops: number(json, "iops"),
+        iops: number_field(json, "iops"),
         // fio 2 has KiB alone.
-        bytes_per_s: number(json, "bw_bytes").or_else(|| number(json, "bw").map(|kib| kib * 1024.0)),
-        runtime_ms: number(json, "runtime"),
+        bytes_per_s: number_field(json, "bw_bytes").or_else(|| number_field(json, "bw").map(|kib| kib * 1024.0)),
+        runtime_ms: number_field(json, "runtime"),
         completion: latency_named("clat", json, all),
         total: latency_named("lat", json, all),
     })
 }
 
-fn number(json: &Json, name: &str) -> Option<f64> {
+/// A number of a JSON object by its name.
+fn number_field(json: &Json, name: &str) -> Option<f64> {
     json.get(name).and_then(Json::as_f64)
 }
 
@@ -282,24 +292,27 @@ fn latency_named(name: &str, json: &Json, all: Option<u64>) -> Option<FioLatency
 fn latency_of(json: &Json, all: Option<u64>, unit_ns: f64) -> Option<FioLatency> {
     let samples = match json.get("N") {
         Some(samples) => samples.as_u64(),
-        None if number(json, "max").is_some_and(|max| max > 0.0) => all,
+        None if number_field(json, "max").is_some_and(|max| max > 0.0) => all,
         None => None,
     };
     let samples = samples.filter(|samples| *samples > 0)?;
     Some(FioLatency {
         samples,
-        min_ns: number(json, "min")? * unit_ns,
-        max_ns: number(json, "max")? * unit_ns,
-        mean_ns: number(json, "mean")? * unit_ns,
-        percentiles: pairs(json, "percentile")
+        min_ns: number_field(json, "min")? * unit_ns,
+        max_ns: number_field(json, "max")? * unit_ns,
+        mean_ns: number_field(json, "mean")? * unit_ns,
+        percentiles: object_entries(json, "percentile")
             .filter_map(|(rank, value)| Some((rank.parse().ok()?, value.as_f64()? * unit_ns)))
             .filter(|(rank, _)| *rank > 0.0)
             .collect(),
-        bins: pairs(json, "bins").filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?))).collect(),
+        bins: object_entries(json, "bins")
+            .filter_map(|(ns, samples)| Some((ns.parse().ok()?, samples.as_u64()?)))
+            .collect(),
     })
 }
 
-fn pairs<'j>(json: &'j Json, name: &str) -> impl Iterator<Item = (&'j String, &'j Json)> + use<'j> {
+/// The entries of an object within an object.
+fn object_entries<'j>(json: &'j Json, name: &str) -> impl Iterator<Item = (&'j String, &'j Json)> + use<'j> {
     json.get(name).and_then(Json::as_object).into_iter().flatten()
 }
 
@@ -309,6 +322,7 @@ struct Side<'a> {
 }
 
 impl Side<'_> {
+    /// What all jobs read, wrote and trimmed.
     fn directions(&self) -> impl Iterator<Item = &Direct> {
         self.jobs.iter().flat_map(|job| job.directions())
     }
@@ -317,17 +331,17 @@ impl Side<'_> {
     /// block size.
     fn has_clone(&self, document: &FioDocument, job: &FioJob) -> bool {
         let Some(first) = self.jobs.first().filter(|first| first.group == job.group) else { return false };
-        document.options(first) == document.options(job)
+        document.distinguishing_options(first) == document.distinguishing_options(job)
             || (job.options.is_empty() && first.mean_block_sizes().eq(job.mean_block_sizes()))
     }
 
-    fn failed(&self) -> u64 {
+    fn failed_count(&self) -> u64 {
         self.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add)
     }
 
     /// I/Os without latency, if as many have none in all directions as failed.
     fn failed_of(&self, these: &[&Direct]) -> Option<u64> {
-        match self.failed() {
+        match self.failed_count() {
             0 => Some(0),
             failed if self.directions().try_fold(0, plus_failed) == Some(failed) => {
                 these.iter().try_fold(0, |sum, direct| plus_failed(sum, direct))
@@ -337,12 +351,13 @@ impl Side<'_> {
     }
 }
 
+/// The sum with the I/Os that failed.
 fn plus_failed(sum: u64, direct: &Direct) -> Option<u64> {
     Some(sum.saturating_add(direct.without_latency()?))
 }
 
 /// Jobs of one name, one group and one set of options are clones, whose rates are added.
-fn sides(document: &FioDocument) -> Vec<Side<'_>> {
+fn group_clones(document: &FioDocument) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for job in &document.jobs {
         match sides.iter_mut().rev().find(|side| side.name == job.name && side.has_clone(document, job)) {
@@ -359,13 +374,17 @@ const BUCKET: f64 = 1.0 / 64.0;
 pub const READER: Reader = Reader {
     name: "fio",
     about: "JSON, text and terse lines of fio 2 and 3",
-    recognises: |text| is_json(text) || text::is_text(text) || text.lines().any(text::is_terse),
+    recognises: |text| is_fio_json(text) || text::is_text(text) || text.lines().any(text::is_terse),
     names: Names::File,
     reads: Reads::Text(|input| {
-        let is_other = !is_json(input.text) && (text::is_text(input.text) || input.text.lines().any(text::is_terse));
-        let (documents, not_understood) =
-            if is_other { text::read(input.text) } else { (read(input.text.as_bytes())?, lines_around(input.text)) };
-        let mut imported = import(&documents, input.system, input.source);
+        let is_other =
+            !is_fio_json(input.text) && (text::is_text(input.text) || input.text.lines().any(text::is_terse));
+        let (documents, not_understood) = if is_other {
+            text::read_text(input.text)
+        } else {
+            (read_documents(input.text.as_bytes())?, lines_around(input.text))
+        };
+        let mut imported = import_documents(&documents, input.system, input.source);
         imported.note_not_understood(&not_understood);
         Ok(Found { imported, not_understood })
     }),
@@ -383,13 +402,14 @@ fn lines_around(text: &str) -> Vec<NotUnderstood> {
     lines
 }
 
-fn is_json(text: &str) -> bool {
+/// Tests whether a text holds fio's JSON.
+fn is_fio_json(text: &str) -> bool {
     is_json_with(text, &["fio version"])
 }
 
 /// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
 /// except intermediate ones of one run.
-pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported {
+pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -> Imported {
     let unknown =
         ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
     let mut imported = Imported::new(READER.name, source, unknown);
@@ -408,13 +428,14 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
         documents.iter().zip(is_on_the_way).filter(|(_, is_left_out)| !is_left_out).map(|(one, _)| one).collect();
     for document in &kept {
         if let Some(first) = document.note.lines().find(|line| !is_of_mail(line)) {
-            imported.notes.push(format!("fio said: {}", said(first)));
+            imported.notes.push(format!("fio said: {}", shorten_message(first)));
         }
         if let Some(first) = document.behind.lines().find(|line| !is_of_mail(line)) {
-            imported.notes.push(format!("fio said behind its last document: {}", said(first)));
+            imported.notes.push(format!("fio said behind its last document: {}", shorten_message(first)));
         }
     }
-    let mut by_document: Vec<Vec<ImportedResult>> = kept.iter().map(|document| results_of(document, system)).collect();
+    let mut by_document: Vec<Vec<ImportedResult>> =
+        kept.iter().map(|document| results_of_document(document, system)).collect();
     imported.notes.extend(calls::tell_apart(&kept, &mut by_document));
     imported.results = by_document.into_iter().flatten().collect();
     if documents.iter().any(|document| document.jobs.iter().any(|job| !document.has_options(job))) {
@@ -422,44 +443,47 @@ pub fn import(documents: &[FioDocument], system: &str, source: &str) -> Imported
             .unknown
             .push("the options of its jobs, such as depth and numjobs (it shows the mean block size alone)".to_owned());
     }
-    imported.note_failed();
+    imported.lower_words();
     imported
 }
 
-fn results_of(document: &FioDocument, system: &str) -> Vec<ImportedResult> {
+/// The results of all jobs of a document.
+fn results_of_document(document: &FioDocument, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
-    for side in sides(document) {
-        if let Some(reason) = failure(document, &side) {
-            results.extend(failed(document, &side, &reason, system));
+    for side in group_clones(document) {
+        if let Some(reason) = failure_reason(document, &side) {
+            results.extend(failed_results(document, &side, &reason, system));
             continue;
         }
-        for (op, of) in [("read", read_of as Of), ("write", write_of), ("trim", trim_of)] {
-            results.extend(result(document, &side, op, of, system));
+        for (op, of) in [("read", read_direction_of as Of), ("write", write_direction_of), ("trim", trim_direction_of)]
+        {
+            results.extend(make_result(document, &side, op, of, system));
         }
     }
     results
 }
 
 /// Why jobs have no result: an error or a signal ended one of them.
-fn failure(document: &FioDocument, side: &Side<'_>) -> Option<String> {
+fn failure_reason(document: &FioDocument, side: &Side<'_>) -> Option<String> {
     let ended = side.jobs.iter().find(|job| job.was_ended());
-    let by_error = ended.map(|job| format!("job {} ended with error {}", shortened(&job.name), job.error));
+    let by_error = ended.map(|job| format!("job {} ended with error {}", shorten(&job.name), job.error));
     // The line names a process, and the document none: it may have been any.
-    by_error.or_else(|| document.signal().map(said))
+    by_error.or_else(|| document.signal_line().map(shorten_message))
 }
 
 /// Jobs that failed: a result for each direction that they were to go or have started.
-fn failed(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
+fn failed_results(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
     let Some(first) = side.jobs.first() else { return Vec::new() };
     let option = first.options.get("rw").or_else(|| document.global.get("rw")).map_or("read", String::as_str);
     let plan = option.split(':').next().unwrap_or_default();
     let is_mixed = ["rw", "readwrite", "randrw"].contains(&plan);
-    let ops: [(&str, Of); 3] = [("read", read_of), ("write", write_of), ("trim", trim_of)];
+    let ops: [(&str, Of); 3] =
+        [("read", read_direction_of), ("write", write_direction_of), ("trim", trim_direction_of)];
     let ops = ops.into_iter().filter(|(op, of)| {
         plan.contains(op) || (is_mixed && *op != "trim") || side.jobs.iter().any(|job| of(job).is_some())
     });
     ops.map(|(op, _)| ImportedResult {
-        keys: keys(document, side, first, op),
+        keys: result_keys(document, side, first, op),
         places: places_of(document, side),
         ..ImportedResult::failed(system, "fio", reason.to_owned())
     })
@@ -473,31 +497,35 @@ fn plain_version(version: &str) -> String {
 
 type Of = fn(&FioJob) -> Option<&Direct>;
 
-fn read_of(job: &FioJob) -> Option<&Direct> {
+/// What a job read.
+fn read_direction_of(job: &FioJob) -> Option<&Direct> {
     job.read.as_ref()
 }
 
-fn write_of(job: &FioJob) -> Option<&Direct> {
+/// What a job wrote.
+fn write_direction_of(job: &FioJob) -> Option<&Direct> {
     job.write.as_ref()
 }
 
-fn trim_of(job: &FioJob) -> Option<&Direct> {
+/// What a job trimmed.
+fn trim_direction_of(job: &FioJob) -> Option<&Direct> {
     job.trim.as_ref()
 }
 
-fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
+/// The result of clones in one direction, if they had any I/O there.
+fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
     let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
     if all.is_empty() {
         return None;
     }
     let first = side.jobs.first()?;
     let mut result = ImportedResult::new(system, "fio");
-    result.keys = keys(document, side, first, op);
+    result.keys = result_keys(document, side, first, op);
     result.places = places_of(document, side);
     if !document.has_options(first)
         && let Some(size) = all.first().and_then(|direct| mean_block_size(direct))
     {
-        result.keys.insert("mean_bs".to_owned(), size::value(&size));
+        result.keys.insert("mean_bs".to_owned(), size::size_value(&size));
     }
     let longest = all.iter().filter_map(|direct| direct.runtime_ms).max_by(f64::total_cmp);
     result.elapsed_s = longest.map(|ms| ms / 1e3);
@@ -507,7 +535,7 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
     let failed = side.failed_of(&all);
     let is_all = side.jobs.len() == document.jobs.len();
     let whole = if is_all { document.sum.as_ref().and_then(of) } else { None };
-    result.measurements = measurements(&all, whole, &durations, failed);
+    result.measurements = measurements_of(&all, whole, &durations, failed);
     result.measurements.push(failed_share(side, &all, failed));
     result.measurements.extend(cpu_per_io(document, side));
     let series = failed.and_then(|failed| durations.series("fio", result.elapsed_s.unwrap_or(0.0), failed));
@@ -521,13 +549,13 @@ fn result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &st
 /// The failed share of these I/Os, or of all directions where the failed direction is unknown.
 fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measurement {
     let (failed, sum) = match failed {
-        Some(failed) => (failed, sum(all.iter().map(|direct| direct.ios))),
-        None => (side.failed(), sum(side.directions().map(|direct| direct.ios))),
+        Some(failed) => (failed, saturating_sum(all.iter().map(|direct| direct.ios))),
+        None => (side.failed_count(), saturating_sum(side.directions().map(|direct| direct.ios))),
     };
     Measurement::failed_share(Reading::percent_failed(failed, sum.saturating_sub(failed)))
 }
 
-fn sum(directions: impl Iterator<Item = u64>) -> u64 {
+fn saturating_sum(directions: impl Iterator<Item = u64>) -> u64 {
     directions.fold(0, u64::saturating_add)
 }
 
@@ -543,11 +571,11 @@ fn cpu_per_io(document: &FioDocument, side: &Side<'_>) -> Option<Measurement> {
     }
     let share = job.user_cpu_percent? + job.system_cpu_percent?;
     let us = share / 100.0 * direct.runtime_ms? * 1e3 / direct.ios as f64;
-    Some(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, in_us(us * 1e3)))
+    Some(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, ns_reading_in_us(us * 1e3)))
 }
 
 /// Successful I/Os per second: fio's own figure counts failed ones.
-fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
+fn iops_reading(all: &[&Direct], failed: Option<u64>) -> Reading {
     let rates: Option<f64> = all
         .iter()
         .map(|direct| {
@@ -565,7 +593,8 @@ fn iops(all: &[&Direct], failed: Option<u64>) -> Reading {
     }
 }
 
-fn measurements(
+/// The measurements of one direction.
+fn measurements_of(
     all: &[&Direct],
     whole: Option<&Direct>,
     binned: &SampledDurations,
@@ -576,7 +605,7 @@ fn measurements(
         .filter(|sum| sum.is_finite())
         .map_or_else(|| Reading::unavailable("fio gave no bw_bytes"), Reading::Value);
     let mut found = vec![
-        Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, iops(all, failed)),
+        Measurement::new("iops", "io/s", Direction::Higher, Role::Primary, iops_reading(all, failed)),
         Measurement::new("bandwidth", "MiB/s", Direction::Higher, Role::Secondary, bandwidth),
     ];
     let total: Vec<&FioLatency> = all.iter().filter_map(|direct| direct.total.as_ref()).collect();
@@ -584,8 +613,8 @@ fn measurements(
     if samples > 0.0 {
         let mean = total.iter().map(|latency| latency.mean_ns * latency.samples as f64).sum::<f64>() / samples;
         let max = total.iter().map(|latency| latency.max_ns).fold(0.0, f64::max);
-        found.push(latency("latency_mean", Role::Secondary, in_us(mean)));
-        found.push(latency("latency_max", Role::Secondary, in_us(max)));
+        found.push(latency_measurement("latency_mean", Role::Secondary, ns_reading_in_us(mean)));
+        found.push(latency_measurement("latency_max", Role::Secondary, ns_reading_in_us(max)));
     }
     for (id, rank, role) in [
         ("completion_p50", 50.0, Role::Primary),
@@ -594,24 +623,30 @@ fn measurements(
         ("completion_p99", 99.0, Role::Primary),
         ("completion_p999", 99.9, Role::Secondary),
     ] {
-        found.extend(percentile(all, whole, binned, failed, rank).map(|reading| latency(id, role, reading)));
+        found.extend(
+            percentile_measurement(all, whole, binned, failed, rank)
+                .map(|reading| latency_measurement(id, role, reading)),
+        );
     }
     // With `--lat_percentiles=1`, of one job of which nothing failed: it prints no bins to merge or to rank failures behind.
     if let ([Direct { total: Some(total), .. }], Some(0)) = (all, failed) {
         for (id, rank) in [("latency_p50", 50.0), ("latency_p99", 99.0)] {
-            found.extend(total.at(rank).map(|ns| latency(id, Role::Secondary, in_us(ns))));
+            found.extend(
+                total.percentile_at(rank).map(|ns| latency_measurement(id, Role::Secondary, ns_reading_in_us(ns))),
+            );
         }
     }
     found
 }
 
-fn in_us(ns: f64) -> Reading {
+/// Nanoseconds as a reading in µs.
+fn ns_reading_in_us(ns: f64) -> Reading {
     if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::unavailable("out of range") }
 }
 
 /// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can, and `whole` is what fio merged of its
 /// clients. Failures rank after all bins, but fio's percentiles ignore them.
-fn percentile(
+fn percentile_measurement(
     all: &[&Direct],
     whole: Option<&Direct>,
     binned: &SampledDurations,
@@ -619,13 +654,13 @@ fn percentile(
     rank: f64,
 ) -> Option<Reading> {
     let samples: u64 = all.iter().filter_map(|direct| direct.completion.as_ref()).map(|latency| latency.samples).sum();
-    let merged_ns = whole.and_then(|whole| completion_at(whole, rank));
+    let merged_ns = whole.and_then(|whole| completion_percentile(whole, rank));
     let why_not = match (all, failed) {
-        ([one], Some(0)) => return completion_at(one, rank).map(in_us),
-        (_, Some(0)) if merged_ns.is_some() => return merged_ns.map(in_us),
+        ([one], Some(0)) => return completion_percentile(one, rank).map(ns_reading_in_us),
+        (_, Some(0)) if merged_ns.is_some() => return merged_ns.map(ns_reading_in_us),
         (_, Some(failed)) if binned.count() == samples && samples > 0 => {
             match binned.quantile_ns(rank / 100.0, failed) {
-                Ok(ns) => return Some(in_us(ns as f64)),
+                Ok(ns) => return Some(ns_reading_in_us(ns as f64)),
                 Err(NoQuantile::TooFew { needed }) => {
                     return Some(Reading::Unavailable(NoValue::too_few(needed, "I/Os")));
                 }
@@ -638,6 +673,7 @@ fn percentile(
     Some(Reading::unavailable(why_not))
 }
 
-fn completion_at(direct: &Direct, rank: f64) -> Option<f64> {
-    direct.completion.as_ref()?.at(rank)
+/// A percentile of the completion latency, if fio printed it.
+fn completion_percentile(direct: &Direct, rank: f64) -> Option<f64> {
+    direct.completion.as_ref()?.percentile_at(rank)
 }

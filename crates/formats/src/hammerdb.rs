@@ -14,11 +14,11 @@ use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 use serde_json::Value as Json;
 
 use self::configuration::Settings;
-use self::console::{minutes, users, without_progress};
+use self::console::{configured_users, parse_minutes, without_progress};
 use crate::heads::WAREHOUSES_UNKNOWN;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
-use crate::text::{NotUnderstood, decode, number};
+use crate::text::{NotUnderstood, decode, parse_number};
 use crate::{Imported, ImportedResult};
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,29 +122,29 @@ const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 
 /// Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> HammerDbOutput {
+pub fn read_output(bytes: &[u8]) -> HammerDbOutput {
     let text = decode(bytes);
     let mut reader = Lines::default();
     let (mut at, mut number) = (0, 1);
     while at < text.len() {
         let rest = &text[at..];
-        let length = match json_at(rest) {
+        let length = match json_at_start(rest) {
             Some((json, length)) => {
-                reader.document(number, &json);
+                reader.take_document(number, &json);
                 length
             }
             None => {
-                reader.line(number, rest.lines().next().unwrap_or_default().trim());
+                reader.take_line(number, rest.lines().next().unwrap_or_default().trim());
                 rest.find('\n').map_or(rest.len(), |end| end + 1)
             }
         };
         number += rest[..length].matches('\n').count() as u64;
         at += length;
     }
-    reader.end()
+    reader.finish()
 }
 
-fn json_at(text: &str) -> Option<(Json, usize)> {
+fn json_at_start(text: &str) -> Option<(Json, usize)> {
     text.trim_start_matches([' ', '\t']).starts_with(['[', '{']).then_some(())?;
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Json>();
     let json = stream.next()?.ok()?;
@@ -190,17 +190,18 @@ struct Lines {
 }
 
 impl Lines {
-    fn line(&mut self, number: u64, line: &str) {
+    fn take_line(&mut self, number: u64, line: &str) {
         let line = without_progress(line);
         let said = line.strip_prefix("Vuser ").and_then(|rest| rest.split_once(':'));
         let (user, text) = said.map_or((None, line), |(user, text)| (user.parse().ok(), text));
         let text = text.trim();
-        if let Some((outcome, database)) = orders(text) {
+        if let Some((outcome, database)) = parse_orders(text) {
             let virtual_users = self.users.take();
             let failed_users = std::mem::take(&mut self.failed_users);
             let mut job = HammerDbJob::new(number, None, outcome);
             job.minutes = self.minutes.take();
-            (job.configuration, job.places) = (self.settings.conditions("tpcc"), self.settings.places());
+            (job.configuration, job.places) =
+                (self.settings.conditions_of_workload("tpcc"), self.settings.server_places());
             (job.virtual_users, job.database, job.failed_users) = (virtual_users, Some(database), failed_users);
             job.errors = std::mem::take(&mut self.errors);
             self.console.push(job);
@@ -217,25 +218,25 @@ impl Lines {
             }
         } else if line == "ALL VIRTUAL USERS COMPLETE" {
             self.run_ended(number);
-        } else if let Some(users) = users(text) {
+        } else if let Some(users) = configured_users(text) {
             self.users = Some(users);
-        } else if let Some(minutes) = minutes(text) {
+        } else if let Some(minutes) = parse_minutes(text) {
             self.minutes = Some(minutes);
         } else if let Some(release) = text.strip_prefix("DBVersion:") {
             self.output.releases.extend(Some(release.trim()).filter(|release| *release != "NULL").map(str::to_owned));
         } else if let Some(version) = line.strip_prefix("HammerDB CLI v") {
             self.output.version.get_or_insert_with(|| version.to_owned());
-            self.settings.begin();
+            self.settings.begin_again();
         } else if let Some(id) = text.strip_prefix("Benchmark Run jobid=") {
             // Printed after the result if the console waits for the run, else before it.
             if let Some(job) = self.console.last_mut().filter(|job| job.id.is_none()) {
                 job.id = Some(id.to_owned());
             }
         } else if let Some(command) = line.strip_prefix("hammerdb>") {
-            self.asked = asked(command);
+            self.asked = parse_command(command);
         } else if line == TIMES_HEADING {
             self.announced = true;
-        } else if !self.settings.take(line) && !self.queries.take(user, text) && !is_idle(line) {
+        } else if !self.settings.take_line(line) && !self.queries.take_line(user, text) && !is_noise(line) {
             self.output.not_understood.push(NotUnderstood::new(number, line));
         }
     }
@@ -250,24 +251,24 @@ impl Lines {
         }
         self.is_running = false;
         self.queries.run_ended();
-        let configuration = self.settings.conditions("tpch");
+        let configuration = self.settings.conditions_of_workload("tpch");
         let of_run = self.queries.streams.iter_mut().skip(self.streams_before);
         of_run.for_each(|stream| stream.configuration.clone_from(&configuration));
         self.streams_before = self.queries.streams.len();
         self.settings.run_ended();
     }
 
-    fn document(&mut self, number: u64, json: &Json) {
+    fn take_document(&mut self, number: u64, json: &Json) {
         let asked = self.asked.take();
         let announced = std::mem::take(&mut self.announced);
         let is_report = json.get("schema").and_then(Json::as_str).is_some_and(|name| name.starts_with(REPORT_SCHEMA));
         if is_report {
             self.take_report(json);
-            match report(number, json) {
-                Ok(job) => self.keep(*job),
+            match read_report(number, json) {
+                Ok(job) => self.keep_job(*job),
                 Err(without) => self.output.without_result.push(without),
             }
-        } else if let Some(timings) = timings(json) {
+        } else if let Some(timings) = parse_timings(json) {
             match asked {
                 Some(Asked::Timing(id)) => self.timings.entry(id).or_default().extend(timings),
                 None if announced => self.coming = timings,
@@ -276,7 +277,7 @@ impl Lines {
                     self.output.not_understood.push(NotUnderstood::new(number, "timings of one user"))
                 }
             }
-        } else if !self.results(number, json) && !is_count(json) {
+        } else if !self.take_results(number, json) && !is_count(json) {
             self.output.not_understood.push(NotUnderstood::new(number, &json.to_string()));
         }
     }
@@ -289,32 +290,32 @@ impl Lines {
         self.output.releases.extend(text_in(json, "release"));
         let queries = query_times(json);
         if !queries.is_empty() {
-            let configuration = configuration(json);
+            let configuration = report_configuration(json);
             self.output.streams.push(console::Stream { user: 1, queries, configuration, ..console::Stream::default() });
         }
     }
 
     /// `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`, or several in a list; returns
     /// whether it was one.
-    fn results(&mut self, number: u64, json: &Json) -> bool {
+    fn take_results(&mut self, number: u64, json: &Json) -> bool {
         let Some(items) = json.as_array().filter(|items| !items.is_empty()) else { return false };
         let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
         let Some(words) = words else {
-            return items.iter().all(|item| item.is_array() && self.results(number, item));
+            return items.iter().all(|item| item.is_array() && self.take_results(number, item));
         };
-        let id = words.first().filter(|word| is_id(word)).map(|id| (*id).to_owned());
-        let virtual_users = words.iter().find_map(|word| users(word));
+        let id = words.first().filter(|word| is_job_id(word)).map(|id| (*id).to_owned());
+        let virtual_users = words.iter().find_map(|word| configured_users(word));
         if words.contains(&"Jobid has no test result") {
             let without = WithoutResult { line: number, id, virtual_users, ..WithoutResult::default() };
             self.output.without_result.push(without);
             return true;
         }
-        let Some((outcome, database)) = words.iter().find_map(|word| orders(word)) else {
+        let Some((outcome, database)) = words.iter().find_map(|word| parse_orders(word)) else {
             // The plain list of jobs.
-            return words.iter().all(|word| is_id(word));
+            return words.iter().all(|word| is_job_id(word));
         };
         let timings = std::mem::take(&mut self.coming);
-        self.keep(HammerDbJob {
+        self.keep_job(HammerDbJob {
             virtual_users,
             database: Some(database),
             timings,
@@ -323,15 +324,16 @@ impl Lines {
         true
     }
 
-    fn keep(&mut self, job: HammerDbJob) {
+    fn keep_job(&mut self, job: HammerDbJob) {
         let known = self.output.jobs.iter_mut().find(|known| known.id.is_some() && known.id == job.id);
         match known {
-            Some(known) => known.gain(job),
+            Some(known) => known.add_other_form(job),
             None => self.output.jobs.push(job),
         }
     }
 
-    fn end(mut self) -> HammerDbOutput {
+    /// Ends the output, and returns what was found.
+    fn finish(mut self) -> HammerDbOutput {
         self.run_ended(u64::MAX);
         let outcomes: Vec<HammerDbResult> = self.output.jobs.iter().map(|job| job.outcome).collect();
         let mut taken = vec![false; outcomes.len()];
@@ -340,9 +342,9 @@ impl Lines {
             match same {
                 Some(at) => {
                     taken[at] = true;
-                    self.output.jobs[at].gain(job);
+                    self.output.jobs[at].add_other_form(job);
                 }
-                None => self.keep(job),
+                None => self.keep_job(job),
             }
         }
         self.output.streams.extend(self.queries.streams);
@@ -376,20 +378,21 @@ impl Lines {
 }
 
 fn text_in(json: &Json, name: &str) -> Option<String> {
-    find(json, name)
-        .and_then(|found| found.as_str().map(str::to_owned).or_else(|| figure(found).map(|figure| figure.to_string())))
+    find_value(json, name).and_then(|found| {
+        found.as_str().map(str::to_owned).or_else(|| json_number(found).map(|figure| figure.to_string()))
+    })
 }
 
 impl HammerDbOutput {
     /// The configuration of everything that it tells.
-    fn configurations(&mut self) -> impl Iterator<Item = &mut Point> {
+    fn configurations_mut(&mut self) -> impl Iterator<Item = &mut Point> {
         let jobs = self.jobs.iter_mut().map(|job| &mut job.configuration);
         let without = self.without_result.iter_mut().map(|job| &mut job.configuration);
         jobs.chain(without).chain(self.streams.iter_mut().map(|stream| &mut stream.configuration))
     }
 
     /// Takes over what another output tells of the same system.
-    fn add(&mut self, other: HammerDbOutput) {
+    fn append_output(&mut self, other: HammerDbOutput) {
         self.jobs.extend(other.jobs);
         self.without_result.extend(other.without_result);
         self.releases.extend(other.releases);
@@ -419,7 +422,7 @@ impl HammerDbJob {
     }
 
     /// Takes over what the other form adds.
-    fn gain(&mut self, other: HammerDbJob) {
+    fn add_other_form(&mut self, other: HammerDbJob) {
         self.line = self.line.min(other.line);
         self.id = self.id.take().or(other.id);
         self.database = self.database.take().or(other.database);
@@ -435,19 +438,19 @@ impl HammerDbJob {
     }
 }
 
-fn is_idle(line: &str) -> bool {
+fn is_noise(line: &str) -> bool {
     line.is_empty()
         || HEADINGS.contains(&line)
         || (!line.contains("TEST RESULT")
             && (line.ends_with(" tpm") || SENTENCES.iter().any(|sentence| line.starts_with(sentence))))
 }
 
-fn is_id(word: &str) -> bool {
+fn is_job_id(word: &str) -> bool {
     word.len() == 24 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
-fn orders(text: &str) -> Option<(HammerDbResult, String)> {
+fn parse_orders(text: &str) -> Option<(HammerDbResult, String)> {
     let achieved = text.trim().strip_prefix("TEST RESULT : System achieved ")?;
     let (nopm, tpm) = match achieved.split_once(" NOPM from ") {
         Some((nopm, tpm)) => (nopm, tpm.strip_suffix(" TPM")?),
@@ -457,15 +460,16 @@ fn orders(text: &str) -> Option<(HammerDbResult, String)> {
         }
     };
     let (tpm, database) = tpm.split_once(' ')?;
-    Some((HammerDbResult::Orders { nopm: rate(nopm)?, tpm: rate(tpm)? }, database.to_owned()))
+    Some((HammerDbResult::Orders { nopm: parse_rate(nopm)?, tpm: parse_rate(tpm)? }, database.to_owned()))
 }
 
-fn rate(text: &str) -> Option<f64> {
-    number(text).filter(|rate| *rate >= 0.0)
+/// Reads a number that is not negative.
+fn parse_rate(text: &str) -> Option<f64> {
+    parse_number(text).filter(|rate| *rate >= 0.0)
 }
 
 /// `jobs 67FD… timing`.
-fn asked(command: &str) -> Option<Asked> {
+fn parse_command(command: &str) -> Option<Asked> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
         ["jobs" | "job", id, "timing"] => Some(Asked::Timing((*id).to_owned())),
@@ -475,19 +479,20 @@ fn asked(command: &str) -> Option<Asked> {
 }
 
 /// HammerDB writes numbers as such or as text.
-fn figure(json: &Json) -> Option<f64> {
-    json.as_f64().or_else(|| number(json.as_str()?))
+fn json_number(json: &Json) -> Option<f64> {
+    json.as_f64().or_else(|| parse_number(json.as_str()?))
 }
 
 /// `{"NEWORD": {"calls": "1805", "avg_ms": "5.765", …}, …}`.
-fn timings(json: &Json) -> Option<Vec<Timing>> {
+fn parse_timings(json: &Json) -> Option<Vec<Timing>> {
     let procedures = json.as_object().filter(|procedures| !procedures.is_empty())?;
-    procedures.iter().map(|(name, figures)| timing(name, figures)).collect()
+    procedures.iter().map(|(name, figures)| parse_timing(name, figures)).collect()
 }
 
-fn timing(name: &str, json: &Json) -> Option<Timing> {
+/// Reads the figures of one procedure.
+fn parse_timing(name: &str, json: &Json) -> Option<Timing> {
     let figures: BTreeMap<String, f64> =
-        json.as_object()?.iter().filter_map(|(name, value)| Some((name.clone(), figure(value)?))).collect();
+        json.as_object()?.iter().filter_map(|(name, value)| Some((name.clone(), json_number(value)?))).collect();
     Some(Timing { name: name.to_owned(), calls: *figures.get("calls")?, figures })
 }
 
@@ -497,41 +502,41 @@ fn is_count(json: &Json) -> bool {
     counters.is_some_and(|counters| {
         counters
             .values()
-            .all(|value| value.as_object().is_some_and(|points| points.values().all(|v| figure(v).is_some())))
+            .all(|value| value.as_object().is_some_and(|points| points.values().all(|v| json_number(v).is_some())))
     })
 }
 
 /// The first value of a name, however deep it stands; the parser bounds the depth.
-fn find<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
+fn find_value<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
     match json {
-        Json::Object(fields) => fields.get(name).or_else(|| fields.values().find_map(|value| find(value, name))),
-        Json::Array(items) => items.iter().find_map(|item| find(item, name)),
+        Json::Object(fields) => fields.get(name).or_else(|| fields.values().find_map(|value| find_value(value, name))),
+        Json::Array(items) => items.iter().find_map(|item| find_value(item, name)),
         _ => None,
     }
 }
 
 /// A figure of a report's result.
-fn of_result(json: &Json, name: &str) -> Option<f64> {
-    json.get("result")?.get(name).and_then(figure).filter(|figure| *figure >= 0.0)
+fn result_figure(json: &Json, name: &str) -> Option<f64> {
+    json.get("result")?.get(name).and_then(json_number).filter(|figure| *figure >= 0.0)
 }
 
-fn outcome(json: &Json) -> Option<HammerDbResult> {
-    Some(match (of_result(json, "nopm"), of_result(json, "geomean_seconds")) {
-        (Some(nopm), _) => HammerDbResult::Orders { nopm, tpm: of_result(json, "tpm")? },
+fn report_outcome(json: &Json) -> Option<HammerDbResult> {
+    Some(match (result_figure(json, "nopm"), result_figure(json, "geomean_seconds")) {
+        (Some(nopm), _) => HammerDbResult::Orders { nopm, tpm: result_figure(json, "tpm")? },
         (None, geomean_s) => {
-            HammerDbResult::Queries { geomean_s: geomean_s?, total_s: of_result(json, "total_query_time_seconds")? }
+            HammerDbResult::Queries { geomean_s: geomean_s?, total_s: result_figure(json, "total_query_time_seconds")? }
         }
     })
 }
 
 /// Seconds of each query by its number: rows of version 6.0, or figures by their names.
 fn query_times(json: &Json) -> BTreeMap<u64, f64> {
-    let Some(times) = find(json, "query_times") else { return BTreeMap::new() };
+    let Some(times) = find_value(json, "query_times") else { return BTreeMap::new() };
     let rows = times.get("rows").and_then(Json::as_array).into_iter().flatten();
     let of_rows =
-        rows.filter_map(|row| Some((query_number(row.get("name")?.as_str()?)?, figure(row.get("seconds")?)?)));
+        rows.filter_map(|row| Some((query_number(row.get("name")?.as_str()?)?, json_number(row.get("seconds")?)?)));
     let named = times.as_object().into_iter().flatten();
-    of_rows.chain(named.filter_map(|(name, time)| Some((query_number(name)?, figure(time)?)))).collect()
+    of_rows.chain(named.filter_map(|(name, time)| Some((query_number(name)?, json_number(time)?)))).collect()
 }
 
 fn query_number(name: &str) -> Option<u64> {
@@ -539,22 +544,22 @@ fn query_number(name: &str) -> Option<u64> {
 }
 
 /// What a report tells of the configuration, without the virtual users.
-fn configuration(json: &Json) -> Point {
+fn report_configuration(json: &Json) -> Point {
     let configuration = json.get("benchmark_config").and_then(Json::as_object).into_iter().flatten();
     configuration
         .filter(|(name, _)| *name != "virtual_users")
-        .filter_map(|(name, value)| Some((name.clone(), Value::Int(whole(figure(value)?)?))))
+        .filter_map(|(name, value)| Some((name.clone(), Value::Int(whole_number(json_number(value)?)?))))
         .collect()
 }
 
 /// The report of a job.
-fn report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
+fn read_report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
-    let planned = json.pointer("/benchmark_config/virtual_users").and_then(figure);
+    let planned = json.pointer("/benchmark_config/virtual_users").and_then(json_number);
     let id = json.pointer("/job/jobid").and_then(Json::as_str).map(str::to_owned);
-    let configuration = configuration(json);
-    let Some(outcome) = outcome(json) else {
-        return Err(WithoutResult { line, id, virtual_users: virtual_users(planned), configuration });
+    let configuration = report_configuration(json);
+    let Some(outcome) = report_outcome(json) else {
+        return Err(WithoutResult { line, id, virtual_users: whole_virtual_users(planned), configuration });
     };
     Ok(Box::new(HammerDbJob {
         database: json
@@ -562,18 +567,18 @@ fn report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
             .and_then(Json::as_str)
             .map(str::to_owned)
             .or_else(|| json.pointer("/job/database").and_then(Json::as_str).map(str::to_owned)),
-        virtual_users: virtual_users(of_result(json, "active_virtual_users")),
+        virtual_users: whole_virtual_users(result_figure(json, "active_virtual_users")),
         configuration,
-        timings: rows.into_iter().flatten().filter_map(|row| timing(row.get("name")?.as_str()?, row)).collect(),
+        timings: rows.into_iter().flatten().filter_map(|row| parse_timing(row.get("name")?.as_str()?, row)).collect(),
         ..HammerDbJob::new(line, id, outcome)
     }))
 }
 
-fn virtual_users(figure: Option<f64>) -> Option<u64> {
-    figure.and_then(whole).and_then(|users| u64::try_from(users).ok())
+fn whole_virtual_users(figure: Option<f64>) -> Option<u64> {
+    figure.and_then(whole_number).and_then(|users| u64::try_from(users).ok())
 }
 
-fn whole(figure: f64) -> Option<i64> {
+fn whole_number(figure: f64) -> Option<i64> {
     // Configuration numbers are far below 2^53.
     (figure.fract() == 0.0 && figure.abs() < 9e15).then_some(figure as i64)
 }
@@ -597,14 +602,14 @@ pub const READER: Reader = Reader {
     },
     names: Names::File,
     reads: Reads::Text(|input| {
-        let output = read(input.text.as_bytes());
-        let imported = import(&output, input.system, input.source);
+        let output = read_output(input.text.as_bytes());
+        let imported = import_output(&output, input.system, input.source);
         Ok(Found { imported, not_understood: output.not_understood })
     }),
 };
 
 /// Jobs with the same virtual users and configuration are repetitions.
-pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
+pub fn import_output(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
     if output.jobs.iter().any(|job| job.configuration.is_empty()) {
         unknown.extend([WAREHOUSES_UNKNOWN, "the lengths of ramp-up and test"]);
@@ -620,7 +625,7 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
         facts.identity("server.version", output.releases.iter().cloned().collect::<Vec<_>>().join(", "));
     }
     let mut results: Vec<(u64, ImportedResult)> =
-        output.jobs.iter().map(|job| (job.line, result(job, system))).collect();
+        output.jobs.iter().map(|job| (job.line, make_result(job, system))).collect();
     if has_databases {
         for ((_, result), job) in results.iter_mut().zip(&output.jobs) {
             result.keys.extend(job.database.clone().map(|name| ("database".to_owned(), Value::Text(name))));
@@ -640,11 +645,11 @@ pub fn import(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let errors: Vec<String> = output.jobs.iter().flat_map(|job| &job.errors).chain(&output.errors).cloned().collect();
     imported.notes.extend(console::note_of_errors(&errors));
     imported.note_not_understood(&output.not_understood);
-    imported.note_failed();
+    imported.lower_words();
     imported
 }
 
-fn keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
+fn result_keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
     let users = virtual_users.and_then(|users| i64::try_from(users).ok());
     let users = users.map(|users| ("virtual_users".to_owned(), Value::Int(users)));
     configuration.clone().into_iter().chain(users).collect()
@@ -653,17 +658,17 @@ fn keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
 /// What a job without a result ran is seldom printed in full.
 fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
     let mut result = ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_RESULT.to_owned());
-    result.keys = keys(&job.configuration, job.virtual_users);
+    result.keys = result_keys(&job.configuration, job.virtual_users);
     result
 }
 
-fn result(job: &HammerDbJob, system: &str) -> ImportedResult {
+fn make_result(job: &HammerDbJob, system: &str) -> ImportedResult {
     let benchmark = match job.outcome {
         HammerDbResult::Orders { .. } => "TPROC-C",
         HammerDbResult::Queries { .. } => "TPROC-H",
     };
     let mut result = ImportedResult::new(system, benchmark);
-    result.keys = keys(&job.configuration, job.virtual_users);
+    result.keys = result_keys(&job.configuration, job.virtual_users);
     result.places.clone_from(&job.places);
     result.notes.extend(console::note_of_errors(&job.errors));
     if job.failed_users > 0 {

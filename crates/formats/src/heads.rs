@@ -6,9 +6,9 @@ use std::path::Path;
 
 use model::Value;
 
-use crate::captions::{heading, title_before};
+use crate::captions::{parse_heading, title_before};
 use crate::recognise::CAPTION;
-use crate::text::shortened;
+use crate::text::shorten;
 use crate::{Imported, between, loads};
 
 /// Most lines above the first result that are kept.
@@ -23,14 +23,14 @@ const OF_RUNS: [&str; 12] =
     ["date", "dir", "file", "host", "hostname", "id", "log", "output", "pid", "seed", "time", "timestamp"];
 
 /// Those lines of a head that say of what the results are.
-pub(crate) fn captions<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+pub(crate) fn caption_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     lines.map(str::trim).filter(|line| is_caption(line)).map(str::to_owned).collect()
 }
 
 fn is_caption(line: &str) -> bool {
     let has_prompt = line.starts_with(['$', '+', '#']) && !line.starts_with("##");
     let lower = line.to_lowercase();
-    let is_title = heading(line).is_some() || title_before(line).is_some() || line.starts_with("===");
+    let is_title = parse_heading(line).is_some() || title_before(line).is_some() || line.starts_with("===");
     is_setting(line)
         || (has_prompt && [" set ", "export "].iter().any(|word| lower.contains(word)) && !loads::is_command(line))
         || (is_title && !has_prompt)
@@ -50,7 +50,7 @@ fn is_setting(line: &str) -> bool {
 
 /// What stands above the first results of all of a system's files: settings by their names, and the other lines that not all files of
 /// the import have and that do not name the system.
-pub(crate) fn facts(system: &str, lines: &[String], everywhere: &[String]) -> BTreeMap<String, String> {
+pub(crate) fn facts_above(system: &str, lines: &[String], everywhere: &[String]) -> BTreeMap<String, String> {
     let (mut facts, mut others) = (BTreeMap::new(), Vec::new());
     for line in lines {
         if is_setting(line)
@@ -62,7 +62,7 @@ pub(crate) fn facts(system: &str, lines: &[String], everywhere: &[String]) -> BT
         }
     }
     if !others.is_empty() {
-        facts.insert("imported.above".to_owned(), shortened(&others.join("; ")));
+        facts.insert("imported.above".to_owned(), shorten(&others.join("; ")));
     }
     facts
 }
@@ -73,7 +73,7 @@ pub(crate) fn lines_above(import: &Imported) -> Vec<String> {
 }
 
 /// The lines that all files have.
-pub(crate) fn in_common<'a>(mut files: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
+pub(crate) fn lines_in_common<'a>(mut files: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
     let mut common = files.next().cloned().unwrap_or_default();
     for file in files {
         common.retain(|line| file.contains(line));
@@ -87,11 +87,14 @@ pub(crate) const WAREHOUSES_UNKNOWN: &str = "the number of warehouses";
 /// Puts the warehouses that a caption names into the keys of results whose tool does not print them.
 pub(crate) fn put_warehouses(imports: &mut [Imported]) {
     for import in imports.iter_mut().filter(|import| import.unknown.iter().any(|what| what == WAREHOUSES_UNKNOWN)) {
-        let of_head = captions(import.above.iter().map(String::as_str)).iter().find_map(|line| warehouses(line));
+        let of_head =
+            caption_lines(import.above.iter().map(String::as_str)).iter().find_map(|line| count_of_warehouses(line));
         for result in &mut import.results {
             let caption = result.keys.get(CAPTION).map(ToString::to_string);
-            if let Some(count) =
-                caption.and_then(|words| warehouses(&words)).or_else(|| warehouses(&result.system)).or(of_head)
+            if let Some(count) = caption
+                .and_then(|words| count_of_warehouses(&words))
+                .or_else(|| count_of_warehouses(&result.system))
+                .or(of_head)
             {
                 result.keys.insert("warehouses".to_owned(), Value::Int(count));
             }
@@ -103,7 +106,7 @@ pub(crate) fn put_warehouses(imports: &mut [Imported]) {
 }
 
 /// The number in `100 warehouses`, `warehouses: 100` and `wh=100`.
-fn warehouses(words: &str) -> Option<i64> {
+fn count_of_warehouses(words: &str) -> Option<i64> {
     let words: Vec<String> =
         words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
     let at = words.iter().position(|word| matches!(word.as_str(), "warehouse" | "warehouses" | "wh"))?;
@@ -124,15 +127,16 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     let mut names: BTreeMap<usize, (&str, String)> = BTreeMap::new();
     for group in groups {
         let above: Vec<&[String]> = group.iter().map(|at| imports[*at].above.as_slice()).collect();
-        let heads: Vec<Vec<String>> = above.iter().map(|lines| captions(lines.iter().map(String::as_str))).collect();
+        let heads: Vec<Vec<String>> =
+            above.iter().map(|lines| caption_lines(lines.iter().map(String::as_str))).collect();
         let captions = between::captions_of_files(&heads.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let groups = lines_of_groups(&above);
         let (key, found) = if captions.iter().collect::<BTreeSet<_>>().len() > 1 {
-            (CAPTION, between::names(&captions))
+            (CAPTION, between::caption_names(&captions))
         } else if groups.iter().collect::<BTreeSet<_>>().len() > 1 {
-            (CAPTION, between::names(&groups))
+            (CAPTION, between::caption_names(&groups))
         } else {
-            let stems = group.iter().map(|at| stem(&imports[*at].source));
+            let stems = group.iter().map(|at| file_stem(&imports[*at].source));
             (FILE, stems_of_settings(stems.collect()).unwrap_or_default())
         };
         names.extend(group.iter().copied().zip(found.into_iter().map(|name| (key, name))));
@@ -158,12 +162,12 @@ fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
         for line in of_file.iter().collect::<BTreeSet<_>>() {
             *files.entry(line.clone()).or_default() += 1;
         }
-        for kind in of_file.iter().map(|line| kind(line)).collect::<BTreeSet<_>>() {
+        for kind in of_file.iter().map(|line| line_kind(line)).collect::<BTreeSet<_>>() {
             *kinds.entry(kind).or_default() += 1;
         }
     }
     for of_file in &mut lines {
-        of_file.retain(|line| files[line] > 1 && files[line] < above.len() && kinds[&kind(line)] == above.len());
+        of_file.retain(|line| files[line] > 1 && files[line] < above.len() && kinds[&line_kind(line)] == above.len());
     }
     let mut sizes: BTreeMap<&Vec<String>, usize> = BTreeMap::new();
     lines.iter().for_each(|of_file| *sizes.entry(of_file).or_default() += 1);
@@ -171,24 +175,26 @@ fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
 }
 
 /// The first word of a line; a value alone is one kind with all others.
-fn kind(line: &str) -> String {
+fn line_kind(line: &str) -> String {
     let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let first = words.find(|word| word.contains(char::is_alphabetic)).unwrap_or_default();
     if VALUES.contains(&first.as_str()) { String::new() } else { first }
 }
 
-fn stem(source: &str) -> String {
+/// A file's name without folder and extension.
+fn file_stem(source: &str) -> String {
     Path::new(source).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
 /// The words in names of files that are values, if the names differ by these.
 fn stems_of_settings(stems: Vec<String>) -> Option<Vec<String>> {
-    let values: BTreeSet<Vec<String>> = stems.iter().map(|stem| values_in(stem)).collect();
+    let values: BTreeSet<Vec<String>> = stems.iter().map(|stem| values_in_stem(stem)).collect();
     let is_any = values.len() > 1 && values.iter().all(|words| !words.is_empty());
     is_any.then(|| between::without_numbers_of_runs(&stems, between::Counting::Any))
 }
 
-fn values_in(stem: &str) -> Vec<String> {
+/// Words of a file's name that are values of settings.
+fn values_in_stem(stem: &str) -> Vec<String> {
     let lower = stem.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| VALUES.contains(word));
     words.map(str::to_owned).collect()
@@ -248,9 +254,9 @@ mod tests {
     fn captions_name_warehouses() {
         for (words, count) in [("=== 100 warehouses ===", 100), ("Warehouses: 500", 500), ("on NVMe, wh=20, vu=8", 20)]
         {
-            assert_eq!(warehouses(words), Some(count), "{words}");
+            assert_eq!(count_of_warehouses(words), Some(count), "{words}");
         }
-        assert_eq!(warehouses("the warehouse of 2026's data"), None);
+        assert_eq!(count_of_warehouses("the warehouse of 2026's data"), None);
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl ImportedResult {
     }
 
     /// Text that all results of one case have in common.
-    pub fn case(&self) -> String {
+    pub fn case_text(&self) -> String {
         format!("{:?}", (&self.benchmark, &self.keys))
     }
 
@@ -131,13 +131,13 @@ impl Imported {
     }
 
     /// How many results are of runs that failed.
-    pub fn failed(&self) -> usize {
+    pub fn is_quantile_name(&self) -> usize {
         self.results.iter().filter(|result| result.dropped.is_some()).count()
     }
 
-    /// Says how many runs failed, if any did.
-    pub(crate) fn note_failed(&mut self) {
-        let (failed, all) = (self.failed(), self.results.len());
+    /// Words of a text in lower case.
+    pub(crate) fn lower_words(&mut self) {
+        let (failed, all) = (self.is_quantile_name(), self.results.len());
         if failed > 0 {
             self.notes.push(format!("{failed} of {all} results are of runs that failed"));
         }

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read as _};
 
 use crate::FormatError;
-use crate::text::shortened;
+use crate::text::shorten;
 
 /// A file without line ends is no log.
 pub const MAX_LINE_BYTES: u64 = 64 * 1024;
@@ -33,7 +33,7 @@ impl<R: BufRead> Lines<R> {
             self.number += 1;
             if read as u64 == MAX_LINE_BYTES && self.buffer.last() != Some(&b'\n') {
                 let what = format!("it is longer than {MAX_LINE_BYTES} bytes, which no line of such a log is");
-                return Err(FormatError::at(self.number, what));
+                return Err(FormatError::at_line(self.number, what));
             }
             if self.buffer.iter().any(|byte| !byte.is_ascii_whitespace()) {
                 break;
@@ -46,15 +46,15 @@ impl<R: BufRead> Lines<R> {
         match std::str::from_utf8(bytes) {
             Ok(line) => Ok(Some((self.number, line.trim_end_matches(['\r', '\n'])))),
             Err(_) => {
-                let text = shortened(&String::from_utf8_lossy(bytes));
-                Err(FormatError::at(self.number, format!("it is no UTF-8 text: {text}")))
+                let text = shorten(&String::from_utf8_lossy(bytes));
+                Err(FormatError::at_line(self.number, format!("it is no UTF-8 text: {text}")))
             }
         }
     }
 }
 
 /// What `read` makes of each line and its number; the first error is the last item.
-pub(crate) fn items<T>(
+pub(crate) fn read_items<T>(
     reader: impl BufRead,
     mut read: impl FnMut(u64, &str) -> Result<T, FormatError>,
 ) -> impl Iterator<Item = Result<T, FormatError>> {
@@ -85,6 +85,6 @@ mod tests {
     fn a_line_without_end_costs_no_memory() {
         let endless = std::io::BufReader::new(std::io::repeat(b'1'));
         let error = Lines::new(endless).next_line().unwrap_err();
-        assert_eq!(error.line(), Some(1));
+        assert_eq!(error.line_number(), Some(1));
     }
 }

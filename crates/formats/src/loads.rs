@@ -20,18 +20,18 @@ pub fn tell_loads_apart(imports: &mut [Imported]) {
     heads::tell_files_apart(imports);
     let mut by_case: BTreeMap<String, Vec<&BTreeSet<String>>> = BTreeMap::new();
     for import in imports.iter().filter(|import| !import.loads.is_empty()) {
-        let cases: BTreeSet<String> = import.results.iter().map(ImportedResult::case).collect();
+        let cases: BTreeSet<String> = import.results.iter().map(ImportedResult::case_text).collect();
         cases.into_iter().for_each(|case| by_case.entry(case).or_default().push(&import.loads));
     }
     // A text may show the commands of several cases.
     by_case.retain(|_, loads| loads.iter().any(|one| one.is_disjoint(loads[0])));
     let different: BTreeSet<String> = by_case.into_keys().collect();
     let captions: Vec<Vec<String>> = imports.iter().map(|import| import.loads.iter().cloned().collect()).collect();
-    let names = between::names(&captions);
+    let names = between::caption_names(&captions);
     for (import, name) in imports.iter_mut().zip(names).filter(|(_, name)| !name.is_empty()) {
         let mut is_any = false;
         for result in import.results.iter_mut().filter(|result| result.benchmark != UNKNOWN_BENCHMARK) {
-            if different.contains(&result.case()) {
+            if different.contains(&result.case_text()) {
                 result.keys.insert(LOAD.to_owned(), Value::Text(name.clone()));
                 is_any = true;
             }
@@ -49,7 +49,7 @@ const TOOLS: [&str; 10] =
 
 /// A text in which each command stands in one line, with empty lines for those that it went on in.
 pub(crate) fn with_whole_commands(text: &str) -> Cow<'_, str> {
-    if !text.lines().any(goes_on) {
+    if !text.lines().any(continues_below) {
         return Cow::Borrowed(text);
     }
     let mut whole = String::with_capacity(text.len());
@@ -74,7 +74,8 @@ pub(crate) fn with_whole_commands(text: &str) -> Cow<'_, str> {
     Cow::Owned(whole)
 }
 
-fn goes_on(line: &str) -> bool {
+/// Tests whether a line goes on in the next one.
+fn continues_below(line: &str) -> bool {
     line.trim_end().ends_with('\\')
 }
 
@@ -83,18 +84,19 @@ fn names_tool_or_goes_on(line: &str, next: &str) -> bool {
     [line, next].iter().any(|line| line.trim_start().starts_with("$ ") || names_tool(line))
 }
 
+/// Tests whether a line calls one of the tools that are known.
 fn names_tool(line: &str) -> bool {
     line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup")
 }
 
 /// The loads that lines show.
-pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
+pub(crate) fn loads_in_lines<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let (mut loads, mut statements) = (BTreeSet::new(), IndexSet::new());
     for line in lines.map(str::trim) {
         if is_sql(line) {
             statements.insert(line);
         }
-        loads.extend(command(line));
+        loads.extend(load_command(line));
     }
     if !statements.is_empty() {
         loads.insert(statements.into_iter().collect::<Vec<_>>().join(" "));
@@ -102,6 +104,7 @@ pub(crate) fn of_lines<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<Str
     loads
 }
 
+/// Tests whether a line looks like a statement of a script.
 fn is_sql(line: &str) -> bool {
     const BEGINNINGS: [&str; 6] = ["\\set ", "select ", "insert ", "update ", "delete ", "with "];
     let lower = line.to_lowercase();
@@ -111,14 +114,14 @@ fn is_sql(line: &str) -> bool {
 /// Tells whether a line is the command of a load.
 pub(crate) fn is_command(line: &str) -> bool {
     let has_prompt = line.starts_with(['$', '+', '#']);
-    command(line).is_some() || (has_prompt && names_tool(line))
+    load_command(line).is_some() || (has_prompt && names_tool(line))
 }
 
 /// Arguments by which a tool makes or removes tables.
 const PREPARING: [&str; 4] = ["prepare", "cleanup", "-i", "--initialize"];
 
 /// The tool and its options, without places, lengths and outputs; `None` for one that makes or removes tables.
-fn command(line: &str) -> Option<String> {
+fn load_command(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().take_while(|word| !ends_command(word)).collect();
     let at = words.iter().position(|word| TOOLS.contains(&base_name(word)))?;
     let arguments = &words[at + 1..];
@@ -130,7 +133,7 @@ fn command(line: &str) -> Option<String> {
     let mut options = BTreeSet::new();
     let mut rest = words[at + 1..].iter().peekable();
     while let Some(word) = rest.next() {
-        let (name, attached) = option(word);
+        let (name, attached) = split_option(word);
         let takes_next = !word.starts_with("--") && attached.is_empty() && !(tool == "pgbench" && FLAGS.contains(word));
         let next = rest.next_if(|next| word.starts_with('-') && takes_next && !next.starts_with('-'));
         let value = next.copied().unwrap_or(attached);
@@ -152,13 +155,14 @@ fn ends_command(word: &str) -> bool {
 /// Options of pgbench without a value.
 const FLAGS: [&str; 8] = ["-C", "-N", "-S", "-l", "-n", "-r", "-v", "-k"];
 
+/// A program's name without folder and `.exe`.
 fn base_name(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
 /// The name of an option and the value behind it in one word.
-fn option(word: &str) -> (&str, &str) {
+fn split_option(word: &str) -> (&str, &str) {
     if word.starts_with("--") {
         return word.split_once('=').unwrap_or((word, ""));
     }
@@ -215,7 +219,7 @@ mod tests {
             ("we ran sysbench twice", None),
             ("$ sysbench cpu --threads=2 run >run1.log 2>err", Some("sysbench --threads 2 cpu")),
         ] {
-            assert_eq!(command(line).as_deref(), kept, "{line}");
+            assert_eq!(load_command(line).as_deref(), kept, "{line}");
         }
     }
 

@@ -15,13 +15,14 @@ pub(crate) struct Run<S> {
 }
 
 impl<S> Run<S> {
-    pub fn source(&self) -> String {
+    /// The names of the run's files.
+    pub fn source_names(&self) -> String {
         self.sources.join(", ")
     }
 }
 
 /// Adds up each system's files of one run; `name` tells which run a file is of.
-pub(crate) fn together<S: Default>(
+pub(crate) fn sum_up_runs<S: Default>(
     files: &[LogFile<'_>],
     open: Open<'_>,
     name: impl Fn(&LogFile<'_>) -> PathBuf,
@@ -50,15 +51,16 @@ pub(crate) fn together<S: Default>(
 pub(crate) fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), LogError> {
     match runs.iter().find(|run| count(&run.sum) == 0) {
         None => Ok(()),
-        Some(run) => Err(of_several(
-            format!("{} holds no {what}", run.source()),
+        Some(run) => Err(whole_log_error(
+            format!("{} holds no {what}", run.source_names()),
             "name the files of a run that ended, or leave this one out",
         )),
     }
 }
 
-pub(crate) fn of_several(what: String, hint: &str) -> LogError {
-    LogError { file: None, error: FormatError::whole(what).with_hint(hint) }
+/// The error that concerns several logs.
+pub(crate) fn whole_log_error(what: String, hint: &str) -> LogError {
+    LogError { file: None, error: FormatError::of_whole(what).with_hint(hint) }
 }
 
 pub(crate) const AS_PGBENCH_NAMES_THEM: &str =
@@ -71,10 +73,10 @@ pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) 
         if let Some(other) = other {
             let what = format!(
                 "{} and {} are of the same time, and a system has its runs one after the other",
-                other.source(),
-                run.source()
+                other.source_names(),
+                run.source_names()
             );
-            return Err(of_several(what, AS_PGBENCH_NAMES_THEM));
+            return Err(whole_log_error(what, AS_PGBENCH_NAMES_THEM));
         }
     }
     Ok(())
@@ -97,51 +99,60 @@ pub fn system_of_log(path: &Path) -> String {
     if prefix == whole { stem.into_owned() } else { prefix.to_owned() }
 }
 
-pub(crate) fn task_logs(files: &[LogFile<'_>], _options: &Options, open: Open<'_>) -> Result<Vec<Imported>, LogError> {
-    use crate::task_log::{Summary, import};
-    let sides = together(files, open, |_| PathBuf::new(), Summary::read)?;
+/// Imports logs of tasks, each system's files as one run.
+pub(crate) fn import_task_logs(
+    files: &[LogFile<'_>],
+    _options: &Options,
+    open: Open<'_>,
+) -> Result<Vec<Imported>, LogError> {
+    use crate::task_log::{Summary, import_summary};
+    let sides = sum_up_runs(files, open, |_| PathBuf::new(), Summary::read_log)?;
     not_empty(&sides, "task", |sum: &Summary| sum.succeeded() + sum.failed())?;
     Ok(sides
         .into_iter()
         .map(|side| {
-            let source = side.source();
+            let source = side.source_names();
             let Run { system, mut sum, .. } = side;
-            import(&mut sum, &system, &source)
+            import_summary(&mut sum, &system, &source)
         })
         .collect())
 }
 
-pub(crate) fn pgbench_logs(
+/// Imports pgbench's logs of transactions, each run's files together.
+pub(crate) fn import_pgbench_logs(
     files: &[LogFile<'_>],
     options: &Options,
     open: Open<'_>,
 ) -> Result<Vec<Imported>, LogError> {
     use crate::pgbench::{LogSummary, import_log};
-    let runs = together(
+    let runs = sum_up_runs(
         files,
         open,
         |file| run_of(file, files),
-        |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read(reader, options.seventh),
+        |log: &mut LogSummary, reader: Box<dyn BufRead>| log.read_log(reader, options.seventh),
     )?;
-    not_empty(&runs, "transaction", LogSummary::lines)?;
+    not_empty(&runs, "transaction", LogSummary::line_count)?;
     if let Some(run) = runs.iter().find(|run| run.sum.is_of_several_runs()) {
-        let what =
-            format!("{}: clients have more lines than transactions: these are logs of several runs", run.source());
-        return Err(of_several(what, AS_PGBENCH_NAMES_THEM));
+        let what = format!(
+            "{}: clients have more lines than transactions: these are logs of several runs",
+            run.source_names()
+        );
+        return Err(whole_log_error(what, AS_PGBENCH_NAMES_THEM));
     }
     one_after_the_other(&runs, LogSummary::overlaps)?;
-    Ok(runs.iter().map(|run| import_log(&run.sum, &run.system, &run.source())).collect())
+    Ok(runs.iter().map(|run| import_log(&run.sum, &run.system, &run.source_names())).collect())
 }
 
-pub(crate) fn pgbench_aggregates(
+/// Imports pgbench's logs of intervals, each run's files together.
+pub(crate) fn import_pgbench_aggregates(
     files: &[LogFile<'_>],
     _options: &Options,
     open: Open<'_>,
 ) -> Result<Vec<Imported>, LogError> {
     use crate::pgbench::{AggregateRun, AggregateSummary, import_aggregates};
-    let runs = together(files, open, |file| run_of(file, files), AggregateSummary::read)?;
+    let runs = sum_up_runs(files, open, |file| run_of(file, files), AggregateSummary::read_log)?;
     not_empty(&runs, "interval", |sum: &AggregateSummary| sum.intervals().len() as u64)?;
     one_after_the_other(&runs, AggregateSummary::overlaps)?;
-    let runs = runs.iter().map(|run| AggregateRun { log: &run.sum, system: &run.system, source: run.source() });
+    let runs = runs.iter().map(|run| AggregateRun { log: &run.sum, system: &run.system, source: run.source_names() });
     Ok(import_aggregates(&runs.collect::<Vec<_>>()))
 }

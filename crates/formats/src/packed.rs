@@ -39,7 +39,7 @@ pub fn is_archive(file: impl Read) -> bool {
     match Packing::from_head(&head) {
         Packing::Zip => true,
         Packing::Plain => is_tar(&head),
-        packing => unpacked(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&head_of(file))),
+        packing => unpacking_reader(packing, Box::new(head.as_slice())).is_ok_and(|file| is_tar(&head_of(file))),
     }
 }
 
@@ -57,6 +57,7 @@ fn head_of(mut file: impl Read) -> Vec<u8> {
     head
 }
 
+/// Tests whether a file's beginning is that of a tar archive.
 fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
@@ -65,7 +66,7 @@ fn is_tar(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// The packed stream does not begin as it must.
-pub fn unpacked<'a>(packing: Packing, packed: Box<dyn Read + 'a>) -> std::io::Result<Box<dyn Read + 'a>> {
+pub fn unpacking_reader<'a>(packing: Packing, packed: Box<dyn Read + 'a>) -> std::io::Result<Box<dyn Read + 'a>> {
     Ok(match packing {
         Packing::Gzip => Box::new(flate2::read::MultiGzDecoder::new(packed)),
         Packing::Zstd => {
@@ -87,10 +88,10 @@ pub fn read_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
         if !matches!(packing, Packing::Gzip | Packing::Zstd) {
             return Ok(bytes);
         }
-        let reader = unpacked(packing, Box::new(bytes.as_slice())).map_err(|error| damaged(&error))?;
+        let reader = unpacking_reader(packing, Box::new(bytes.as_slice())).map_err(|error| damaged_packing(&error))?;
         bytes = read_bounded(reader, MAX_TEXT_BYTES)?;
     }
-    Err(FormatError::whole(format!("it is packed more than {MOST_LAYERS} times")))
+    Err(FormatError::of_whole(format!("it is packed more than {MOST_LAYERS} times")))
 }
 
 /// Reads to the end, but not beyond a limit.
@@ -99,16 +100,17 @@ pub fn read_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
 /// There are more bytes, or they cannot be read.
 pub fn read_bounded(reader: impl Read, most: u64) -> Result<Vec<u8>, FormatError> {
     let mut bytes = Vec::new();
-    reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| damaged(&error))?;
+    reader.take(most + 1).read_to_end(&mut bytes).map_err(|error| damaged_packing(&error))?;
     if bytes.len() as u64 > most {
         let what = format!("it holds more than {} MiB of text", most >> 20);
-        return Err(FormatError::whole(what).with_hint("only logs of pgbench and of tasks are read in any length"));
+        return Err(FormatError::of_whole(what).with_hint("only logs of pgbench and of tasks are read in any length"));
     }
     Ok(bytes)
 }
 
-fn damaged(error: &std::io::Error) -> FormatError {
-    FormatError::whole(format!("it cannot be unpacked: {error}"))
+/// The error of a file that cannot be unpacked.
+fn damaged_packing(error: &std::io::Error) -> FormatError {
+    FormatError::of_whole(format!("it cannot be unpacked: {error}"))
 }
 
 /// Hidden files, and what macOS puts next to each file, are none of those that were packed.
@@ -126,11 +128,11 @@ pub fn each_file<E: From<FormatError>>(
 ) -> Result<(), E> {
     let mut head = [0; 4];
     let start = archive.read(&mut head).and_then(|_| archive.rewind());
-    start.map_err(|error| damaged(&error))?;
+    start.map_err(|error| damaged_packing(&error))?;
     match Packing::from_head(&head) {
         Packing::Zip => each_file_of_zip(archive, visit),
         packing => {
-            let file = unpacked(packing, Box::new(archive)).map_err(|error| damaged(&error))?;
+            let file = unpacking_reader(packing, Box::new(archive)).map_err(|error| damaged_packing(&error))?;
             each_file_of_tar(&read_bounded(file, MAX_ARCHIVE_BYTES)?, visit)
         }
     }
@@ -147,41 +149,42 @@ fn each_file_of_tar<E: From<FormatError>>(
         if header.iter().all(|byte| *byte == 0) {
             break;
         }
-        let size =
-            octal(&header[124..136]).ok_or_else(|| FormatError::whole("the tar archive tells no size of a file"))?;
+        let size = parse_octal(&header[124..136])
+            .ok_or_else(|| FormatError::of_whole("the tar archive tells no size of a file"))?;
         let content =
-            behind.get(..size).ok_or_else(|| FormatError::whole("the tar archive ends in the middle of a file"))?;
+            behind.get(..size).ok_or_else(|| FormatError::of_whole("the tar archive ends in the middle of a file"))?;
         match header[156] {
-            b'L' => long_name = Some(text_of(content)),
+            b'L' => long_name = Some(field_text(content)),
             b'x' => long_name = path_of_pax(content),
             b'0' | 0 => files.push((long_name.take().unwrap_or_else(|| name_of(header)), content)),
             _ => long_name = None,
         }
         if files.len() > MAX_ARCHIVE_FILES {
-            return Err(too_many().into());
+            return Err(too_many_files().into());
         }
         rest = behind.get(size.div_ceil(BLOCK).saturating_mul(BLOCK)..).unwrap_or_default();
     }
     files.sort_unstable();
     for (name, content) in files.into_iter().filter(|(name, _)| is_shown(name)) {
-        visit(&name, read_text(content.to_vec()).map_err(|error| FormatError::whole(format!("{name}: {error}")))?)?;
+        visit(&name, read_text(content.to_vec()).map_err(|error| FormatError::of_whole(format!("{name}: {error}")))?)?;
     }
     Ok(())
 }
 
 /// Up to the first zero.
-fn text_of(field: &[u8]) -> String {
+fn field_text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-fn octal(field: &[u8]) -> Option<usize> {
-    usize::from_str_radix(text_of(field).trim(), 8).ok()
+/// Reads an octal number of a tar header.
+fn parse_octal(field: &[u8]) -> Option<usize> {
+    usize::from_str_radix(field_text(field).trim(), 8).ok()
 }
 
 /// The name, behind its folders where these did not fit.
 fn name_of(header: &[u8]) -> String {
-    let (name, folders) = (text_of(&header[..100]), text_of(&header[345..500]));
+    let (name, folders) = (field_text(&header[..100]), field_text(&header[345..500]));
     let has_folders = header.get(257..263) == Some(b"ustar\0") && !folders.is_empty();
     if has_folders { format!("{folders}/{name}") } else { name }
 }
@@ -192,32 +195,33 @@ fn path_of_pax(content: &[u8]) -> Option<String> {
     text.lines().find_map(|line| Some(line.split_once(" path=")?.1.to_owned()))
 }
 
-fn too_many() -> FormatError {
-    FormatError::whole(format!("the archive holds more than {MAX_ARCHIVE_FILES} files"))
+/// The error of an archive with too many files.
+fn too_many_files() -> FormatError {
+    FormatError::of_whole(format!("the archive holds more than {MAX_ARCHIVE_FILES} files"))
 }
 
 fn each_file_of_zip<E: From<FormatError>>(
     archive: impl Read + Seek,
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
 ) -> Result<(), E> {
-    let mut archive = zip::ZipArchive::new(archive).map_err(unreadable)?;
+    let mut archive = zip::ZipArchive::new(archive).map_err(unreadable_zip)?;
     if archive.len() > MAX_ARCHIVE_FILES {
-        return Err(too_many().into());
+        return Err(too_many_files().into());
     }
     let mut names: Vec<String> = archive
         .file_names()
         .map(|name| name.map(std::borrow::Cow::into_owned))
         .collect::<Result<_, _>>()
-        .map_err(unreadable)?;
+        .map_err(unreadable_zip)?;
     names.retain(|name| is_shown(name));
     names.sort();
     let mut left = MAX_ARCHIVE_BYTES;
     for name in names {
-        let file = archive.by_name(&name).map_err(unreadable)?;
+        let file = archive.by_name(&name).map_err(unreadable_zip)?;
         if !file.is_file() {
             continue;
         }
-        let in_file = |error: FormatError| FormatError::whole(format!("{name}: {error}"));
+        let in_file = |error: FormatError| FormatError::of_whole(format!("{name}: {error}"));
         let bytes = read_bounded(file, left.min(MAX_TEXT_BYTES)).map_err(in_file)?;
         left = left.saturating_sub(bytes.len() as u64);
         visit(&name, read_text(bytes).map_err(in_file)?)?;
@@ -225,8 +229,9 @@ fn each_file_of_zip<E: From<FormatError>>(
     Ok(())
 }
 
-fn unreadable(error: zip::result::ZipError) -> FormatError {
-    FormatError::whole(format!("the ZIP archive cannot be read: {error}"))
+/// The error of a ZIP archive that cannot be read.
+fn unreadable_zip(error: zip::result::ZipError) -> FormatError {
+    FormatError::of_whole(format!("the ZIP archive cannot be read: {error}"))
 }
 
 /// Reads an archive in memory as [`each_file`] reads a file.

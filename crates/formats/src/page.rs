@@ -3,15 +3,18 @@
 use std::borrow::Cow;
 
 use crate::sections::fence_at;
-use crate::text::plain;
+use crate::text::plain_text;
 
 /// Lines with their numbers, from 1, which do not fall.
-pub fn lines(text: &str) -> Vec<(usize, Cow<'_, str>)> {
+pub fn plain_lines(text: &str) -> Vec<(usize, Cow<'_, str>)> {
     let has_fences = text.lines().any(|line| fence_at(line).is_some());
     let has_pre = !has_fences && text.lines().any(|line| tag_at(line, "<pre").is_some());
     let lines = text.lines().zip(1_usize..).map(|(line, number)| (number, line));
-    let lines =
-        if has_pre { fenced(lines) } else { lines.map(|(number, line)| (number, Cow::Borrowed(line))).collect() };
+    let lines = if has_pre {
+        fence_preformatted(lines)
+    } else {
+        lines.map(|(number, line)| (number, Cow::Borrowed(line))).collect()
+    };
     with_captions_above(lines)
 }
 
@@ -24,27 +27,27 @@ fn tag_at<'a>(line: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
 }
 
 /// The content of `<pre>` in fences, without its tags and entities.
-fn fenced<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<(usize, Cow<'a, str>)> {
+fn fence_preformatted<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<(usize, Cow<'a, str>)> {
     const FENCE: &str = "```";
     let mut found: Vec<(usize, Cow<'a, str>)> = Vec::new();
     let mut is_open = false;
     for (number, line) in lines {
         let mut rest = line;
         while let Some((before, behind)) = tag_at(rest, if is_open { "</pre" } else { "<pre" }) {
-            found.push((number, if is_open { inside(before) } else { Cow::Borrowed(before) }));
+            found.push((number, if is_open { preformatted_line(before) } else { Cow::Borrowed(before) }));
             found.push((number, Cow::Borrowed(FENCE)));
             is_open = !is_open;
             rest = behind;
         }
-        found.push((number, if is_open { inside(rest) } else { Cow::Borrowed(rest) }));
+        found.push((number, if is_open { preformatted_line(rest) } else { Cow::Borrowed(rest) }));
     }
     found
 }
 
 /// A preformatted line keeps the blanks at its beginning.
-fn inside(line: &str) -> Cow<'_, str> {
+fn preformatted_line(line: &str) -> Cow<'_, str> {
     let indent = line.len() - line.trim_start().len();
-    Cow::Owned(format!("{}{}", &line[..indent], plain(line)))
+    Cow::Owned(format!("{}{}", &line[..indent], plain_text(line)))
 }
 
 /// Puts captions that stand below their blocks above them: where each block has one, `*Listing 1: the old server*`.
@@ -85,6 +88,7 @@ fn is_caption_below(line: &str) -> bool {
     is_italic || line.starts_with('^') || WORDS.iter().any(|word| lower.starts_with(word))
 }
 
+/// The words of a caption that a page has below its heading.
 fn caption_below(line: &str) -> String {
     line.replace(['*', '^'], "").trim().trim_matches('_').trim_end_matches(':').to_owned()
 }
@@ -103,7 +107,7 @@ pub fn title_of_fence(line: &str) -> Option<&str> {
 }
 
 /// The only Markdown table of a text as CSV, each row on its line.
-pub fn table(text: &str) -> Option<String> {
+pub fn only_table_as_csv(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut rules =
         (1..lines.len()).filter(|at| lines[*at].contains('|') && is_rule(lines[*at]) && lines[*at - 1].contains('|'));
@@ -111,7 +115,7 @@ pub fn table(text: &str) -> Option<String> {
     let end = (rule + 1..lines.len()).find(|at| !lines[*at].contains('|')).unwrap_or(lines.len());
     let rows = lines.iter().enumerate().map(|(at, line)| {
         let is_row = (rule - 1..end).contains(&at) && at != rule;
-        if is_row { csv(line) } else { String::new() }
+        if is_row { row_as_csv(line) } else { String::new() }
     });
     Some(rows.collect::<Vec<_>>().join("\n"))
 }
@@ -121,9 +125,12 @@ fn is_rule(line: &str) -> bool {
     line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '\t'))
 }
 
-fn csv(row: &str) -> String {
-    let cells =
-        row.trim_matches('|').split('|').map(|cell| plain(cell).replace(['*', '`'], "").trim().replace('"', "\"\""));
+/// A Markdown row as a line of CSV.
+fn row_as_csv(row: &str) -> String {
+    let cells = row
+        .trim_matches('|')
+        .split('|')
+        .map(|cell| plain_text(cell).replace(['*', '`'], "").trim().replace('"', "\"\""));
     cells
         .map(|cell| if cell.contains([',', '"', ';']) { format!("\"{cell}\"") } else { cell })
         .collect::<Vec<_>>()

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use model::{Point, Value};
 
-use crate::experiment::identity;
+use crate::experiment::point_identity;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::{Imported, ImportedResult};
 
@@ -15,7 +15,7 @@ use crate::{Imported, ImportedResult};
 pub fn tell_places_apart(imports: &mut [Imported]) {
     let mut of_systems: BTreeMap<(String, String), Vec<Point>> = BTreeMap::new();
     for result in imports.iter().flat_map(|import| &import.results) {
-        of_systems.entry((result.system.clone(), case_of(result))).or_default().push(result.places.clone());
+        of_systems.entry((result.system.clone(), case_text(result))).or_default().push(result.places.clone());
     }
     let mut apart: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for ((_, case), places) in of_systems {
@@ -26,7 +26,7 @@ pub fn tell_places_apart(imports: &mut [Imported]) {
     for import in imports {
         let mut named = BTreeSet::new();
         for result in import.results.iter_mut().filter(|result| result.benchmark != UNKNOWN_BENCHMARK) {
-            for name in apart.get(&case_of(result)).into_iter().flatten() {
+            for name in apart.get(&case_text(result)).into_iter().flatten() {
                 named.insert(name.as_str());
                 if let Some(place) = result.places.get(name) {
                     result.keys.entry(name.clone()).or_insert_with(|| place.clone());
@@ -39,12 +39,13 @@ pub fn tell_places_apart(imports: &mut [Imported]) {
     }
 }
 
-fn case_of(result: &ImportedResult) -> String {
-    format!("{:?} {}", result.benchmark, identity(&result.keys))
+/// A text that is the same for results of one case.
+fn case_text(result: &ImportedResult) -> String {
+    format!("{:?} {}", result.benchmark, point_identity(&result.keys))
 }
 
 /// Adds a place, if it is known.
-pub fn put(places: &mut Point, name: &str, place: Option<&str>) {
+pub fn put_place(places: &mut Point, name: &str, place: Option<&str>) {
     let place = place.map(without_secrets).filter(|place| !place.is_empty());
     places.extend(place.map(|place| (name.to_owned(), Value::Text(place))));
 }

@@ -140,7 +140,7 @@ pub const READERS: &[&Reader] = &[
 ];
 
 /// The reader of a name.
-pub fn named(name: &str) -> Option<&'static Reader> {
+pub fn find_reader(name: &str) -> Option<&'static Reader> {
     READERS.iter().copied().find(|reader| reader.name == name)
 }
 
@@ -153,7 +153,7 @@ pub fn of_log(head: &str) -> Option<&'static Reader> {
 pub const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// The reader of databases of SQLite.
-pub fn of_database(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> {
+pub fn database_reader(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> {
     bytes
         .starts_with(SQLITE)
         .then(|| {

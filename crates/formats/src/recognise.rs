@@ -6,16 +6,16 @@ use indexmap::IndexMap;
 use model::{Mark, MarkKind, Value};
 
 use crate::between::{self, Block};
-use crate::captions::{Path, is_number_of_run, is_warm_up, names};
-use crate::clean::{Stream, clean, unquoted};
+use crate::captions::{Path, is_number_of_run, is_warm_up, system_names};
+use crate::clean::{Stream, clean_text, decode_quoted_printable};
 use crate::heads;
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::loads;
 use crate::page;
 use crate::reader::{Found, Input, Reader, Reads, of_text};
 use crate::secrets::without_secrets;
-use crate::sections::{Lines, Section, blocks, parts, sections};
-use crate::text::{numbered, plain, shortened, with_plain_blanks, without_cut_number};
+use crate::sections::{Lines, Section, blocks_and_rest, fenced_sections, parts_by_captions};
+use crate::text::{numbered_lines, plain_text, shorten, with_plain_blanks, without_cut_number};
 use crate::{FormatError, Imported, NotUnderstood, Options};
 
 /// What was found in a text.
@@ -62,7 +62,8 @@ pub struct Text<'a> {
 pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     let masked = without_secrets(text.text);
     let text = &Text { text: &masked, ..*text };
-    let mut streams = clean(&with_plain_blanks(&unquoted(text.text)), |text| !of_text(text).is_empty());
+    let mut streams =
+        clean_text(&with_plain_blanks(&decode_quoted_printable(text.text)), |text| !of_text(text).is_empty());
     if text.text.ends_with('\n') {
         streams.iter_mut().for_each(|stream| stream.text.push('\n'));
     }
@@ -79,7 +80,7 @@ fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, Fo
         let above = Path { words: names.collect(), weak_from: stream.names.len().min(1), ..Path::default() };
         let is_asked_for = text.reader.is_some() && streams.len() == 1;
         let is_known = is_asked_for || !of_text(&stream.text).is_empty();
-        let table = if is_known { None } else { page::table(&stream.text) };
+        let table = if is_known { None } else { page::only_table_as_csv(&stream.text) };
         let whole = match &table {
             Some(table) => table,
             None if is_known => &stream.text,
@@ -96,7 +97,7 @@ fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, Fo
 /// The parts of a text that captions tell apart; `cleaned` is without the prefixes of collectors of logs.
 fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, FormatError> {
     let mut parts = Vec::new();
-    if let Some(sections) = sections(cleaned, holds_results) {
+    if let Some(sections) = fenced_sections(cleaned, holds_results) {
         let mut filled: Vec<Section> =
             sections.into_iter().filter(|part| !text_readers(&part.bare, None).is_empty()).collect();
         filled.iter_mut().for_each(|section| section.path.put_below(above));
@@ -104,7 +105,7 @@ fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, F
     }
     if parts.iter().all(|part| part.read.imports.is_empty()) {
         let read = read_plain(text)?;
-        parts = split(text, above, &read)?.unwrap_or_else(|| {
+        parts = split_by_captions(text, above, &read)?.unwrap_or_else(|| {
             let section = Section::from_lines(&Vec::new(), above.clone());
             vec![Part { section, text: text.text.to_owned(), read }]
         });
@@ -131,7 +132,7 @@ struct Part {
 /// The texts of sections. Where the whole text ends in the middle of a line, so does the one that ends there.
 fn texts_of(sections: &[Section], whole: &str) -> Vec<String> {
     let end = cut_line(whole);
-    sections.iter().map(|section| cut_like(section.text(), section, end)).collect()
+    sections.iter().map(|section| cut_like(section.to_text(), section, end)).collect()
 }
 
 /// The number of the last line, where it has no end.
@@ -139,6 +140,7 @@ fn cut_line(whole: &str) -> Option<usize> {
     if whole.ends_with('\n') { None } else { Some(whole.lines().count()) }
 }
 
+/// Cuts a text's last line end where its section ends.
 fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
     if end.is_some() && section.last_line() == end {
         text.pop();
@@ -146,16 +148,17 @@ fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
     text
 }
 
+/// Reads each section as a part of its own.
 fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Vec<Part>, FormatError> {
     if sections.len() > MOST_PARTS {
-        return Err(too_many());
+        return Err(too_many_parts());
     }
     let mut parts = Vec::new();
     let texts = texts_of(&sections, text.text);
     for (section, whole) in sections.into_iter().zip(texts) {
         let asked = Text { text: &whole, ..*text };
         let read = read_plain(&asked)?;
-        match split(&asked, &section.path, &read)? {
+        match split_by_captions(&asked, &section.path, &read)? {
             Some(inner) => parts.extend(inner),
             None => parts.push(Part { section, text: whole, read }),
         }
@@ -165,15 +168,15 @@ fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Vec<Part>, F
 
 /// Parts that captions within a text tell apart: `On the new machine:` in a mail. `None` if there are none, or not all is read
 /// that the whole text has.
-fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>>, FormatError> {
-    let strange = strange_in(whole);
+fn split_by_captions(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>>, FormatError> {
+    let strange = unknown_lines(whole);
     if strange.is_empty() {
         return Ok(None);
     }
     for has_prose in [true, false] {
-        let sections = parts(text.text, &strange, has_prose);
+        let sections = parts_by_captions(text.text, &strange, has_prose);
         if sections.len() > MOST_PARTS && !has_prose && result_count(whole) > MOST_PARTS {
-            return Err(too_many());
+            return Err(too_many_parts());
         }
         if sections.len() < 2 || sections.len() > MOST_PARTS {
             continue;
@@ -193,19 +196,20 @@ fn split(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>
     Ok(None)
 }
 
-fn strange_in(read: &Read) -> BTreeSet<u64> {
+/// Numbers of the lines that no reader understood.
+fn unknown_lines(read: &Read) -> BTreeSet<u64> {
     read.not_understood.iter().map(|line| line.line).collect()
 }
 
 /// Parts whose results of one case are repetitions: the lines between them that no reader knows say the same. Where the results
 /// cannot be cut there, they have no verdict.
 fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, FormatError> {
-    let strange = strange_in(&part.read);
+    let strange = unknown_lines(&part.read);
     if strange.is_empty() || !has_repetitions(&part.read) {
         return Ok(vec![part]);
     }
-    let (blocks, below) = blocks(&part.text, &strange);
-    if distinct(&between::captions(&blocks, &below)) < 2 {
+    let (blocks, below) = blocks_and_rest(&part.text, &strange);
+    if count_distinct(&between::captions(&blocks, &below)) < 2 {
         return Ok(vec![part]);
     }
     let Some(blocks) = blocks_with_results(&Text { text: &part.text, ..*text }, &part.read, blocks) else {
@@ -213,13 +217,13 @@ fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, 
         return Ok(vec![part]);
     };
     let captions = between::captions(&blocks, &below);
-    match distinct(&captions) {
+    match count_distinct(&captions) {
         0 | 1 => return Ok(vec![part]),
-        more if more > MOST_PARTS => return Err(too_many()),
+        more if more > MOST_PARTS => return Err(too_many_parts()),
         _ => {}
     }
     let mut lines: IndexMap<&Vec<String>, (String, Lines<'_>)> = IndexMap::new();
-    for ((block, caption), name) in blocks.into_iter().zip(&captions).zip(between::names(&captions)) {
+    for ((block, caption), name) in blocks.into_iter().zip(&captions).zip(between::caption_names(&captions)) {
         let (_, lines) = lines.entry(caption).or_insert_with(|| (name, Lines::new()));
         lines.extend(block.above);
         lines.extend(block.lines);
@@ -244,7 +248,8 @@ fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, 
     parts.collect()
 }
 
-fn distinct(captions: &[Vec<String>]) -> usize {
+/// Number of different captions.
+fn count_distinct(captions: &[Vec<String>]) -> usize {
     captions.iter().collect::<BTreeSet<_>>().len()
 }
 
@@ -252,13 +257,13 @@ fn distinct(captions: &[Vec<String>]) -> usize {
 fn has_repetitions(read: &Read) -> bool {
     let mut cases = BTreeSet::new();
     let mut results = read.imports.iter().flat_map(|import| &import.results);
-    results.any(|result| !cases.insert(result.case()))
+    results.any(|result| !cases.insert(result.case_text()))
 }
 
 /// Blocks that hold whole results: each ends where it alone gives the next results of the whole text. `None` if that cannot be found.
 fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>) -> Option<Vec<Block<'a>>> {
     let end = cut_line(text.text);
-    let mut budget = MOST_READINGS * whole_length(&blocks);
+    let mut budget = MOST_READINGS * blocks_bytes(&blocks);
     let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
     let mut found: Vec<Block<'_>> = Vec::new();
     let (mut open, mut has_begun) = (Block::default(), false);
@@ -274,7 +279,7 @@ fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>
         let own = cut_like(section.text_from_first(), &section, end);
         let read = read_plain(&Text { text: &own, ..*text }).ok()?;
         has_begun = result_count(&read) > 0;
-        if has_begun && takes(&read, whole, &mut taken) {
+        if has_begun && take_results_of(&read, whole, &mut taken) {
             found.push(std::mem::take(&mut open));
             has_begun = false;
         }
@@ -291,12 +296,13 @@ fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>
     Some(found)
 }
 
-fn whole_length(blocks: &[Block<'_>]) -> usize {
+/// Bytes of all lines of blocks.
+fn blocks_bytes(blocks: &[Block<'_>]) -> usize {
     blocks.iter().flat_map(|block| block.above.iter().chain(&block.lines)).map(|(_, line)| line.len() + 1).sum()
 }
 
 /// Takes the results of a block off those of the whole text, where they are the next ones.
-fn takes<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a str, usize>) -> bool {
+fn take_results_of<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a str, usize>) -> bool {
     let mut next = taken.clone();
     let are_next = block.imports.iter().all(|import| {
         let Some(all) = whole.imports.iter().find(|other| other.tool == import.tool) else { return false };
@@ -322,9 +328,10 @@ fn forbid_verdicts(read: &mut Read) {
 
 const UNLIKE_LINES: &str = "unlike lines stand between its results";
 
-fn too_many() -> FormatError {
+/// The error of a text with too many captions.
+fn too_many_parts() -> FormatError {
     let what = format!("results stand below more than {MOST_PARTS} different headings or captions");
-    FormatError::whole(what).with_hint("split the file, or leave out what stands between repetitions")
+    FormatError::of_whole(what).with_hint("split the file, or leave out what stands between repetitions")
 }
 
 /// Reads parts as results of the systems, or the cases, that their captions name.
@@ -374,8 +381,9 @@ fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
     let has_results = |part: &Part| result_count(&part.read) > 0;
     let filled = parts.iter().filter(|part| has_results(part));
     let paths: Vec<Vec<String>> = filled.map(|part| part.section.path.words.clone()).collect();
-    let is_one = distinct(&paths) < 2;
-    let mut names = names(&paths, of_text).into_iter().map(|name| Some(name).filter(|name| !is_one && name != of_text));
+    let is_one = count_distinct(&paths) < 2;
+    let mut names =
+        system_names(&paths, of_text).into_iter().map(|name| Some(name).filter(|name| !is_one && name != of_text));
     parts.iter().map(|part| if has_results(part) { names.next().flatten() } else { None }).collect()
 }
 
@@ -406,12 +414,13 @@ fn have_different_cases(parts: &[Part], of: &[usize]) -> bool {
     of.iter().flat_map(|at| parts[*at].read.imports.iter().map(|import| (*at, import))).all(|(at, import)| {
         let path = parts[at].section.path.words.as_slice();
         import.results.iter().all(|result| {
-            let case = result.case();
+            let case = result.case_text();
             result.benchmark != UNKNOWN_BENCHMARK && *cases.entry(case).or_insert(path) == path
         })
     })
 }
 
+/// Number of results in all imports.
 fn result_count(read: &Read) -> usize {
     read.imports.iter().map(|import| import.results.len()).sum::<usize>()
 }
@@ -424,10 +433,12 @@ const MOST_READINGS: usize = 4;
 const TABLES: [&str; 3] =
     [crate::tidy::READER.name, crate::tidy::wide::READER.name, crate::readers::benchbase::READER.name];
 
+/// The readers for a text, or the one that was asked for.
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
     only.map_or_else(|| of_text(text), |reader| vec![reader])
 }
 
+/// Reads a text as it is, with all readers that recognise it.
 fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
     let Text { system, captions, source, below, options, .. } = *text;
     let is_named = captions != Captions::Systems;
@@ -458,9 +469,9 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
         lines.insert(cut.line, cut);
     }
     let is_strange = |number| strange.as_ref().is_some_and(|lines| lines.contains_key(&number));
-    let lines = numbered(whole).filter(|(number, _)| is_strange(*number)).map(|(_, line)| plain(line));
-    let loads = loads::of_lines(lines.collect::<Vec<_>>().iter().map(String::as_str));
-    let lines = numbered(whole).filter(|(_, line)| !line.trim().is_empty());
+    let lines = numbered_lines(whole).filter(|(number, _)| is_strange(*number)).map(|(_, line)| plain_text(line));
+    let loads = loads::loads_in_lines(lines.collect::<Vec<_>>().iter().map(String::as_str));
+    let lines = numbered_lines(whole).filter(|(_, line)| !line.trim().is_empty());
     let above = lines.take_while(|(number, _)| is_strange(*number)).map(|(_, line)| line.trim());
     let above: Vec<String> = above.take(heads::MOST_LINES).map(str::to_owned).collect();
     for import in &mut all.imports {
@@ -476,6 +487,7 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
 }
 
 impl Read {
+    /// Adds what another text gave.
     fn extend(&mut self, other: Read) {
         self.imports.extend(other.imports);
         self.not_understood.extend(other.not_understood);
@@ -486,5 +498,5 @@ impl Read {
 /// What an unknown text is, as far as can be said: its first words.
 pub fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
-    line.map_or_else(|| "it is empty".to_owned(), |line| format!("it begins with `{}`", shortened(line.trim())))
+    line.map_or_else(|| "it is empty".to_owned(), |line| format!("it begins with `{}`", shorten(line.trim())))
 }

@@ -16,9 +16,9 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
         }
         let (line, end) = line.split_at(line.trim_end_matches(['\r', '\n']).len());
         let masked = without_changed(line).unwrap_or_else(|| {
-            let line = masked(&redact_words(line), value_of_name);
-            let line = masked(&line, value_of_short_option);
-            masked(&line, value_behind_words)
+            let line = mask_secrets(&redact_words(line), value_of_name);
+            let line = mask_secrets(&line, value_of_short_option);
+            mask_secrets(&line, value_behind_words)
         });
         Cow::Owned(masked + end)
     });
@@ -81,7 +81,7 @@ fn names_secret(name: &str) -> bool {
 }
 
 /// The line with `***` for what `secret_after` finds behind each of its words.
-fn masked(line: &str, secret_after: fn(&str, Range<usize>) -> Option<Range<usize>>) -> String {
+fn mask_secrets(line: &str, secret_after: fn(&str, Range<usize>) -> Option<Range<usize>>) -> String {
     let mut masked = String::with_capacity(line.len());
     let (mut done, mut at) = (0, 0);
     while let Some(word) = next_word(line, at) {

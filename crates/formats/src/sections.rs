@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::between::Block;
 use crate::captions::{
-    Kind, Path, Trail, bare, heading, is_number_of_run, is_prose, is_sentence, shape_in_loop, title_before,
-    title_within, underline,
+    Kind, Path, Trail, bare_words, is_number_of_run, is_prose, is_sentence, parse_heading, shape_in_loop, title_before,
+    title_within, underline_level,
 };
 use crate::page;
-use crate::text::{numbered, plain};
+use crate::text::{numbered_lines, plain_text};
 
 /// Lines of a text with the same captions above them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct Section {
 
 impl Section {
     /// `number` is above those before.
-    fn push(&mut self, number: usize, line: &str) {
+    fn push_line(&mut self, number: usize, line: &str) {
         self.bare.push_str(line);
         self.bare.push('\n');
         self.numbers.push(number);
@@ -33,7 +33,7 @@ impl Section {
     /// Lines with their numbers, which rise.
     pub fn from_lines(lines: &Lines<'_>, path: Path) -> Section {
         let mut section = Section { path, ..Section::default() };
-        lines.iter().for_each(|(number, line)| section.push(*number, line));
+        lines.iter().for_each(|(number, line)| section.push_line(*number, line));
         section
     }
 
@@ -46,11 +46,11 @@ impl Section {
     pub fn text_from_first(&self) -> String {
         let first = self.numbers.first().copied().unwrap_or(1);
         let numbers = self.numbers.iter().map(|number| number + 1 - first).collect();
-        Section { numbers, ..self.clone() }.text()
+        Section { numbers, ..self.clone() }.to_text()
     }
 
     /// The text with its other lines empty.
-    pub fn text(&self) -> String {
+    pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(self.bare.len() + self.numbers.last().copied().unwrap_or_default());
         let mut lines = 0;
         for (line, number) in self.bare.lines().zip(&self.numbers) {
@@ -76,7 +76,7 @@ struct Sections {
 
 impl Sections {
     /// The section of these captions, or else the last one.
-    fn of(&mut self, path: Option<Path>) -> &mut Section {
+    fn section_for(&mut self, path: Option<Path>) -> &mut Section {
         let path = path.or_else(|| self.last.is_none().then(Path::default));
         if let Some(path) = path {
             let next = self.found.len();
@@ -91,7 +91,7 @@ impl Sections {
 
     /// The sections by their captions. Where all captions came in turns, as `A`, `B`, `A`, `B`, they are of the same things each
     /// time; else the same words may be of something else the next time, and a number tells these apart.
-    fn end(self) -> Vec<Section> {
+    fn finish(self) -> Vec<Section> {
         let words: Vec<&Vec<String>> = self.found.iter().map(|section| &section.path.words).collect();
         let turn = words.iter().collect::<BTreeSet<_>>().len();
         let takes_turns = turn > 1
@@ -127,40 +127,40 @@ const MOST_LINES: usize = 4;
 
 impl Words {
     /// Takes a line outside of results; `is_strict` where a tool may have printed it.
-    fn line(&mut self, line: &str, is_strict: bool) {
+    fn take_line(&mut self, line: &str, is_strict: bool) {
         let above = self.above.take();
-        if let Some((level, words)) = underline(line).zip(above) {
-            self.heading(level, &words, is_strict);
+        if let Some((level, words)) = underline_level(line).zip(above) {
+            self.take_heading(level, &words, is_strict);
         } else if line.trim().is_empty() {
             self.paragraph.clear();
-        } else if let Some((level, words)) = heading(line).filter(|(_, words)| !is_strict || !is_command(words)) {
-            self.heading(level, &words, is_strict);
+        } else if let Some((level, words)) = parse_heading(line).filter(|(_, words)| !is_strict || !is_command(words)) {
+            self.take_heading(level, &words, is_strict);
         } else if let Some((kind, words)) = title_within(line) {
             self.paragraph.clear();
             if !is_number_of_run(words) {
-                self.trail.add(kind, words);
+                self.trail.add_caption(kind, words);
             }
         } else if let Some(words) = title_before(line) {
             self.above = Some(words.clone());
             self.paragraph.push(words);
-            self.trail.add(Kind::Label, &self.paragraph.join(" "));
+            self.trail.add_caption(Kind::Label, &self.paragraph.join(" "));
             self.paragraph.clear();
         } else if is_prose(line) && (!is_strict || is_sentence(line)) {
             if self.paragraph.len() == MOST_LINES {
                 self.paragraph.remove(0);
             }
-            let words = plain(line);
+            let words = plain_text(line);
             self.above = Some(words.clone());
             self.paragraph.push(words);
-            self.trail.add_prose(bare(&self.paragraph.join(" ")));
+            self.trail.add_prose(bare_words(&self.paragraph.join(" ")));
         }
     }
 
     /// A run's number is a name only where nothing else names its system.
-    fn heading(&mut self, level: usize, words: &str, is_strict: bool) {
+    fn take_heading(&mut self, level: usize, words: &str, is_strict: bool) {
         (self.paragraph, self.above) = (Vec::new(), None);
         let is_of_run = is_number_of_run(words) && (is_strict || self.trail.has_heading_above(level));
-        self.trail.add(Kind::Heading(level), if is_of_run { "" } else { words });
+        self.trail.add_caption(Kind::Heading(level), if is_of_run { "" } else { words });
     }
 }
 
@@ -173,8 +173,8 @@ fn is_command(words: &str) -> bool {
 ///
 /// Prose parts two blocks that both hold results. A block without results is of the next one that has some, unless a heading
 /// stands between them.
-pub fn sections(text: &str, holds_results: fn(&str) -> bool) -> Option<Vec<Section>> {
-    let lines = page::lines(text);
+pub fn fenced_sections(text: &str, holds_results: fn(&str) -> bool) -> Option<Vec<Section>> {
+    let lines = page::plain_lines(text);
     lines.iter().any(|(_, line)| fence_at(line).is_some()).then_some(())?;
     let mut page = Page { holds_results, words: Words::default(), sections: Sections::default(), loose: Vec::new() };
     let (mut open, mut block): (Option<&str>, Lines<'_>) = (None, Vec::new());
@@ -184,21 +184,21 @@ pub fn sections(text: &str, holds_results: fn(&str) -> bool) -> Option<Vec<Secti
                 open = Some(mark);
                 (page.words.paragraph, page.words.above) = (Vec::new(), None);
                 if let Some(title) = page::title_of_fence(line) {
-                    page.end();
-                    page.words.trail.add(Kind::Bold, title);
+                    page.finish();
+                    page.words.trail.add_caption(Kind::Bold, title);
                 }
             }
             (Some(mark), Some(other)) if mark == other => {
                 open = None;
-                page.block(std::mem::take(&mut block));
+                page.take_block(std::mem::take(&mut block));
             }
             (Some(_), _) => block.push((*number, line.as_ref())),
-            (None, None) => page.line(line),
+            (None, None) => page.take_line(line),
         }
     }
-    page.block(block);
-    page.end();
-    Some(page.sections.end())
+    page.take_block(block);
+    page.finish();
+    Some(page.sections.finish())
 }
 
 struct Page<'a> {
@@ -210,39 +210,43 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    fn block(&mut self, block: Lines<'a>) {
+    /// Takes a fenced block: results, or what belongs to others.
+    fn take_block(&mut self, block: Lines<'a>) {
         let has_results = self.has_results(&block);
         self.loose.extend(block);
         if has_results {
-            self.put();
+            self.put_block();
         }
     }
 
-    fn line(&mut self, line: &str) {
+    /// Takes a line outside of fences.
+    fn take_line(&mut self, line: &str) {
         let was_pending = self.words.trail.has_pending();
-        let is_heading = underline(line).is_some() || heading(line).is_some() || title_within(line).is_some();
+        let is_heading =
+            underline_level(line).is_some() || parse_heading(line).is_some() || title_within(line).is_some();
         if is_heading || (!was_pending && title_before(line).is_some()) {
-            self.end();
+            self.finish();
         }
-        self.words.line(line, false);
+        self.words.take_line(line, false);
     }
 
     /// Blocks that hold results only together are of the captions above them. Others are of the results before them, if no
     /// caption stands between.
-    fn end(&mut self) {
+    fn finish(&mut self) {
         let loose = std::mem::take(&mut self.loose);
         if self.has_results(&loose) {
             self.loose = loose;
-            self.put();
+            self.put_block();
         } else if !self.words.trail.has_pending() && self.sections.last.is_some() {
-            let section = self.sections.of(None);
-            loose.into_iter().for_each(|(number, line)| section.push(number, line));
+            let section = self.sections.section_for(None);
+            loose.into_iter().for_each(|(number, line)| section.push_line(number, line));
         }
     }
 
-    fn put(&mut self) {
-        let section = self.sections.of(self.words.trail.at_results());
-        self.loose.drain(..).for_each(|(number, line)| section.push(number, line));
+    /// Puts the lines read so far into the section of the captions above them.
+    fn put_block(&mut self) {
+        let section = self.sections.section_for(self.words.trail.at_results());
+        self.loose.drain(..).for_each(|(number, line)| section.push_line(number, line));
     }
 
     fn has_results(&self, lines: &[(usize, &str)]) -> bool {
@@ -251,41 +255,43 @@ impl<'a> Page<'a> {
     }
 }
 
+/// The fence that a line begins with.
 pub fn fence_at(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
 }
 
-fn shape(line: &str) -> String {
+/// A line without its numbers, by which copies of a loop's command are known.
+fn line_shape(line: &str) -> String {
     shape_in_loop(line).unwrap_or_else(|| line.trim().to_owned())
 }
 
 /// The parts of a text by the captions among the lines that no reader knows. With `has_prose` sentences are captions, too,
 /// unless they come again.
-pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Section> {
+pub fn parts_by_captions(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Section> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-    for (_, line) in numbered(text).filter(|(number, _)| strange.contains(number)) {
-        *counts.entry(shape(line)).or_default() += 1;
+    for (_, line) in numbered_lines(text).filter(|(number, _)| strange.contains(number)) {
+        *counts.entry(line_shape(line)).or_default() += 1;
     }
     let (mut words, mut sections) = (Words::default(), Sections::default());
     // Lines that no reader knows and that are no captions.
     let mut loose: Lines<'_> = Vec::new();
-    for ((number, line), at) in numbered(text).zip(1_usize..) {
+    for ((number, line), at) in numbered_lines(text).zip(1_usize..) {
         if !strange.contains(&number) {
-            words.line("", true);
+            words.take_line("", true);
             if !line.trim().is_empty() {
                 let path = words.trail.at_results();
                 let prose = path.as_ref().and_then(|path| path.words.last().cloned()).unwrap_or_default();
-                let section = sections.of(path);
-                loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(&bare(&plain(line))));
-                loose.drain(..).for_each(|(number, line)| section.push(number, line));
-                section.push(at, line);
+                let section = sections.section_for(path);
+                loose.retain(|(_, line)| !is_sentence(line) || !prose.contains(&bare_words(&plain_text(line))));
+                loose.drain(..).for_each(|(number, line)| section.push_line(number, line));
+                section.push_line(at, line);
             }
             continue;
         }
-        let is_title = title_within(line).is_some() || title_before(line).is_some() || heading(line).is_some();
-        if is_title || underline(line).is_some() || (has_prose && counts[&shape(line)] == 1) {
-            words.line(line, true);
+        let is_title = title_within(line).is_some() || title_before(line).is_some() || parse_heading(line).is_some();
+        if is_title || underline_level(line).is_some() || (has_prose && counts[&line_shape(line)] == 1) {
+            words.take_line(line, true);
         } else {
             words.above = Some(line.trim().to_owned());
         }
@@ -294,17 +300,17 @@ pub fn parts(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Sectio
         }
     }
     if sections.last.is_some() {
-        let section = sections.of(None);
-        loose.into_iter().for_each(|(number, line)| section.push(number, line));
+        let section = sections.section_for(None);
+        loose.into_iter().for_each(|(number, line)| section.push_line(number, line));
     }
-    sections.end()
+    sections.finish()
 }
 
 /// The lines of a text that readers know, cut where lines stand that none does; and those of the latter that stand at the end.
-pub fn blocks<'a>(text: &'a str, strange: &BTreeSet<u64>) -> (Vec<Block<'a>>, Lines<'a>) {
+pub fn blocks_and_rest<'a>(text: &'a str, strange: &BTreeSet<u64>) -> (Vec<Block<'a>>, Lines<'a>) {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let (mut above, mut is_cut) = (Lines::new(), false);
-    for ((number, line), at) in numbered(text).zip(1_usize..).filter(|((_, line), _)| !line.trim().is_empty()) {
+    for ((number, line), at) in numbered_lines(text).zip(1_usize..).filter(|((_, line), _)| !line.trim().is_empty()) {
         if strange.contains(&number) {
             // `^^^ this was the old server`.
             let is_of_before = line.trim_start().starts_with('^');
@@ -332,17 +338,17 @@ mod tests {
     }
 
     fn paths(text: &str) -> Vec<String> {
-        sections(text, holds).unwrap().into_iter().map(|section| section.path.words.join(", ")).collect()
+        fenced_sections(text, holds).unwrap().into_iter().map(|section| section.path.words.join(", ")).collect()
     }
 
     #[test]
     fn fenced_blocks_keep_their_lines_and_captions() {
-        assert_eq!(sections("# a\nx\n", holds), None);
+        assert_eq!(fenced_sections("# a\nx\n", holds), None);
         let text = "# Old\nsome words\n```\nx 1\n```\n## New\n```text\nx 2\n```\nend\n~~~\nthree\n~~~\n";
-        let found = sections(text, holds).unwrap();
+        let found = fenced_sections(text, holds).unwrap();
         assert_eq!(paths(text), ["Old", "Old, New"]);
-        assert_eq!(found[0].text(), "\n\n\nx 1\n");
-        assert_eq!(found[1].text().lines().position(|line| line == "three"), Some(11), "a block without results");
+        assert_eq!(found[0].to_text(), "\n\n\nx 1\n");
+        assert_eq!(found[1].to_text().lines().position(|line| line == "three"), Some(11), "a block without results");
     }
 
     #[test]
@@ -387,9 +393,9 @@ mod tests {
     fn lines_that_a_loop_prints_are_no_captions() {
         let text = "x\nWith the patch\nx\ndone in 1.5 s (vacuum)\nx\ndone in 1.6 s (vacuum)\nx\nreal 0m5.1s\nx\n\
                     Checkpoint is done\nx\nCheckpoint is done\nx\nThu Nov 26 05:09:19 UTC 2026\nx\nrun 3 of 8\nx\n";
-        let strange = numbered(text).filter(|(_, line)| *line != "x").map(|(number, _)| number).collect();
+        let strange = numbered_lines(text).filter(|(_, line)| *line != "x").map(|(number, _)| number).collect();
         for (has_prose, expected) in [(true, &["", "With the patch"][..]), (false, &[""])] {
-            let found = parts(text, &strange, has_prose).into_iter().map(|part| part.path.words.join(", "));
+            let found = parts_by_captions(text, &strange, has_prose).into_iter().map(|part| part.path.words.join(", "));
             assert_eq!(found.collect::<Vec<_>>(), expected);
         }
     }

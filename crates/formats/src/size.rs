@@ -5,7 +5,7 @@ use model::Value;
 use crate::text::leading_number;
 
 /// Writes a size as fio does, with the largest unit that leaves a whole number: `16k`, `2g`, `100`. `None` where the text is no size.
-pub fn canonical(text: &str) -> Option<String> {
+pub fn canonical_size(text: &str) -> Option<String> {
     let (number, unit) = leading_number(text.trim())?;
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" | "bytes" => 1,
@@ -27,8 +27,8 @@ pub fn canonical(text: &str) -> Option<String> {
 }
 
 /// The value of a key that is a size; other text stays as it is.
-pub fn value(text: &str) -> Value {
-    let text = canonical(text).unwrap_or_else(|| text.trim().to_owned());
+pub fn size_value(text: &str) -> Value {
+    let text = canonical_size(text).unwrap_or_else(|| text.trim().to_owned());
     text.parse().map_or_else(|_| Value::Text(text), Value::Int)
 }
 
@@ -39,13 +39,13 @@ mod tests {
     #[test]
     fn sizes_are_one_however_they_are_written() {
         for text in ["4k", "4K", "4KiB", "4Kb", "4096", "4096B", "4.0k"] {
-            assert_eq!(canonical(text).as_deref(), Some("4k"), "{text}");
+            assert_eq!(canonical_size(text).as_deref(), Some("4k"), "{text}");
         }
         for (text, size) in [("2GiB", "2g"), ("1536", "1536"), ("1.5m", "1536k"), ("0", "0")] {
-            assert_eq!(canonical(text).as_deref(), Some(size), "{text}");
+            assert_eq!(canonical_size(text).as_deref(), Some(size), "{text}");
         }
         for text in ["4k,8k", "4k-16k", "", "big", "1e30g", "-1k"] {
-            assert_eq!(canonical(text), None, "{text}");
+            assert_eq!(canonical_size(text), None, "{text}");
         }
     }
 }

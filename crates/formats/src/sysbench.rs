@@ -8,10 +8,10 @@ use model::facts::{PERCENTILE_BUCKET, PRINTED_DECIMALS};
 use model::metric::FAILED_SHARE;
 use model::{Direction, Facts, Measurement, Point, Reading, Role, Value};
 
-use crate::durations::{SampledDurations, latency, us_of_ms};
+use crate::durations::{SampledDurations, latency_measurement, us_of_ms};
 use crate::imported::UNKNOWN_BENCHMARK;
 use crate::reader::{Found, Names, Reader, Reads, has_line};
-use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
+use crate::text::{NotUnderstood, decode, leading_number, numbered_lines, parse_number, shorten_message};
 use crate::versions;
 use crate::{Imported, ImportedResult};
 
@@ -114,10 +114,10 @@ pub const FIGURES: [&str; 29] = [
 ];
 
 /// Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> SysbenchOutput {
+pub fn read_output(bytes: &[u8]) -> SysbenchOutput {
     let mut output = SysbenchOutput::default();
     let mut section = String::new();
-    for (number, line) in numbered(&decode(bytes)) {
+    for (number, line) in numbered_lines(&decode(bytes)) {
         let trimmed = line.trim();
         if trimmed.is_empty() {
             continue;
@@ -135,7 +135,7 @@ pub fn read(bytes: &[u8]) -> SysbenchOutput {
             output.runs.push(next);
             section.clear();
         }
-        let taken = output.runs.last_mut().is_some_and(|run| run.take(trimmed, &mut section));
+        let taken = output.runs.last_mut().is_some_and(|run| run.take_line(trimmed, &mut section));
         if !taken {
             output.not_understood.push(NotUnderstood::new(number, line));
         }
@@ -168,9 +168,10 @@ impl SysbenchRun {
         begins.then(|| SysbenchRun { version: self.version.clone(), ..SysbenchRun::default() })
     }
 
-    fn take(&mut self, trimmed: &str, section: &mut String) -> bool {
+    /// Takes a line of the run; `false` if it is none.
+    fn take_line(&mut self, trimmed: &str, section: &mut String) -> bool {
         if let Some(fatal) = trimmed.strip_prefix("FATAL:") {
-            self.fatal.get_or_insert_with(|| said(fatal));
+            self.fatal.get_or_insert_with(|| shorten_message(fatal));
             return true;
         }
         if let Some(at_s) = progress_s(trimmed) {
@@ -181,7 +182,7 @@ impl SysbenchRun {
             }
             return true;
         }
-        if let Some(bin) = bin(trimmed) {
+        if let Some(bin) = parse_bin(trimmed) {
             self.histogram.push(bin);
             return true;
         }
@@ -192,7 +193,7 @@ impl SysbenchRun {
             return true;
         }
         if REMARKS.iter().any(|sentence| trimmed.starts_with(sentence)) {
-            self.remarks.push(said(trimmed));
+            self.remarks.push(shorten_message(trimmed));
             return true;
         }
         if let Some(name) = trimmed.strip_suffix(':') {
@@ -217,6 +218,7 @@ impl SysbenchRun {
         is_condition
     }
 
+    /// Takes a line `name: value` of a section.
     fn take_figure(&mut self, trimmed: &str, section: &str) -> bool {
         let Some((name, value)) = trimmed.split_once(':') else { return false };
         let (name, value) = (name.trim(), value.trim());
@@ -232,32 +234,33 @@ impl SysbenchRun {
         true
     }
 
-    pub fn figure(&self, section: &str, name: &str) -> Option<f64> {
-        leading(self.figures.get(&(section.to_owned(), name.to_owned()))?)
+    /// A figure of a section by its name.
+    pub fn figure_in_section(&self, section: &str, name: &str) -> Option<f64> {
+        first_number(self.figures.get(&(section.to_owned(), name.to_owned()))?)
     }
 
     /// The number in brackets behind a figure: `926 (461.19 per sec.)`.
     pub fn per_second(&self, section: &str, name: &str) -> Option<f64> {
         let value = self.figures.get(&(section.to_owned(), name.to_owned()))?;
-        leading(value.split_once('(')?.1)
+        first_number(value.split_once('(')?.1)
     }
 
     /// The figure of the section that has it: versions name the sections differently.
     fn figure_of(&self, sections: &[&str], name: &str) -> Option<f64> {
-        sections.iter().find_map(|section| self.figure(section, name))
+        sections.iter().find_map(|section| self.figure_in_section(section, name))
     }
 
     fn per_second_of(&self, sections: &[&str], name: &str) -> Option<f64> {
         sections.iter().find_map(|section| self.per_second(section, name))
     }
 
-    pub fn threads(&self) -> Option<u64> {
+    pub fn thread_count(&self) -> Option<u64> {
         u64::try_from(self.conditions.get("threads")?.as_int()?).ok()
     }
 
     /// Threads where the head of the output is missing: all events by those of a thread.
     fn threads_by_events(&self) -> Option<i64> {
-        let threads = self.events()? / self.events_of_thread()?;
+        let threads = self.event_count()? / self.events_of_thread()?;
         // The mean has four decimals.
         ((1.0..1e6).contains(&threads) && (threads - threads.round()).abs() < 0.01).then(|| threads.round() as i64)
     }
@@ -266,17 +269,17 @@ impl SysbenchRun {
         let name = "events (avg/stddev)";
         ["Threads fairness", GENERAL, EXECUTION_OLD]
             .iter()
-            .find_map(|section| self.figure(section, name))
+            .find_map(|section| self.figure_in_section(section, name))
             .filter(|mean| *mean > 0.0)
     }
 
     pub fn total_time_s(&self) -> Option<f64> {
-        self.figure_of(&TOTALS, "total time").or_else(|| self.figure("Throughput", "time elapsed"))
+        self.figure_of(&TOTALS, "total time").or_else(|| self.figure_in_section("Throughput", "time elapsed"))
     }
 
-    fn events(&self) -> Option<f64> {
+    fn event_count(&self) -> Option<f64> {
         self.figure_of(&TOTALS, "total number of events")
-            .or_else(|| self.figure("Throughput", "total number of events"))
+            .or_else(|| self.figure_in_section("Throughput", "total number of events"))
     }
 
     /// Time that the figures cover: since the last checkpoint.
@@ -293,10 +296,12 @@ impl SysbenchRun {
     }
 
     /// Why it has no result, if it was a run at all: `prepare` and `cleanup` print their heading, too.
-    pub fn failure(&self) -> Option<String> {
+    pub fn failure_reason(&self) -> Option<String> {
         match &self.fatal {
             Some(fatal) => Some(format!("sysbench ended with an error: {fatal}")),
-            None if self.rate().is_none() && self.threads().is_some() => Some("it printed no figures".to_owned()),
+            None if self.rate_per_s().is_none() && self.thread_count().is_some() => {
+                Some("it printed no figures".to_owned())
+            }
             None => self.contradiction(),
         }
     }
@@ -312,34 +317,34 @@ impl SysbenchRun {
     }
 
     /// Requested rank, and milliseconds. Up to version 1.0's first ones the name is `approx.  99 percentile`.
-    pub fn percentile(&self) -> Option<(f64, f64)> {
+    pub fn percentile_ms(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
             if !LATENCIES.contains(&section.as_str()) {
                 return None;
             }
             let rank = name.strip_suffix(" percentile")?;
-            let rank = leading(rank.strip_prefix("approx.").unwrap_or(rank))?;
-            Some((rank, leading(value)?))
+            let rank = first_number(rank.strip_prefix("approx.").unwrap_or(rank))?;
+            Some((rank, first_number(value)?))
         })
     }
 
     /// Transactions a second, else events.
-    pub fn rate(&self) -> Option<f64> {
+    pub fn rate_per_s(&self) -> Option<f64> {
         self.per_second_of(&SQLS, "transactions").or_else(|| {
-            let (events, time) = (self.events()?, self.counted_s()?);
+            let (events, time) = (self.event_count()?, self.counted_s()?);
             (time > 0.0).then_some(events / time)
         })
     }
 
     /// Operations on files a second and MiB a second, as version 1.1 prints them: `read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)`.
-    fn iops(&self, name: &str) -> Option<(f64, Option<f64>)> {
+    fn file_operations(&self, name: &str) -> Option<(f64, Option<f64>)> {
         let value = self.figures.get(&("Throughput".to_owned(), name.to_owned()))?.strip_prefix("IOPS=")?;
         let (rate, rest) = leading_number(value)?;
-        Some((rate, leading(rest)))
+        Some((rate, first_number(rest)))
     }
 
     /// What was run, as far as the output tells: the name of the benchmark.
-    fn test(&self) -> Option<&'static str> {
+    fn test_name(&self) -> Option<&'static str> {
         let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
         if SQLS.iter().any(|section| has_section(section)) || self.conditions.contains_key("oltp_mode") {
             Some("oltp")
@@ -366,8 +371,8 @@ impl SysbenchRun {
 
     /// Since 1.0 neither `threads` nor `mutex` says what it is, only how many threads it has. Of `mutex` each thread has one event.
     fn test_by_events(&self) -> Option<&'static str> {
-        let is_bare =
-            self.threads().is_some() && self.conditions.keys().all(|key| ["threads", "rate"].contains(&key.as_str()));
+        let is_bare = self.thread_count().is_some()
+            && self.conditions.keys().all(|key| ["threads", "rate"].contains(&key.as_str()));
         let has_version_1 = self.figures.keys().any(|(section, _)| section == LATENCY);
         let mean = self.events_of_thread()?;
         (is_bare && has_version_1).then_some(if mean == 1.0 { "mutex" } else { "threads" })
@@ -375,7 +380,7 @@ impl SysbenchRun {
 
     /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`
     /// that met no row is counted as another statement, so that writes and others are distinguished only where both are whole.
-    fn statements(&self) -> Option<String> {
+    fn statement_kinds(&self) -> Option<String> {
         let transactions = self.figure_of(&SQLS, "transactions").filter(|count| *count > 0.0)?;
         // A transaction that an ignored error ended had some of its statements.
         let ended = transactions + self.figure_of(&SQLS, "ignored errors").unwrap_or(0.0);
@@ -392,22 +397,25 @@ impl SysbenchRun {
         })
     }
 
-    fn keys(&self) -> Point {
+    /// The keys of the run's case.
+    fn result_keys(&self) -> Point {
         let mut keys = self.conditions.clone();
-        if let (None, Some(threads)) = (self.threads(), self.threads_by_events()) {
+        if let (None, Some(threads)) = (self.thread_count(), self.threads_by_events()) {
             keys.insert("threads".to_owned(), Value::Int(threads));
         }
-        if let Some(statements) = self.statements() {
+        if let Some(statements) = self.statement_kinds() {
             keys.insert("statements".to_owned(), Value::Text(statements));
         }
         keys
     }
 }
 
+/// A count per transaction as text: a whole number, else to the next half.
 fn count_text(count: f64) -> String {
     if is_whole(count) { count.round().to_string() } else { ((count * 2.0).round() / 2.0).to_string() }
 }
 
+/// Tests whether a count per transaction is a whole number but for its fraction of retries.
 fn is_whole(count: f64) -> bool {
     (count - count.round()).abs() <= 0.25
 }
@@ -432,26 +440,27 @@ const TOTALS: [&str; 2] = [GENERAL, EXECUTION_OLD];
 /// Sections with latencies: 0.5 prints them among the general ones.
 const LATENCIES: [&str; 3] = [LATENCY, GENERAL, EXECUTION_OLD];
 
-fn leading(text: &str) -> Option<f64> {
+/// The number at the beginning of a text.
+fn first_number(text: &str) -> Option<f64> {
     leading_number(text.trim()).map(|(number, _)| number)
 }
 
 /// Seconds since the start: `[ 1s ] thds: 2 tps: 122.85 …`; 0.5 prints `[  10s] threads: 64, tps: …`.
 fn progress_s(line: &str) -> Option<f64> {
     let (at, _) = line.strip_prefix('[')?.split_once(']')?;
-    number(at.trim().strip_suffix('s')?)
+    parse_number(at.trim().strip_suffix('s')?)
 }
 
 /// Progress as `sysbench.hooks.report_csv` prints it: `10,16,390.99,14969.79,9086.87,5100.93,781.99,86.00,2.00,0.00`.
 fn is_csv_progress(line: &str) -> bool {
-    line.split(',').count() == 10 && line.split(',').all(|field| number(field).is_some())
+    line.split(',').count() == 10 && line.split(',').all(|field| parse_number(field).is_some())
 }
 
 /// `0.826 |** 2`.
-fn bin(line: &str) -> Option<(f64, u64)> {
+fn parse_bin(line: &str) -> Option<(f64, u64)> {
     let (value, rest) = line.split_once('|')?;
     let count = rest.trim_start_matches('*').trim();
-    Some((number(value.trim())?, count.parse().ok()?))
+    Some((parse_number(value.trim())?, count.parse().ok()?))
 }
 
 type Figures = Vec<((String, String), String)>;
@@ -461,13 +470,13 @@ type Figures = Vec<((String, String), String)>;
 fn old_totals(line: &str) -> Option<Figures> {
     for unit in [" MiB transferred", " MB transferred"] {
         if let Some((amount, rest)) = line.split_once(unit) {
-            return Some(vec![figure("Memory", "transferred", &format!("{amount}{rest}"))]);
+            return Some(vec![figure_entry("Memory", "transferred", &format!("{amount}{rest}"))]);
         }
     }
     if line.starts_with("Read ")
         && let Some((_, total)) = line.split_once("Total transferred ")
     {
-        return Some(vec![figure("File operations", "transferred", total)]);
+        return Some(vec![figure_entry("File operations", "transferred", total)]);
     }
     if line.ends_with(" Requests/sec executed") {
         // Events over the total time, which stand below it.
@@ -475,10 +484,11 @@ fn old_totals(line: &str) -> Option<Figures> {
     }
     let operations = line.strip_prefix("Total operations:").or_else(|| line.strip_prefix("Operations performed:"))?;
     let section = if operations.contains(" Read,") { "File operations" } else { "Memory" };
-    Some(vec![figure(section, "operations", operations.trim())])
+    Some(vec![figure_entry(section, "operations", operations.trim())])
 }
 
-fn figure(section: &str, name: &str, value: &str) -> ((String, String), String) {
+/// An entry of the table of figures.
+fn figure_entry(section: &str, name: &str, value: &str) -> ((String, String), String) {
     ((section.to_owned(), name.to_owned()), value.to_owned())
 }
 
@@ -492,20 +502,20 @@ pub const READER: Reader = Reader {
     },
     names: Names::File,
     reads: Reads::Text(|input| {
-        let output = read(input.text.as_bytes());
-        let imported = import(&output, input.system, input.source);
+        let output = read_output(input.text.as_bytes());
+        let imported = import_output(&output, input.system, input.source);
         Ok(Found { imported, not_understood: output.not_understood })
     }),
 };
 
 /// Runs of the same test with the same conditions are repetitions.
-pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
+pub fn import_output(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     let runs: Vec<&SysbenchRun> =
-        output.runs.iter().filter(|run| run.rate().is_some() || run.failure().is_some()).collect();
+        output.runs.iter().filter(|run| run.rate_per_s().is_some() || run.failure_reason().is_some()).collect();
     let unknown =
         ["the script and its options", "the server", "the size of the tables", "the distribution of the keys"];
     let mut imported = Imported::new(READER.name, source, unknown);
-    imported.version = versions::distinct(runs.iter().map(|run| run.version.as_deref()));
+    imported.version = versions::distinct_versions(runs.iter().map(|run| run.version.as_deref()));
     let mut facts = Facts::default();
     facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
     // Percentiles before 1.0 come from 100,000 buckets, too narrow to matter.
@@ -514,7 +524,7 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     }
     imported.facts.insert(system.to_owned(), facts);
     imported.results =
-        runs.iter().map(|run| ImportedResult { version: run.version.clone(), ..result(run, system) }).collect();
+        runs.iter().map(|run| ImportedResult { version: run.version.clone(), ..make_result(run, system) }).collect();
     for (number, result) in (1..).zip(&mut imported.results).filter(|(_, result)| result.benchmark == UNNAMED) {
         // They may be of different tests.
         result.keys.insert("output".to_owned(), Value::Int(number));
@@ -529,7 +539,7 @@ pub fn import(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
         imported.notes.push(note);
     }
     imported.note_not_understood(&output.not_understood);
-    imported.note_failed();
+    imported.lower_words();
     imported
 }
 
@@ -553,14 +563,15 @@ fn script_named(source: &str) -> Option<&'static str> {
     SCRIPTS.into_iter().find(|script| name.contains(script))
 }
 
-fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
-    let failure = run.failure();
-    let test = run.test();
+/// The result of a run.
+fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
+    let failure = run.failure_reason();
+    let test = run.test_name();
     let mut result = match failure.clone() {
         Some(reason) => ImportedResult::failed(system, UNKNOWN_BENCHMARK, reason),
         None => ImportedResult::new(system, test.unwrap_or(UNNAMED)),
     };
-    result.keys = run.keys();
+    result.keys = run.result_keys();
     if failure.is_some() {
         return result;
     }
@@ -571,7 +582,7 @@ fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
             format!("sysbench began its counters anew at {at_s} s (--report-checkpoints): these are of what followed");
         result.notes.push(note);
     }
-    result.measurements = measurements(run, test == Some("memory"));
+    result.measurements = measurements_of(run, test == Some("memory"));
     let mut durations = SampledDurations::default();
     for (ms, count) in run.histogram.iter().filter(|(ms, _)| *ms >= 0.0) {
         // Saturates: a latency of centuries is none.
@@ -581,7 +592,8 @@ fn result(run: &SysbenchRun, system: &str) -> ImportedResult {
     result
 }
 
-fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
+/// The measurements of a run.
+fn measurements_of(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     let mut found = Vec::new();
     let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {
         let value = value.filter(|value| value.is_finite());
@@ -591,27 +603,28 @@ fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     let unit = if run.per_second_of(&SQLS, "transactions").is_some() { "tx/s" } else { "events/s" };
     // Up to 0.4 each operation on memory is an event, later each block is.
     let operations = if is_memory { run.per_second("Memory", "operations") } else { None };
-    let events = run.rate().or(operations);
+    let events = run.rate_per_s().or(operations);
     push("throughput", unit, Direction::Higher, Role::Primary, events);
     push("queries", "queries/s", Direction::Higher, Role::Secondary, run.per_second(SQL, "queries"));
     // An ignored error restarts its event with the time going on; any other ends sysbench. So everything counted succeeded, and what
     // failed are tries.
     let ignored = run.figure_of(&SQLS, "ignored errors").unwrap_or(0.0);
-    let of_events = run.events().map(|events| 100.0 * ignored / (ignored + events));
+    let of_events = run.event_count().map(|events| 100.0 * ignored / (ignored + events));
     let failed = if ignored > 0.0 { of_events } else { Some(0.0) };
     push(FAILED_SHARE, "%", Direction::Lower, Role::Primary, failed);
     push("errors", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "ignored errors"));
-    push("errors_deadlock", "", Direction::Lower, Role::Diagnostic, run.figure(SQL_OLD, "deadlocks"));
+    push("errors_deadlock", "", Direction::Lower, Role::Diagnostic, run.figure_in_section(SQL_OLD, "deadlocks"));
     push("reconnects", "", Direction::Lower, Role::Diagnostic, run.figure_of(&SQLS, "reconnects"));
     for (id, name, newer) in
         [("reads", "reads/s", "read"), ("writes", "writes/s", "write"), ("fsyncs", "fsyncs/s", "fsync")]
     {
-        let rate = run.figure("File operations", name).or_else(|| run.iops(newer).map(|(rate, _)| rate));
+        let rate =
+            run.figure_in_section("File operations", name).or_else(|| run.file_operations(newer).map(|(rate, _)| rate));
         push(id, "io/s", Direction::Higher, Role::Secondary, rate);
     }
     for (id, name, newer) in [("bandwidth_read", "read, MiB/s", "read"), ("bandwidth_write", "written, MiB/s", "write")]
     {
-        let rate = run.figure("Throughput", name).or_else(|| run.iops(newer)?.1);
+        let rate = run.figure_in_section("Throughput", name).or_else(|| run.file_operations(newer)?.1);
         push(id, "MiB/s", Direction::Higher, Role::Secondary, rate);
     }
     let moved = run.per_second_of(&["Memory", "File operations"], "transferred");
@@ -619,9 +632,9 @@ fn measurements(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     for (id, name) in [("response_mean", "avg"), ("response_min", "min"), ("response_max", "max")] {
         push(id, "us", Direction::Lower, Role::Secondary, run.figure_of(&LATENCIES, name).map(us_of_ms));
     }
-    if let Some((rank, ms)) = run.percentile() {
+    if let Some((rank, ms)) = run.percentile_ms() {
         let id = format!("response_p{}", rank.to_string().replace('.', ""));
-        found.push(latency(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
+        found.push(latency_measurement(&id, Role::Primary, Reading::Value(us_of_ms(ms))));
     }
     found
 }

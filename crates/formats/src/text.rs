@@ -12,7 +12,7 @@ pub struct NotUnderstood {
 
 impl NotUnderstood {
     pub fn new(line: u64, text: &str) -> NotUnderstood {
-        NotUnderstood { line, text: shortened(text) }
+        NotUnderstood { line, text: shorten(text) }
     }
 }
 
@@ -23,24 +23,26 @@ const EXCERPT_CHARS: usize = 60;
 const SAID_CHARS: usize = 200;
 
 /// Control characters made visible, cut when long.
-pub fn shortened(text: &str) -> String {
-    cut_behind(text, EXCERPT_CHARS)
+pub fn shorten(text: &str) -> String {
+    cut_after(text, EXCERPT_CHARS)
 }
 
 /// Shortens a tool's message of failure, which gets more room than other text.
-pub(crate) fn said(text: &str) -> String {
-    cut_behind(text.trim(), SAID_CHARS)
+pub(crate) fn shorten_message(text: &str) -> String {
+    cut_after(text.trim(), SAID_CHARS)
 }
 
-fn cut_behind(text: &str, chars: usize) -> String {
-    let mut short: String = text.chars().take(chars).flat_map(visible).collect();
+/// The first `chars` characters, with control characters made visible.
+fn cut_after(text: &str, chars: usize) -> String {
+    let mut short: String = text.chars().take(chars).flat_map(make_visible).collect();
     if text.chars().nth(chars).is_some() {
         short.push('…');
     }
     short
 }
 
-fn visible(c: char) -> impl Iterator<Item = char> {
+/// A character, or its escape if it is a control character.
+fn make_visible(c: char) -> impl Iterator<Item = char> {
     let plain = if c.is_control() { None } else { Some(c) };
     let escaped = if c.is_control() { Some(c.escape_default()) } else { None };
     plain.into_iter().chain(escaped.into_iter().flatten())
@@ -77,12 +79,12 @@ fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
 }
 
 /// Numbers lines from 1; LF, and CR in front of it, end a line.
-pub fn numbered(text: &str) -> impl Iterator<Item = (u64, &str)> {
+pub fn numbered_lines(text: &str) -> impl Iterator<Item = (u64, &str)> {
     (1_u64..).zip(text.lines().map(|line| line.strip_suffix('\r').unwrap_or(line)))
 }
 
 /// Undoes web pages and Markdown: drops tags and quotation marks, resolves entities, collapses blanks and trims.
-pub fn plain(line: &str) -> String {
+pub fn plain_text(line: &str) -> String {
     let unquoted = line.trim_start().trim_start_matches(['>', '\u{feff}']);
     let text = read_entities(&drop_tags(unquoted));
     let mut plain = String::with_capacity(text.len());
@@ -134,6 +136,7 @@ fn tag_length(text: &str) -> Option<usize> {
     Some(inner.find('>')? + 2)
 }
 
+/// Removes the tags of HTML.
 fn drop_tags(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
@@ -151,6 +154,7 @@ fn drop_tags(text: &str) -> String {
     kept
 }
 
+/// Replaces the entities of HTML by their characters.
 fn read_entities(text: &str) -> String {
     let mut read = String::with_capacity(text.len());
     let mut rest = text;
@@ -159,7 +163,7 @@ fn read_entities(text: &str) -> String {
         rest = &rest[at..];
         // The longest known entity is `&#x10FFFF;`.
         let end = rest.bytes().take(10).position(|byte| byte == b';');
-        match end.and_then(|end| Some((entity(&rest[1..end])?, end))) {
+        match end.and_then(|end| Some((entity_char(&rest[1..end])?, end))) {
             Some((c, end)) => {
                 read.push(c);
                 rest = &rest[end + 1..];
@@ -174,7 +178,8 @@ fn read_entities(text: &str) -> String {
     read
 }
 
-fn entity(name: &str) -> Option<char> {
+/// The character of an entity's name.
+fn entity_char(name: &str) -> Option<char> {
     let named = [("nbsp", ' '), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("times", '×')];
     if let Some((_, c)) = named.iter().find(|(known, _)| *known == name) {
         return Some(*c);
@@ -188,7 +193,7 @@ fn entity(name: &str) -> Option<char> {
 }
 
 /// Finite, with a point, without a thousands mark.
-pub fn number(text: &str) -> Option<f64> {
+pub fn parse_number(text: &str) -> Option<f64> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
     if !plain {
         return None;
@@ -236,7 +241,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let is_cut = rest
         .strip_prefix([',', '\'', '’', '\u{a0}', '\u{202f}'])
         .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    if is_cut { None } else { Some((number(written)?, rest)) }
+    if is_cut { None } else { Some((parse_number(written)?, rest)) }
 }
 
 /// How many bytes of a text are the exponent of the number in front of it: of `e+03 ms` four.
@@ -281,8 +286,8 @@ mod tests {
 
     #[test]
     fn a_copy_out_of_a_web_page_is_made_plain() {
-        assert_eq!(plain("> Min_Latency(ms):&nbsp;0<span class=\"x\">\u{a0} </span>"), "Min_Latency(ms): 0");
-        assert_eq!(plain("a &lt; b &amp;&amp; c < d &#x41;&#66; &unknown; &"), "a < b && c < d AB &unknown; &");
+        assert_eq!(plain_text("> Min_Latency(ms):&nbsp;0<span class=\"x\">\u{a0} </span>"), "Min_Latency(ms): 0");
+        assert_eq!(plain_text("a &lt; b &amp;&amp; c < d &#x41;&#66; &unknown; &"), "a < b && c < d AB &unknown; &");
         assert_eq!(break_html("a<br/>b<BR>c <i>d</i> <5</p>e"), ["a", "b", "c <i>d</i> <5", "e"]);
     }
 
@@ -308,9 +313,9 @@ mod tests {
 
     #[test]
     fn numbers_are_exact_or_none() {
-        assert_eq!(number("1.5"), Some(1.5));
+        assert_eq!(parse_number("1.5"), Some(1.5));
         for wrong in ["", "1,5", "1 000", "inf", "NaN", "1e999", "0x1"] {
-            assert_eq!(number(wrong), None, "{wrong}");
+            assert_eq!(parse_number(wrong), None, "{wrong}");
         }
         assert_eq!(leading_number("12.5ms"), Some((12.5, "ms")));
         assert_eq!(leading_number("12, then"), Some((12.0, ", then")));

@@ -8,10 +8,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use model::csv::{quoted, quoted_raw, unguarded};
+use model::csv::{quote_field, quoted_raw, without_guard};
 use model::{Direction, Point, Reading, Role, Value};
 
-use crate::text::{number, shortened};
+use crate::text::{parse_number, shorten};
 use crate::{ExportedRules, FormatError};
 
 mod absence;
@@ -19,8 +19,8 @@ mod import;
 mod mark_code;
 pub mod wide;
 
-pub use import::{READER, import};
-pub use mark_code::code as mark_code;
+pub use import::{READER, import_table};
+pub use mark_code::mark_code;
 
 pub const BENCHMARK: &str = "imported";
 pub const MEASURED: &str = "measured";
@@ -106,36 +106,39 @@ struct Record {
 }
 
 /// The names of the columns, in small letters; none where the heading is broken.
-fn heading(text: &str) -> Vec<String> {
+fn column_names(text: &str) -> Vec<String> {
     let text = text.trim_start_matches('\u{feff}');
     let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    let fields = records(line, separator(line), &mut Vec::new()).ok().and_then(|records| records.into_iter().next());
+    let fields = split_records(line, column_separator(line), &mut Vec::new())
+        .ok()
+        .and_then(|records| records.into_iter().next());
     fields.into_iter().flat_map(|record| record.fields).map(|field| field.text.trim().to_lowercase()).collect()
 }
 
-pub fn parse(text: &str) -> Result<Table, FormatError> {
+/// Reads a tidy table from CSV.
+pub fn parse_table(text: &str) -> Result<Table, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut table = Table::default();
     let heading_line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    let separator = separator(heading_line);
+    let separator = column_separator(heading_line);
     check_heading(text, heading_line, separator)?;
-    let mut records = records(text, separator, &mut table.remarks)?.into_iter();
+    let mut records = split_records(text, separator, &mut table.remarks)?.into_iter();
     let Some(heading) = records.next() else {
-        return Err(FormatError::whole("the table is empty").with_hint("its first line names the columns"));
+        return Err(FormatError::of_whole("the table is empty").with_hint("its first line names the columns"));
     };
-    let mut columns = Columns::read(&heading)?;
-    if ExportedRules::read(&table.remarks).is_some_and(|rules| rules.experiment.is_some()) {
+    let mut columns = Columns::from_heading(&heading)?;
+    if ExportedRules::from_remarks(&table.remarks).is_some_and(|rules| rules.experiment.is_some()) {
         columns.take_experiment();
     }
     table.keys = columns.keys.iter().map(|(_, name)| name.clone()).collect();
-    table.missing = columns.missing();
+    table.missing = columns.missing_columns();
     for record in records {
         if record.fields.len() != columns.count {
             let what = format!("{} fields, the heading has {}", record.fields.len(), columns.count);
-            let error = FormatError::at(record.line, what);
+            let error = FormatError::at_line(record.line, what);
             return Err(error.with_hint("a field with a separator in it is written in double quotes"));
         }
-        table.rows.push(columns.row(&record)?);
+        table.rows.push(columns.read_row(&record)?);
     }
     Ok(table)
 }
@@ -143,9 +146,9 @@ pub fn parse(text: &str) -> Result<Table, FormatError> {
 /// Reports a wrong heading first: it may explain later errors.
 fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), FormatError> {
     let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
-    match records(heading, separator, &mut Vec::new()) {
+    match split_records(heading, separator, &mut Vec::new()) {
         Ok(found) => match found.into_iter().next() {
-            Some(first) => Columns::read(&Record { line, ..first }).map(|_| ()),
+            Some(first) => Columns::from_heading(&Record { line, ..first }).map(|_| ()),
             None => Ok(()),
         },
         // A quoted name may continue on the next line.
@@ -153,7 +156,8 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
     }
 }
 
-fn separator(heading: &str) -> char {
+/// The character between columns: a semicolon or tab where the heading has more of it than commas.
+fn column_separator(heading: &str) -> char {
     [';', '\t']
         .into_iter()
         .filter(|c| heading.matches(*c).count() > heading.matches(',').count())
@@ -162,7 +166,7 @@ fn separator(heading: &str) -> char {
 }
 
 /// Splits a text into records (RFC 4180).
-fn records(text: &str, separator: char, remarks: &mut Vec<String>) -> Result<Vec<Record>, FormatError> {
+fn split_records(text: &str, separator: char, remarks: &mut Vec<String>) -> Result<Vec<Record>, FormatError> {
     let mut records = Vec::new();
     let mut scanner = Scanner { rest: text, line: 1, column: 1, separator };
     while !scanner.rest.is_empty() {
@@ -171,7 +175,7 @@ fn records(text: &str, separator: char, remarks: &mut Vec<String>) -> Result<Vec
         } else if scanner.rest.lines().next().is_none_or(|line| line.trim().is_empty()) {
             scanner.take_line();
         } else {
-            records.push(scanner.record()?);
+            records.push(scanner.take_record()?);
         }
     }
     Ok(records)
@@ -185,6 +189,7 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
+    /// Takes the rest of the line.
     fn take_line(&mut self) -> &'a str {
         let (line, rest) = self.rest.split_once('\n').unwrap_or((self.rest, ""));
         self.rest = rest;
@@ -193,7 +198,8 @@ impl<'a> Scanner<'a> {
         line
     }
 
-    fn next(&mut self) -> Option<char> {
+    /// Takes the next character, and counts lines.
+    fn take_char(&mut self) -> Option<char> {
         let c = self.rest.chars().next()?;
         self.rest = &self.rest[c.len_utf8()..];
         if c == '\n' {
@@ -205,25 +211,26 @@ impl<'a> Scanner<'a> {
         Some(c)
     }
 
-    fn record(&mut self) -> Result<Record, FormatError> {
+    /// Takes a record up to the end of its line.
+    fn take_record(&mut self) -> Result<Record, FormatError> {
         let line = self.line;
         let mut fields = Vec::new();
         loop {
-            fields.push(self.field()?);
+            fields.push(self.take_field()?);
             if self.rest.starts_with(self.separator) {
-                self.next();
+                self.take_char();
                 continue;
             }
             if self.rest.starts_with('\r') {
-                self.next();
+                self.take_char();
             }
-            self.next();
+            self.take_char();
             return Ok(Record { line, fields });
         }
     }
 
     /// A field; what follows it is a separator, the end of the line, or nothing.
-    fn field(&mut self) -> Result<Field, FormatError> {
+    fn take_field(&mut self) -> Result<Field, FormatError> {
         let (line, column) = (self.line, self.column);
         if !self.rest.starts_with('"') {
             let end = self.rest.find([self.separator, '\n']).unwrap_or(self.rest.len());
@@ -235,14 +242,14 @@ impl<'a> Scanner<'a> {
             }
             self.column += text.chars().count();
             self.rest = &self.rest[text.len()..];
-            return Ok(Field { text: unguarded(text.trim()).to_owned(), column });
+            return Ok(Field { text: without_guard(text.trim()).to_owned(), column });
         }
-        self.next();
+        self.take_char();
         let mut text = String::new();
         loop {
-            match self.next() {
+            match self.take_char() {
                 Some('"') if self.rest.starts_with('"') => {
-                    self.next();
+                    self.take_char();
                     text.push('"');
                 }
                 Some('"') => break,
@@ -254,7 +261,7 @@ impl<'a> Scanner<'a> {
         if !ended {
             return Err(FormatError::at_column(self.line, self.column, "something follows the closing quote"));
         }
-        Ok(Field { text: unguarded(&text).to_owned(), column })
+        Ok(Field { text: without_guard(&text).to_owned(), column })
     }
 }
 
@@ -265,7 +272,8 @@ struct Columns {
 }
 
 impl Columns {
-    fn read(heading: &Record) -> Result<Columns, FormatError> {
+    /// Finds the known columns and the keys in the heading.
+    fn from_heading(heading: &Record) -> Result<Columns, FormatError> {
         let mut columns = Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new() };
         let mut seen = BTreeSet::new();
         for (index, field) in heading.fields.iter().enumerate() {
@@ -273,7 +281,7 @@ impl Columns {
                 return wrong_heading(heading, field, "this column has no name".to_owned());
             }
             if !seen.insert(field.text.to_lowercase()) {
-                return wrong_heading(heading, field, format!("column {} stands twice", shortened(&field.text)));
+                return wrong_heading(heading, field, format!("column {} stands twice", shorten(&field.text)));
             }
             match KNOWN.iter().find(|known| field.text.eq_ignore_ascii_case(known)) {
                 Some(known) => {
@@ -285,7 +293,7 @@ impl Columns {
         for needed in [SYSTEM, METRIC, VALUE] {
             if !columns.known.contains_key(needed) {
                 let names = columns.keys.iter().map(|(_, name)| name.as_str());
-                let error = FormatError::at(heading.line, format!("there is no column `{needed}`"));
+                let error = FormatError::at_line(heading.line, format!("there is no column `{needed}`"));
                 return Err(match model::nearest(needed, names) {
                     Some(name) => error.with_hint(format!("is it the one called `{name}`?")),
                     None => error
@@ -303,33 +311,37 @@ impl Columns {
         }
     }
 
-    fn missing(&self) -> Vec<&'static str> {
+    /// Known columns that the table does not have.
+    fn missing_columns(&self) -> Vec<&'static str> {
         [REPETITION, UNIT].into_iter().filter(|name| !self.known.contains_key(name)).collect()
     }
 
-    fn field<'a>(&self, record: &'a Record, name: &str) -> Option<&'a Field> {
+    /// The field of a known column.
+    fn field_of<'a>(&self, record: &'a Record, name: &str) -> Option<&'a Field> {
         record.fields.get(*self.known.get(name)?)
     }
 
-    fn text(&self, record: &Record, name: &str) -> String {
-        self.field(record, name).map(|field| field.text.clone()).unwrap_or_default()
+    /// The text of a known column; empty if there is none.
+    fn text_of(&self, record: &Record, name: &str) -> String {
+        self.field_of(record, name).map(|field| field.text.clone()).unwrap_or_default()
     }
 
-    fn row(&self, record: &Record) -> Result<Row, FormatError> {
+    /// Reads a record as a row of the table.
+    fn read_row(&self, record: &Record) -> Result<Row, FormatError> {
         for name in [SYSTEM, METRIC] {
-            if let Some(field) = self.field(record, name).filter(|field| field.text.is_empty()) {
+            if let Some(field) = self.field_of(record, name).filter(|field| field.text.is_empty()) {
                 return Err(FormatError::at_column(record.line, field.column, format!("the {name} is empty")));
             }
         }
-        let repetition = match self.field(record, REPETITION) {
+        let repetition = match self.field_of(record, REPETITION) {
             None => None,
-            Some(field) if field.text.is_empty() && !self.measures(record) => None,
+            Some(field) if field.text.is_empty() && !self.is_measurement(record) => None,
             Some(field) => {
                 let parsed: Option<u32> = field.text.parse().ok().filter(|n| *n > 0);
                 Some(parsed.ok_or_else(|| wrong_field(record, field, "a repetition is a number from 1"))?)
             }
         };
-        let direction = match self.field(record, DIRECTION) {
+        let direction = match self.field_of(record, DIRECTION) {
             None => None,
             Some(field) => match field.text.to_lowercase().as_str() {
                 "" => None,
@@ -339,7 +351,7 @@ impl Columns {
                 _ => return Err(wrong_field(record, field, "a direction is higher, lower or neither")),
             },
         };
-        let role = match self.field(record, ROLE) {
+        let role = match self.field_of(record, ROLE) {
             None => None,
             Some(field) => match field.text.to_lowercase().as_str() {
                 "" => None,
@@ -355,27 +367,31 @@ impl Columns {
         });
         Ok(Row {
             line: record.line,
-            system: self.text(record, SYSTEM),
-            benchmark: self.field(record, BENCHMARK_COLUMN).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
+            system: self.text_of(record, SYSTEM),
+            benchmark: self.field_of(record, BENCHMARK_COLUMN).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
             point: point.collect(),
-            experiment: self.field(record, EXPERIMENT).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
+            experiment: self.field_of(record, EXPERIMENT).map(|f| f.text.clone()).filter(|text| !text.is_empty()),
             repetition,
-            metric: self.text(record, METRIC),
-            unit: self.text(record, UNIT),
+            metric: self.text_of(record, METRIC),
+            unit: self.text_of(record, UNIT),
             direction,
             role,
-            kind: Some(self.text(record, KIND)).filter(|kind| kind != EARLIER_RUN).unwrap_or_else(|| RUN.to_owned()),
-            value: self.value(record)?,
-            written: self.text(record, VALUE),
+            kind: Some(self.text_of(record, KIND)).filter(|kind| kind != EARLIER_RUN).unwrap_or_else(|| RUN.to_owned()),
+            value: self.read_value(record)?,
+            written: self.text_of(record, VALUE),
         })
     }
 
-    fn measures(&self, record: &Record) -> bool {
-        is_measurement(&self.text(record, KIND))
+    /// Tests whether a record holds a measurement.
+    fn is_measurement(&self, record: &Record) -> bool {
+        is_measurement(&self.text_of(record, KIND))
     }
 
-    fn value(&self, record: &Record) -> Result<Reading, FormatError> {
-        let Some(field) = self.field(record, VALUE) else { return Err(FormatError::at(record.line, "no value")) };
+    /// The value of a record, or why there is none.
+    fn read_value(&self, record: &Record) -> Result<Reading, FormatError> {
+        let Some(field) = self.field_of(record, VALUE) else {
+            return Err(FormatError::at_line(record.line, "no value"));
+        };
         let text = field.text.as_str();
         if text.is_empty() {
             return Ok(Reading::unavailable("the field is empty"));
@@ -384,15 +400,15 @@ impl Columns {
             return Ok(Reading::unavailable(NO_REASON));
         }
         if let Some(reason) = text.strip_prefix(REASON).filter(|reason| !reason.is_empty()) {
-            return Ok(Reading::Unavailable(absence::read(reason)));
+            return Ok(Reading::Unavailable(absence::parse_absence(reason)));
         }
-        if let Some(value) = number(text) {
+        if let Some(value) = parse_number(text) {
             return Ok(Reading::Value(value));
         }
-        if !self.measures(record) {
+        if !self.is_measurement(record) {
             return Ok(Reading::unavailable("this is text"));
         }
-        let what = format!("{}: this is no number", shortened(text));
+        let what = format!("{}: this is no number", shorten(text));
         let error = FormatError::at_column(record.line, field.column, what);
         Err(if text.contains(',') {
             error.with_hint("write a point before the decimals and nothing between thousands")
@@ -404,12 +420,14 @@ impl Columns {
     }
 }
 
+/// The error at a field of the heading.
 fn wrong_heading<T>(heading: &Record, field: &Field, what: String) -> Result<T, FormatError> {
     Err(FormatError::at_column(heading.line, field.column, what))
 }
 
+/// The error at a field of a record.
 fn wrong_field(record: &Record, field: &Field, what: &str) -> FormatError {
-    FormatError::at_column(record.line, field.column, format!("{}: {what}", shortened(&field.text)))
+    FormatError::at_column(record.line, field.column, format!("{}: {what}", shorten(&field.text)))
 }
 
 /// A number, `true` or `false` as étalon writes them, else text.
@@ -420,15 +438,15 @@ fn key_value(text: &str) -> Value {
     if let Some(whole) = text.parse::<i64>().ok().filter(|whole| whole.to_string() == text) {
         return Value::Int(whole);
     }
-    match number(text).filter(|number| number.to_string() == text) {
+    match parse_number(text).filter(|number| number.to_string() == text) {
         Some(number) => Value::Float(number),
         None => Value::Text(text.to_owned()),
     }
 }
 
-/// Writes a table with commas, of which no cell is a formula to a spreadsheet; [`parse`] reads it back.
-pub fn write(table: &Table) -> String {
-    write_with(table, quoted)
+/// Writes a table with commas, of which no cell is a formula to a spreadsheet; [`parse_table`] reads it back.
+pub fn write_table(table: &Table) -> String {
+    write_with(table, quote_field)
 }
 
 /// Writes a table with commas, its cells as they are.
@@ -476,7 +494,7 @@ fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
             _ if !is_measured(row) => quoted(&row.written),
             Reading::Value(value) => value.to_string(),
             Reading::Unavailable(missing) if missing.reason == NO_REASON => "n/a".to_owned(),
-            Reading::Unavailable(missing) => quoted(&format!("{REASON}{}", absence::write(missing).trim())),
+            Reading::Unavailable(missing) => quoted(&format!("{REASON}{}", absence::absence_text(missing).trim())),
         });
         lines.push(fields.join(","));
     }
@@ -484,6 +502,7 @@ fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
     lines.join("\n")
 }
 
+/// The word for the better direction.
 fn direction_word(direction: Option<Direction>) -> &'static str {
     match direction {
         None => "",
@@ -493,6 +512,7 @@ fn direction_word(direction: Option<Direction>) -> &'static str {
     }
 }
 
+/// The word for a metric's role.
 fn role_word(role: Option<Role>) -> &'static str {
     match role {
         None => "",

@@ -25,7 +25,7 @@ pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
     if mixed.is_empty() {
         return;
     }
-    let systems: BTreeSet<String> = results(imports).map(|result| result.system.clone()).collect();
+    let systems: BTreeSet<String> = all_results(imports).map(|result| result.system.clone()).collect();
     let names_systems = systems.len() == 1 && !is_named;
     for import in imports.iter_mut().filter(|import| mixed.contains(import.tool)) {
         for result in &mut import.results {
@@ -51,12 +51,13 @@ pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
 pub(crate) const SERVER_VERSION: &str = "server.version";
 
 /// All versions of a file; `None` where none is known.
-pub(crate) fn distinct<'a>(versions: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
+pub(crate) fn distinct_versions<'a>(versions: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
     let versions: IndexSet<&str> = versions.flatten().collect();
     if versions.is_empty() { None } else { Some(versions.into_iter().collect::<Vec<_>>().join(" and ")) }
 }
 
-fn results(imports: &[Imported]) -> impl Iterator<Item = &ImportedResult> {
+/// The results of all imports.
+fn all_results(imports: &[Imported]) -> impl Iterator<Item = &ImportedResult> {
     imports.iter().flat_map(|import| &import.results)
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use formats::capture::logs::{Form, Logs, recognise};
+use formats::capture::logs::{Form, Logs, recognise_log};
 use formats::capture::postgres::prefix::Prefix;
 use formats::capture::shape::Syntax;
 use formats::capture::summary::Summary;
@@ -31,7 +31,7 @@ fn captured_as(form: &Form, logs: &[&[u8]]) -> Capture {
     let mut all = Logs::default();
     for log in logs {
         let mut log: &[u8] = log;
-        all.read(form, &mut log, &mut capture).unwrap();
+        all.read_log(form, &mut log, &mut capture).unwrap();
     }
     all.finish(&mut capture).unwrap();
     capture
@@ -43,13 +43,13 @@ fn captured(log: &str) -> Capture {
 
 /// The counts by their codes.
 fn counted(capture: &Capture) -> Vec<(&'static str, u64)> {
-    capture.counts().all().iter().map(|one| (one.reason.code(), one.count)).collect()
+    capture.counts().nonzero().iter().map(|one| (one.reason.code(), one.count)).collect()
 }
 
 fn executions(saved: &SavedCapture) -> Vec<(Recorded, String)> {
     let mut all = Vec::new();
-    saved.each(|one| all.push(one)).unwrap();
-    all.into_iter().map(|one| (one.clone(), saved.text(&one.packed).unwrap())).collect()
+    saved.for_each(|one| all.push(one)).unwrap();
+    all.into_iter().map(|one| (one.clone(), saved.execution_text(&one.packed).unwrap())).collect()
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_prepared_statement_has_its_values_and_the_time_of_its_steps() {
     ];
     let capture = captured(&log.concat());
     assert_eq!(counted(&capture), [("values_missing", 1), ("value_cut", 1), ("fetch", 1), ("preparation", 2)]);
-    assert_eq!((capture.executions(), capture.records()), (1, 6));
+    assert_eq!((capture.execution_count(), capture.record_count()), (1, 6));
     let all = executions(&capture.finish("test").unwrap());
     let (one, text) = &all[0];
     assert_eq!(text, "SELECT $1, $2");
@@ -100,9 +100,9 @@ fn a_statement_and_its_duration_may_be_two_records() {
     ];
     let capture = captured(&log.concat());
     assert_eq!(counted(&capture), [("duration_only", 1), ("duration_of_logged", 1), ("message", 1)]);
-    assert_eq!(capture.executions(), 4);
-    assert_eq!(capture.records(), 7);
-    let summary = Summary::read(&capture.finish("test").unwrap()).unwrap();
+    assert_eq!(capture.execution_count(), 4);
+    assert_eq!(capture.record_count(), 7);
+    let summary = Summary::from_capture(&capture.finish("test").unwrap()).unwrap();
     assert_eq!(summary.errors, [("00000".to_owned(), 1)]);
     assert_eq!((summary.without_duration, summary.total_us(), summary.sessions), (3, 2_000, 1));
 }
@@ -134,7 +134,7 @@ fn what_is_no_statement_is_counted_by_its_name() {
         ("message", 2),
     ];
     assert_eq!(counted(&capture), expected);
-    assert_eq!((capture.executions(), capture.records()), (0, 11));
+    assert_eq!((capture.execution_count(), capture.record_count()), (0, 11));
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_damaged_record_costs_itself_alone() {
     .concat();
     let capture = captured_as(&Form::Csv, &[&log]);
     assert_eq!(counted(&capture), [("too_long", 2), ("nul", 1), ("not_utf8", 1), ("cut_off", 2)]);
-    assert_eq!(capture.executions(), 3);
+    assert_eq!(capture.execution_count(), 3);
     let all = executions(&capture.finish("test").unwrap());
     assert!(all.iter().all(|(_, text)| text == "SELECT\n'a\n,b' AS \"C\""));
 }
@@ -182,7 +182,7 @@ fn a_clock_that_goes_back_and_a_second_server_are_doubts() {
     let (one, other) = (at(late, 1, "a"), at(early, 2, "b"));
     let capture = captured_as(&Form::Csv, &[one.as_bytes(), other.as_bytes()]);
     assert_eq!(counted(&capture), [("files_overlap", 1)]);
-    assert_eq!(capture.executions(), 2, "a doubt takes nothing away");
+    assert_eq!(capture.execution_count(), 2, "a doubt takes nothing away");
 }
 
 #[test]
@@ -194,15 +194,15 @@ fn logs_in_text_form_have_records_of_several_lines() {
                2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:ERROR:  division by zero\n\
                2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:STATEMENT:  SELECT\n\t1/0\n\
                2026-11-28 19:41:05 UTC:10.0.0.1(5000):me@shop:[78]:LOG:  duration: 1.0";
-    let recognised = recognise(log.as_bytes(), None).unwrap();
+    let recognised = recognise_log(log.as_bytes(), None).unwrap();
     let capture = captured_as(&recognised.form, &[log.as_bytes()]);
     assert_eq!(counted(&capture), [("cut_off", 1), ("foreign", 1), ("whole_seconds", 4)]);
     let all = executions(&capture.finish("test").unwrap());
     let texts: Vec<&str> = all.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(texts, ["SELECT\n1", "SELECT $1", "SELECT\n1/0"]);
     assert_eq!(all[1].0.packed.parameters, [Some("a\nb".to_owned())]);
-    let other = Prefix::read("%m <%p> ").unwrap();
-    assert_eq!(recognise(log.as_bytes(), Some(&other)), None);
+    let other = Prefix::parse("%m <%p> ").unwrap();
+    assert_eq!(recognise_log(log.as_bytes(), Some(&other)), None);
 }
 
 /// A record of MySQL's slow log.
@@ -214,7 +214,7 @@ fn slow(session: u32, rest: &str) -> String {
 const COST: &str = "# Query_time: 0.500000  Lock_time: 0.000000 Rows_sent: 1  Rows_examined: 0\n";
 
 fn captured_slow(logs: &[&[u8]]) -> Capture {
-    let form = recognise(logs[0], None).unwrap().form;
+    let form = recognise_log(logs[0], None).unwrap().form;
     assert_eq!((form.name().as_str(), form.syntax()), ("slow log", Syntax::Backslash));
     captured_as(&form, logs)
 }
@@ -241,10 +241,10 @@ fn a_slow_log_tells_who_asked_what_when_and_how_long() {
     assert_eq!((all[0].0.packed.start_us, all[0].0.packed.duration_us), (1_795_894_865_000_000, Some(500_000)));
     assert_eq!((all[1].0.packed.start_us, all[1].0.packed.duration_us), (1_795_894_864_000_000, Some(1_500_000)));
     assert_eq!((all[1].0.packed.rows, all[1].0.packed.bytes), (Some(0), Some(33)));
-    let summary = Summary::read(&saved).unwrap();
+    let summary = Summary::from_capture(&saved).unwrap();
     assert_eq!((summary.sessions, summary.errors.len()), (2, 1), "{summary:?}");
     // The record with the error says that it failed; the other says nothing.
-    assert_eq!(summary.classes.iter().map(|class| summary.errors(class)).collect::<Vec<_>>(), [Some(1), None]);
+    assert_eq!(summary.classes.iter().map(|class| summary.failed_count(class)).collect::<Vec<_>>(), [Some(1), None]);
 }
 
 #[test]
@@ -263,18 +263,18 @@ fn a_damaged_record_of_a_slow_log_costs_itself_alone() {
         cut.into_bytes(),
     ];
     let capture = captured_slow(&[&log.concat()]);
-    assert_eq!(capture.executions(), 2);
+    assert_eq!(capture.execution_count(), 2);
     assert_eq!(counted(&capture), [("too_long", 1), ("nul", 1), ("not_utf8", 1), ("cut_off", 3), ("error_unknown", 2)]);
     // A server that starts again numbers its sessions from the beginning.
     let start = "mysqld, Version: 8.0.15 (MySQL). started with:\nTcp port: 3306\nTime  Id Command\n";
     let again = [whole("SELECT 1"), start.to_owned(), whole("SELECT 1")].concat();
-    assert_eq!(Summary::read(&captured_slow(&[again.as_bytes()]).finish("log").unwrap()).unwrap().sessions, 2);
+    assert_eq!(Summary::from_capture(&captured_slow(&[again.as_bytes()]).finish("log").unwrap()).unwrap().sessions, 2);
 }
 
 #[test]
 fn a_redacted_capture_has_equal_values_for_equal_ones() {
     let mut capture = Capture::in_memory(Syntax::Standard).unwrap();
-    capture.redact();
+    capture.redact_values();
     let log = [
         logged("duration: 1.000 ms  statement: SELECT 'anna', 4711 -- to anna"),
         csv(
@@ -287,7 +287,7 @@ fn a_redacted_capture_has_equal_values_for_equal_ones() {
         ),
     ];
     let mut logs = Logs::default();
-    logs.read(&Form::Csv, &mut log.concat().as_bytes(), &mut capture).unwrap();
+    logs.read_log(&Form::Csv, &mut log.concat().as_bytes(), &mut capture).unwrap();
     let all = executions(&capture.finish("test").unwrap());
     let (first, second) = (&all[0].0.packed, &all[1].0.packed);
     assert!(!all[0].1.contains("anna") && !all[0].1.contains("4711"), "{}", all[0].1);
@@ -306,11 +306,11 @@ proptest! {
             let at = at % log.len();
             log[at] = byte;
         }
-        let prefix = Prefix::recognise(&["2026-11-28 19:41:05.123 UTC [77] LOG:  x"]).unwrap();
+        let prefix = Prefix::guess_usual(&["2026-11-28 19:41:05.123 UTC [77] LOG:  x"]).unwrap();
         for form in [Form::Csv, Form::Json, Form::Prefixed(prefix), Form::Slow] {
             let capture = captured_as(&form, &[&log]);
-            prop_assert!(capture.records() >= 1);
-            prop_assert!(capture.counts().all().iter().all(|one| Reason::ALL.contains(&one.reason)));
+            prop_assert!(capture.record_count() >= 1);
+            prop_assert!(capture.counts().nonzero().iter().all(|one| Reason::ALL.contains(&one.reason)));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use formats::fio::{FioDocument, import, read};
+use formats::fio::{FioDocument, import_documents, read_documents};
 use formats::{Imported, ImportedResult, into_experiment};
 use model::metric::FAILED_SHARE;
 use model::{Measurement, Reading, Value};
@@ -29,7 +29,7 @@ fn failures(import: &Imported) -> Vec<(String, Option<String>)> {
 
 #[test]
 fn a_note_in_front_of_the_json_is_kept() {
-    let documents = read(NOTE.as_bytes()).unwrap();
+    let documents = read_documents(NOTE.as_bytes()).unwrap();
     let [document] = documents.as_slice() else { panic!("{documents:?}") };
     assert!(document.note.starts_with("note: both iodepth"));
     assert_eq!((document.line, document.version.as_deref()), (2, Some("fio-3.33")));
@@ -39,9 +39,9 @@ fn a_note_in_front_of_the_json_is_kept() {
     let completion = read.completion.as_ref().unwrap();
     assert_eq!((completion.min_ns, completion.max_ns, completion.samples), (862.0, 16_425_819.0, 14_731));
     assert!(completion.percentiles.contains(&(50.0, 82_432.0)));
-    let without = formats::fio::read(NOTE.replace(r#""N": 14731"#, r#""N": 0"#).as_bytes()).unwrap();
+    let without = read_documents(NOTE.replace(r#""N": 14731"#, r#""N": 0"#).as_bytes()).unwrap();
     assert_eq!(without[0].jobs[0].read.as_ref().unwrap().completion, None, "no sample is no latency of 0");
-    let imported = import(&documents, "disk", "a.json");
+    let imported = import_documents(&documents, "disk", "a.json");
     let result = &imported.results[0];
     assert_eq!(result.keys["bs"], Value::Text("8k".to_owned()));
     assert_eq!((result.keys["iodepth"].clone(), result.elapsed_s), (Value::Int(8), Some(1.001)));
@@ -51,7 +51,7 @@ fn a_note_in_front_of_the_json_is_kept() {
 
 #[test]
 fn directions_are_results_of_their_own_of_failed_jobs_too() {
-    let imported = import(&read(GROUPS.as_bytes()).unwrap(), "disk", "a.json");
+    let imported = import_documents(&read_documents(GROUPS.as_bytes()).unwrap(), "disk", "a.json");
     let of = |name: &str, reason: Option<&str>| (name.to_owned(), reason.map(str::to_owned));
     let ended = Some("job b ended with error 22");
     assert_eq!(failures(&imported), [of("a read", None), of("a write", None), of("b write", ended)]);
@@ -62,9 +62,9 @@ fn directions_are_results_of_their_own_of_failed_jobs_too() {
 
 #[test]
 fn what_an_error_or_a_signal_ended_keeps_its_place() {
-    let documents = read(ENDED.as_bytes()).unwrap();
+    let documents = read_documents(ENDED.as_bytes()).unwrap();
     assert_eq!((documents[0].jobs[0].error, documents[1].jobs[0].error), (28, 0), "a signal is no error to fio");
-    let imported = import(&documents, "disk", "a.json");
+    let imported = import_documents(&documents, "disk", "a.json");
     let failures = failures(&imported);
     assert_eq!(failures[0], ("full write".to_owned(), Some("job full ended with error 28".to_owned())));
     assert_eq!(failures[1].0, "lim write");
@@ -75,7 +75,8 @@ fn what_an_error_or_a_signal_ended_keeps_its_place() {
     let good = ENDED.replace("\"error\": 28", "\"error\": 0").replace("got signal", "got");
     let text = format!("{good}{ENDED}{good}").replace("\"lim\"", "\"full\"");
     let text = text.replace(",\n    \"fallocate\": \"none\"", "");
-    let experiment = into_experiment("x", &[import(&read(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
+    let experiment =
+        into_experiment("x", &[import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "b")]).unwrap();
     let places: Vec<(u32, bool)> =
         experiment.runs.iter().map(|(planned, record)| (planned.round, record.reason.is_some())).collect();
     assert_eq!(places, [(0, false), (1, false), (2, true), (3, true), (4, false), (5, false)]);
@@ -89,7 +90,7 @@ fn a_jobs_own_processor_time_and_whole_latency_are_read() {
             "sys_cpu": 40.0, "read": {{"total_ios": 50000, "iops": 50000.0, "bw_bytes": 1.0, "runtime": 1000, "lat_ns":
             {{"min": 1, "max": 9, "mean": 5, "N": 50000, "percentile": {{"50.000000": 120000, "99.000000": 900000}}}}}}}}]}}"#
         );
-        import(&read(text.as_bytes()).unwrap(), "disk", "a.json").results.remove(0).measurements
+        import_documents(&read_documents(text.as_bytes()).unwrap(), "disk", "a.json").results.remove(0).measurements
     };
     let alone = of("");
     assert_eq!(reading(&alone, "cpu_per_io"), Reading::Value(10.0));
@@ -101,9 +102,9 @@ fn a_jobs_own_processor_time_and_whole_latency_are_read() {
 
 #[test]
 fn bins_become_a_histogram() {
-    let documents = read(PLUS.as_bytes()).unwrap();
+    let documents = read_documents(PLUS.as_bytes()).unwrap();
     assert_eq!(documents[0].jobs[0].read.as_ref().unwrap().completion.as_ref().unwrap().bins.len(), 5);
-    assert_eq!(import(&documents, "disk", "a.json").results[0].series.len(), 1);
+    assert_eq!(import_documents(&documents, "disk", "a.json").results[0].series.len(), 1);
 }
 
 #[test]
@@ -114,9 +115,9 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
         {"jobname":"bad","error":5,"read":{"total_ios":10,"iops":7.0}}]}
 "#;
     let twice = format!("{text}some words\n{text}");
-    let documents = read(twice.as_bytes()).unwrap();
+    let documents = read_documents(twice.as_bytes()).unwrap();
     assert_eq!(documents.iter().map(|document| document.line).collect::<Vec<_>>(), [1, 6]);
-    let imported = import(&documents, "disk", "a.json");
+    let imported = import_documents(&documents, "disk", "a.json");
     assert_eq!(imported.results.len(), 4);
     let measurements = &imported.results[0].measurements;
     assert_eq!(reading(measurements, "iops"), Reading::Value(12.0));
@@ -128,7 +129,7 @@ fn clones_of_a_job_are_one_result_and_documents_repetitions() {
 
 #[test]
 fn what_failed_on_the_way_is_a_share_and_ranks_behind_all() {
-    let imported = import(&read(FAILING.as_bytes()).unwrap(), "disk", "a.json");
+    let imported = import_documents(&read_documents(FAILING.as_bytes()).unwrap(), "disk", "a.json");
     assert_eq!(imported.notes, [""; 0], "fio went on after the error that stands as the job's");
     let [reads, writes] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
     let of = |one: &ImportedResult, id: &str| reading(&one.measurements, id);
@@ -147,13 +148,13 @@ fn what_failed_on_the_way_is_a_share_and_ranks_behind_all() {
 #[test]
 fn percentiles_of_successes_alone_are_none_of_all() {
     // As `json` has it: without bins.
-    let mut documents = read(FAILING.as_bytes()).unwrap();
+    let mut documents = read_documents(FAILING.as_bytes()).unwrap();
     let job = &mut documents[0].jobs[0];
     for latency in [&mut job.read, &mut job.write].into_iter().flatten().filter_map(|one| one.completion.as_mut()) {
         latency.bins.clear();
     }
     let p50s = |documents: &[FioDocument]| {
-        let imported = import(documents, "disk", "a.json");
+        let imported = import_documents(documents, "disk", "a.json");
         imported.results.iter().map(|one| reading(&one.measurements, "completion_p50")).collect::<Vec<_>>()
     };
     let why = "some failed, and it is printed of what succeeded alone".to_owned();
@@ -161,7 +162,7 @@ fn percentiles_of_successes_alone_are_none_of_all() {
     // Where an operation lacks its latency for another reason it is not known which direction failed.
     documents[0].jobs[0].write.as_mut().unwrap().completion.as_mut().unwrap().samples -= 1;
     assert_eq!(p50s(&documents), [Reading::unavailable(&why), Reading::unavailable(why)]);
-    let imported = import(&documents, "disk", "a.json");
+    let imported = import_documents(&documents, "disk", "a.json");
     assert!(
         imported.results.iter().all(|one| reading(&one.measurements, FAILED_SHARE) == Reading::Value(9900.0 / 1024.0))
     );
@@ -169,7 +170,7 @@ fn percentiles_of_successes_alone_are_none_of_all() {
     // An error of another kind than the first has ended the job.
     documents[0].jobs[0].error = 28;
     let ended = Some("job j ended with error 28".to_owned());
-    let imported = import(&documents, "disk", "a.json");
+    let imported = import_documents(&documents, "disk", "a.json");
     assert_eq!(failures(&imported), [("j read".to_owned(), ended.clone()), ("j write".to_owned(), ended)]);
 }
 
@@ -182,15 +183,15 @@ fn what_is_not_fios_is_refused_with_its_line() {
         ("{\n \"x\" 1}", "line 2, column 6: this is no JSON: expected `:` at line 2 column 6"),
         ("\n{\"a\": 1}", "line 2: the JSON has no \"jobs\": it is not fio's"),
     ] {
-        assert_eq!(read(text.as_bytes()).unwrap_err().to_string(), message, "{text:?}");
+        assert_eq!(read_documents(text.as_bytes()).unwrap_err().to_string(), message, "{text:?}");
     }
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        let _ = read(&bytes);
-        let _ = read(&[b"{", &bytes[..]].concat());
+        let _ = read_documents(&bytes);
+        let _ = read_documents(&[b"{", &bytes[..]].concat());
     }
 
     #[test]
@@ -198,8 +199,8 @@ proptest! {
         for text in [NOTE, GROUPS, PLUS, FAILING] {
             let mut damaged = text.to_owned();
             damaged.insert_str(cut.min(text.len()), &junk);
-            if let Ok(documents) = read(damaged.as_bytes()) {
-                let _ = into_experiment("x", &[import(&documents, "a", "b")]);
+            if let Ok(documents) = read_documents(damaged.as_bytes()) {
+                let _ = into_experiment("x", &[import_documents(&documents, "a", "b")]);
             }
         }
     }
@@ -216,7 +217,9 @@ const SHORT: &str = r#"{ "fio version": "fio-3.16", "global options": { "ioengin
 #[test]
 fn latencies_are_read_where_fio_prints_no_count() {
     let with = SHORT.replace("\"min\": 1", "\"N\": 30000, \"min\": 1");
-    let figures = |text: &str| import(&read(text.as_bytes()).unwrap(), "a", "a.json").results.remove(0).measurements;
+    let figures = |text: &str| {
+        import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "a.json").results.remove(0).measurements
+    };
     assert_eq!(figures(SHORT), figures(&with));
     for id in ["latency_mean", "completion_p99"] {
         assert!(figures(SHORT).iter().any(|one| one.metric.id == id), "{id}");
@@ -230,7 +233,7 @@ fn one_changed_option_makes_two_cases() {
     let cases = |from: &str, to: &str| {
         assert!(SHORT.contains(from), "{from}");
         let text = format!("{SHORT}{}", SHORT.replacen(from, to, 1));
-        let imported = import(&read(text.as_bytes()).unwrap(), "a", "a.json");
+        let imported = import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "a.json");
         into_experiment("x", &[imported]).unwrap().plan.cases().len()
     };
     for (from, to) in [
@@ -309,7 +312,7 @@ fn version_2_and_clients_give_the_same_figures() {
     let old = r#"{"fio version": "fio-2.2.10", "jobs": [{"jobname": "a", "groupid": 0, "error": 0, "read": {"io_bytes": 4096, "bw": 1024,
         "iops": 256.5, "runtime": 1000, "total_ios": 256, "clat": {"min": 10, "max": 90, "mean": 20.5, "percentile": {"50.000000": 19, "99.000000": 80, "0.00": 0}},
         "lat": {"min": 11, "max": 91, "mean": 21.5}}}]}"#;
-    let imported = import(&read(old.as_bytes()).unwrap(), "disk", "a.json");
+    let imported = import_documents(&read_documents(old.as_bytes()).unwrap(), "disk", "a.json");
     let of = |id: &str| reading(&imported.results[0].measurements, id);
     assert_eq!((of("iops"), of("bandwidth")), (Reading::Value(256.5), Reading::Value(1.0)));
     assert_eq!((of("completion_p99"), of("latency_mean")), (Reading::Value(80.0), Reading::Value(21.5)));
@@ -324,7 +327,7 @@ fn version_2_and_clients_give_the_same_figures() {
         job("a", 20),
         job("All clients", 30)
     );
-    let imported = import(&read(clients.as_bytes()).unwrap(), "disk", "a.json");
+    let imported = import_documents(&read_documents(clients.as_bytes()).unwrap(), "disk", "a.json");
     assert_eq!(imported.results.len(), 1, "clients are jobs side by side, and their sum is none");
     assert_eq!(reading(&imported.results[0].measurements, "iops"), Reading::Value(30.0));
     let with_latency = |ns: u32| {
@@ -336,7 +339,7 @@ fn version_2_and_clients_give_the_same_figures() {
     let [a, b, all] = [("a", 10, 7000), ("a", 20, 9000), ("All clients", 30, 8000)]
         .map(|(name, iops, ns)| with_latency(ns)(job(name, iops)));
     let p99 = |clients: String| {
-        let imported = import(&read(clients.as_bytes()).unwrap(), "disk", "a.json");
+        let imported = import_documents(&read_documents(clients.as_bytes()).unwrap(), "disk", "a.json");
         reading(&imported.results[0].measurements, "completion_p99")
     };
     let whole = p99(format!(r#"{{"fio version": "fio-3.33", "client_stats": [{a}, {b}, {all}]}}"#));
@@ -539,7 +542,7 @@ fn documents_of_the_same_time_are_no_repetitions() {
         ) + "\n"
     };
     let rounds = |text: &str| {
-        let imported = import(&read(text.as_bytes()).unwrap(), "a", "a.json");
+        let imported = import_documents(&read_documents(text.as_bytes()).unwrap(), "a", "a.json");
         (imported.results.len(), into_experiment("x", &[imported]).unwrap().plan.schedule.rounds)
     };
     let of = |documents: &[(u64, u32, u32)]| {

@@ -2,7 +2,7 @@
 
 #![cfg(test)]
 
-use formats::hammerdb::{HammerDbResult, import, read};
+use formats::hammerdb::{HammerDbResult, import_output, read_output};
 use formats::into_experiment;
 use model::{Reading, Value};
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn report(id: &str, nopm: u32) -> String {
 
 #[test]
 fn what_a_script_prints_is_one_job() {
-    let output = read(SCRIPT.as_bytes());
+    let output = read_output(SCRIPT.as_bytes());
     assert_eq!(output.version.as_deref(), Some("6.0"));
     let [job] = output.jobs.as_slice() else { panic!("{output:?}") };
     assert_eq!((job.outcome, job.virtual_users), (HammerDbResult::Orders { nopm: 51_234.0, tpm: 118_765.0 }, Some(12)));
@@ -50,7 +50,7 @@ fn what_a_script_prints_is_one_job() {
     assert_eq!(job.timings.iter().map(|timing| timing.name.as_str()).collect::<Vec<_>>(), ["NEWORD", "SLEV"]);
     let strange: Vec<(u64, &str)> = output.not_understood.iter().map(|line| (line.line, line.text.as_str())).collect();
     assert_eq!(strange, [(4, "SETTING CONFIGURATION")]);
-    let imported = import(&output, "a", "out.txt");
+    let imported = import_output(&output, "a", "out.txt");
     let result = &imported.results[0];
     let reading = |id: &str| result.measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone());
     assert_eq!(reading("nopm"), Some(Reading::Value(51_234.0)));
@@ -66,18 +66,18 @@ fn what_a_script_prints_is_one_job() {
 #[test]
 fn scripts_one_after_the_other_keep_their_timings() {
     let second = SCRIPT.replace("51234", "52000").replace("133311", "133322").replace("\"5.765\"", "\"6.5\"");
-    let output = read(format!("{SCRIPT}{second}").as_bytes());
+    let output = read_output(format!("{SCRIPT}{second}").as_bytes());
     let means: Vec<f64> = output.jobs.iter().map(|job| job.timings[0].figures["avg_ms"]).collect();
     assert_eq!((output.jobs.len(), means), (2, vec![5.765, 6.5]));
-    let experiment = into_experiment("x", &[import(&output, "a", "out.txt")]).unwrap();
+    let experiment = into_experiment("x", &[import_output(&output, "a", "out.txt")]).unwrap();
     assert_eq!(experiment.plan.schedule.rounds, 2, "two jobs of one configuration are repetitions");
 }
 
 #[test]
 fn a_session_tells_by_its_commands_what_is_of_which_job() {
-    let output = read(SESSION.as_bytes());
+    let output = read_output(SESSION.as_bytes());
     assert_eq!((output.jobs.len(), output.without_result.len()), (2, 1));
-    let imported = import(&output, "a", "b");
+    let imported = import_output(&output, "a", "b");
     assert!(imported.results[2].dropped.is_some(), "{imported:?}");
     let runs = into_experiment("x", &[imported]).unwrap().runs;
     assert_eq!(
@@ -93,9 +93,9 @@ fn a_session_tells_by_its_commands_what_is_of_which_job() {
 
 #[test]
 fn a_saved_report_tells_the_configuration() {
-    let output = read(report("67FD3345479A03E263133344", 43_210).as_bytes());
+    let output = read_output(report("67FD3345479A03E263133344", 43_210).as_bytes());
     assert_eq!(output.not_understood, []);
-    let imported = import(&output, "a", "hdb.json");
+    let imported = import_output(&output, "a", "hdb.json");
     let result = &imported.results[0];
     assert_eq!(result.measurements[0].reading, Reading::Value(43_210.0));
     assert_eq!((result.elapsed_s, result.keys["warehouses"].clone()), (Some(300.0), Value::Int(100)));
@@ -105,12 +105,12 @@ fn a_saved_report_tells_the_configuration() {
     let queries = "{\"schema\":\"hammerdb-job-report-v1\",\"job\":{\"jobid\":\"1\",\"benchmark\":\"TPROC-H\"},\
         \"benchmark_config\":{\"scale_factor\":1},\"result\":{\"type\":\"tproc_h_result\",\"queries\":22,\"query_sets\":1,\
         \"geomean_seconds\":\"0.5\",\"total_query_time_seconds\":21}}";
-    let output = read(queries.as_bytes());
+    let output = read_output(queries.as_bytes());
     assert_eq!(output.jobs[0].outcome, HammerDbResult::Queries { geomean_s: 0.5, total_s: 21.0 });
-    let none = read("{\"schema\":\"hammerdb-job-report-v1\",\"result\":{}}".as_bytes());
+    let none = read_output("{\"schema\":\"hammerdb-job-report-v1\",\"result\":{}}".as_bytes());
     assert_eq!((none.jobs.len(), none.without_result.len()), (0, 1));
     let failed = report("67FD3345479A03E263133355", 1).replace("\"nopm\":1,\"tpm\":98765", "\"nopm\":null");
-    let [one] = &read(failed.as_bytes()).without_result[..] else { panic!("{failed}") };
+    let [one] = &read_output(failed.as_bytes()).without_result[..] else { panic!("{failed}") };
     assert_eq!((one.virtual_users, one.configuration["warehouses"].clone()), (Some(16), Value::Int(100)));
 }
 
@@ -119,7 +119,7 @@ fn the_console_alone_is_enough_in_both_wordings() {
     let console = "Vuser 1:4 Active Virtual Users configured\nVuser 1:TEST RESULT : System achieved 60501 SQL Server TPM at 13207 NOPM\n\
         Benchmark Run jobid=67FD28A55F8F03E223834333\nhello\n\
         Vuser 1:TEST RESULT : System achieved 5 NOPM from 9 PostgreSQL TPM\n";
-    let output = read(console.as_bytes());
+    let output = read_output(console.as_bytes());
     assert_eq!(output.jobs.len(), 2);
     assert_eq!(output.jobs[0].outcome, HammerDbResult::Orders { nopm: 13_207.0, tpm: 60_501.0 });
     assert_eq!((output.jobs[0].virtual_users, output.jobs[1].virtual_users), (Some(4), None));
@@ -134,7 +134,7 @@ fn a_run_of_which_users_failed_is_no_result() {
     let complete = "Vuser 1:FINISHED SUCCESS\nALL VIRTUAL USERS COMPLETE\n";
     let failed = "Vuser 3:FINISHED FAILED\n";
     let of = |text: &str| {
-        let imported = import(&read(text.as_bytes()), "a", "b");
+        let imported = import_output(&read_output(text.as_bytes()), "a", "b");
         imported.results.iter().map(|one| one.dropped.is_some()).collect::<Vec<_>>()
     };
     assert_eq!(of(&format!("{result}{complete}{result}{complete}")), [false, false]);
@@ -154,7 +154,7 @@ fn errors_of_virtual_users_are_counted_and_named() {
     let deadlock = "Vuser 2:Error in Virtual User 2: ERROR:  deadlock detected\n";
     let result = "Vuser 1:TEST RESULT : System achieved 51234 NOPM from 118765 PostgreSQL TPM\n";
     let text = format!("{deadlock}{result}{}ALL VIRTUAL USERS COMPLETE\n{result}", deadlock.replace('2', "3"));
-    let imported = import(&read(text.as_bytes()), "a", "f");
+    let imported = import_output(&read_output(text.as_bytes()), "a", "f");
     let note = "errors of virtual users: 2: ERROR:  deadlock detected (2 times)".to_owned();
     assert!(imported.notes.contains(&note), "{:?}", imported.notes);
     let with_errors: Vec<bool> = imported.results.iter().map(|result| result.notes.contains(&note)).collect();
@@ -165,22 +165,22 @@ fn errors_of_virtual_users_are_counted_and_named() {
 fn what_is_cut_or_strange_is_said_and_no_figure() {
     let cut = SCRIPT.rfind("\"TEST RESULT").unwrap();
     let only_json = &SCRIPT[SCRIPT.find("HAMMERDB RESULT").unwrap()..cut];
-    let output = read(only_json.as_bytes());
+    let output = read_output(only_json.as_bytes());
     assert_eq!(output.jobs, []);
     assert!(!output.not_understood.is_empty());
     for text in ["{\"a\": 1}", "TEST RESULT : System achieved many NOPM from 1 X TPM", "Vuser 1:\n[ vurun ]", "[]"] {
-        let output = read(text.as_bytes());
+        let output = read_output(text.as_bytes());
         assert_eq!(output.jobs, [], "{text}");
         assert!(text.starts_with("Vuser") || output.not_understood.len() == 1, "{text}: {output:?}");
     }
-    assert_eq!(read(b"").jobs, []);
+    assert_eq!(read_output(b"").jobs, []);
 }
 
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        let _ = read(&bytes);
-        let _ = read(&[b"{", &bytes[..]].concat());
+        let _ = read_output(&bytes);
+        let _ = read_output(&[b"{", &bytes[..]].concat());
     }
 
     #[test]
@@ -189,7 +189,7 @@ proptest! {
             let at = (0..=cut.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             let mut damaged = text.to_owned();
             damaged.insert_str(at, &junk);
-            let _ = into_experiment("x", &[import(&read(damaged.as_bytes()), "a", "b")]);
+            let _ = into_experiment("x", &[import_output(&read_output(damaged.as_bytes()), "a", "b")]);
         }
     }
 }
@@ -208,19 +208,19 @@ fn what_the_console_sets_are_keys_and_places() {
     let large = "Value 1000 for tpcc:pg_count_ware is the same as existing value 1000, no change made\n\
                  Changed connection:pg_host from localhost to db2 for PostgreSQL\n";
     let text = [run("", small, 1), run("", large, 2), run(small, "", 3), run("", "", 4)].concat();
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!(output.not_understood, []);
-    let imported = import(&output, "a", "out.txt");
+    let imported = import_output(&output, "a", "out.txt");
     let warehouses: Vec<Option<&Value>> = imported.results.iter().map(|one| one.keys.get("warehouses")).collect();
     assert_eq!(warehouses, [Some(&Value::Int(100)), Some(&Value::Int(1000)), Some(&Value::Int(100)), None]);
     assert_eq!(imported.results[0].keys.get("storedprocs"), None, "what is off is no condition");
     assert_eq!(imported.results[1].places["host"], Value::Text("db2".to_owned()));
     assert!(!format!("{imported:?}").contains("topsecret"));
     let on = text.replacen("from true to false", "from false to true", 1);
-    assert_eq!(import(&read(on.as_bytes()), "a", "b").results[0].keys["storedprocs"], Value::Bool(true));
+    assert_eq!(import_output(&read_output(on.as_bytes()), "a", "b").results[0].keys["storedprocs"], Value::Bool(true));
     let queries = "Changed tpch:pg_scale_fact from 1 to 10 for PostgreSQL\nVuser 1:query 5 completed in 18.98 seconds\n\
                    Vuser 1:Geometric mean of query times returning rows (2) is 15.4\nALL VIRTUAL USERS COMPLETE\n";
-    let imported = import(&read(format!("{small}{queries}").as_bytes()), "a", "b");
+    let imported = import_output(&read_output(format!("{small}{queries}").as_bytes()), "a", "b");
     assert_eq!(imported.results[0].keys["scale_factor"], Value::Int(10));
     assert!(!imported.results[0].keys.contains_key("warehouses"), "a setting of the other workload");
 }

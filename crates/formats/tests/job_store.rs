@@ -6,7 +6,7 @@
 mod jobs;
 
 use formats::hammerdb::job_store::READER;
-use formats::reader::{Found, Input, Reads, of_database};
+use formats::reader::{Found, Input, Reads, database_reader};
 use formats::{FormatError, Imported, ImportedResult, Options, into_experiment};
 use model::{Reading, Value};
 use rusqlite::{Connection, MAIN_DB};
@@ -42,7 +42,7 @@ fn jobs_give_orders_conditions_and_timings() {
     jobs.orders(DICTIONARY, 0, 8, 51_234);
     jobs.orders(DICTIONARY, 0, 8, 52_000);
     let bytes = jobs.bytes();
-    assert_eq!(of_database(&bytes).map(|(reader, _)| reader.name), Some("hammerdb-jobs"));
+    assert_eq!(database_reader(&bytes).map(|(reader, _)| reader.name), Some("hammerdb-jobs"));
     let imported = found(&bytes, false).unwrap().imported;
     let [first, second] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
     assert_eq!((figure(first, "nopm"), figure(first, "tpm"), figure(second, "nopm")), (51_234.0, 102_468.0, 52_000.0));

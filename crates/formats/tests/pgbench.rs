@@ -4,7 +4,8 @@
 
 use formats::pgbench::{
     AggregateRun, AggregateSummary, AggregatedInterval, LogSummary, PgbenchLogEntry, PgbenchOutcome, PgbenchSummary,
-    SeventhColumn, Summaries, entries, import_aggregates, import_log, import_summaries, intervals, read_summaries,
+    SeventhColumn, Summaries, import_aggregates, import_log, import_summaries, read_entries, read_intervals,
+    read_summaries,
 };
 use formats::{FormatError, Imported, ImportedResult, into_experiment};
 use model::metric::FAILED_SHARE;
@@ -12,7 +13,7 @@ use model::{Direction, Reading, Role};
 use proptest::prelude::*;
 
 fn all(log: &str, seventh: SeventhColumn) -> Vec<PgbenchLogEntry> {
-    entries(log.as_bytes(), seventh).collect::<Result<_, _>>().unwrap()
+    read_entries(log.as_bytes(), seventh).collect::<Result<_, _>>().unwrap()
 }
 
 #[test]
@@ -72,7 +73,7 @@ fn quantiles_of_a_log_are_of_what_failed_too() {
     };
     let text: String = (1..=1_000).map(line).collect();
     let mut log = LogSummary::default();
-    log.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    log.read_log(text.as_bytes(), SeventhColumn::Unknown).unwrap();
     let import = import_log(&log, "a", "log");
     assert_eq!(shares(&import), [Reading::Value(20.0)]);
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
@@ -86,7 +87,7 @@ fn quantiles_of_a_log_are_of_what_failed_too() {
 fn aggregates_tell_failures_only_if_they_were_asked_to() {
     let share = |text: &str| {
         let mut log = AggregateSummary::default();
-        log.read(text.as_bytes()).unwrap();
+        log.read_log(text.as_bytes()).unwrap();
         shares(&aggregates(&[&log]).remove(0)).remove(0)
     };
     let failing = every(include_str!("data/pgbench/aggfail.log")).unwrap();
@@ -105,7 +106,7 @@ fn aggregates_tell_failures_only_if_they_were_asked_to() {
 fn what_one_repetition_counts_all_do() {
     let log = |text: &str| {
         let mut log = AggregateSummary::default();
-        log.read(text.as_bytes()).unwrap();
+        log.read_log(text.as_bytes()).unwrap();
         log
     };
     let failing = log("10 15 500 1 50 150 0 0 0 0 0 0 0 5 0\n");
@@ -120,14 +121,14 @@ fn what_one_repetition_counts_all_do() {
 #[test]
 fn a_log_is_summed_up() {
     let mut log = LogSummary::default();
-    log.read("0 1 1000 0 100 0\n1 1 3000 0 100 500000 \n".as_bytes(), SeventhColumn::Unknown).unwrap();
-    log.read(
+    log.read_log("0 1 1000 0 100 0\n1 1 3000 0 100 500000 \n".as_bytes(), SeventhColumn::Unknown).unwrap();
+    log.read_log(
         "2 1 failed 0 101 0\n2 2 deadlock 0 101 0\n2 3 skipped 0 101 0\n2 4 5000 0 102 0\n".as_bytes(),
         SeventhColumn::Unknown,
     )
     .unwrap();
     assert_eq!((log.succeeded(), log.failed(), log.skipped(), log.span_s()), (3, 2, 1, 2.0));
-    assert_eq!((log.rate(), log.durations().mean_ns()), (Some(1.0), Some(3_000_000.0)));
+    assert_eq!((log.rate_per_s(), log.durations().mean_ns()), (Some(1.0), Some(3_000_000.0)));
     let import = import_log(&log, "a", "pgbench_log.1");
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!(
@@ -137,7 +138,7 @@ fn a_log_is_summed_up() {
     assert_eq!(reading(FAILED_SHARE), Reading::Value(50.0), "two failed and one was skipped of six");
     assert!(matches!(reading("response_p99"), Reading::Unavailable(_)));
     assert_eq!(import.results[0].keys["clients"].as_int(), Some(3));
-    assert_eq!(LogSummary::default().rate(), None);
+    assert_eq!(LogSummary::default().rate_per_s(), None);
 }
 
 #[test]
@@ -148,25 +149,25 @@ fn a_sample_is_known_by_its_gaps_and_scaled() {
     let text: String =
         (0..2).flat_map(|client| (1..=100).filter(kept).map(move |number| line(client, number))).collect();
     let mut log = LogSummary::default();
-    log.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    log.read_log(text.as_bytes(), SeventhColumn::Unknown).unwrap();
     let share = log.sampled_share().unwrap();
     assert_eq!(share, 40.0 / 198.0);
-    assert_eq!(log.rate(), Some(41.0 / log.span_s() / share));
+    assert_eq!(log.rate_per_s(), Some(41.0 / log.span_s() / share));
     let import = import_log(&log, "a", "log");
     let errors = import.results[0].measurements.iter().find(|m| m.metric.id == "errors").unwrap();
     assert_eq!(errors.reading, Reading::unavailable("the log is a sample: 0 in its 42 lines"));
     assert_eq!(shares(&import), [Reading::Value(0.0)]);
     let failing = text.replace(" 50 500 ", " 50 failed ");
     let mut log = LogSummary::default();
-    log.read(failing.as_bytes(), SeventhColumn::Unknown).unwrap();
+    log.read_log(failing.as_bytes(), SeventhColumn::Unknown).unwrap();
     assert_eq!(shares(&import_log(&log, "a", "log")), [Reading::Value(100.0 * 2.0 / 42.0)], "a share is not scaled");
     assert!(import.results[0].notes[0].contains("20.2 %"), "{:?}", import.results[0].notes);
     let mut twice = log.clone();
-    twice.read(text.as_bytes(), SeventhColumn::Unknown).unwrap();
+    twice.read_log(text.as_bytes(), SeventhColumn::Unknown).unwrap();
     assert!(!log.is_of_several_runs() && !twice.is_of_several_runs(), "a sample of two runs is below their count");
     let mut whole = LogSummary::default();
     for _ in 0..2 {
-        whole.read("0 1 5 0 100 0\n0 2 5 0 100 9\n".as_bytes(), SeventhColumn::Unknown).unwrap();
+        whole.read_log("0 1 5 0 100 0\n0 2 5 0 100 9\n".as_bytes(), SeventhColumn::Unknown).unwrap();
     }
     assert!(whole.is_of_several_runs() && whole.overlaps(&whole.clone()));
     assert!(!LogSummary::default().overlaps(&whole));
@@ -181,16 +182,18 @@ fn a_line_that_is_no_transaction_is_named() {
         ("a 1 5 0 100 0", "line 1: word 1 is no client's number: a"),
         ("0 1 5 0 100 1000000", "line 1: word 6 is 1000000: a second has 1000000 microseconds"),
     ] {
-        let error = entries(line.as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
+        let error = read_entries(line.as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
         assert_eq!(error.to_string(), message);
     }
-    let error =
-        entries(include_str!("data/pgbench/agg.log").as_bytes(), SeventhColumn::Unknown).next().unwrap().unwrap_err();
+    let error = read_entries(include_str!("data/pgbench/agg.log").as_bytes(), SeventhColumn::Unknown)
+        .next()
+        .unwrap()
+        .unwrap_err();
     assert_eq!(error.hint(), Some("this looks like a log with --aggregate-interval"));
 }
 
 fn every(log: &str) -> Result<Vec<AggregatedInterval>, FormatError> {
-    intervals(log.as_bytes()).collect()
+    read_intervals(log.as_bytes()).collect()
 }
 
 #[test]
@@ -212,21 +215,22 @@ fn aggregated_logs_of_all_versions_are_read() {
 #[test]
 fn aggregates_are_summed_up_over_whole_intervals() {
     let mut log = AggregateSummary::default();
-    log.read("10 5 500 1 50 150\n12 20 2000 1 40 300\n14 22 2200 1 60 160\n16 1 100 1 100 100\n".as_bytes()).unwrap();
-    assert_eq!(log.rate(), Some(42.0 / 4.0));
+    log.read_log("10 5 500 1 50 150\n12 20 2000 1 40 300\n14 22 2200 1 60 160\n16 1 100 1 100 100\n".as_bytes())
+        .unwrap();
+    assert_eq!(log.rate_per_s(), Some(42.0 / 4.0));
     // A second thread that began a second later: its own whole intervals count.
-    log.read("11 5 500 1 50 150\n13 10 1000 1 40 300\n15 1 100 1 60 160\n".as_bytes()).unwrap();
-    assert_eq!(log.rate(), Some(42.0 / 4.0 + 10.0 / 2.0));
+    log.read_log("11 5 500 1 50 150\n13 10 1000 1 40 300\n15 1 100 1 60 160\n".as_bytes()).unwrap();
+    assert_eq!(log.rate_per_s(), Some(42.0 / 4.0 + 10.0 / 2.0));
     let import = aggregates(&[&log]).remove(0);
     let reading = |id: &str| import.results[0].measurements.iter().find(|m| m.metric.id == id).unwrap().reading.clone();
     assert_eq!((reading("response_mean"), reading("response_min")), (Reading::Value(100.0), Reading::Value(40.0)));
     let mut skipped = AggregateSummary::default();
     skipped
-        .read("10 5 500 1 50 150 0 0 0 0 2\n12 20 1500 1 40 300 0 0 0 0 5\n14 9 9 1 1 1 0 0 0 0 9\n".as_bytes())
+        .read_log("10 5 500 1 50 150 0 0 0 0 2\n12 20 1500 1 40 300 0 0 0 0 5\n14 9 9 1 1 1 0 0 0 0 9\n".as_bytes())
         .unwrap();
-    assert_eq!(skipped.rate(), Some(15.0 / 2.0), "up to version 14 the count has the skipped ones");
+    assert_eq!(skipped.rate_per_s(), Some(15.0 / 2.0), "up to version 14 the count has the skipped ones");
     let mut none = AggregateSummary::default();
-    none.read(include_str!("data/pgbench/agg.log").as_bytes()).unwrap();
+    none.read_log(include_str!("data/pgbench/agg.log").as_bytes()).unwrap();
     let ids: Vec<String> =
         aggregates(&[&none])[0].results[0].measurements.iter().map(|m| m.metric.id.clone()).collect();
     assert!(!ids.contains(&"errors_serialization".to_owned()), "a 0 may mean that nobody counted: {ids:?}");
@@ -440,8 +444,8 @@ fn several_summaries_become_repetitions() {
 proptest! {
     #[test]
     fn no_bytes_make_a_reader_panic(bytes: Vec<u8>) {
-        let _ = entries(&bytes[..], SeventhColumn::Lag).count();
-        let _ = intervals(&bytes[..]).count();
+        let _ = read_entries(&bytes[..], SeventhColumn::Lag).count();
+        let _ = read_intervals(&bytes[..]).count();
         let _ = read_summaries(&bytes);
     }
 
@@ -460,10 +464,10 @@ proptest! {
                 let mut damaged = text.to_owned();
                 damaged.insert_str(cut.min(text.len()), junk);
                 let mut log = LogSummary::default();
-                let _ = log.read(damaged.as_bytes(), SeventhColumn::Unknown);
+                let _ = log.read_log(damaged.as_bytes(), SeventhColumn::Unknown);
                 let _ = into_experiment("x", &[import_log(&log, "a", "b")]);
                 let mut log = AggregateSummary::default();
-                let _ = log.read(damaged.as_bytes());
+                let _ = log.read_log(damaged.as_bytes());
                 let _ = into_experiment("x", &[aggregates(&[&log]).remove(0)]);
             }
         }
@@ -607,11 +611,11 @@ fn logs_under_a_rate_have_no_judged_throughput() {
             .collect::<Vec<_>>()
     };
     let mut log = LogSummary::default();
-    log.read(include_str!("data/pgbench/ratelimit.log").as_bytes(), SeventhColumn::Lag).unwrap();
+    log.read_log(include_str!("data/pgbench/ratelimit.log").as_bytes(), SeventhColumn::Lag).unwrap();
     assert_eq!(ids(&import_log(&log, "a", "b")), ["limited_throughput"]);
     let mut aggregated = AggregateSummary::default();
     aggregated
-        .read("10 50 1500 1 40 300 90 9 1 2\n12 100 1500 1 40 300 90 9 1 2\n14 9 9 1 1 1 9 9 1 2\n".as_bytes())
+        .read_log("10 50 1500 1 40 300 90 9 1 2\n12 100 1500 1 40 300 90 9 1 2\n14 9 9 1 1 1 9 9 1 2\n".as_bytes())
         .unwrap();
     let import = aggregates(&[&aggregated]).remove(0);
     assert_eq!(ids(&import), ["limited_throughput"]);

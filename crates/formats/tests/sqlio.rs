@@ -5,8 +5,8 @@
 use formats::into_experiment;
 use formats::sqlio::{
     Affinity, BUCKETS, Buffering, CpuKind, Ending, Hundredths, InitiationUs, LatencyMs, Op, ParamLine, Pattern,
-    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, SqlioOutput, Timing, Wording, group_name, import,
-    little_latency_ms, parse_command, parse_params, parse_script, read, split_words,
+    PoolLine, RedirectMode, Report, SizeLine, SizeOrigin, Spread, SqlioOutput, Timing, Wording, group_name,
+    import_output, little_latency_ms, parse_command, parse_params, parse_script, read_output, split_words,
 };
 use proptest::prelude::*;
 
@@ -29,9 +29,9 @@ fn the_articles_command_line_is_read() {
     );
     assert!(read.files.is_empty() && read.warnings.is_empty());
     let params = parse_params("D:\\testfile.dat 24 0x0 5000").unwrap();
-    let pools = read.pools(Some(&params)).unwrap();
+    let pools = read.thread_pools(Some(&params)).unwrap();
     assert_eq!((pools[0].threads, pools[0].size_mb), (24, Some(5000)));
-    assert!(read.pools(None).unwrap_err().to_string().contains("paramMT.txt names no file"));
+    assert!(read.thread_pools(None).unwrap_err().to_string().contains("paramMT.txt names no file"));
 }
 
 #[test]
@@ -103,10 +103,10 @@ fn refusals_name_the_option_and_say_what_to_write() {
 #[test]
 fn sizes_count_only_without_stripes() {
     let lines = [ParamLine { file: "a".to_owned(), threads: 2, mask: 0, size_mb: Some(1) }];
-    assert!(command("-f64 -Fp").pools(Some(&lines)).unwrap_err().to_string().contains("-frandom"));
-    assert!(command("-frandom -Fp").pools(Some(&lines)).is_ok());
+    assert!(command("-f64 -Fp").thread_pools(Some(&lines)).unwrap_err().to_string().contains("-frandom"));
+    assert!(command("-frandom -Fp").thread_pools(Some(&lines)).is_ok());
     let many = vec![ParamLine { threads: 200, ..lines[0].clone() }; 2];
-    assert!(command("-frandom -Fp").pools(Some(&many)).unwrap_err().to_string().contains("at most 256"));
+    assert!(command("-frandom -Fp").thread_pools(Some(&many)).unwrap_err().to_string().contains("at most 256"));
 }
 
 /// As printed in a blog of 2013, where the page has lost the tabs.
@@ -139,7 +139,7 @@ fn all_understood(output: &SqlioOutput) {
 
 #[test]
 fn a_published_output_is_read() {
-    let output = read(BLOG_2013.as_bytes());
+    let output = read_output(BLOG_2013.as_bytes());
     all_understood(&output);
     let [run] = output.runs.as_slice() else { panic!("{output:?}") };
     let report = &run.report;
@@ -171,7 +171,7 @@ fn a_markdown_copy_with_quotes_and_escapes_is_read() {
         > using specified size: 100 MB for file: c:testfile.dat  \n> initialization done  \n> CUMULATIVE DATA:  \n\
         > throughput metrics:  \n> IOs/sec: 3434.19  \n> MBs/sec: 26.82  \n> latency metrics:  \n\
         > Min\\_Latency(ms): 0  \n> Avg\\_Latency(ms): 4  \n> Max\\_Latency(ms): 282\n";
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     let report = &output.runs[0].report;
     assert_eq!(output.runs.len(), 1);
     assert_eq!((report.ios_per_s, report.buffering), (Some(Hundredths(343_419)), None));
@@ -186,7 +186,7 @@ fn a_page_that_lost_its_line_ends_is_read() {
     let text = "8 threads writing for 360 secs to file d:\\TestFile.DAT using 4KB random IOs enabling multiple I/Os per \
         thread with 8 outstanding buffering set to use hardware disk cache (but not file cache)<br>\n\
         IOs/sec:  8145.77<br>\nMin_Latency(ms): 1<br>\nAvg_Latency(ms): 7<br>\nMax_Latency(ms): 99<br>\n";
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     all_understood(&output);
     let report = &output.runs[0].report;
     assert_eq!(report.files, ["d:\\TestFile.DAT"]);
@@ -194,10 +194,10 @@ fn a_page_that_lost_its_line_ends_is_read() {
     assert_eq!((report.ios_per_s, report.latency.map(|l| l.avg)), (Some(Hundredths(814_577)), Some(7)));
     let page =
         format!("<p>{}</p>", BLOG_2013.replace('\n', "&nbsp; <br />").replace("ms: 0  1", "ms:&nbsp;0&#32;&#x20;1"));
-    let copied = read(page.as_bytes());
+    let copied = read_output(page.as_bytes());
     all_understood(&copied);
-    assert_eq!(copied.runs[0].report, read(BLOG_2013.as_bytes()).runs[0].report);
-    let one_line = read(BLOG_2013.replace('\n', " ").as_bytes());
+    assert_eq!(copied.runs[0].report, read_output(BLOG_2013.as_bytes()).runs[0].report);
+    let one_line = read_output(BLOG_2013.replace('\n', " ").as_bytes());
     all_understood(&one_line);
     assert_eq!(one_line.runs[0].report, copied.runs[0].report);
 }
@@ -213,7 +213,7 @@ fn many_runs_with_echoes_and_hand_mended_threads_are_read() {
     );
     let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     for bytes in [text.as_bytes().to_vec(), text.replace('\n', "\r\n").into_bytes(), utf16] {
-        let output = read(&bytes);
+        let output = read_output(&bytes);
         assert_eq!(output.runs.len(), 3);
         assert!(output.runs.iter().all(|run| run.label.as_deref() == Some("random_R_8KB")));
         assert_eq!(output.runs[0].command.as_deref(), Some("sqlio -kW -s5 -Fparam.txt"));
@@ -228,9 +228,9 @@ fn many_runs_with_echoes_and_hand_mended_threads_are_read() {
 #[test]
 fn a_run_that_was_cut_has_no_figures_and_failed() {
     let cut: String = BLOG_2013.lines().take(10).map(|line| format!("{line}\n")).collect();
-    let output = read(format!("{cut}{BLOG_2013}").as_bytes());
+    let output = read_output(format!("{cut}{BLOG_2013}").as_bytes());
     assert_eq!((output.runs[0].ending, output.runs[1].ending), (Ending::Cut, Ending::Whole));
-    let imported = import(&output, "4 KB", "a.txt");
+    let imported = import_output(&output, "4 KB", "a.txt");
     assert!(imported.notes[1].starts_with("1 of 2 results"), "{:?}", imported.notes);
     let runs = into_experiment("x", &[imported]).unwrap().runs;
     let places: Vec<(u32, u32, bool)> =
@@ -238,7 +238,7 @@ fn a_run_that_was_cut_has_no_figures_and_failed() {
     assert_eq!(places, [(0, 0, true), (1, 0, false)]);
     // One that was cut before it told what it does has been of the only case there is.
     let early: String = BLOG_2013.lines().take(4).map(|line| format!("{line}\n")).collect();
-    let imported = import(&read(format!("{BLOG_2013}{early}").as_bytes()), "4 KB", "a.txt");
+    let imported = import_output(&read_output(format!("{BLOG_2013}{early}").as_bytes()), "4 KB", "a.txt");
     let runs = into_experiment("x", &[imported]).unwrap().runs;
     assert_eq!(runs.iter().map(|(planned, _)| (planned.round, planned.case)).collect::<Vec<_>>(), [(0, 0), (1, 0)]);
 }
@@ -248,17 +248,20 @@ fn what_is_no_figure_is_not_taken_for_one() {
     let text = BLOG_2013
         .replace("IOs/sec: 28807.29", "IOs/sec: 28,807.29")
         .replace("buffering set to use hardware", "buffering set to use magic");
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!((output.runs[0].report.ios_per_s, output.runs[0].report.buffering), (None, None));
     let lines: Vec<u64> = output.not_understood.iter().map(|line| line.line).collect();
     assert_eq!(lines, [8, 13]);
-    assert_eq!(read(b"").runs, []);
+    assert_eq!(read_output(b"").runs, []);
 }
 
 #[test]
 fn two_outputs_become_an_experiment() {
-    let half = read(BLOG_2013.replace("28807.29", "14403.00").as_bytes());
-    let imports = [import(&read(BLOG_2013.repeat(3).as_bytes()), "8 KB", "a.txt"), import(&half, "64 KB", "b.txt")];
+    let half = read_output(BLOG_2013.replace("28807.29", "14403.00").as_bytes());
+    let imports = [
+        import_output(&read_output(BLOG_2013.repeat(3).as_bytes()), "8 KB", "a.txt"),
+        import_output(&half, "64 KB", "b.txt"),
+    ];
     let experiment = into_experiment("clusters", &imports).unwrap();
     assert_eq!((experiment.runs.len(), experiment.plan.schedule.rounds), (4, 3));
     assert_eq!(experiment.plan.benchmarks[0].points.len(), 1);
@@ -292,8 +295,9 @@ fn the_articles_groups_are_rebuilt_and_compared_by_their_depths() {
         })
         .collect()
     };
-    let imports = [("4 KB", 1.0), ("64 KB", 1.1)]
-        .map(|(system, factor)| import(&read(matrix(factor).as_bytes()), system, &format!("{system}.txt")));
+    let imports = [("4 KB", 1.0), ("64 KB", 1.1)].map(|(system, factor)| {
+        import_output(&read_output(matrix(factor).as_bytes()), system, &format!("{system}.txt"))
+    });
     let experiment = into_experiment("clusters", &imports).unwrap();
     let groups: Vec<&str> = experiment.plan.benchmarks.iter().map(|one| one.name.as_str()).collect();
     let rebuilt = [
@@ -319,7 +323,7 @@ fn the_articles_groups_are_rebuilt_and_compared_by_their_depths() {
 #[test]
 fn a_run_without_o_has_one_outstanding_io() {
     let text = BLOG_2013.replace("enabling multiple I/Os per thread with 8 outstanding\n", "");
-    let imported = import(&read(text.as_bytes()), "a", "a.txt");
+    let imported = import_output(&read_output(text.as_bytes()), "a", "a.txt");
     let result = &imported.results[0];
     assert_eq!(result.keys["depth"].as_int(), Some(1));
     assert!(result.notes.iter().any(|note| note.contains("each I/O is waited for")));
@@ -436,7 +440,7 @@ proptest! {
         if windows {
             text = text.replace('\n', "\r\n");
         }
-        let output = read(text.as_bytes());
+        let output = read_output(text.as_bytes());
         prop_assert_eq!(&output.not_understood, &[]);
         let read: Vec<Report> = output.runs.into_iter().map(|run| run.report).collect();
         prop_assert_eq!(read, reports);
@@ -444,7 +448,7 @@ proptest! {
 
     #[test]
     fn no_bytes_make_a_reader_panic(bytes: Vec<u8>) {
-        let _ = read(&bytes);
+        let _ = read_output(&bytes);
         let _ = parse_script(&bytes);
     }
 
@@ -453,8 +457,8 @@ proptest! {
         let mut text: Vec<char> = BLOG_2013.chars().collect();
         let at = cut.min(text.len());
         text.splice(at..at, junk.chars());
-        let output = read(text.iter().collect::<String>().as_bytes());
-        let _ = into_experiment("x", &[import(&output, "a", "b")]);
+        let output = read_output(text.iter().collect::<String>().as_bytes());
+        let _ = into_experiment("x", &[import_output(&output, "a", "b")]);
         let mut script: Vec<char> = SCRIPT.chars().collect();
         let at = cut.min(script.len());
         script.splice(at..at, junk.chars());

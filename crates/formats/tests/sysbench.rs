@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use formats::into_experiment;
-use formats::sysbench::{SysbenchRun, import, read};
+use formats::sysbench::{SysbenchRun, import_output, read_output};
 use model::{Reading, RunState, Value};
 use proptest::prelude::*;
 
@@ -15,7 +15,7 @@ const FAILING: &str = include_str!("data/sysbench/failing.txt");
 const FILEIO: &str = include_str!("data/sysbench/fileio.txt");
 
 fn one(text: &str) -> SysbenchRun {
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!(output.not_understood, []);
     assert_eq!(output.runs.len(), 1);
     output.runs.into_iter().next().unwrap()
@@ -24,17 +24,23 @@ fn one(text: &str) -> SysbenchRun {
 #[test]
 fn an_oltp_run_is_read() {
     let run = one(OLTP);
-    assert_eq!((run.version.as_deref(), run.threads(), run.total_time_s()), (Some("1.0.20"), Some(2), Some(2.0074)));
-    assert_eq!((run.rate(), run.per_second("SQL statistics", "queries")), (Some(461.19), Some(9267.62)));
-    assert_eq!(run.figure("SQL statistics", "read"), Some(13_034.0));
-    assert_eq!(run.figure("SQL statistics", "ignored errors"), Some(5.0));
-    assert_eq!((run.figure("Latency (ms)", "max"), run.percentile()), (Some(1004.23), Some((99.0, 8.13))));
+    assert_eq!(
+        (run.version.as_deref(), run.thread_count(), run.total_time_s()),
+        (Some("1.0.20"), Some(2), Some(2.0074))
+    );
+    assert_eq!((run.rate_per_s(), run.per_second("SQL statistics", "queries")), (Some(461.19), Some(9267.62)));
+    assert_eq!(run.figure_in_section("SQL statistics", "read"), Some(13_034.0));
+    assert_eq!(run.figure_in_section("SQL statistics", "ignored errors"), Some(5.0));
+    assert_eq!(
+        (run.figure_in_section("Latency (ms)", "max"), run.percentile_ms()),
+        (Some(1004.23), Some((99.0, 8.13)))
+    );
     assert_eq!(run.histogram.iter().map(|(_, count)| count).sum::<u64>(), 926, "every transaction is in a bin");
-    let imported = import(&read(OLTP.as_bytes()), "a", "out.txt");
+    let imported = import_output(&read_output(OLTP.as_bytes()), "a", "out.txt");
     let failed = imported.results[0].measurements.iter().find(|m| m.metric.id == "failed_share").unwrap();
     assert_eq!(failed.reading, Reading::Value(500.0 / 931.0), "ignored errors are tries that failed");
     let uncounted = OLTP.replace("total number of events", "some other number");
-    let uncounted = import(&read(uncounted.as_bytes()), "a", "out.txt");
+    let uncounted = import_output(&read_output(uncounted.as_bytes()), "a", "out.txt");
     let failed = uncounted.results[0].measurements.iter().find(|m| m.metric.id == "failed_share");
     assert!(failed.is_none_or(|failed| matches!(failed.reading, Reading::Unavailable(_))), "{failed:?}");
     let found = imported.results[0].measurements.iter().find(|m| m.metric.id == "response_p99").unwrap();
@@ -44,21 +50,21 @@ fn an_oltp_run_is_read() {
 
 #[test]
 fn figures_that_contradict_each_other_are_no_run() {
-    assert_eq!(one(OLTP).failure(), None);
-    let told = one(&OLTP.replace("(461.19 per sec.)", "(922.38 per sec.)")).failure().unwrap();
+    assert_eq!(one(OLTP).failure_reason(), None);
+    let told = one(&OLTP.replace("(461.19 per sec.)", "(922.38 per sec.)")).failure_reason().unwrap();
     assert!(told.contains("922.38 transactions per sec., and 926 transactions"), "{told}");
 }
 
 #[test]
 fn other_tests_are_read() {
     let cpu = one(CPU);
-    assert_eq!(cpu.figure("CPU speed", "events per second"), Some(3367.44));
-    assert!((cpu.rate().unwrap() - 3372.0 / 1.0004).abs() < 1e-9);
+    assert_eq!(cpu.figure_in_section("CPU speed", "events per second"), Some(3367.44));
+    assert!((cpu.rate_per_s().unwrap() - 3372.0 / 1.0004).abs() < 1e-9);
     let memory = one(MEMORY);
     assert_eq!(memory.per_second("Memory", "transferred"), Some(5425.58));
     let fileio = one(FILEIO);
-    assert_eq!(fileio.figure("File operations", "reads/s"), Some(55_163.40));
-    assert_eq!(fileio.figure("Throughput", "written, MiB/s"), Some(574.63));
+    assert_eq!(fileio.figure_in_section("File operations", "reads/s"), Some(55_163.40));
+    assert_eq!(fileio.figure_in_section("Throughput", "written, MiB/s"), Some(574.63));
 }
 
 /// Versions 0.4 and 0.5 as they print, with the parts that differ.
@@ -108,8 +114,8 @@ fn old_versions_are_read_as_new_ones_are() {
         .replace("Test execution summary", "General statistics")
         .replace("per-request statistics", "response time");
     for text in [OLD, &new] {
-        let imported = import(&read(text.as_bytes()), "a", "a.txt");
-        assert_eq!(read(text.as_bytes()).not_understood, []);
+        let imported = import_output(&read_output(text.as_bytes()), "a", "a.txt");
+        assert_eq!(read_output(text.as_bytes()).not_understood, []);
         let [result] = imported.results.as_slice() else { panic!("{:?}", imported.results) };
         assert_eq!((result.benchmark.as_str(), result.dropped.as_ref()), ("oltp", None));
         assert_eq!(result.keys["statements"], Value::Text("14 read, 5 write, 2 other".to_owned()));
@@ -131,22 +137,26 @@ fn old_versions_are_read_as_new_ones_are() {
 fn progress_as_csv_and_sums_of_old_files_are_known() {
     let csv = "1,16,455.16,16233.08,9158.12,6116.72,958.23,106.75,0.00,0.00\nDB SCHEMA public\n";
     let text = OLTP.replacen("Threads started!\n", &format!("Threads started!\n{csv}"), 1);
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!((output.not_understood, output.runs.len()), (vec![], 1));
     let old = "sysbench 0.4.12:  multi-threaded system evaluation benchmark\n\nNumber of threads: 1\n128 files, 64Mb each\n\
                8Gb total file size\nBlock size 4Kb\nUsing synchronous I/O mode\nDoing random r/w test\nThreads started!\nDone.\n\n\
                Operations performed:  125160 Read, 83440 Write, 266979 Other = 475579 Total\n\
                Read 488.91Mb  Written 325.94Mb  Total transferred 814.84Mb  (2.7161Mb/sec)\n  695.33 Requests/sec executed\n\n\
                Test execution summary:\n    total time:                          300.0032s\n    total number of events:              208600\n";
-    let output = read(old.as_bytes());
+    let output = read_output(old.as_bytes());
     assert_eq!(output.not_understood, []);
-    let imported = import(&output, "a", "a.txt");
+    let imported = import_output(&output, "a", "a.txt");
     let throughput = imported.results[0].measurements.iter().find(|one| one.metric.id == "throughput").unwrap();
     assert!(throughput.reading.value().is_some_and(|rate| (rate - 695.33).abs() < 0.01), "{throughput:?}");
 }
 
 fn cases(texts: &[&str]) -> usize {
-    into_experiment("x", &[import(&read(texts.concat().as_bytes()), "a", "a.txt")]).unwrap().plan.cases().len()
+    into_experiment("x", &[import_output(&read_output(texts.concat().as_bytes()), "a", "a.txt")])
+        .unwrap()
+        .plan
+        .cases()
+        .len()
 }
 
 #[test]
@@ -155,7 +165,7 @@ fn rates_of_version_1_1_are_read() {
 Throughput:\n         read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)\n         write: IOPS=1706.89 26.67 MiB/s (27.97 MB/s)
          fsync: IOPS=5470.29\n\nLatency (ms):\n         min:                                  0.00
          avg:                                  0.10\n         max:                                  7.53\n";
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!(output.not_understood, []);
     let with_time = text.replace(
         "Latency",
@@ -165,7 +175,7 @@ Throughput:\n         read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)\n         wri
 
 Latency",
     );
-    let imported = import(&read(with_time.as_bytes()), "a", "a.txt");
+    let imported = import_output(&read_output(with_time.as_bytes()), "a", "a.txt");
     assert_eq!(imported.results[0].benchmark, "fileio");
     let value =
         |id: &str| imported.results[0].measurements.iter().find(|m| m.metric.id == id).map(|m| m.reading.clone());
@@ -176,7 +186,7 @@ Latency",
 
 #[test]
 fn tests_of_sysbench_are_different_cases() {
-    let imported = import(&read([CPU, MEMORY, FILEIO, OLTP].concat().as_bytes()), "a", "a.txt");
+    let imported = import_output(&read_output([CPU, MEMORY, FILEIO, OLTP].concat().as_bytes()), "a", "a.txt");
     let names: Vec<&str> = imported.results.iter().map(|result| result.benchmark.as_str()).collect();
     assert_eq!(names, ["cpu", "memory", "fileio", "oltp"]);
     assert_eq!(cases(&[CPU, MEMORY, FILEIO, OLTP, CPU, MEMORY, FILEIO, OLTP]), 4);
@@ -227,18 +237,18 @@ fn sizes_written_differently_are_one_case() {
 #[test]
 fn runs_are_repetitions_and_cut_ones_failed() {
     let text = format!("$ sysbench run\n{CPU}{CPU}sysbench 1.0.20 (using LuaJIT)\nNumber of threads: 4\n");
-    let output = read(text.as_bytes());
+    let output = read_output(text.as_bytes());
     assert_eq!((output.runs.len(), output.not_understood.len()), (3, 1));
-    let imported = import(&output, "a", "out.txt");
+    let imported = import_output(&output, "a", "out.txt");
     assert_eq!(imported.notes, ["lines that were not understood: 1", "1 of 3 results are of runs that failed"]);
     assert_eq!(into_experiment("x", &[imported]).unwrap().plan.schedule.rounds, 2);
 }
 
 #[test]
 fn a_run_that_an_error_ended_keeps_its_place() {
-    let output = read(format!("{OLTP}{FAILING}{OLTP}").as_bytes());
+    let output = read_output(format!("{OLTP}{FAILING}{OLTP}").as_bytes());
     assert_eq!(output.runs.len(), 6);
-    let imported = import(&output, "a", "out.txt");
+    let imported = import_output(&output, "a", "out.txt");
     let reasons: Vec<Option<&str>> =
         imported.results.iter().map(|one| one.dropped.as_ref().map(|(_, reason)| reason.as_str())).collect();
     let [None, Some(lock), Some(server), Some(script), None] = reasons[..] else { panic!("{reasons:?}") };
@@ -253,7 +263,8 @@ fn a_run_that_an_error_ended_keeps_its_place() {
     let failed = RunState::Failed;
     assert_eq!(states, [RunState::Measured, failed, failed, failed, RunState::Measured]);
     assert_eq!(experiment.runs[4].0.round, 4, "what follows keeps its number");
-    let alone = into_experiment("x", &[import(&read(b"sysbench 1.0.20 (x)\nFATAL: no\n"), "a", "b")]).unwrap_err();
+    let alone = into_experiment("x", &[import_output(&read_output(b"sysbench 1.0.20 (x)\nFATAL: no\n"), "a", "b")])
+        .unwrap_err();
     assert_eq!(
         alone.to_string(),
         "nothing tells what was run, since all of it failed: sysbench ended with an error: no"
@@ -265,8 +276,8 @@ fn what_failed_untold_counts_in_every_case_that_it_may_have_been_of() {
     let more = OLTP.replace("Number of threads: 2", "Number of threads: 4");
     let untold = "sysbench 1.0.20 (x)\nFATAL: no\n";
     let imports = [
-        import(&read(format!("{OLTP}{more}{untold}").as_bytes()), "a", "a.txt"),
-        import(&read(untold.as_bytes()), "b", "b.txt"),
+        import_output(&read_output(format!("{OLTP}{more}{untold}").as_bytes()), "a", "a.txt"),
+        import_output(&read_output(untold.as_bytes()), "b", "b.txt"),
     ];
     let experiment = into_experiment("x", &imports).unwrap();
     let found: Vec<(u32, u32, RunState)> =
@@ -281,7 +292,7 @@ fn what_failed_untold_counts_in_every_case_that_it_may_have_been_of() {
 proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes: Vec<u8>) {
-        let _ = read(&bytes);
+        let _ = read_output(&bytes);
     }
 
     #[test]
@@ -290,7 +301,7 @@ proptest! {
             for junk in [&junk, &digits] {
                 let mut damaged = text.to_owned();
                 damaged.insert_str(cut.min(text.len()), junk);
-                let _ = into_experiment("x", &[import(&read(damaged.as_bytes()), "a", "b")]);
+                let _ = into_experiment("x", &[import_output(&read_output(damaged.as_bytes()), "a", "b")]);
             }
         }
     }
@@ -310,23 +321,23 @@ fn bare(threads: u32, events: u32) -> String {
 #[test]
 fn threads_and_mutex_are_two_benchmarks() {
     let text = format!("{}{}{}", bare(2, 1091), bare(2, 2), bare(1, 1));
-    let imported = import(&read(text.as_bytes()), "a", "a.txt");
+    let imported = import_output(&read_output(text.as_bytes()), "a", "a.txt");
     let benchmarks: Vec<&str> = imported.results.iter().map(|result| result.benchmark.as_str()).collect();
     assert_eq!(benchmarks, ["threads", "mutex", "mutex"]);
 }
 
 #[test]
 fn a_copy_without_head_or_blanks_is_the_same_run() {
-    let whole = import(&read(OLTP.as_bytes()), "a", "a.txt").results.remove(0);
+    let whole = import_output(&read_output(OLTP.as_bytes()), "a", "a.txt").results.remove(0);
     let dedented: String = OLTP.lines().map(|line| format!("{}\n", line.trim_start())).collect();
-    let dedented = import(&read(dedented.as_bytes()), "a", "a.txt").results.remove(0);
+    let dedented = import_output(&read_output(dedented.as_bytes()), "a", "a.txt").results.remove(0);
     assert_eq!((&dedented.keys, &dedented.measurements), (&whole.keys, &whole.measurements));
     let cpu = &CPU[CPU.find("CPU speed:").unwrap()..];
     assert!((formats::sysbench::READER.recognises)(cpu));
-    let headless = import(&read(cpu.as_bytes()), "a", "a.txt").results.remove(0);
+    let headless = import_output(&read_output(cpu.as_bytes()), "a", "a.txt").results.remove(0);
     assert_eq!((headless.benchmark.as_str(), headless.keys.get("threads")), ("cpu", Some(&Value::Int(1))));
     assert_eq!(headless.keys.get("prime_limit"), None, "what was not printed is not known");
     let end = "General statistics:\n    total time:    1.0s\n    total number of events:   7\n";
-    let unnamed = import(&read(format!("{end}{end}").as_bytes()), "a", "a.txt");
+    let unnamed = import_output(&read_output(format!("{end}{end}").as_bytes()), "a", "a.txt");
     assert_eq!(into_experiment("x", &[unnamed]).unwrap().plan.schedule.rounds, 1, "they may be of different tests");
 }

@@ -1,8 +1,8 @@
 #![cfg(test)]
 
 use formats::into_experiment;
-use formats::tidy::{Row, Table, import, parse, write};
-use model::csv::quoted;
+use formats::tidy::{Row, Table, import_table, parse_table, write_table};
+use model::csv::quote_field;
 use model::{Direction, Point, Reading, Value};
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const TABLE: &str = "\u{feff}# source: an article\r\nsystem,clients,note,repetit
 
 #[test]
 fn a_table_is_read() {
-    let table = parse(TABLE).unwrap();
+    let table = parse_table(TABLE).unwrap();
     assert_eq!(
         (table.keys.as_slice(), table.remarks.as_slice()),
         (&["clients".to_owned(), "note".to_owned()][..], &["source: an article".to_owned()][..])
@@ -23,7 +23,7 @@ fn a_table_is_read() {
     assert_eq!((&first.value, first.unit.as_str()), (&Reading::Value(100.5), "tx/s"));
     assert_eq!(table.rows[1].value, Reading::unavailable("the table says n/a"));
     assert!(table.rows[3].point.is_empty());
-    let imported = import(&table, "a.csv").unwrap();
+    let imported = import_table(&table, "a.csv").unwrap();
     assert_eq!(imported.results.len(), 2);
     assert_eq!(imported.results[0].measurements.len(), 2);
     assert_eq!(imported.results[0].measurements[0].metric.direction, Direction::Higher);
@@ -33,16 +33,16 @@ fn a_table_is_read() {
 
 #[test]
 fn a_reason_keeps_its_kind() {
-    let table = parse("system,metric,value\na,elapsed/S1,n/a: unsupported: no ST_IsValid\n").unwrap();
+    let table = parse_table("system,metric,value\na,elapsed/S1,n/a: unsupported: no ST_IsValid\n").unwrap();
     assert_eq!(table.rows[0].value, Reading::Unavailable(model::Absence::Unsupported.because("no ST_IsValid")));
-    assert!(write(&table).contains("n/a: unsupported: no ST_IsValid"), "{table:?}");
+    assert!(write_table(&table).contains("n/a: unsupported: no ST_IsValid"), "{table:?}");
 }
 
 #[test]
 fn semicolons_tabs_and_other_orders_are_read() {
     for separator in [";", "\t"] {
         let text = ["value,metric,SYSTEM", "1.5,size,\"a;b\tc\""].join("\n").replace(',', separator);
-        let table = parse(&text).unwrap();
+        let table = parse_table(&text).unwrap();
         assert_eq!((table.rows[0].system.as_str(), &table.rows[0].value), ("a;b\tc", &Reading::Value(1.5)));
         assert_eq!(table.missing, ["repetition", "unit"]);
     }
@@ -50,8 +50,8 @@ fn semicolons_tabs_and_other_orders_are_read() {
 
 #[test]
 fn without_a_column_rows_are_repetitions_in_their_order() {
-    let table = parse("system,metric,value\na,iops,1\na,iops,2\nb,iops,3\na,mood,7\n").unwrap();
-    let imported = import(&table, "a.csv").unwrap();
+    let table = parse_table("system,metric,value\na,iops,1\na,iops,2\nb,iops,3\na,mood,7\n").unwrap();
+    let imported = import_table(&table, "a.csv").unwrap();
     let repetitions: Vec<Option<u32>> = imported.results.iter().map(|result| result.repetition).collect();
     assert_eq!(repetitions, [Some(1), Some(2), Some(1)]);
     assert!(imported.unknown.contains(&"which rows belong to one repetition".to_owned()));
@@ -83,12 +83,12 @@ fn errors_name_line_and_column() {
         ("system,metric,value\n\"a\"b,c,1\n", "line 2, column 4: something follows the closing quote", ""),
         ("system,metric,value\na\"b,c,1\n", "line 2, column 2: a double quote within a field", "twice"),
     ] {
-        let error = parse(text).unwrap_err();
+        let error = parse_table(text).unwrap_err();
         assert_eq!(error.to_string(), message, "{text:?}");
         assert!(error.hint().unwrap_or_default().contains(hint), "{text:?}: {:?}", error.hint());
     }
-    let twice = parse("system,repetition,metric,value\na,1,b,5\na,1,b,6\n").unwrap();
-    let error = import(&twice, "a.csv").unwrap_err();
+    let twice = parse_table("system,repetition,metric,value\na,1,b,5\na,1,b,6\n").unwrap();
+    let error = import_table(&twice, "a.csv").unwrap_err();
     assert_eq!(error.to_string(), "line 3: b stands here again for the same case and repetition as in line 2");
 }
 
@@ -133,13 +133,13 @@ fn tables() -> impl Strategy<Value = Table> {
 proptest! {
     #[test]
     fn what_is_written_is_read(table in tables()) {
-        let mut read = parse(&write(&table)).unwrap();
+        let mut read = parse_table(&write_table(&table)).unwrap();
         // Quoted fields may hold line ends, so lines move.
         read.rows.iter_mut().zip(&table.rows).for_each(|(row, written)| row.line = written.line);
         prop_assert_eq!(&read, &table);
         // A spreadsheet runs what begins so.
         let fields = table.rows.iter().flat_map(|row| [&row.system, &row.metric, &row.unit]);
-        for field in fields.map(|field| quoted(field)) {
+        for field in fields.map(|field| quote_field(field)) {
             let shown = field.strip_prefix('"').unwrap_or(&field);
             prop_assert!(!shown.starts_with(['=', '+', '-', '@']), "{}", field);
         }
@@ -147,12 +147,12 @@ proptest! {
 
     #[test]
     fn nothing_makes_it_panic(text in "(\\PC|[,;\n\r\t\"#]){0,200}", cut in 0..300_usize, junk in "[ -~\n]{0,8}") {
-        let _ = parse(&text);
+        let _ = parse_table(&text);
         let mut characters: Vec<char> = TABLE.chars().collect();
         let at = cut.min(characters.len());
         characters.splice(at..at, junk.chars());
-        if let Ok(table) = parse(&characters.into_iter().collect::<String>())
-            && let Ok(imported) = import(&table, "a")
+        if let Ok(table) = parse_table(&characters.into_iter().collect::<String>())
+            && let Ok(imported) = import_table(&table, "a")
         {
             let _ = into_experiment("x", &[imported]);
         }
@@ -161,7 +161,7 @@ proptest! {
 
 /// The results that became runs, as system, benchmark, keys, round, state and how many attempts were before.
 fn runs(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
-    let experiment = into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
+    let experiment = into_experiment("x", &[import_table(&parse_table(text).unwrap(), "a.csv").unwrap()]).unwrap();
     let cases = experiment.plan.cases();
     let all = experiment.runs.iter().map(|(planned, record)| {
         let case = &cases[planned.case as usize];
@@ -174,7 +174,7 @@ fn runs(text: &str) -> Vec<(String, String, String, u32, &'static str, usize)> {
 }
 
 fn refused(text: &str) -> String {
-    let error = import(&parse(text).unwrap(), "a.csv").unwrap_err();
+    let error = import_table(&parse_table(text).unwrap(), "a.csv").unwrap_err();
     format!("{error}; {}", error.hint().unwrap_or_default())
 }
 
@@ -194,7 +194,7 @@ fn an_aborted_run_has_failed_unless_etalon_was_stopped() {
     }
     let repeated = |metric: &str, reason: &str| {
         let text = format!("{RULES}system,kind,repetition,metric,value\na,,1,x,5\na,run,1,{metric},{reason}\n");
-        let experiment = into_experiment("x", &[import(&parse(&text).unwrap(), "a.csv").unwrap()]).unwrap();
+        let experiment = into_experiment("x", &[import_table(&parse_table(&text).unwrap(), "a.csv").unwrap()]).unwrap();
         experiment.repeated.iter().map(|(_, record)| record.state.as_str()).collect::<Vec<_>>()
     };
     assert_eq!(repeated("restarted", "it was stopped"), ["aborted"]);
@@ -242,7 +242,7 @@ fn a_run_that_failed_before_it_told_its_case_counts_in_each_that_it_may_have_bee
 fn a_metric_has_one_unit_and_one_better_way() {
     let text = |rows: &str| format!("system,benchmark,repetition,metric,unit,direction,value\n{rows}\n");
     let made = text("a,tp,1,p99,ms,,100\nb,tp,1,p99,s,,0.1\nb,tp,2,p99,,,n/a\nb,ap,1,p99,min,,2");
-    let imported = import(&parse(&made).unwrap(), "a.csv").unwrap();
+    let imported = import_table(&parse_table(&made).unwrap(), "a.csv").unwrap();
     let found: Vec<_> = imported
         .results
         .iter()
@@ -265,11 +265,11 @@ fn a_metric_has_one_unit_and_one_better_way() {
         assert!(said.starts_with(message) && said.contains("one unit and one better way"), "{said}");
     }
     // Where only one row tells the better way it holds for all.
-    let told = import(&parse(&text("a,tp,1,x,,,1\nb,tp,1,x,,higher,1")).unwrap(), "a.csv").unwrap();
+    let told = import_table(&parse_table(&text("a,tp,1,x,,,1\nb,tp,1,x,,higher,1")).unwrap(), "a.csv").unwrap();
     assert!(told.results.iter().all(|one| one.measurements[0].metric.direction == Direction::Higher));
     // Of two tables.
     let two = |first: &str, second: &str| {
-        let read = |rows: &str, source: &str| import(&parse(&text(rows)).unwrap(), source).unwrap();
+        let read = |rows: &str, source: &str| import_table(&parse_table(&text(rows)).unwrap(), source).unwrap();
         into_experiment("x", &[read(first, "a.csv"), read(second, "b.csv")])
     };
     let experiment = two("a,tp,1,p99,ms,,100", "b,tp,1,p99,s,,0.1").unwrap();
@@ -298,7 +298,7 @@ fn a_share_of_failures_is_a_percentage() {
         assert!(said.starts_with(message) && said.contains("in percent of all that ended"), "{said}");
     }
     for (unit, value) in [("%", "0"), ("%", "100"), ("", "n/a")] {
-        assert!(import(&parse(&text(unit, value)).unwrap(), "a").is_ok(), "{value} {unit}");
+        assert!(import_table(&parse_table(&text(unit, value)).unwrap(), "a").is_ok(), "{value} {unit}");
     }
     let higher = "system,repetition,direction,metric,unit,value\na,1,higher,failed_share,%,4\n";
     assert!(refused(higher).contains("better when lower"));
@@ -316,8 +316,8 @@ fn a_state_that_stands_as_a_kind_is_refused() {
         let said = refused(&format!("system,kind,repetition,metric,value\na,,1,x,5\na,{kind},2,x,6\n"));
         assert!(said.starts_with(&format!("line 3: {kind}: no such kind of row; ")) && said.contains(hint), "{said}");
     }
-    let other = parse("system,kind,metric,value\na,,x,5\na,printed,x,5\na,comment,x,6\n").unwrap();
-    assert_eq!(import(&other, "a").unwrap().notes, ["2 rows are of other kinds and no measurements"]);
+    let other = parse_table("system,kind,metric,value\na,,x,5\na,printed,x,5\na,comment,x,6\n").unwrap();
+    assert_eq!(import_table(&other, "a").unwrap().notes, ["2 rows are of other kinds and no measurements"]);
 }
 
 #[test]
@@ -326,7 +326,8 @@ fn gaps_among_the_repetitions_of_a_side_are_told() {
         (1..=30).step_by(1).filter(|n| n % step == 0).map(|n| format!("{system},{n},x,5\n")).collect()
     };
     let text = |of_b: &str| format!("system,repetition,metric,value\n{}{of_b}", rows("a", 1));
-    let made = |text: &str| into_experiment("x", &[import(&parse(text).unwrap(), "a.csv").unwrap()]).unwrap();
+    let made =
+        |text: &str| into_experiment("x", &[import_table(&parse_table(text).unwrap(), "a.csv").unwrap()]).unwrap();
     let gaps = made(&text(&rows("b", 3)));
     let note = "b lacks 20 of 30 repetitions of imported (no keys): 1, 2, 4, 5, 7, 8, 10, 11, 13, 14 and 10 more; \
                 if they failed, say so in the table";

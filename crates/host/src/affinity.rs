@@ -11,16 +11,17 @@ pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
         }
         set.set(core);
     }
-    sched_setaffinity(None, &set).map_err(|cause| format!("cannot bind the thread to {}: {cause}", named(cores)))
+    sched_setaffinity(None, &set).map_err(|cause| format!("cannot bind the thread to {}: {cause}", cores_text(cores)))
 }
 
+/// Names cores for a message: `core 3`, `cores 0, 2`.
 #[cfg(target_os = "linux")]
-fn named(cores: &[usize]) -> String {
+fn cores_text(cores: &[usize]) -> String {
     let all: Vec<String> = cores.iter().map(usize::to_string).collect();
     format!("{} {}", if all.len() == 1 { "core" } else { "cores" }, all.join(", "))
 }
 
-/// Ascending.
+/// Lists the cores that this thread may run on, ascending.
 #[cfg(target_os = "linux")]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     use rustix::thread::{CpuSet, sched_getaffinity};
@@ -28,21 +29,25 @@ pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Ok((0..CpuSet::MAX_CPU).filter(|&core| set.is_set(core)).collect())
 }
 
+/// Binds the calling thread to these cores.
 #[cfg(windows)]
 pub fn pin_thread(cores: &[usize]) -> Result<(), String> {
     crate::system::windows::pin_thread(cores)
 }
 
+/// Fails: the affinity of a thread cannot be read here.
 #[cfg(windows)]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Err("Windows has no call that reads a thread's affinity without changing it".to_owned())
 }
 
+/// Fails: this system does not bind threads to cores.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn pin_thread(_cores: &[usize]) -> Result<(), String> {
     Err("this operating system does not bind threads to cores (macOS takes hints only)".to_owned())
 }
 
+/// Fails: this system does not bind threads to cores.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn allowed_cores() -> Result<Vec<usize>, String> {
     Err("this operating system does not bind threads to cores".to_owned())

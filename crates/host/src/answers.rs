@@ -33,14 +33,16 @@ static KNOWN: LazyLock<Mutex<HashMap<Question, Slot>>> = LazyLock::new(Mutex::de
 /// The program's answer, which may be what it has answered before; none if it cannot be started. Only for questions
 /// whose answer depends on nothing but the program.
 #[must_use]
-pub fn ask(program: &Path, arguments: &[&str]) -> Option<Arc<Answer>> {
-    let Some(question) = question(program, arguments) else { return run(program, arguments).map(|(answer, _)| answer) };
+pub fn ask_program(program: &Path, arguments: &[&str]) -> Option<Arc<Answer>> {
+    let Some(question) = question_of(program, arguments) else {
+        return run_program(program, arguments).map(|(answer, _)| answer);
+    };
     let slot = Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(question).or_default());
     let mut known = slot.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(answer) = &*known {
         return Some(Arc::clone(answer));
     }
-    let (answer, is_well) = run(program, arguments)?;
+    let (answer, is_well) = run_program(program, arguments)?;
     if is_well {
         *known = Some(Arc::clone(&answer));
     }
@@ -48,7 +50,7 @@ pub fn ask(program: &Path, arguments: &[&str]) -> Option<Arc<Answer>> {
 }
 
 /// None of a program that the system looks for itself.
-fn question(program: &Path, arguments: &[&str]) -> Option<Question> {
+fn question_of(program: &Path, arguments: &[&str]) -> Option<Question> {
     let folder = program.parent().filter(|folder| !folder.as_os_str().is_empty())?;
     let file = fs::metadata(program).ok()?;
     Some(Question {
@@ -60,7 +62,8 @@ fn question(program: &Path, arguments: &[&str]) -> Option<Question> {
     })
 }
 
-fn run(program: &Path, arguments: &[&str]) -> Option<(Arc<Answer>, bool)> {
+/// Runs a program for its answer; the flag says whether the answer may be kept.
+fn run_program(program: &Path, arguments: &[&str]) -> Option<(Arc<Answer>, bool)> {
     let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().ok()?;
     let [stdout, stderr] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let answer = Answer { stdout, stderr };
@@ -82,7 +85,7 @@ mod tests {
             fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
         };
         let starts = || fs::read_to_string(folder.path().join("starts")).unwrap().lines().count();
-        let answer = |argument: &str| ask(&program, &[argument]).unwrap().stdout.clone();
+        let answer = |argument: &str| ask_program(&program, &[argument]).unwrap().stdout.clone();
         write("echo one $1");
         assert_eq!(
             (answer("a"), answer("a"), answer("b"), starts()),
@@ -92,6 +95,6 @@ mod tests {
         assert_eq!((answer("a"), answer("a"), starts()), ("another a\n".into(), "another a\n".into(), 3));
         write("echo failed >&2; exit 1");
         assert_eq!((answer("a"), answer("a"), starts()), (String::new(), String::new(), 5));
-        assert_eq!(ask(Path::new("/no/such/program"), &[]), None);
+        assert_eq!(ask_program(Path::new("/no/such/program"), &[]), None);
     }
 }

@@ -19,7 +19,7 @@ pub fn libc() -> String {
 }
 
 /// `etalon.target`, `etalon.profile`, `etalon.libc` and `etalon.allocator`.
-pub(crate) fn add(facts: &mut Facts) {
+pub(crate) fn add_build_facts(facts: &mut Facts) {
     facts.identity("etalon.target", TARGET);
     facts.identity("etalon.profile", PROFILE);
     facts.identity("etalon.libc", libc());
@@ -40,6 +40,7 @@ fn allocator(preloaded: Option<&str>) -> String {
 mod os {
     use std::ffi::CStr;
 
+    /// The C library that is loaded, with its version.
     pub(super) fn libc() -> String {
         // SAFETY: it takes nothing and gives a text of static lifetime.
         let version = unsafe { CStr::from_ptr(libc::gnu_get_libc_version()) };
@@ -62,6 +63,7 @@ mod os {
         "the system's own"
     };
 
+    /// The C library that étalon was built with.
     pub(super) fn libc() -> String {
         let linked = if cfg!(target_feature = "crt-static") { ", linked in" } else { "" };
         format!("{NAME}{linked}")

@@ -59,19 +59,19 @@ impl Drop for LockedFile {
 /// The locks of this process, by lock file.
 static OWN: Mutex<BTreeMap<PathBuf, Weak<LockedFile>>> = Mutex::new(BTreeMap::new());
 
-fn own_locks() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<LockedFile>>> {
+fn lock_own_locks() -> MutexGuard<'static, BTreeMap<PathBuf, Weak<LockedFile>>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl FileClaim {
     /// Claims a path, which need not exist; its folder must. On a filesystem without locks no one is kept away.
-    pub fn take(path: &Path) -> Result<FileClaim, ClaimError> {
+    pub fn claim(path: &Path) -> Result<FileClaim, ClaimError> {
         let lock = lock_of(path)?;
-        let mut all = own_locks();
+        let mut all = lock_own_locks();
         if let Some(locked) = all.get(&lock).and_then(Weak::upgrade) {
             return Ok(FileClaim { locked });
         }
-        let file = take(&lock)?;
+        let file = take_lock(&lock)?;
         let locked = Arc::new(LockedFile { file, lock: lock.clone() });
         all.retain(|_, locked| locked.strong_count() > 0);
         all.insert(lock, Arc::downgrade(&locked));
@@ -97,7 +97,8 @@ impl FileClaim {
         noted.is_some_and(|noted| noted.lines().any(|line| line == note))
     }
 
-    pub fn path(path: &Path) -> PathBuf {
+    /// Path of the lock file of a claimed path.
+    pub fn lock_path(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(SUFFIX);
         name.into()
@@ -108,13 +109,13 @@ impl FileClaim {
 fn lock_of(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     if let Ok(real) = std::fs::canonicalize(&absolute) {
-        return Ok(FileClaim::path(&real));
+        return Ok(FileClaim::lock_path(&real));
     }
     let (Some(folder), Some(name)) = (absolute.parent(), absolute.file_name()) else {
         return Err(HostError::unavailable(format!("claim {}", path.display()), "it names no file"));
     };
     let folder = std::fs::canonicalize(folder).map_err(HostError::at("find", folder))?;
-    Ok(FileClaim::path(&folder.join(name)))
+    Ok(FileClaim::lock_path(&folder.join(name)))
 }
 
 /// The note on an empty file. `None`: it is not there, or the filesystem does not report when files were made.
@@ -124,7 +125,8 @@ fn note_of_empty(file: &Path) -> Option<String> {
     Some(format!("made_unix_ns={} {}", since.as_nanos(), file.file_name()?.to_string_lossy()))
 }
 
-fn take(lock: &Path) -> Result<File, ClaimError> {
+/// Makes and locks the lock file, unless another étalon has it.
+fn take_lock(lock: &Path) -> Result<File, ClaimError> {
     let mut holder = None;
     for _ in 0..TRIES {
         let is_there = std::fs::symlink_metadata(lock);
@@ -155,8 +157,12 @@ fn take(lock: &Path) -> Result<File, ClaimError> {
             if !is_of_etalon(&mut file).map_err(HostError::at("read", lock))? {
                 return Err(ClaimError::NotOurs(lock.to_owned()));
             }
-            let noted =
-                format!("{SIGN}{}\ncommand={}\nsince_unix_ms={}\n", std::process::id(), command(), clock::unix_ms());
+            let noted = format!(
+                "{SIGN}{}\ncommand={}\nsince_unix_ms={}\n",
+                std::process::id(),
+                command_text(),
+                clock::unix_ms()
+            );
             let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(noted.as_bytes()));
             written.map_err(HostError::at("write", lock))?;
             return Ok(file);
@@ -187,7 +193,7 @@ fn is_of_etalon(file: &mut File) -> io::Result<bool> {
 /// The holder of a lock, for a message. On Windows no one can read a locked file.
 fn holder_of(lock: &Path) -> Option<(u32, String)> {
     let noted = text::read(lock).ok()?;
-    let value = |key| text::value(&noted, key, '=');
+    let value = |key| text::value_of_key(&noted, key, '=');
     let pid: u32 = value("pid")?.parse().ok()?;
     let since: i64 = value("since_unix_ms")?.parse().ok()?;
     let seconds = u64::try_from(clock::unix_ms() - since).unwrap_or(0) / 1000;
@@ -200,7 +206,7 @@ fn holder_of(lock: &Path) -> Option<(u32, String)> {
 }
 
 /// This process's command without possible secrets: program, verb and files.
-fn command() -> String {
+fn command_text() -> String {
     let mut words = std::env::args();
     let program = words.next().unwrap_or_default();
     let program = Path::new(&program).file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -228,40 +234,40 @@ mod tests {
     fn a_process_shares_its_claims_and_the_last_removes_the_lock() {
         let scratch = Scratch::new("claim", None).unwrap();
         let path = scratch.path().join("x.db");
-        let first = FileClaim::take(&path).unwrap();
-        let second = FileClaim::take(&scratch.path().join("./x.db")).unwrap();
+        let first = FileClaim::claim(&path).unwrap();
+        let second = FileClaim::claim(&scratch.path().join("./x.db")).unwrap();
         drop(first);
-        assert!(FileClaim::path(&path).exists());
+        assert!(FileClaim::lock_path(&path).exists());
         drop(second);
-        assert!(!FileClaim::path(&path).exists());
+        assert!(!FileClaim::lock_path(&path).exists());
     }
 
     #[test]
     fn a_foreign_file_at_the_locks_path_stays() {
         let scratch = Scratch::new("claim", None).unwrap();
         let refused = |name: &str| {
-            let refused = FileClaim::take(&scratch.path().join(name)).unwrap_err();
+            let refused = FileClaim::claim(&scratch.path().join(name)).unwrap_err();
             assert!(
-                matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(FileClaim::path(name.as_ref()))),
+                matches!(&refused, ClaimError::NotOurs(lock) if lock.ends_with(FileClaim::lock_path(name.as_ref()))),
                 "{refused}"
             );
         };
-        let text = FileClaim::path(&scratch.path().join("text.db"));
+        let text = FileClaim::lock_path(&scratch.path().join("text.db"));
         std::fs::write(&text, "my own notes").unwrap();
         refused("text.db");
         assert_eq!(std::fs::read(&text).unwrap(), b"my own notes");
-        std::fs::create_dir(FileClaim::path(&scratch.path().join("folder.db"))).unwrap();
+        std::fs::create_dir(FileClaim::lock_path(&scratch.path().join("folder.db"))).unwrap();
         refused("folder.db");
         #[cfg(unix)]
         {
-            let link = FileClaim::path(&scratch.path().join("link.db"));
+            let link = FileClaim::lock_path(&scratch.path().join("link.db"));
             let aim = scratch.path().join("aim");
             std::os::unix::fs::symlink(&aim, &link).unwrap();
             refused("link.db");
             assert!(!aim.exists() && link.is_symlink());
             let other = scratch.path().join("other");
             std::fs::write(&other, "").unwrap();
-            std::fs::hard_link(&other, FileClaim::path(&scratch.path().join("hard.db"))).unwrap();
+            std::fs::hard_link(&other, FileClaim::lock_path(&scratch.path().join("hard.db"))).unwrap();
             refused("hard.db");
             assert_eq!(std::fs::read(&other).unwrap(), b"");
         }
@@ -273,15 +279,15 @@ mod tests {
         let scratch = Scratch::new("claim", None).unwrap();
         let path = scratch.path().join("x.db");
         // A lock is per open file, so this acts like another process's.
-        let theirs = File::create(FileClaim::path(&path)).unwrap();
+        let theirs = File::create(FileClaim::lock_path(&path)).unwrap();
         theirs.try_lock().unwrap();
         (&theirs).write_all(b"pid=7\ncommand=etalon run two.toml\nsince_unix_ms=1\n").unwrap();
-        let refused = FileClaim::take(&path).unwrap_err();
+        let refused = FileClaim::claim(&path).unwrap_err();
         let message = refused.to_string();
         assert!(message.contains("process 7 (`etalon run two.toml`)"), "{message}");
         // A killed process leaves the file without the lock.
         drop(theirs);
-        assert!(FileClaim::take(&path).is_ok());
-        assert!(!FileClaim::path(&path).exists());
+        assert!(FileClaim::claim(&path).is_ok());
+        assert!(!FileClaim::lock_path(&path).exists());
     }
 }

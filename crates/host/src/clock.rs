@@ -111,16 +111,19 @@ pub fn clock_source() -> Result<String, String> {
     crate::system::text::read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
 
+/// Name of the clock that the system reads.
 #[cfg(target_os = "macos")]
 pub fn clock_source() -> Result<String, String> {
     Ok("mach_absolute_time".to_owned())
 }
 
+/// Name of the clock that the system reads.
 #[cfg(target_os = "illumos")]
 pub fn clock_source() -> Result<String, String> {
     Ok("gethrtime".to_owned())
 }
 
+/// Name of the clock that the system reads.
 #[cfg(windows)]
 pub fn clock_source() -> Result<String, String> {
     Ok("QueryPerformanceCounter".to_owned())

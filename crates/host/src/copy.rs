@@ -39,8 +39,8 @@ pub struct Copied {
 ///
 /// # Errors
 /// One of the two cannot be read, made or written.
-pub fn file(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
-    let (copied, file) = copy(from, to, blocks, stop)?;
+pub fn copy_file(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
+    let (copied, file) = copy_content(from, to, blocks, stop)?;
     file.sync_all().map_err(HostError::at("write to the device", to))?;
     Ok(copied)
 }
@@ -50,8 +50,8 @@ pub fn file(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Co
 ///
 /// # Errors
 /// `to` is there, something in `from` is neither file nor folder, or one of them cannot be read, made or written.
-pub fn tree(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
-    let copied = folder(from, to, blocks, stop)?;
+pub fn copy_tree(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
+    let copied = copy_folder(from, to, blocks, stop)?;
     sync(to)?;
     Ok(copied)
 }
@@ -102,7 +102,8 @@ pub fn bytes_of(folder: &Path) -> Result<u64, HostError> {
     Ok(bytes)
 }
 
-fn folder(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
+/// Copies a folder and all below it into a new one.
+fn copy_folder(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copied, HostError> {
     fs::create_dir(to).map_err(HostError::at("make the folder", to))?;
     let mut all = Copied::default();
     for entry in fs::read_dir(from).map_err(HostError::at("read the folder", from))? {
@@ -110,8 +111,8 @@ fn folder(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copi
         let (from, to) = (entry.path(), to.join(entry.file_name()));
         let kind = entry.file_type().map_err(HostError::at("look at", &from))?;
         let copied = match (kind.is_dir(), kind.is_file()) {
-            (true, _) => folder(&from, &to, blocks, stop)?,
-            (_, true) => copy(&from, &to, blocks, stop)?.0,
+            (true, _) => copy_folder(&from, &to, blocks, stop)?,
+            (_, true) => copy_content(&from, &to, blocks, stop)?.0,
             _ => {
                 let reason = "it is neither a file nor a folder";
                 return Err(HostError::unavailable(format!("copy {}", from.display()), reason));
@@ -125,7 +126,8 @@ fn folder(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<Copi
     Ok(all)
 }
 
-fn copy(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<(Copied, File), HostError> {
+/// Copies a file's content, sharing blocks where that is asked for; nothing is synced.
+fn copy_content(from: &Path, to: &Path, blocks: Blocks, stop: Stop<'_>) -> Result<(Copied, File), HostError> {
     let metadata = fs::metadata(from).map_err(HostError::at("look at", from))?;
     let shared = match blocks {
         Blocks::Own => None,
@@ -184,13 +186,15 @@ fn copy_bytes(from: &Path, to: &Path, stop: Stop<'_>) -> Result<File, HostError>
     Ok(target)
 }
 
-/// One request for the whole filesystem, where there is one: a server's folder has a thousand files.
+/// Syncs a folder's files to the device by one request for the whole filesystem, where there is one: a server's folder
+/// has a thousand files.
 #[cfg(target_os = "linux")]
 fn sync(folder: &Path) -> Result<(), HostError> {
     let opened = File::open(folder).map_err(HostError::at("open", folder))?;
     rustix::fs::syncfs(&opened).map_err(|error| HostError::at("write to the device", folder)(error.into()))
 }
 
+/// Syncs a folder's files to the device, one by one.
 #[cfg(not(target_os = "linux"))]
 fn sync(folder: &Path) -> Result<(), HostError> {
     for entry in fs::read_dir(folder).map_err(HostError::at("read the folder", folder))? {
@@ -219,7 +223,7 @@ mod kernel {
     /// Bytes of one request: of a longer one Linux reads no more than the device takes at once.
     const READ_BYTES: usize = 512 << 10;
 
-    /// Finds where the next data are, from `at` on.
+    /// Copies up to `bytes` within the kernel; returns how many.
     pub(super) fn data_from(file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
         if at >= bytes {
             return Ok(None);
@@ -244,6 +248,7 @@ mod kernel {
         rustix::fs::fstatfs(file).is_ok_and(|of| u64::try_from(of.f_type) == Ok(EXT))
     }
 
+    /// Copies up to `bytes` within the kernel; returns how many.
     pub(super) fn copy_piece(from: &File, to: &File, bytes: usize) -> io::Result<usize> {
         Ok(rustix::fs::copy_file_range(from, None, to, None, bytes)?)
     }
@@ -268,6 +273,7 @@ mod kernel {
 mod kernel {
     use super::{File, Range, io};
 
+    /// The next part of a file from `at` on that has data.
     pub(super) fn data_from(_file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
         Ok((at < bytes).then_some(at..bytes))
     }
@@ -276,12 +282,15 @@ mod kernel {
         false
     }
 
+    /// Fails: the kernel does not copy files here.
     pub(super) fn copy_piece(_from: &File, _to: &File, _bytes: usize) -> io::Result<usize> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Does nothing: the kernel takes no advice here.
     pub(super) fn begin_reading(_file: &File, _part: Range<u64>) {}
 
+    /// Does nothing: the kernel takes no advice here.
     pub(super) fn begin_writing(_file: &File, _part: Range<u64>) {}
 }
 
@@ -296,6 +305,7 @@ mod imp {
         File::options().write(true).create(true).truncate(true).custom_flags(no_follow).open(to)
     }
 
+    /// Gives a copy the owner and the permissions of its original.
     pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
         use std::os::unix::fs::MetadataExt as _;
         // Only root gives a file away; a file of another user could not have been read as this user's own, either.
@@ -305,6 +315,7 @@ mod imp {
         fs::set_permissions(to, original.permissions())
     }
 
+    /// Makes a copy that shares the original's blocks.
     #[cfg(target_os = "linux")]
     pub(super) fn share(from: &Path, to: &Path) -> io::Result<File> {
         let (source, target) = (File::open(from)?, create(to)?);
@@ -312,6 +323,7 @@ mod imp {
         Ok(target)
     }
 
+    /// Makes a copy that shares the original's blocks.
     #[cfg(target_os = "macos")]
     pub(super) fn share(from: &Path, to: &Path) -> io::Result<File> {
         let source = File::open(from)?;
@@ -319,6 +331,7 @@ mod imp {
         File::options().write(true).open(to)
     }
 
+    /// Fails: files cannot share blocks here.
     #[cfg(not(any(target_os = "linux", target_os = "macos")))]
     pub(super) fn share(_from: &Path, _to: &Path) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
@@ -329,14 +342,17 @@ mod imp {
 mod imp {
     use super::{File, Metadata, Path, fs, io};
 
+    /// Makes or empties a file.
     pub(super) fn create(to: &Path) -> io::Result<File> {
         File::create(to)
     }
 
+    /// Gives a copy the permissions of its original.
     pub(super) fn give_as(to: &Path, original: &Metadata) -> io::Result<()> {
         fs::set_permissions(to, original.permissions())
     }
 
+    /// Fails: files cannot share blocks here.
     pub(super) fn share(_from: &Path, _to: &Path) -> io::Result<File> {
         Err(io::ErrorKind::Unsupported.into())
     }
@@ -354,12 +370,12 @@ mod tests {
         fs::write(from.join("one"), vec![1; 3 * PIECE_BYTES + 5]).unwrap();
         fs::write(from.join("sub/none"), "").unwrap();
         for blocks in [Blocks::Own, Blocks::SharedIfPossible] {
-            let copied = tree(&from, &to, blocks, &|| false).unwrap();
+            let copied = copy_tree(&from, &to, blocks, &|| false).unwrap();
             assert_eq!(copied.bytes, 3 * PIECE_BYTES as u64 + 5);
             assert_eq!(copied.shares_blocks, blocks == Blocks::SharedIfPossible && can_share(folder.path()));
             assert_eq!(fs::read(from.join("one")).unwrap(), fs::read(to.join("one")).unwrap());
             assert!(to.join("sub/empty").is_dir() && to.join("sub/none").is_file());
-            assert!(tree(&from, &to, blocks, &|| false).is_err(), "it is there already");
+            assert!(copy_tree(&from, &to, blocks, &|| false).is_err(), "it is there already");
             fs::remove_dir_all(&to).unwrap();
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "what was tried stayed behind");
@@ -371,7 +387,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("from")).unwrap();
         std::os::unix::fs::symlink("/etc/hostname", folder.path().join("from/link")).unwrap();
-        let failed = tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own, &|| false);
+        let failed = copy_tree(&folder.path().join("from"), &folder.path().join("to"), Blocks::Own, &|| false);
         assert!(failed.unwrap_err().to_string().ends_with("neither a file nor a folder"));
     }
 
@@ -383,7 +399,7 @@ mod tests {
         [(&from, "copied"), (&theirs, "kept")].into_iter().for_each(|(path, text)| fs::write(path, text).unwrap());
         std::os::unix::fs::symlink(&theirs, &to).unwrap();
         for blocks in [Blocks::Own, Blocks::SharedIfPossible] {
-            assert!(file(&from, &to, blocks, &|| false).is_err());
+            assert!(copy_file(&from, &to, blocks, &|| false).is_err());
             assert_eq!(fs::read_to_string(&theirs).unwrap(), "kept");
         }
     }
@@ -402,7 +418,7 @@ mod tests {
                 original.write_all(&[7; 5]).unwrap();
             }
             original.sync_all().unwrap();
-            let copied = file(&from, &to, Blocks::Own, &|| false).unwrap();
+            let copied = copy_file(&from, &to, Blocks::Own, &|| false).unwrap();
             assert_eq!(copied.bytes, length);
             assert!(fs::read(&from).unwrap() == fs::read(&to).unwrap(), "{length} bytes, with data at {places:?}");
             // Others report no holes.
@@ -421,7 +437,7 @@ mod tests {
         let (from, to) = (folder.path().join("from"), folder.path().join("to"));
         fs::write(&from, vec![1; 5 * PIECE_BYTES]).unwrap();
         let calls = std::cell::Cell::new(0);
-        let error = file(&from, &to, Blocks::Own, &|| calls.replace(calls.get() + 1) == 2).unwrap_err();
+        let error = copy_file(&from, &to, Blocks::Own, &|| calls.replace(calls.get() + 1) == 2).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::Interrupted);
         assert_eq!(fs::metadata(&to).unwrap().len(), 2 * PIECE_BYTES as u64);
     }
@@ -440,7 +456,7 @@ mod tests {
             account.lines().find_map(|line| line.strip_prefix("syscw: ")).unwrap().parse().unwrap()
         };
         let before = counts.then(written);
-        file(&from, &to, Blocks::Own, &|| false).unwrap();
+        copy_file(&from, &to, Blocks::Own, &|| false).unwrap();
         assert!(before.is_none_or(|before| written() - before >= 6));
         assert_eq!(fs::read(&to).unwrap(), bytes);
     }

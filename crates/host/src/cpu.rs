@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::clock;
 
-/// User and system.
+/// CPU time of the calling thread, user and system.
 #[cfg(all(unix, not(target_os = "illumos")))]
 pub fn thread_cpu() -> Result<Duration, String> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -17,7 +17,7 @@ pub fn thread_cpu() -> Result<Duration, String> {
     Err("a thread's CPU time is read on Linux, macOS and Windows only".to_owned())
 }
 
-/// All threads, ended ones too.
+/// CPU time of this process: all threads, ended ones too.
 #[cfg(unix)]
 pub fn process_cpu() -> Result<Duration, String> {
     used(nix::sys::resource::UsageWho::RUSAGE_SELF)
@@ -29,6 +29,7 @@ pub fn ended_children_cpu() -> Result<Duration, String> {
     used(nix::sys::resource::UsageWho::RUSAGE_CHILDREN)
 }
 
+/// User and system time that `getrusage` reports.
 #[cfg(unix)]
 fn used(who: nix::sys::resource::UsageWho) -> Result<Duration, String> {
     use nix::sys::time::TimeValLike;
@@ -67,7 +68,7 @@ pub fn quota_cores() -> Option<f64> {
     crate::system::cgroup::controller_of("thread-self", "cpu").ok()?.cpu_quota_cores()
 }
 
-/// Control groups are Linux's.
+/// Cores that the control group allows: none here, since they are Linux's.
 #[cfg(not(target_os = "linux"))]
 pub fn quota_cores() -> Option<f64> {
     None
@@ -100,7 +101,8 @@ struct MachineTimes {
 }
 
 impl CpuSample {
-    pub(crate) fn take() -> CpuSample {
+    /// Reads the clock and the machine's CPU times.
+    pub(crate) fn now() -> CpuSample {
         CpuSample { at_ns: clock::now_ns(), machine: machine_times() }
     }
 
@@ -109,14 +111,15 @@ impl CpuSample {
     /// over less than a second are rough.
     pub(crate) fn between(a: &CpuSample, b: &CpuSample) -> Result<MachineCpu, String> {
         let (before, after) = (a.machine.clone()?, b.machine.clone()?);
-        shares(&before, &after).ok_or_else(|| {
+        shares_of(&before, &after).ok_or_else(|| {
             let apart_us = b.at_ns.saturating_sub(a.at_ns) / 1000;
             format!("the machine's CPU counters did not move in the {apart_us} µs between the samples")
         })
     }
 }
 
-fn shares(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
+/// Shares of the machine's time between two readings: busy, stolen and so on.
+fn shares_of(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
     let busy = after.busy.saturating_sub(before.busy);
     let steal = after.steal.saturating_sub(before.steal);
     let all = busy + steal + after.idle.saturating_sub(before.idle);
@@ -127,6 +130,7 @@ fn shares(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
     Some(MachineCpu { busy_share, steal_share, of_core_seconds: all.as_secs_f64() })
 }
 
+/// Reads the machine's CPU times from `/proc/stat`.
 #[cfg(target_os = "linux")]
 fn machine_times() -> Result<MachineTimes, String> {
     let ticks_per_second = rustix::param::clock_ticks_per_second();
@@ -134,12 +138,14 @@ fn machine_times() -> Result<MachineTimes, String> {
     parse_proc_stat(&stat, ticks_per_second).ok_or_else(|| "/proc/stat does not follow proc(5)".to_owned())
 }
 
+/// Reads the machine's CPU times.
 #[cfg(windows)]
 fn machine_times() -> Result<MachineTimes, String> {
     let (idle, busy) = crate::system::windows::machine_cpu()?;
     Ok(MachineTimes { busy, idle, ..MachineTimes::default() })
 }
 
+/// Fails: the machine's CPU times cannot be read here.
 #[cfg(not(any(target_os = "linux", windows)))]
 fn machine_times() -> Result<MachineTimes, String> {
     Err("the machine's CPU counters cannot be read on this operating system".to_owned())
@@ -170,11 +176,11 @@ mod tests {
     fn shares_are_of_all_processors() {
         let (before, after) = (parse_proc_stat(BEFORE, 100).unwrap(), parse_proc_stat(AFTER, 100).unwrap());
         // 60 user, 20 system, 10 in interrupts, 100 idle, 10 stolen: 200 ticks, 2 s.
-        let cpu = shares(&before, &after).unwrap();
+        let cpu = shares_of(&before, &after).unwrap();
         assert!((cpu.of_core_seconds - 2.0).abs() < 1e-9);
         assert!((cpu.busy_share - 0.45).abs() < 1e-9);
         assert!((cpu.steal_share - 0.05).abs() < 1e-9);
-        assert_eq!(shares(&before, &before), None);
+        assert_eq!(shares_of(&before, &before), None);
     }
 
     #[test]
@@ -198,9 +204,9 @@ mod tests {
     #[cfg(any(target_os = "linux", windows))]
     #[test]
     fn the_machine_can_be_sampled() {
-        let a = CpuSample::take();
+        let a = CpuSample::now();
         std::thread::sleep(Duration::from_millis(200));
-        let b = CpuSample::take();
+        let b = CpuSample::now();
         let cpu = CpuSample::between(&a, &b).unwrap();
         assert!((0.0..=1.0).contains(&cpu.busy_share), "{cpu:?}");
         assert!(cpu.of_core_seconds > 0.05);

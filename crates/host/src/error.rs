@@ -33,14 +33,17 @@ impl From<PutError> for HostError {
 }
 
 impl HostError {
+    /// Makes the error of an operation on a path.
     pub(crate) fn at(tried: &'static str, path: &Path) -> impl FnOnce(io::Error) -> HostError {
         move |cause| HostError::Path { tried, path: path.to_owned(), cause }
     }
 
+    /// The error of what cannot be had here, for this reason.
     pub(crate) fn unavailable(tried: impl Into<String>, reason: impl Into<String>) -> HostError {
         HostError::refused(io::ErrorKind::Other, tried, reason)
     }
 
+    /// The error of étalon's own refusal, of this kind.
     pub(crate) fn refused(kind: io::ErrorKind, tried: impl Into<String>, reason: impl Into<String>) -> HostError {
         HostError::Unavailable { tried: tried.into(), kind, reason: reason.into() }
     }

@@ -14,6 +14,7 @@ pub fn own_table() -> bool {
 mod imp {
     const AFTER_STANDARD_STREAMS: libc::c_uint = 3;
 
+    /// Gives the calling thread a table of open files of its own.
     pub(super) fn own_table() -> bool {
         // SAFETY: no memory is passed. The files are closed in this thread's table alone; the caller vouches that it uses none of
         // them, and what it opens later bears numbers of that table. Linux 5.9; older ones refuse it.
@@ -31,6 +32,7 @@ mod imp {
 
 #[cfg(not(target_os = "linux"))]
 mod imp {
+    /// Does nothing: threads share their table of open files here.
     pub(super) fn own_table() -> bool {
         false
     }

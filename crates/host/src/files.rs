@@ -79,6 +79,7 @@ pub enum PutError {
 }
 
 impl PutError {
+    /// The error that something else is at the path.
     fn occupied(path: &Path, occupant: Occupant) -> PutError {
         PutError::Occupied { path: path.to_owned(), occupant }
     }
@@ -88,30 +89,31 @@ impl PutError {
 ///
 /// # Errors
 /// What is there stays there, or the file cannot be written.
-pub fn put(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), PutError> {
-    let replaced = match occupant(path, bytes, replacing).map_err(HostError::at("look at", path))? {
+pub fn put_file(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> Result<(), PutError> {
+    let replaced = match find_occupant(path, bytes, replacing).map_err(HostError::at("look at", path))? {
         Found::Nothing => None,
         Found::Same => return Ok(()),
         Found::Replaceable(metadata) => Some(metadata),
         Found::Staying(occupant) => return Err(PutError::occupied(path, occupant)),
     };
-    let mut draft = Draft::write(path, bytes)?;
+    let mut draft = Draft::write_draft(path, bytes)?;
     match replaced {
         Some(metadata) => {
             if metadata.is_file() {
                 // A report that only its user may read stays one.
                 draft.file.set_permissions(metadata.permissions()).map_err(HostError::at("write", path))?;
             }
-            draft.rename(path).map_err(HostError::at("write", path))?;
+            draft.rename_to(path).map_err(HostError::at("write", path))?;
         }
         None => draft.put_new(path)?,
     }
     drop(draft);
-    sync_folder(folder_of(path));
+    sync_folder(folder_of_file(path));
     Ok(())
 }
 
-fn create_private(path: &Path) -> io::Result<File> {
+/// Makes a new file that no one else can read.
+fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = File::options();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -131,18 +133,18 @@ impl NewFile {
     /// # Errors
     /// Something is at `path` already, or the folder cannot be written.
     pub fn begin(path: &Path) -> Result<NewFile, PutError> {
-        match occupant(path, &[], Replacing::Any).map_err(HostError::at("look at", path))? {
+        match find_occupant(path, &[], Replacing::Any).map_err(HostError::at("look at", path))? {
             Found::Nothing => {}
             Found::Same | Found::Replaceable(_) => return Err(PutError::occupied(path, Occupant::Foreign)),
             Found::Staying(occupant) => return Err(PutError::occupied(path, occupant)),
         }
         let name = draft_name(path);
-        let file = create_private(&name).map_err(HostError::at("write", path))?;
+        let file = create_private_file(&name).map_err(HostError::at("write", path))?;
         Ok(NewFile { path: path.to_owned(), draft: Draft { file, name: Some(name) } })
     }
 
     /// Where it is written.
-    pub fn draft(&self) -> &Path {
+    pub fn draft_path(&self) -> &Path {
         self.draft.name.as_deref().unwrap_or(&self.path)
     }
 
@@ -150,10 +152,10 @@ impl NewFile {
     ///
     /// # Errors
     /// Something came there meanwhile, and stays, or the folder cannot be written.
-    pub fn put(mut self) -> Result<(), PutError> {
+    pub fn put_in_place(mut self) -> Result<(), PutError> {
         self.draft.sync().map_err(HostError::at("write", &self.path))?;
         self.draft.put_new(&self.path)?;
-        sync_folder(folder_of(&self.path));
+        sync_folder(folder_of_file(&self.path));
         Ok(())
     }
 }
@@ -186,7 +188,8 @@ enum Found {
     Staying(Occupant),
 }
 
-fn occupant(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> io::Result<Found> {
+/// Says what is at a path: nothing, an equal file, a file that may be replaced, or something else.
+fn find_occupant(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> io::Result<Found> {
     let metadata = match fs::symlink_metadata(path) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
@@ -220,7 +223,7 @@ fn occupant(path: &Path, bytes: &[u8], replacing: Replacing<'_>) -> io::Result<F
     }
 }
 
-/// `None` for a file.
+/// What is at a path instead of a file; `None` for a file.
 #[cfg(unix)]
 fn kind_of(found: &Metadata) -> Option<Occupant> {
     use std::os::unix::fs::FileTypeExt as _;
@@ -239,6 +242,7 @@ fn kind_of(found: &Metadata) -> Option<Occupant> {
     })
 }
 
+/// What is at a path instead of a file; `None` for a file.
 #[cfg(not(unix))]
 fn kind_of(found: &Metadata) -> Option<Occupant> {
     if found.is_file() {
@@ -253,7 +257,8 @@ fn is_database(path: &Path) -> io::Result<bool> {
     Ok(DATABASES.iter().any(|sign| begin.starts_with(sign)))
 }
 
-fn folder_of(path: &Path) -> &Path {
+/// The folder that a file is in.
+fn folder_of_file(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
@@ -264,8 +269,9 @@ struct Draft {
 }
 
 impl Draft {
-    fn write(path: &Path, bytes: &[u8]) -> Result<Draft, HostError> {
-        let draft = nameless(folder_of(path)).map(|file| Draft { file, name: None }).or_else(|_| {
+    /// Writes a draft next to its path, without a name where the system can do that.
+    fn write_draft(path: &Path, bytes: &[u8]) -> Result<Draft, HostError> {
+        let draft = nameless(folder_of_file(path)).map(|file| Draft { file, name: None }).or_else(|_| {
             let name = draft_name(path);
             File::create_new(&name).map(|file| Draft { file, name: Some(name) })
         });
@@ -275,6 +281,7 @@ impl Draft {
         Ok(draft)
     }
 
+    /// Syncs the draft to the device, as far as its filesystem can.
     fn sync(&self) -> io::Result<()> {
         match self.file.sync_all() {
             // Some file systems of other programs sync nothing.
@@ -285,21 +292,21 @@ impl Draft {
 
     /// Gives it its name where nothing else has it: unlike a rename, a link never replaces a file that came meanwhile.
     fn put_new(&mut self, path: &Path) -> Result<(), PutError> {
-        match self.link(path) {
+        match self.link_as(path) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                 Err(PutError::occupied(path, Occupant::Foreign))
             }
             // A file system without links, such as FAT.
             Err(_) if fs::symlink_metadata(path).is_err() => {
-                Ok(self.rename(path).map_err(HostError::at("write", path))?)
+                Ok(self.rename_to(path).map_err(HostError::at("write", path))?)
             }
             Err(_) => Err(PutError::occupied(path, Occupant::Foreign)),
         }
     }
 
     /// Gives it a name more; never that of another file.
-    fn link(&self, path: &Path) -> io::Result<()> {
+    fn link_as(&self, path: &Path) -> io::Result<()> {
         match &self.name {
             Some(name) => fs::hard_link(name, path),
             None => name_file(&self.file, path),
@@ -307,12 +314,12 @@ impl Draft {
     }
 
     /// Gives it a name in place of whatever has it.
-    fn rename(&mut self, path: &Path) -> io::Result<()> {
+    fn rename_to(&mut self, path: &Path) -> io::Result<()> {
         let name = match &self.name {
             Some(name) => name,
             None => {
                 let name = draft_name(path);
-                self.link(&name)?;
+                self.link_as(&name)?;
                 self.name.insert(name)
             }
         };
@@ -331,7 +338,7 @@ impl Drop for Draft {
 
 /// A path that no other file has, in the folder of `path`.
 fn draft_name(path: &Path) -> PathBuf {
-    folder_of(path).join(format!(".etalon-{:016x}.new", random_number()))
+    folder_of_file(path).join(format!(".etalon-{:016x}.new", random_number()))
 }
 
 /// Opens a file without a name, which is gone with the process that has it open.
@@ -344,6 +351,7 @@ fn nameless(folder: &Path) -> io::Result<File> {
     Ok(File::from(open(folder, OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC, read_and_write_for_all)?))
 }
 
+/// Fails: files without a name cannot be opened here.
 #[cfg(not(target_os = "linux"))]
 fn nameless(_: &Path) -> io::Result<File> {
     Err(io::ErrorKind::Unsupported.into())
@@ -357,6 +365,7 @@ fn name_file(file: &File, path: &Path) -> io::Result<()> {
     Ok(rustix::fs::linkat(rustix::fs::CWD, opened, rustix::fs::CWD, path, rustix::fs::AtFlags::SYMLINK_FOLLOW)?)
 }
 
+/// Fails: a file without a name cannot be given one here.
 #[cfg(not(target_os = "linux"))]
 fn name_file(_: &File, _: &Path) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
@@ -389,28 +398,28 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let replacing = Replacing::Own(&is_own);
-        put(&path, b"own 1", replacing).unwrap();
-        put(&path, b"own 2", replacing).unwrap();
+        put_file(&path, b"own 1", replacing).unwrap();
+        put_file(&path, b"own 2", replacing).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"own 2");
         fs::write(&path, "precious").unwrap();
-        assert_eq!(occupant_of(put(&path, b"own 3", replacing)), Occupant::Foreign);
+        assert_eq!(occupant_of(put_file(&path, b"own 3", replacing)), Occupant::Foreign);
         assert_eq!(fs::read(&path).unwrap(), b"precious");
-        put(&path, b"own 3", Replacing::Any).unwrap();
+        put_file(&path, b"own 3", Replacing::Any).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"own 3");
         let mut rights = fs::metadata(&path).unwrap().permissions();
         rights.set_readonly(true);
         fs::set_permissions(&path, rights).unwrap();
-        assert_eq!(occupant_of(put(&path, b"own 4", replacing)), Occupant::ReadOnly);
+        assert_eq!(occupant_of(put_file(&path, b"own 4", replacing)), Occupant::ReadOnly);
         for sign in DATABASES {
             let path = folder.path().join("database");
             fs::write(&path, sign).unwrap();
             for replacing in [replacing, Replacing::Any] {
-                assert_eq!(occupant_of(put(&path, b"own", replacing)), Occupant::Database);
+                assert_eq!(occupant_of(put_file(&path, b"own", replacing)), Occupant::Database);
             }
             assert_eq!(fs::read(&path).unwrap(), sign);
         }
-        assert_eq!(occupant_of(put(folder.path(), b"own", Replacing::Any)), Occupant::Folder);
-        assert!(matches!(put(&folder.path().join("no/x"), b"own", replacing), Err(PutError::Host(_))));
+        assert_eq!(occupant_of(put_file(folder.path(), b"own", Replacing::Any)), Occupant::Folder);
+        assert!(matches!(put_file(&folder.path().join("no/x"), b"own", replacing), Err(PutError::Host(_))));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
     }
 
@@ -421,14 +430,14 @@ mod tests {
         let (path, aim) = (folder.path().join("link"), folder.path().join("aim"));
         fs::write(&aim, "own").unwrap();
         std::os::unix::fs::symlink(&aim, &path).unwrap();
-        assert_eq!(occupant_of(put(&path, b"own 1", Replacing::Own(&is_own))), Occupant::Link);
-        put(&path, b"own 1", Replacing::Any).unwrap();
+        assert_eq!(occupant_of(put_file(&path, b"own 1", Replacing::Own(&is_own))), Occupant::Link);
+        put_file(&path, b"own 1", Replacing::Any).unwrap();
         assert_eq!(fs::read(&aim).unwrap(), b"own");
         assert!(!path.is_symlink());
         // A second name of a file keeps what it had.
         let other = folder.path().join("other");
         fs::hard_link(&path, &other).unwrap();
-        put(&path, b"own 2", Replacing::Own(&is_own)).unwrap();
+        put_file(&path, b"own 2", Replacing::Own(&is_own)).unwrap();
         assert_eq!((fs::read(&path).unwrap(), fs::read(&other).unwrap()), (b"own 2".to_vec(), b"own 1".to_vec()));
     }
 
@@ -437,9 +446,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x");
         let begun = NewFile::begin(&path).unwrap();
-        fs::write(begun.draft(), "whole").unwrap();
+        fs::write(begun.draft_path(), "whole").unwrap();
         assert!(!path.exists());
-        begun.put().unwrap();
+        begun.put_in_place().unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"whole");
         #[cfg(unix)]
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions()) & 0o777, 0o600);
@@ -447,7 +456,7 @@ mod tests {
         drop(NewFile::begin(&folder.path().join("y")).unwrap());
         let late = NewFile::begin(&folder.path().join("z")).unwrap();
         fs::write(folder.path().join("z"), "theirs").unwrap();
-        assert_eq!(occupant_of(late.put()), Occupant::Foreign);
+        assert_eq!(occupant_of(late.put_in_place()), Occupant::Foreign);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
     }
 
@@ -458,6 +467,6 @@ mod tests {
         write_to_stream(Path::new("/dev/null"), b"x").unwrap();
         let full = write_to_stream(Path::new("/dev/full"), b"x").unwrap_err();
         assert_eq!(full.kind(), io::ErrorKind::StorageFull);
-        assert_eq!(occupant_of(put(Path::new("/dev/null"), b"x", Replacing::Any)), Occupant::Stream);
+        assert_eq!(occupant_of(put_file(Path::new("/dev/null"), b"x", Replacing::Any)), Occupant::Stream);
     }
 }

@@ -6,11 +6,12 @@ use crate::HostError;
 use crate::system::os;
 
 /// A process among those of several machines and containers.
-pub fn process() -> (String, u32) {
+pub fn machine_and_process() -> (String, u32) {
     let parts = [os::host_id(), os::boot_id(), os::pid_namespace()];
     (parts.join(" "), std::process::id())
 }
 
+/// Name of the user this process runs as.
 #[cfg(unix)]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";
@@ -22,6 +23,7 @@ pub fn user_name() -> Result<String, HostError> {
     }
 }
 
+/// Name of the user this process runs as.
 #[cfg(not(unix))]
 pub fn user_name() -> Result<String, HostError> {
     let tried = "look up this process's user";

@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicBool;
 /// Where possible no thread waits for it: a second thread, even a sleeping one, makes every system call and allocation
 /// of the first dearer, and SQLite is measured inside this process. Without a handler Ctrl-C ends the process as
 /// usual.
-pub fn flag(exit_code: u8) -> Arc<AtomicBool> {
+pub fn interrupt_flag(exit_code: u8) -> Arc<AtomicBool> {
     let flag = Arc::new(AtomicBool::new(false));
     handle(&flag, i32::from(exit_code));
     flag
 }
 
+/// Has signals set the flag, the second one exit.
 #[cfg(unix)]
 fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -41,6 +42,7 @@ fn is_ignored(signal: i32) -> bool {
     }
 }
 
+/// Has Ctrl-C set the flag, the second one exit.
 #[cfg(not(unix))]
 fn handle(flag: &Arc<AtomicBool>, exit_code: i32) {
     use std::sync::atomic::Ordering;

@@ -9,7 +9,7 @@ pub struct OpenFiles {
     pub hard: Option<u64>,
 }
 
-/// The limit on open files.
+/// Reads the limits on open files.
 #[cfg(unix)]
 pub fn open_files() -> Result<OpenFiles, String> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
@@ -36,6 +36,7 @@ pub fn raise_open_files() -> Result<OpenFiles, String> {
     open_files()
 }
 
+/// Fails: this system has no limit on open files.
 #[cfg(not(unix))]
 pub fn open_files() -> Result<OpenFiles, String> {
     Err("this operating system has no such limit: handles end with memory".to_owned())

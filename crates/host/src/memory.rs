@@ -16,6 +16,7 @@ pub struct Memory {
     pub swap_used_bytes: u64,
 }
 
+/// Reads how much memory the machine has and how much is available.
 pub fn memory() -> Result<Memory, String> {
     os::memory()
 }

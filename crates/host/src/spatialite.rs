@@ -24,7 +24,7 @@ pub const HINT: &str = if IS_STATIC {
 };
 
 /// Other extensions stay forbidden before and after.
-pub fn load(connection: &Connection) -> Result<(), HostError> {
+pub fn load_extension(connection: &Connection) -> Result<(), HostError> {
     if IS_STATIC {
         let reason = "this étalon is a static program, which can load no library";
         return Err(HostError::unavailable("load SpatiaLite into SQLite", reason));
@@ -40,6 +40,7 @@ pub fn load(connection: &Connection) -> Result<(), HostError> {
     Err(HostError::unavailable("load SpatiaLite into SQLite", reason))
 }
 
+/// Loads the extension from this library.
 fn load_from(connection: &Connection, place: &str) -> rusqlite::Result<()> {
     // SAFETY: SQL may load code only while the guard lives, and no SQL runs in that time. The module itself is what the
     // administrator installed under this name; its entry point is the documented one.
@@ -60,7 +61,7 @@ mod tests {
             connection.query_row("SELECT load_extension('mod_spatialite')", [], |_| Ok(()))
         }
         assert!(by_sql(&connection).unwrap_err().to_string().contains("not authorized"));
-        let loaded = load(&connection);
+        let loaded = load_extension(&connection);
         if cfg!(windows) && loaded.is_err() {
             println!("skipped: this Windows has no SpatiaLite");
             return;

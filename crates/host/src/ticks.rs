@@ -19,22 +19,22 @@ struct Origin {
 }
 
 /// `None` where the clock stands in.
-fn origin() -> Option<Origin> {
+fn tick_origin() -> Option<Origin> {
     static ORIGIN: OnceLock<Option<Origin>> = OnceLock::new();
     *ORIGIN.get_or_init(|| is_trusted().then(|| Origin { ticks: counter(), ns: now_ns() }))
 }
 
-/// Reads the counter, of which only differences mean something.
+/// Reads the processor's counter of ticks, of which only differences mean something.
 #[inline]
 pub fn ticks() -> u64 {
-    if origin().is_some() { counter() } else { now_ns() }
+    if tick_origin().is_some() { counter() } else { now_ns() }
 }
 
 /// The first call may wait a millisecond for the calibration.
 pub fn in_ns(ticks: u64) -> u64 {
     static NS_PER_TICK: OnceLock<f64> = OnceLock::new();
     let pace = NS_PER_TICK.get_or_init(|| {
-        let Some(origin) = origin() else { return 1.0 };
+        let Some(origin) = tick_origin() else { return 1.0 };
         let left_ns = (BASELINE.as_nanos() as u64).saturating_sub(now_ns() - origin.ns);
         std::thread::sleep(Duration::from_nanos(left_ns));
         let (ticks, ns) = (counter(), now_ns());
@@ -48,6 +48,7 @@ fn is_trusted() -> bool {
     crate::clock::clock_source().is_ok_and(|source| source == "tsc")
 }
 
+/// Reads the processor's time stamp counter.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[inline]
 fn counter() -> u64 {
@@ -61,6 +62,7 @@ fn is_trusted() -> bool {
     false
 }
 
+/// Reads the clock in ns, in place of a counter.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn counter() -> u64 {
     now_ns()

@@ -15,8 +15,8 @@ const SOON: Duration = Duration::from_secs(10);
 
 fn shell(scratch: &Scratch, script: &str) -> ServerSpec {
     ServerSpec::new("/bin/sh", scratch.path().join("log"))
-        .args(["-c", script])
-        .working_dir(scratch.path())
+        .with_args(["-c", script])
+        .in_folder(scratch.path())
         .in_scratch(scratch)
 }
 
@@ -34,7 +34,7 @@ fn becomes_true(mut condition: impl FnMut() -> bool) -> bool {
 #[test]
 fn a_server_ends_as_asked_and_its_log_stays() {
     let scratch = Scratch::new("asked", None).unwrap();
-    let spec = shell(&scratch, "echo $GREETING; echo oops >&2; exec sleep 60").env("GREETING", "ready");
+    let spec = shell(&scratch, "echo $GREETING; echo oops >&2; exec sleep 60").with_env("GREETING", "ready");
     let mut server = ServerProcess::spawn(spec).unwrap();
     assert!(becomes_true(|| server.log_tail(5) == "ready\noops"), "{}", server.log_tail(5));
     assert_eq!(server.log_tail(1), "oops");
@@ -113,8 +113,7 @@ fn a_server_runs_as_another_user() {
     let data = scratch.path().join("data");
     std::fs::create_dir(&data).unwrap();
     process::chown(&data, &nobody).unwrap();
-    let spec =
-        shell(&scratch, "touch made && id -u && id -G && exec sleep 60").working_dir(&data).run_as(nobody.clone());
+    let spec = shell(&scratch, "touch made && id -u && id -G && exec sleep 60").in_folder(&data).run_as(nobody.clone());
     let server = ServerProcess::spawn(spec).unwrap();
     let expected = format!("{}\n{}", nobody.uid, nobody.gid);
     assert!(becomes_true(|| server.log_tail(5) == expected), "{}", server.log_tail(5));

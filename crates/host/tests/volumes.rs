@@ -50,7 +50,7 @@ fn helper_that_is_killed() {
                 }
                 ControlFlow::Continue(())
             };
-            target::make(&path, 8 * MIB, half_way).unwrap();
+            target::make_file(&path, 8 * MIB, half_way).unwrap();
         }
     }
 }
@@ -113,7 +113,7 @@ fn a_target_that_was_begun_is_removed() {
     let found = find_abandoned_in(base.path());
     assert_eq!(found[0].files, vec![path.clone()]);
     remove_abandoned(&found[0]).unwrap();
-    assert!(!path.exists() && !target::Marker::path(&path).exists() && !found[0].path.exists());
+    assert!(!path.exists() && !target::Marker::marker_path(&path).exists() && !found[0].path.exists());
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 /// A monotonic clock that can be waited on.
 pub trait Clock {
-    /// Since a fixed instant.
+    /// Nanoseconds since a fixed instant.
     fn now_ns(&self) -> u64;
 
-    /// Returns at once if it has passed.
+    /// Waits until an instant; returns at once if it has passed.
     fn wait_until(&self, instant_ns: u64);
 
-    /// Converts the common start from the machine's clock.
-    fn start(&self, machine_ns: u64) -> u64 {
+    /// Converts the common start from the machine's clock to this one.
+    fn local_instant_ns(&self, machine_ns: u64) -> u64 {
         machine_ns
     }
 }

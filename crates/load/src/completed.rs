@@ -19,22 +19,24 @@ pub struct Completed {
 }
 
 impl Completed {
+    /// Transactions completed: the whole ones and the parts of others.
     pub fn total(&self) -> f64 {
         self.whole as f64 + self.parts
     }
 
     /// Counts `batch` transactions that share a span.
     #[inline]
-    pub fn count(&mut self, batch: u64, span: &Range<u64>, window: &Range<u64>) {
+    pub fn add_batch(&mut self, batch: u64, span: &Range<u64>, window: &Range<u64>) {
         if span.start >= window.start && span.end <= window.end {
             self.whole += batch;
         } else if span.end > window.start {
-            self.count_part(batch, span, window);
+            self.add_part(batch, span, window);
         }
     }
 
+    /// Adds the part of a batch that lies in the window.
     #[cold]
-    fn count_part(&mut self, batch: u64, span: &Range<u64>, window: &Range<u64>) {
+    fn add_part(&mut self, batch: u64, span: &Range<u64>, window: &Range<u64>) {
         let inside_ns = span.end.min(window.end).saturating_sub(span.start.max(window.start));
         if inside_ns > 0 {
             self.parts += batch as f64 * inside_ns as f64 / (span.end - span.start) as f64;
@@ -57,16 +59,16 @@ mod tests {
     #[test]
     fn a_transaction_counts_by_its_share_of_the_window() {
         let mut third = Completed::default();
-        third.count(1, &(120..300), &(0..180));
+        third.add_batch(1, &(120..300), &(0..180));
         assert!((third.total() - 1.0 / 3.0).abs() < 1e-12, "{third:?}");
         let mut longer = Completed::default();
-        longer.count(4, &(0..400), &(100..200));
+        longer.add_batch(4, &(0..400), &(100..200));
         assert_eq!((longer.whole, longer.parts), (0, 1.0));
         let mut outside = Completed::default();
-        outside.count(1, &(0..100), &(100..200));
-        outside.count(1, &(200..250), &(100..200));
+        outside.add_batch(1, &(0..100), &(100..200));
+        outside.add_batch(1, &(200..250), &(100..200));
         assert_eq!(outside, Completed::default());
-        outside.count(1, &(150..150), &(100..200));
+        outside.add_batch(1, &(150..150), &(100..200));
         assert_eq!(outside.whole, 1, "an operation that takes no time is inside or not");
     }
 
@@ -78,7 +80,7 @@ mod tests {
             let mut counted = Completed::default();
             let mut at = 0;
             while at < window.end {
-                counted.count(8, &(at..at + span), &window);
+                counted.add_batch(8, &(at..at + span), &window);
                 at += span;
             }
             let expected = 8.0 * length as f64 / span as f64;

@@ -57,22 +57,26 @@ pub struct Counter {
 }
 
 impl Counters {
+    /// Sets a counter.
     pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
         self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }
 
-    pub fn unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl ToString) {
+    /// Notes why a counter is not known.
+    pub fn set_unavailable(&mut self, name: &'static str, unit: &'static str, reason: impl ToString) {
         self.counts.insert(name.into(), Counter { reading: Reading::unavailable(reason), unit: unit.into() });
     }
 
-    pub fn get(&self, name: &str) -> Option<f64> {
+    /// A counter's value, if it is known.
+    pub fn value_of(&self, name: &str) -> Option<f64> {
         self.counts.get(name)?.reading.value()
     }
 
+    /// What was counted since earlier counters.
     #[must_use]
     pub fn since(&self, before: &Counters) -> Counters {
         let counts = self.counts.iter().map(|(name, now)| {
-            let reading = match (&now.reading, before.get(name)) {
+            let reading = match (&now.reading, before.value_of(name)) {
                 (Reading::Value(now), Some(then)) => Reading::Value(now - then),
                 (Reading::Value(_), None) => Reading::unavailable("there was no reading before the run"),
                 (unavailable, _) => unavailable.clone(),

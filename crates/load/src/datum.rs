@@ -30,6 +30,7 @@ impl Clone for Datum {
 }
 
 impl Datum {
+    /// The datum as a whole number, also from a text.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Datum::Int(number) => Some(*number),

@@ -61,12 +61,12 @@ impl Failure {
     }
 
     /// A failure of the operating system.
-    pub fn io(tried: impl Into<String>, error: &io::Error) -> Failure {
+    pub fn from_io(tried: impl Into<String>, error: &io::Error) -> Failure {
         Failure::new(error.kind().into(), tried, error)
     }
 
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());
         self
     }

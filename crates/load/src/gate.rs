@@ -30,14 +30,14 @@ impl Gate {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         // Fields are set one by one, so a panic leaves them consistent.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits for the other workers; `None` if the run is cancelled.
-    pub fn ready(&self) -> Option<u64> {
-        let mut state = self.lock();
+    pub fn wait_for_start(&self) -> Option<u64> {
+        let mut state = self.lock_state();
         state.missing = state.missing.saturating_sub(1);
         self.changed.notify_all();
         while state.start_ns.is_none() && !state.abandoned {
@@ -48,23 +48,23 @@ impl Gate {
 
     /// Cancels the run: a worker could not get ready.
     pub fn abandon(&self) {
-        self.lock().abandoned = true;
+        self.lock_state().abandoned = true;
         self.stop.store(true, Ordering::Relaxed);
         self.changed.notify_all();
     }
 
     /// `false` if the run is cancelled.
     pub fn wait_for_workers(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         while state.missing > 0 && !state.abandoned {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         !state.abandoned
     }
 
-    /// Everybody begins at `start_ns`.
-    pub fn open(&self, start_ns: u64) {
-        self.lock().start_ns = Some(start_ns);
+    /// Lets all workers begin at `start_ns`.
+    pub fn open_at(&self, start_ns: u64) {
+        self.lock_state().start_ns = Some(start_ns);
         self.changed.notify_all();
     }
 
@@ -74,21 +74,21 @@ impl Gate {
     }
 
     /// Ends a load whose length something else determines.
-    pub fn end(&self, end_ns: u64) {
+    pub fn end_at(&self, end_ns: u64) {
         self.end_ns.store(end_ns, Ordering::Relaxed);
         self.stop.store(true, Ordering::Release);
     }
 
-    /// `None` before [`Gate::end`], and after [`Gate::stop`].
+    /// `None` before [`Gate::end_at`], and after [`Gate::stop`].
     #[inline]
     pub fn end_ns(&self) -> Option<u64> {
         let ended = self.stop.load(Ordering::Acquire);
         ended.then(|| self.end_ns.load(Ordering::Relaxed)).filter(|end_ns| *end_ns != u64::MAX)
     }
 
-    /// Written once and otherwise read, so it costs the loop nothing.
+    /// Tests whether the load is to end. Written once and otherwise read, so it costs the loop nothing.
     #[inline]
-    pub fn stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }

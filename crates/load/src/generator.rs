@@ -34,7 +34,7 @@ pub enum ThreadLimit {
 }
 
 /// Shares the clients out as evenly as possible.
-pub fn shares(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
+pub fn share_clients(clients: Range<u32>, threads: u32) -> Vec<Range<u32>> {
     let count = clients.len() as u32;
     let threads = threads.clamp(1, count.max(1));
     let border = |thread: u32| clients.start + (u64::from(count) * u64::from(thread) / u64::from(threads)) as u32;
@@ -52,7 +52,7 @@ pub struct LoadShape {
 }
 
 impl LoadShape {
-    /// One per client, or the processes' pools.
+    /// Number of connections: one per client, or the processes' pools.
     pub fn connections(&self) -> u64 {
         match self.traffic.pool {
             Some(pool) => u64::from(pool.connections) * u64::from(self.traffic.processes),
@@ -60,13 +60,14 @@ impl LoadShape {
         }
     }
 
-    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+    /// Checks the load against the plan's schedule.
+    pub fn check_schedule(&self, schedule: &Schedule) -> Result<(), Failure> {
         let ramp = Duration::from_nanos(self.traffic.ramp_ns);
         if self.traffic.tasks.is_none() && ramp > schedule.warmup {
             let [ramp, warmup] = [ramp, schedule.warmup].map(model::duration::format);
             let cause = format!("the ramp of {ramp} would reach into the measured part: the warm-up is {warmup}");
             return Err(Failure::new(FailureKind::Plan, "measure under a ramp", cause)
-                .hint("set `schedule.warmup` to the ramp's length or more"));
+                .with_hint("set `schedule.warmup` to the ramp's length or more"));
         }
         Ok(())
     }
@@ -110,10 +111,10 @@ pub enum Loaded {
 /// A system with the work that is asked of it, as the load's threads use it.
 pub trait Driver: Sync {
     /// One host's clients by thread.
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>>;
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>>;
 
     /// Runs a worker's part of a run on this thread, by [`crate::worker::run`].
-    fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
+    fn run_worker(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
 }
 
 /// A second, or a tenth of a shorter run than ten seconds.
@@ -126,7 +127,7 @@ pub(crate) fn interval_ns(length: Length) -> u64 {
 
 pub trait LoadGenerator {
     /// Runs the load, from connecting to the last answer. The tables must be prepared and settled.
-    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
+    fn run_load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure>;
 }
 
 /// Clients per host, as even as possible. Loads of processes keep a process on one host.
@@ -141,9 +142,9 @@ pub fn segments(shape: &LoadShape, hosts: usize) -> Result<Vec<Range<u32>>, Fail
     if hosts as u64 > u64::from(parts) {
         let cause = format!("the load consists of {parts} {what}, and each host must have one");
         return Err(Failure::new(FailureKind::Plan, format!("share the load out to {hosts} hosts"), cause)
-            .hint(format!("ask for more {what}, or name fewer hosts in `clients_on`")));
+            .with_hint(format!("ask for more {what}, or name fewer hosts in `clients_on`")));
     }
-    let of_parts = shares(0..parts, hosts as u32);
+    let of_parts = share_clients(0..parts, hosts as u32);
     Ok(of_parts.into_iter().map(|part| clients.start + part.start * each..clients.start + part.end * each).collect())
 }
 
@@ -187,12 +188,12 @@ mod tests {
             until_sure: None,
             caches: model::Caches::Warmed,
         };
-        let refused = load.check(&schedule).unwrap_err();
+        let refused = load.check_schedule(&schedule).unwrap_err();
         assert!(refused.to_string().contains("the ramp of 2s"), "{refused}");
         schedule.warmup = Duration::from_secs(2);
-        assert_eq!(load.check(&schedule), Ok(()));
+        assert_eq!(load.check_schedule(&schedule), Ok(()));
         schedule.warmup = Duration::ZERO;
         load.traffic.tasks = Some(1);
-        assert_eq!(load.check(&schedule), Ok(()), "tasks have no warm-up");
+        assert_eq!(load.check_schedule(&schedule), Ok(()), "tasks have no warm-up");
     }
 }

@@ -48,8 +48,9 @@ impl TryFrom<Counted> for LoopLag {
     }
 }
 
+/// The bucket that a lag is counted in.
 #[inline]
-fn bucket(ns: u64) -> usize {
+fn bucket_of(ns: u64) -> usize {
     match ns.checked_ilog2() {
         Some(octave) if octave >= PART_BITS => {
             let part = (ns >> (octave - PART_BITS)) as usize % PARTS;
@@ -70,12 +71,14 @@ fn upper_end(bucket: usize) -> u64 {
 }
 
 impl LoopLag {
+    /// Counts one lag.
     #[inline]
     pub fn record(&mut self, ns: u64) {
-        self.counts[bucket(ns)] += 1;
+        self.counts[bucket_of(ns)] += 1;
         self.max_ns = self.max_ns.max(ns);
     }
 
+    /// Adds the lags of another loop.
     pub fn merge(&mut self, other: &LoopLag) {
         for (mine, theirs) in self.counts.iter_mut().zip(other.counts.iter()) {
             *mine = mine.saturating_add(*theirs);
@@ -83,21 +86,23 @@ impl LoopLag {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// Forgets all lags.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.max_ns = 0;
     }
 
+    /// Number of lags recorded.
     pub fn count(&self) -> u64 {
         self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// 0 if nothing was recorded.
+    /// The longest lag; 0 if nothing was recorded.
     pub fn max_ns(&self) -> u64 {
         self.max_ns
     }
 
-    /// `None` if empty.
+    /// A quantile of the lags: the upper end of its bucket; `None` if nothing was recorded.
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let wanted = (self.count() as f64 * share).ceil().max(1.0) as u64;
         let mut passed = 0;
@@ -117,7 +122,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_bucket_holds_its_values_within_an_eighth(ns: u64) {
-            let end = upper_end(bucket(ns));
+            let end = upper_end(bucket_of(ns));
             prop_assert!(end >= ns);
             prop_assert!(end - ns <= ns / 8);
         }

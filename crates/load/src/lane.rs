@@ -45,6 +45,7 @@ impl ErrorClass {
         )
     }
 
+    /// The class's word.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorClass::Serialization => "serialization",
@@ -82,7 +83,8 @@ pub struct OpError {
     pub message: String,
 }
 
-pub fn lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
+/// The error of a lost connection.
+pub fn connection_lost(cause: &(impl fmt::Display + ?Sized)) -> OpError {
     OpError { class: ErrorClass::ConnectionLost, message: cause.to_string() }
 }
 
@@ -163,6 +165,7 @@ impl Transfer {
         Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, span_bytes: 0, submission }
     }
 
+    /// Adds what another lane could not have.
     pub fn merge(&mut self, other: Transfer) {
         for shortfall in other.shortfalls {
             if !self.shortfalls.contains(&shortfall) {
@@ -174,7 +177,7 @@ impl Transfer {
         self.syncs = self.syncs.saturating_add(other.syncs);
         // Threads share the files.
         self.span_bytes = self.span_bytes.max(other.span_bytes);
-        self.submission.add(&other.submission);
+        self.submission.merge(&other.submission);
     }
 }
 
@@ -197,38 +200,41 @@ pub struct SessionCounts {
 }
 
 impl SessionCounts {
+    /// The counts of both sessions.
     #[must_use]
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
-        fn sum(mine: Option<u64>, theirs: Option<u64>) -> Option<u64> {
+        /// The sum of two counts, if both are known.
+        fn sum_known(mine: Option<u64>, theirs: Option<u64>) -> Option<u64> {
             mine.zip(theirs).map(|(mine, theirs)| mine.saturating_add(theirs))
         }
-        fn weakest(mine: Option<DurabilityTier>, theirs: Option<DurabilityTier>) -> Option<DurabilityTier> {
+        /// The weaker of two promises, of those that are known.
+        fn weakest_known(mine: Option<DurabilityTier>, theirs: Option<DurabilityTier>) -> Option<DurabilityTier> {
             mine.zip(theirs).map_or(mine.or(theirs), |(mine, theirs)| Some(mine.min(theirs)))
         }
         SessionCounts {
-            transactions: sum(self.transactions, other.transactions),
-            statements: sum(self.statements, other.statements),
+            transactions: sum_known(self.transactions, other.transactions),
+            statements: sum_known(self.statements, other.statements),
             twice: self.twice.saturating_add(other.twice),
-            commits: sum(self.commits, other.commits),
-            promise: weakest(self.promise, other.promise),
-            promise_before: weakest(self.promise_before, other.promise_before),
+            commits: sum_known(self.commits, other.commits),
+            promise: weakest_known(self.promise, other.promise),
+            promise_before: weakest_known(self.promise_before, other.promise_before),
         }
     }
 
     /// The counts since `before`, without the counting query itself. `None` if a count went down: another session.
     pub fn since(self, before: SessionCounts) -> Option<SessionCounts> {
         /// `query` is how much the counting query itself adds. `None` if the count went down.
-        fn since(now: Option<u64>, then: Option<u64>, query: u64) -> Option<Option<u64>> {
+        fn difference_without_query(now: Option<u64>, then: Option<u64>, query: u64) -> Option<Option<u64>> {
             match (now, then) {
                 (Some(now), Some(then)) => now.checked_sub(then)?.checked_sub(query).map(Some),
                 _ => Some(None),
             }
         }
         Some(SessionCounts {
-            transactions: since(self.transactions, before.transactions, 1)?,
-            statements: since(self.statements, before.statements, 1)?,
+            transactions: difference_without_query(self.transactions, before.transactions, 1)?,
+            statements: difference_without_query(self.statements, before.statements, 1)?,
             twice: self.twice.saturating_sub(before.twice),
-            commits: since(self.commits, before.commits, 0)?,
+            commits: difference_without_query(self.commits, before.commits, 0)?,
             promise: self.promise,
             promise_before: before.promise,
         })
@@ -244,6 +250,7 @@ pub struct RowCounts {
 }
 
 impl RowCounts {
+    /// The rows of both.
     #[inline]
     #[must_use]
     pub fn plus(self, other: RowCounts) -> RowCounts {
@@ -255,13 +262,14 @@ impl RowCounts {
 
     /// Adds up what two parts of a load counted, if any did.
     #[must_use]
-    pub fn sum(a: Option<RowCounts>, b: Option<RowCounts>) -> Option<RowCounts> {
+    pub fn sum_known(a: Option<RowCounts>, b: Option<RowCounts>) -> Option<RowCounts> {
         match (a, b) {
             (Some(a), Some(b)) => Some(a.plus(b)),
             (a, b) => a.or(b),
         }
     }
 
+    /// The rows since an earlier count.
     #[must_use]
     pub fn since(self, before: RowCounts) -> RowCounts {
         RowCounts {
@@ -287,7 +295,7 @@ pub enum Instants {
 /// - **Messages.** An operation is a message: one statement, or several that a script joins with `\;`. Parameters are numbered
 ///   across the message ([`StatementOp::parameters`](workloads::transactions::StatementOp::parameters)); a library that
 ///   takes one statement at a time gets them numbered for each by
-///   [`ScriptStatement::parts`](workloads::transactions::ScriptStatement::parts), and those of a text by
+///   [`ScriptStatement::message_parts`](workloads::transactions::ScriptStatement::message_parts), and those of a text by
 ///   [`split`](workloads::transactions::split). Kept rows are one entry for each statement of the message.
 /// - **Autocommit.** What stands outside `BEGIN` and `COMMIT` is committed when its operation has ended well. `BEGIN` is an
 ///   operation like others, in the dialect's words.
@@ -301,7 +309,7 @@ pub trait Lane {
 
     type Op;
 
-    /// A client has at most one operation in flight.
+    /// Begins a client's operation. A client has at most one operation in flight.
     fn submit(&mut self, client: usize, op: &Self::Op) -> Submitted;
 
     /// Sends what was queued.
@@ -309,7 +317,7 @@ pub trait Lane {
 
     /// A point in a client's pipeline. Lanes without real pipelines ignore it. [`SyncPoint::End`] completes with the
     /// pipeline, with the first failure in it.
-    fn sync(&mut self, _client: usize, _point: SyncPoint) -> Submitted {
+    fn sync_pipeline(&mut self, _client: usize, _point: SyncPoint) -> Submitted {
         Submitted::Done(OpOutcome::Ok)
     }
 
@@ -334,7 +342,7 @@ pub trait Lane {
     /// [`Lane::reap`]. Must not block. A failure: the system refuses the client, or the lane has no connections. Only
     /// for a client without an operation in flight.
     fn reconnect(&mut self, _client: usize) -> Option<OpOutcome> {
-        Some(OpOutcome::Failed(lost("this lane cannot make a connection anew")))
+        Some(OpOutcome::Failed(connection_lost("this lane cannot make a connection anew")))
     }
 
     /// CPU time of the lane's own threads so far.
@@ -342,7 +350,7 @@ pub trait Lane {
         0
     }
 
-    /// The lane's own threads.
+    /// Number of the lane's own threads.
     fn helper_threads(&self) -> usize {
         0
     }
@@ -352,15 +360,15 @@ pub trait Lane {
         (0, 0)
     }
 
-    /// The measured part begins.
+    /// Is called when the measured part begins.
     fn begin_measurement(&mut self) {}
 
     /// The transfer of a lane of blocks; called once, at the end.
-    fn transfer(&mut self) -> Option<Transfer> {
+    fn block_transfer(&mut self) -> Option<Transfer> {
         None
     }
 
-    /// Called once, after the last operation.
+    /// What the sessions counted of themselves; asked once, after the last operation.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Err("the engine does not tell what it has counted of a session".to_owned())
     }
@@ -376,10 +384,10 @@ pub trait Lane {
     }
 
     /// Counts the rows of every answer to this connection so far, also before it was made again. `None`: the lane has no rows.
-    fn rows(&self, _connection: usize) -> Option<RowCounts> {
+    fn row_counts(&self, _connection: usize) -> Option<RowCounts> {
         None
     }
 
-    /// Waits until every connection is closed.
+    /// Closes all connections, and waits until they are closed.
     fn close(self);
 }

@@ -55,7 +55,8 @@ struct Samples {
 }
 
 impl Samples {
-    fn add(&mut self, waiters: LockWaiters) {
+    /// Adds what one look at the sessions found.
+    fn add_sample(&mut self, waiters: LockWaiters) {
         self.taken += 1;
         self.for_rows += waiters.for_rows;
         self.behind_others += u32::from(waiters.behind_others);
@@ -83,7 +84,7 @@ impl LockWaits {
         let loaded = thread::scope(|scope| {
             let sampler = thread::Builder::new().name("etalon-locks".to_owned());
             // Without a thread the waits are not known.
-            let sampler = sampler.spawn_scoped(scope, || sample(server, schedule, &is_over, &samples)).ok();
+            let sampler = sampler.spawn_scoped(scope, || sample_until_over(server, schedule, &is_over, &samples)).ok();
             let loaded = load();
             is_over.store(true, Ordering::Relaxed);
             if let Some(sampler) = sampler {
@@ -96,18 +97,22 @@ impl LockWaits {
     }
 
     /// Share of the sessions' time that they waited for locked rows; `None` where the system does not say.
-    fn share(&self, sessions: u64, counters: &Counters) -> Option<f64> {
+    fn time_share(&self, sessions: u64, counters: &Counters) -> Option<f64> {
         let sessions = sessions.max(1) as f64;
         if self.samples.taken >= FEWEST_SAMPLES {
             return Some(self.samples.for_rows as f64 / f64::from(self.samples.taken) / sessions);
         }
-        let waited_ms = counters.get(ROW_LOCK_WAIT_MS)?;
+        let waited_ms = counters.value_of(ROW_LOCK_WAIT_MS)?;
         Some(waited_ms / (self.whole.as_secs_f64() * 1e3).max(1.0) / sessions)
     }
 
     /// Adds the share to the counters, and marks a run whose clients waited much of the time for one another or for others.
-    pub fn note(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
-        self.for_rows(sessions, counters).into_iter().chain(self.behind_others()).chain(self.others_at_work()).collect()
+    pub fn note_waits(&self, sessions: u64, counters: &mut Counters) -> Vec<Mark> {
+        self.row_lock_mark(sessions, counters)
+            .into_iter()
+            .chain(self.others_mark())
+            .chain(self.others_at_work())
+            .collect()
     }
 
     fn others_at_work(&self) -> Option<Mark> {
@@ -117,7 +122,8 @@ impl LockWaits {
         (taken >= FEWEST_SAMPLES && mean >= MARKED_OTHERS).then(|| Mark::new(MarkKind::OtherClients, detail))
     }
 
-    fn behind_others(&self) -> Option<Mark> {
+    /// Marks a run whose sessions waited for sessions of others in many of the samples.
+    fn others_mark(&self) -> Option<Mark> {
         let Samples { taken, behind_others, .. } = self.samples;
         let is_voided = taken >= FEWEST_SAMPLES && f64::from(behind_others) >= VOIDED_BY_OTHERS * f64::from(taken);
         let detail = format!(
@@ -126,8 +132,9 @@ impl LockWaits {
         is_voided.then(|| Mark::new(MarkKind::OtherLocks, detail))
     }
 
-    fn for_rows(&self, sessions: u64, counters: &mut Counters) -> Option<Mark> {
-        let share = self.share(sessions, counters)?.min(1.0);
+    /// Adds the share of time waited for row locks, and marks a run where it is large.
+    fn row_lock_mark(&self, sessions: u64, counters: &mut Counters) -> Option<Mark> {
+        let share = self.time_share(sessions, counters)?.min(1.0);
         counters.set(ROW_LOCK_SHARE, "%", share * 100.0);
         if share < MARKED {
             return None;
@@ -147,7 +154,7 @@ impl LockWaits {
 }
 
 /// Samples until the load is over or the system shows no waits.
-fn sample(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool, samples: &Mutex<Samples>) {
+fn sample_until_over(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool, samples: &Mutex<Samples>) {
     let pause = match schedule.length {
         Length::Duration(length) => (length / SAMPLES).max(SHORTEST_PAUSE),
         Length::Transactions(_) => PAUSE_OF_COUNTS,
@@ -165,7 +172,7 @@ fn sample(server: &dyn ServerCounters, schedule: &Schedule, is_over: &AtomicBool
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        samples.lock().unwrap_or_else(PoisonError::into_inner).add(waiters);
+        samples.lock().unwrap_or_else(PoisonError::into_inner).add_sample(waiters);
         // A slow answer is no reason to ask more often afterwards.
         next = next.max(Instant::now());
     }
@@ -190,31 +197,31 @@ mod tests {
 
     #[test]
     fn a_run_is_marked_when_much_of_its_time_is_waited() {
-        let mark = only(waits(100, 560).note(8, &mut Counters::default())).unwrap();
+        let mark = only(waits(100, 560).note_waits(8, &mut Counters::default())).unwrap();
         assert_eq!((mark.kind, mark.data), (MarkKind::RowLocks, Some(MarkData::RowLocks { percent: 70 })));
         assert!(mark.detail.contains("most of the time, 70 %, by 100 samples") && !mark.kind.voids_verdict());
-        let less = only(waits(100, 240).note(8, &mut Counters::default())).unwrap();
+        let less = only(waits(100, 240).note_waits(8, &mut Counters::default())).unwrap();
         assert!(less.detail.contains("a row lock 30 % of the time, by"), "{}", less.detail);
         let mut counters = Counters::default();
-        assert_eq!(only(waits(100, 160).note(8, &mut counters)), None, "a fifth");
-        assert_eq!(counters.get(ROW_LOCK_SHARE), Some(20.0));
-        assert_eq!(only(waits(4, 32).note(8, &mut Counters::default())), None, "too few samples");
+        assert_eq!(only(waits(100, 160).note_waits(8, &mut counters)), None, "a fifth");
+        assert_eq!(counters.value_of(ROW_LOCK_SHARE), Some(20.0));
+        assert_eq!(only(waits(4, 32).note_waits(8, &mut Counters::default())), None, "too few samples");
     }
 
     #[test]
     fn a_run_that_waits_for_others_has_no_verdict() {
-        let mark = only(behind(100, 5).note(8, &mut Counters::default())).unwrap();
+        let mark = only(behind(100, 5).note_waits(8, &mut Counters::default())).unwrap();
         assert!(mark.kind == MarkKind::OtherLocks && mark.kind.voids_verdict(), "{mark:?}");
         assert!(mark.detail.starts_with("in 5 of 100 samples, "), "{}", mark.detail);
-        assert_eq!(only(behind(100, 4).note(8, &mut Counters::default())), None, "less than a twentieth");
-        assert_eq!(only(behind(4, 4).note(8, &mut Counters::default())), None, "too few samples");
+        assert_eq!(only(behind(100, 4).note_waits(8, &mut Counters::default())), None, "less than a twentieth");
+        assert_eq!(only(behind(4, 4).note_waits(8, &mut Counters::default())), None, "too few samples");
     }
 
     #[test]
     fn others_that_work_are_told_and_a_monitor_is_not() {
         let others = |taken: u32, others_at_work: u64| {
             let samples = Samples { taken, others_at_work, ..Samples::default() };
-            only(LockWaits { samples, whole: Duration::from_secs(10) }.note(8, &mut Counters::default()))
+            only(LockWaits { samples, whole: Duration::from_secs(10) }.note_waits(8, &mut Counters::default()))
         };
         let mark = others(100, 180).unwrap();
         assert!(mark.kind == MarkKind::OtherClients && mark.detail.contains("1.8 sessions"), "{mark:?}");
@@ -225,8 +232,8 @@ mod tests {
     fn a_counter_tells_where_no_session_is_seen() {
         let mut counters = Counters::default();
         counters.set(ROW_LOCK_WAIT_MS, "ms", 60_000.0);
-        let mark = only(waits(0, 0).note(8, &mut counters)).unwrap();
+        let mark = only(waits(0, 0).note_waits(8, &mut counters)).unwrap();
         assert!(mark.detail.contains("most of the time, 75 %, by the server's counter"), "{}", mark.detail);
-        assert_eq!(only(waits(0, 0).note(32, &mut counters)), None);
+        assert_eq!(only(waits(0, 0).note_waits(32, &mut counters)), None);
     }
 }

@@ -49,24 +49,25 @@ pub struct LoadResult<'a> {
     pub marks: Vec<Mark>,
 }
 
-pub fn record(evidence: LoadResult<'_>) -> RunRecord {
+/// Makes the record of a run of transactions.
+pub fn run_record(evidence: LoadResult<'_>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
     let rate = evidence.counts.completed.total() / window_s;
     let mut measurements = vec![Measurement::value("throughput", "tx/s", Direction::Higher, Role::Primary, rate)];
     let what = "transactions in the run";
-    let stopped = evidence.counts.stopped();
-    latencies(what, "response", (&evidence.latencies.response, stopped), Role::Primary, &mut measurements);
-    latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
+    let stopped = evidence.counts.stopped_count();
+    add_latencies(what, "response", (&evidence.latencies.response, stopped), Role::Primary, &mut measurements);
+    add_latencies(what, "service", (evidence.latencies.service(), stopped), Role::Secondary, &mut measurements);
     measurements.push(failed_share(&evidence));
-    errors(&evidence.counts, &mut measurements);
-    rows(&evidence.counts, &mut measurements);
+    add_errors(&evidence.counts, &mut measurements);
+    add_rows(&evidence.counts, &mut measurements);
     measurements.extend(statements_sent(&evidence.counts));
-    shape::measurements(&evidence, &mut measurements);
+    shape::add_measurements(&evidence, &mut measurements);
     measurements.push(concurrency(&evidence, rate));
-    client::cost(&evidence, &mut measurements);
-    server_cost(&evidence, &mut measurements);
-    hosts::measurements(&evidence.hosts, &mut measurements);
-    measurements.extend(motion(&evidence.latencies.rates_per_s));
+    client::add_cost(&evidence, &mut measurements);
+    add_server_cost(&evidence, &mut measurements);
+    hosts::add_measurements(&evidence.hosts, &mut measurements);
+    measurements.extend(motion_measurements(&evidence.latencies.rates_per_s));
     if let Some(skew_ns) = evidence.start_skew_ns {
         let skew_us = skew_ns as f64 / 1e3;
         measurements.push(Measurement::value("start_skew", "us", Direction::Lower, Role::Diagnostic, skew_us));
@@ -76,12 +77,12 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
         measurements.push(Measurement::value("start_time", "s", Direction::Lower, Role::Diagnostic, time_s));
     }
     let mut marks = evidence.marks.clone();
-    marks.extend(hosts::slow(&evidence.hosts));
+    marks.extend(hosts::slow_host_marks(&evidence.hosts));
     marks.extend(error_marks(&evidence.counts));
-    marks.extend(shape::marks(&evidence));
-    marks.extend(client::marks(&evidence));
+    marks.extend(shape::shape_marks(&evidence));
+    marks.extend(client::generator_marks(&evidence));
     marks.extend(rate_not_met(&evidence, "transactions"));
-    marks.extend(Steady::judge(&evidence.latencies.rates_per_s, "the rate").mark());
+    marks.extend(Steady::judge(&evidence.latencies.rates_per_s, "the rate").into_mark());
     RunRecord {
         state: RunState::Measured,
         reason: None,
@@ -96,7 +97,7 @@ pub fn record(evidence: LoadResult<'_>) -> RunRecord {
 }
 
 /// Quantiles, mean and maximum in microseconds; `stopped` of the failures only met the end of the run.
-pub fn latencies(
+pub fn add_latencies(
     what: &str,
     kind: &str,
     (durations, stopped): (&Durations, u64),
@@ -110,10 +111,10 @@ pub fn latencies(
         ("p99", 0.99, role),
         ("p999", 0.999, Role::Secondary),
     ];
-    let readings = [("mean", Role::Secondary, durations.mean(stopped))]
+    let readings = [("mean", Role::Secondary, durations.mean_reading(stopped))]
         .into_iter()
-        .chain(quantiles.map(|(name, quantile, role)| (name, role, durations.quantile(quantile, what))))
-        .chain([("max", Role::Secondary, durations.longest())]);
+        .chain(quantiles.map(|(name, quantile, role)| (name, role, durations.quantile_reading(quantile, what))))
+        .chain([("max", Role::Secondary, durations.longest_reading())]);
     into.extend(readings.map(|(name, role, reading)| {
         Measurement::new(&format!("{kind}_{name}"), "us", Direction::Lower, role, reading)
     }));
@@ -121,13 +122,16 @@ pub fn latencies(
 
 /// Percent of the measured part's operations that failed or were skipped as too late.
 pub fn failed_share(evidence: &LoadResult<'_>) -> Measurement {
-    Measurement::failed_share(Reading::percent_failed(failed(evidence), evidence.latencies.response.succeeded()))
+    Measurement::failed_share(Reading::percent_failed(
+        failed_or_skipped(evidence),
+        evidence.latencies.response.success_count(),
+    ))
 }
 
 /// Failed or skipped in the measured part. What was due at its very end and not started has not failed, nor what would
 /// have been retried.
-fn failed(evidence: &LoadResult<'_>) -> u64 {
-    evidence.latencies.response.failed().saturating_sub(evidence.counts.stopped())
+fn failed_or_skipped(evidence: &LoadResult<'_>) -> u64 {
+    evidence.latencies.response.failure_count().saturating_sub(evidence.counts.stopped_count())
 }
 
 /// Little's law: the throughput accounts for this many clients that wait for a response or think. In a closed loop that
@@ -136,8 +140,8 @@ fn failed(evidence: &LoadResult<'_>) -> u64 {
 pub fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
     let counts = &evidence.counts;
     let think_s = counts.think_ns as f64 / 1e9 / counts.succeeded_in_window.max(1) as f64;
-    let reading = match evidence.latencies.response.mean(counts.stopped()) {
-        _ if evidence.latencies.response.failed() > 0 => {
+    let reading = match evidence.latencies.response.mean_reading(counts.stopped_count()) {
+        _ if evidence.latencies.response.failure_count() > 0 => {
             Reading::unavailable("how long those that did not succeed took is unknown")
         }
         Reading::Value(us) => Reading::Value(rate * (us / 1e6 + think_s)),
@@ -146,7 +150,8 @@ pub fn concurrency(evidence: &LoadResult<'_>, rate: f64) -> Measurement {
     Measurement::new(CONCURRENCY, "", Direction::Neither, Role::Diagnostic, reading)
 }
 
-pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
+/// Adds the number of errors by class, and of retries.
+pub fn add_errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let mut counted = vec![("errors".to_owned(), counts.failures())];
     if counts.retries > 0 {
         counted.extend([("retried".to_owned(), counts.retried), ("retries".to_owned(), counts.retries)]);
@@ -162,7 +167,7 @@ pub fn errors(counts: &LoadCounts, into: &mut Vec<Measurement>) {
 }
 
 /// Rows per try of a transaction, warm-up included.
-fn rows(counts: &LoadCounts, into: &mut Vec<Measurement>) {
+fn add_rows(counts: &LoadCounts, into: &mut Vec<Measurement>) {
     into.extend(counts.rows.into_iter().flat_map(|rows| rows_per_try(rows, counts.tries(), "")));
 }
 
@@ -185,7 +190,7 @@ fn rows_per_try(rows: RowCounts, tries: u64, suffix: &str) -> [Measurement; 2] {
 const CHECKPOINTS: &str = "checkpoints";
 
 /// Server cost, and its counters.
-fn server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+fn add_server_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let transactions = evidence.counts.succeeded.max(1) as f64;
     let per_transaction = evidence.server_cpu_s.as_ref().map(|cpu_s| cpu_s * 1e6 / transactions).into();
     into.push(Measurement::new("server_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, per_transaction));
@@ -235,11 +240,11 @@ pub fn rate_not_met(evidence: &LoadResult<'_>, what: &str) -> Option<Mark> {
 }
 
 /// p-values behind [`Steady`]: a reader of several runs adjusts all of them together.
-pub fn motion(rates_per_s: &[f64]) -> Vec<Measurement> {
+pub fn motion_measurements(rates_per_s: &[f64]) -> Vec<Measurement> {
     if rates_per_s.len() < FEWEST_INTERVALS || stats::warm_up_end(rates_per_s).is_some() {
         return Vec::new();
     }
-    let found = stats::Motion::from_series(rates_per_s).map(|motion| motion.p()).into_iter().flatten();
+    let found = stats::Motion::from_series(rates_per_s).map(|motion| motion.p_values()).into_iter().flatten();
     let values = [DRIFT_P, LEVELS_P].into_iter().zip(found);
     values.map(|(id, p)| Measurement::value(id, "", Direction::Neither, Role::Diagnostic, p)).collect()
 }
@@ -254,7 +259,7 @@ mod tests {
     fn evidence(transactions: u64, cpu_ns: u64, pace: Pace) -> LoadResult<'static> {
         static TRAFFIC: LazyLock<NetworkTraffic> = LazyLock::new(NetworkTraffic::default);
         let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
-        collector.response.record(1_000_000, transactions);
+        collector.response.record_successes(1_000_000, transactions);
         let counts = LoadCounts {
             succeeded: transactions,
             succeeded_in_window: transactions,
@@ -294,8 +299,8 @@ mod tests {
 
     #[test]
     fn a_client_that_is_the_bottleneck_is_marked_and_voids_the_verdict() {
-        assert_eq!(record(evidence(5_000, 790_000_000, Pace::Closed)).marks, []);
-        let marks = record(evidence(5_000, 900_000_000, Pace::Closed)).marks;
+        assert_eq!(run_record(evidence(5_000, 790_000_000, Pace::Closed)).marks, []);
+        let marks = run_record(evidence(5_000, 900_000_000, Pace::Closed)).marks;
         assert_eq!(marks.len(), 1);
         assert!(marks[0].kind == MarkKind::ClientSaturated && marks[0].kind.voids_verdict(), "{marks:?}");
         assert!(marks[0].detail.contains("90 %"), "{}", marks[0].detail);
@@ -306,7 +311,7 @@ mod tests {
         let mut two = evidence(5_000, 900_000_000, Pace::Closed);
         two.counts.threads = vec![850_000_000, 50_000_000];
         (two.workers, two.cores) = (2, host::cpu::available_cores().min(2) as f64);
-        let record = record(two);
+        let record = run_record(two);
         let marks = &record.marks;
         // On one core two threads share it and are full together.
         let expected = if host::cpu::available_cores() > 1 { "one of the client's threads" } else { "2 threads" };
@@ -320,7 +325,7 @@ mod tests {
         // 98 % of 15 % of a core.
         let mut limited = evidence(5_000, 147_000_000, Pace::Closed);
         limited.cores = 0.15;
-        let limited = record(limited);
+        let limited = run_record(limited);
         assert_eq!(limited.marks[0].kind, MarkKind::ClientSaturated);
         assert!(limited.marks[0].detail.contains("98 % of the 0.15 cores that they may use"), "{:?}", limited.marks);
         assert!(matches!(reading(&limited, "busiest_thread"), Reading::Value(share) if (share - 0.98).abs() < 1e-9));
@@ -329,7 +334,7 @@ mod tests {
         (bound.workers, bound.cores, bound.counts.threads) = (4, 2.0, vec![240_000_000; 4]);
         let one = crate::worker::Confined { cpus: vec![1], quota_cores: None, threads: 4, cpu_ns: 960_000_000 };
         bound.counts.confined = vec![one];
-        let marks = record(bound).marks;
+        let marks = run_record(bound).marks;
         assert!(
             marks.len() == 1 && marks[0].detail.starts_with("4 of the client's threads were busy 96 %"),
             "{marks:?}"
@@ -341,7 +346,7 @@ mod tests {
         fn paused(ns: u64) -> Vec<Mark> {
             let mut one = evidence(5_000, 100_000_000, Pace::Closed);
             one.counts.paused_ns = ns;
-            record(one).marks
+            run_record(one).marks
         }
         assert_eq!(paused(9_000_000), []);
         let marks = paused(400_000_000);
@@ -354,7 +359,7 @@ mod tests {
         fn apart(skew_ns: u64, window_ns: u64) -> Vec<Mark> {
             let mut one = evidence(5_000, 100_000_000, Pace::Closed);
             (one.start_skew_ns, one.counts.window_ns) = (Some(skew_ns), window_ns);
-            record(one).marks
+            run_record(one).marks
         }
         assert_eq!(apart(90_000_000, 400_000_000), [], "a busy machine begins so late");
         assert_eq!(apart(900_000_000, 10_000_000_000), [], "a small share of the measured part");
@@ -369,7 +374,7 @@ mod tests {
         let mut logins = evidence(5_000, 2_300_000_000, Pace::Closed);
         logins.counts.threads = vec![300_000_000];
         (logins.counts.helper_threads, logins.cores) = (8, 9.0);
-        let with_cores = record(logins);
+        let with_cores = run_record(logins);
         assert_eq!(with_cores.marks, []);
         assert!(
             matches!(reading(&with_cores, "client_busy_share"), Reading::Value(share) if (share - 2.3 / 9.0).abs() < 1e-9)
@@ -378,7 +383,7 @@ mod tests {
         let mut crowded = evidence(5_000, 1_900_000_000, Pace::Closed);
         crowded.counts.threads = vec![300_000_000];
         (crowded.counts.helper_threads, crowded.cores) = (8, 2.0);
-        let marks = record(crowded).marks;
+        let marks = run_record(crowded).marks;
         assert!(marks[0].detail.starts_with("the client's 9 threads were busy 95 %"), "{marks:?}");
     }
 
@@ -387,7 +392,7 @@ mod tests {
         fn with_lag(lag_ns: u64, cpu_ns: u64, pace: Pace) -> Vec<Mark> {
             let mut evidence = evidence(5_000, cpu_ns, pace);
             (0..1_000).for_each(|_| evidence.counts.lag.record(lag_ns));
-            record(evidence).marks
+            run_record(evidence).marks
         }
         // The median response is 1 ms.
         let rate = Pace::Rate(5_000.0);
@@ -409,14 +414,14 @@ mod tests {
         fn stopped(not_begun: u64) -> RunRecord {
             let mut evidence = evidence(1_000, 0, Pace::Rate(1_000.0));
             let mut collector = crate::series::Collector::new(1, 1_000_000_000, crate::series::Gauge::Nothing);
-            collector.response.record(1_000_000, 1_000);
+            collector.response.record_successes(1_000_000, 1_000);
             evidence.latencies = collector.into_latencies("local", 1_000_000_000, not_begun);
             evidence.counts.not_begun = not_begun;
             let mut kind = crate::recorder::KindCounts::new("select".to_owned());
-            kind.response.record(1_000_000, 1_000);
+            kind.response.record_successes(1_000_000, 1_000);
             kind.response.record_failed(not_begun);
             evidence.counts.kinds = vec![kind];
-            record(evidence)
+            run_record(evidence)
         }
         let (whole, cut) = (stopped(0), stopped(17));
         assert!(matches!(reading(&whole, "response_mean"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
@@ -432,7 +437,7 @@ mod tests {
 
     #[test]
     fn what_the_load_met_is_measured_where_the_plan_has_it() {
-        let plain = record(evidence(1_000, 0, Pace::Closed));
+        let plain = run_record(evidence(1_000, 0, Pace::Closed));
         assert_eq!(reading(&plain, "over_5s"), Reading::Value(0.0));
         for id in ["late", "backlog_max", "pool_wait_p50"] {
             assert!(!plain.measurements.iter().any(|m| m.metric.id == id), "{id}");
@@ -444,11 +449,11 @@ mod tests {
         (limited.counts.late, limited.counts.skipped, limited.counts.backlog_max) = (3, 2, 9);
         limited.counts.kernel_entries = Some(500);
         limited.counts.pool_wait = Some(Durations::default());
-        limited.counts.connections.count(2_000_000);
+        limited.counts.connections.add_connection(2_000_000);
         let missing = "it takes 1 connections and no more".to_owned();
-        limited.counts.connections.refuse(crate::error::FailureKind::Other, 2, missing);
+        limited.counts.connections.count_refused(crate::error::FailureKind::Other, 2, missing);
         limited.counts.connections.missing = 2;
-        let record = record(limited);
+        let record = run_record(limited);
         for (id, value) in [
             ("over_1s500ms", 7.0),
             ("late", 3.0),
@@ -471,12 +476,12 @@ mod tests {
         let mut mixed = evidence(1_000, 0, Pace::Closed);
         let mut reads = crate::recorder::KindCounts::new("reads".to_owned());
         for ns in 1..=1_000 {
-            reads.record(1, ns * 1_000, crate::recorder::Inside::Window);
+            reads.record_successes(1, ns * 1_000, crate::recorder::Inside::Window);
         }
-        reads.record(1, 5_000_123, crate::recorder::Inside::Later);
+        reads.record_successes(1, 5_000_123, crate::recorder::Inside::Later);
         reads.completed = Completed { whole: 999, parts: 1.0 };
         mixed.counts.kinds = vec![reads, crate::recorder::KindCounts::new("writes".to_owned())];
-        let record = record(mixed);
+        let record = run_record(mixed);
         assert_eq!(reading(&record, "throughput_reads"), Reading::Value(1_000.0));
         assert_eq!(reading(&record, "response_min_reads"), Reading::Value(1.0));
         assert_eq!(reading(&record, "response_max_reads"), Reading::Value(5_000.123), "extremes are exact");
@@ -486,20 +491,20 @@ mod tests {
 
     #[test]
     fn a_quantile_takes_ten_samples_beyond_it() {
-        let few = record(evidence(999, 0, Pace::Closed));
+        let few = run_record(evidence(999, 0, Pace::Closed));
         let Reading::Unavailable(missing) = reading(&few, "response_p99") else { panic!("a value") };
         assert_eq!(missing, model::NoValue::too_few(1_000, "transactions in the run"));
         assert!(matches!(reading(&few, "response_p95"), Reading::Value(us) if (us - 1_000.0).abs() < 1.0));
-        assert!(matches!(reading(&record(evidence(1_000, 0, Pace::Closed)), "response_p99"), Reading::Value(_)));
+        assert!(matches!(reading(&run_record(evidence(1_000, 0, Pace::Closed)), "response_p99"), Reading::Value(_)));
     }
 
     #[test]
     fn a_rate_that_was_not_met_is_marked() {
-        assert_eq!(record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
-        let marks = record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
+        assert_eq!(run_record(evidence(990, 0, Pace::Rate(1_000.0))).marks, []);
+        let marks = run_record(evidence(900, 0, Pace::Rate(1_000.0))).marks;
         assert_eq!(marks[0].detail, "of 1000 transactions that were due in the run, 900 ended in it");
-        assert_eq!(record(evidence(1_020, 0, Pace::Rate(1_000.0))).marks, []);
-        let marks = record(evidence(1_490, 0, Pace::Rate(1_000.0))).marks;
+        assert_eq!(run_record(evidence(1_020, 0, Pace::Rate(1_000.0))).marks, []);
+        let marks = run_record(evidence(1_490, 0, Pace::Rate(1_000.0))).marks;
         assert!(marks[0].kind == MarkKind::Backlog && marks[0].kind.voids_verdict(), "{marks:?}");
         assert!(
             marks[0].detail.starts_with("1000 transactions were due in the run, and 1490 ended in it"),
@@ -509,7 +514,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_a_reason_and_not_a_zero() {
-        let record = record(evidence(1_000, 0, Pace::Closed));
+        let record = run_record(evidence(1_000, 0, Pace::Closed));
         assert_eq!(reading(&record, "server_cpu_per_tx"), Reading::unavailable("not seen"));
     }
 }

@@ -51,37 +51,40 @@ pub struct TablesProgress<'a> {
 
 /// Every method has an empty default.
 pub trait Observer {
+    /// Is called before a system is opened.
     fn system_opening(&mut self, _name: &str) {}
 
     /// Called once the system's facts are known.
     fn system_known(&mut self, _name: &str, _facts: &Facts) {}
 
-    /// Measured runs to be repeated with the rest of their rounds.
-    fn repeated(&mut self, _runs: usize) {}
+    /// Is called with the number of measured runs that are repeated with the rest of their rounds.
+    fn runs_repeated(&mut self, _runs: usize) {}
 
     /// Called at each look of an experiment that ends when it is sure; late if its time is over.
-    fn looked(&mut self, _rounds: u32, _found: &Look, _is_late: bool) {}
+    fn look_taken(&mut self, _rounds: u32, _found: &Look, _is_late: bool) {}
 
     /// Called before a round's first run.
     fn round_started(&mut self, _round: u32, _rounds: u32) {}
 
+    /// Is called before a run.
     fn run_started(&mut self, _run: &PlannedRun, _case: &Case, _progress: ExperimentProgress) {}
 
     /// Now and then while tables are loaded; once all rows are there, their keys and indexes are made, and they are checked.
     fn tables_loading(&mut self, _progress: TablesProgress<'_>) {}
 
+    /// Is called about once a second while a load runs.
     fn tick(&mut self, _tick: Tick) {}
 
     /// Finished tasks per process, before [`Observer::run_ended`].
     fn tasks_ended(&mut self, _logs: &[TaskLog]) {}
 
-    /// A part begins.
-    fn step(&mut self, _progress: StepProgress<'_>) {}
+    /// Is called when a part of a procedure begins.
+    fn step_started(&mut self, _progress: StepProgress<'_>) {}
 
-    /// The run has ended and is stored.
+    /// Is called when a run has ended and is stored.
     fn run_ended(&mut self, _run: &PlannedRun, _case: &Case, _record: &RunRecord) {}
 
-    /// Something that the user should know.
+    /// Is called with something that the user should know.
     fn warning(&mut self, _text: &str) {}
 }
 

@@ -30,20 +30,21 @@ impl Default for Overlap {
 }
 
 impl Overlap {
-    fn set(&self, begins: Begins) {
+    /// Tells the waiting side when it begins, or that it does not.
+    fn set_begins(&self, begins: Begins) {
         *self.begins.lock().unwrap_or_else(PoisonError::into_inner) = begins;
         self.changed.notify_all();
     }
 
     /// The load's measured part begins at `at_ns`.
     pub(crate) fn load_is_measured_from(&self, at_ns: u64) {
-        self.set(Begins::At(at_ns));
+        self.set_begins(Begins::At(at_ns));
     }
 
     /// Releases the other side, even if the load never began.
     pub fn load_has_ended(&self) {
         if *self.begins.lock().unwrap_or_else(PoisonError::into_inner) == Begins::NotKnown {
-            self.set(Begins::Never);
+            self.set_begins(Begins::Never);
         }
     }
 

@@ -41,7 +41,7 @@ impl Eased {
             let place = u128::from(self.ramp_ns) * u128::from(client) / u128::from(self.all_clients.max(1));
             return free_ns.max(self.start_ns + place as u64);
         }
-        free_ns + self.think.map_or(0, |think| think.draw(self.seed ^ THINK_SALT, client, index))
+        free_ns + self.think.map_or(0, |think| think.draw_ns(self.seed ^ THINK_SALT, client, index))
     }
 }
 
@@ -77,18 +77,20 @@ impl ArrivalSchedule {
         ArrivalSchedule { taken: cursor.clone(), due: cursor }
     }
 
-    pub fn take(&mut self) -> u64 {
+    /// Takes the next arrival, and returns its instant.
+    pub fn take_next(&mut self) -> u64 {
         let instant_ns = self.taken.at_ns;
         self.taken.advance();
         instant_ns
     }
 
-    pub fn taken(&self) -> u64 {
+    /// Number of arrivals taken.
+    pub fn taken_count(&self) -> u64 {
         self.taken.passed
     }
 
-    /// Taken or not; iterates over all of them.
-    pub fn until(&self, end_ns: u64) -> u64 {
+    /// Number of arrivals until an instant, taken or not; iterates over all of them.
+    pub fn count_until(&self, end_ns: u64) -> u64 {
         let mut cursor = Cursor::new(self.taken.options);
         while cursor.at_ns < end_ns {
             cursor.advance();
@@ -96,7 +98,7 @@ impl ArrivalSchedule {
         cursor.passed
     }
 
-    /// Due and not taken.
+    /// Number of arrivals that are due and not taken.
     pub fn backlog(&mut self, now_ns: u64) -> u64 {
         while self.due.at_ns <= now_ns {
             self.due.advance();
@@ -133,6 +135,7 @@ impl Cursor {
         cursor
     }
 
+    /// Goes on to the next arrival.
     fn advance(&mut self) {
         self.passed += 1;
         self.units = match self.options.arrivals {
@@ -143,6 +146,7 @@ impl Cursor {
         self.at_ns = self.instant_ns();
     }
 
+    /// The instant of the current arrival.
     fn instant_ns(&self) -> u64 {
         let per_ns = self.options.rate_per_s / 1e9;
         let ramp_ns = self.options.ramp_ns as f64;
@@ -167,7 +171,7 @@ mod tests {
 
     fn instants(options: ScheduleOptions, count: usize) -> Vec<u64> {
         let mut schedule = ArrivalSchedule::new(options);
-        (0..count).map(|_| schedule.take()).collect()
+        (0..count).map(|_| schedule.take_next()).collect()
     }
 
     proptest! {
@@ -185,7 +189,7 @@ mod tests {
             let mut last = 0;
             for (expected, now_ns) in instants(options, asked.len()).into_iter().zip(&asked) {
                 asked_between.backlog(*now_ns / 1_000);
-                let instant = asked_between.take();
+                let instant = asked_between.take_next();
                 prop_assert_eq!(instant, expected);
                 prop_assert!(instant >= last);
                 last = instant;
@@ -239,10 +243,10 @@ mod tests {
         let mut schedule =
             ArrivalSchedule::new(ScheduleOptions { start_ns: 0, ..options(1_000.0, Arrivals::Constant) });
         assert_eq!(schedule.backlog(5_500_000), 6);
-        assert_eq!([schedule.take(), schedule.take()], [0, 1_000_000]);
+        assert_eq!([schedule.take_next(), schedule.take_next()], [0, 1_000_000]);
         assert_eq!(schedule.backlog(5_500_000), 4);
         for _ in 0..10 {
-            schedule.take();
+            schedule.take_next();
         }
         assert_eq!(schedule.backlog(6_000_000), 0, "instants that were taken early are no debt");
     }

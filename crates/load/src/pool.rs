@@ -40,7 +40,7 @@ impl ConnectionPool {
         Some(connection)
     }
 
-    /// It goes to the longest waiting client.
+    /// Gives a connection back; it goes to the client that has waited longest.
     pub fn release(&mut self, connection: usize) -> Option<WaitingClient> {
         let next = self.waiting.pop_front();
         self.holders[connection] = next.map(|waiting| waiting.client);
@@ -50,11 +50,13 @@ impl ConnectionPool {
         next
     }
 
+    /// The client that has a connection.
     pub fn holder(&self, connection: usize) -> Option<usize> {
         self.holders.get(connection).copied().flatten()
     }
 
-    pub fn waiting(&self) -> usize {
+    /// Number of clients in line.
+    pub fn waiting_count(&self) -> usize {
         self.waiting.len()
     }
 
@@ -63,12 +65,13 @@ impl ConnectionPool {
         Some(self.waiting.front()?.since_ns.saturating_add(self.timeout_ns?))
     }
 
-    /// A client that has waited too long.
+    /// Takes the first client out of the line if it has waited too long.
     pub fn give_up(&mut self, now_ns: u64) -> Option<WaitingClient> {
         if self.deadline_ns()? <= now_ns { self.waiting.pop_front() } else { None }
     }
 
-    pub fn dismiss(&mut self) -> impl Iterator<Item = WaitingClient> {
+    /// Takes all clients out of the line.
+    pub fn dismiss_waiting(&mut self) -> impl Iterator<Item = WaitingClient> {
         self.waiting.drain(..)
     }
 }
@@ -86,14 +89,14 @@ mod tests {
         let mut pool = pool(2, None);
         assert_eq!((pool.acquire(10, 0), pool.acquire(11, 1)), (Some(0), Some(1)));
         assert_eq!((pool.acquire(12, 2), pool.acquire(13, 3)), (None, None));
-        assert_eq!(pool.waiting(), 2);
+        assert_eq!(pool.waiting_count(), 2);
         assert_eq!(pool.release(1), Some(WaitingClient { client: 12, since_ns: 2 }));
         assert_eq!((pool.holder(0), pool.holder(1)), (Some(10), Some(12)));
         assert_eq!(pool.acquire(11, 4), None, "who comes back stands at the end");
         assert_eq!(pool.release(1).map(|next| next.client), Some(13));
         assert_eq!(pool.release(0).map(|next| next.client), Some(11));
         assert_eq!(pool.release(1), None);
-        assert_eq!((pool.waiting(), pool.holder(1)), (0, None));
+        assert_eq!((pool.waiting_count(), pool.holder(1)), (0, None));
         assert_eq!(pool.acquire(14, 5), Some(1));
     }
 

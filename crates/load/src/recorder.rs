@@ -69,25 +69,27 @@ impl KindCounts {
         }
     }
 
-    pub fn count_rows(&mut self, tries: u64, rows: RowCounts) {
+    /// Adds the rows of some tries.
+    pub fn add_rows(&mut self, tries: u64, rows: RowCounts) {
         self.tries = self.tries.saturating_add(tries);
         self.rows = Some(self.rows.unwrap_or_default().plus(rows));
     }
 
     /// Successes that ended together.
-    pub fn record(&mut self, count: u64, response_ns: u64, inside: Inside) {
+    pub fn record_successes(&mut self, count: u64, response_ns: u64, inside: Inside) {
         self.in_window += count * u64::from(inside == Inside::Window);
-        self.response.record(response_ns, count);
+        self.response.record_successes(response_ns, count);
     }
 
+    /// Adds the counts of another worker.
     pub fn merge(&mut self, other: &KindCounts) {
         self.completed.merge(other.completed);
         self.in_window = self.in_window.saturating_add(other.in_window);
         self.failed = self.failed.saturating_add(other.failed);
         self.broken_off = self.broken_off.saturating_add(other.broken_off);
-        self.response.add(&other.response);
+        self.response.merge(&other.response);
         self.tries = self.tries.saturating_add(other.tries);
-        self.rows = RowCounts::sum(self.rows, other.rows);
+        self.rows = RowCounts::sum_known(self.rows, other.rows);
     }
 }
 
@@ -100,6 +102,7 @@ pub enum Inside {
 }
 
 impl RecordedInterval {
+    /// An interval without operations.
     fn empty(worker: usize, number: u32, kind: LatencyKinds) -> RecordedInterval {
         RecordedInterval {
             worker,
@@ -111,6 +114,7 @@ impl RecordedInterval {
         }
     }
 
+    /// Makes an interval's memory ready for another one.
     fn clear(&mut self, number: u32) {
         self.number = number;
         self.backlog = 0;
@@ -164,6 +168,7 @@ impl Recorder {
         }
     }
 
+    /// Records one success.
     pub fn record(&mut self, intended_ns: u64, sent_ns: u64, done_ns: u64) {
         self.record_batch(1, intended_ns, sent_ns, done_ns);
     }
@@ -171,15 +176,16 @@ impl Recorder {
     /// Successes that were sent and ended together.
     #[inline]
     pub fn record_batch(&mut self, count: u64, intended_ns: u64, sent_ns: u64, done_ns: u64) {
-        self.turn(done_ns);
-        self.current.response.record(done_ns.saturating_sub(intended_ns).max(1), count);
+        self.roll_over(done_ns);
+        self.current.response.record_successes(done_ns.saturating_sub(intended_ns).max(1), count);
         if let Some(service) = &mut self.current.service {
-            service.record(done_ns.saturating_sub(sent_ns).max(1), count);
+            service.record_successes(done_ns.saturating_sub(sent_ns).max(1), count);
         }
     }
 
+    /// Records failures that ended together.
     pub fn record_failed(&mut self, count: u64, done_ns: u64) {
-        self.turn(done_ns);
+        self.roll_over(done_ns);
         self.current.response.record_failed(count);
         if let Some(service) = &mut self.current.service {
             service.record_failed(count);
@@ -188,13 +194,13 @@ impl Recorder {
 
     /// Records how many transactions are due and not started.
     pub fn record_backlog(&mut self, now_ns: u64, backlog: u64) {
-        self.turn(now_ns);
+        self.roll_over(now_ns);
         self.current.backlog = self.current.backlog.max(backlog);
     }
 
     /// Hands over a finished interval.
     #[inline]
-    fn turn(&mut self, now_ns: u64) {
+    fn roll_over(&mut self, now_ns: u64) {
         if now_ns >= self.turn_ns {
             let number = now_ns.saturating_sub(self.start_ns) / self.interval_ns;
             self.turn_ns = self.start_ns + (number + 1) * self.interval_ns;
@@ -202,6 +208,7 @@ impl Recorder {
         }
     }
 
+    /// Hands the current interval over, and takes another one's memory.
     fn hand_over(&mut self, next_number: u32) {
         let kind = match self.current.service {
             Some(_) => LatencyKinds::ResponseAndService,
@@ -246,8 +253,8 @@ mod tests {
         recorder.record_failed(1, 2_050);
         recorder.finish();
         let all: Vec<RecordedInterval> = intervals.iter().collect();
-        assert_eq!(all.iter().map(|i| i.response.succeeded()).sum::<u64>(), 1_000);
-        assert_eq!(all.iter().map(|i| i.response.failed()).sum::<u64>(), 1);
+        assert_eq!(all.iter().map(|i| i.response.success_count()).sum::<u64>(), 1_000);
+        assert_eq!(all.iter().map(|i| i.response.failure_count()).sum::<u64>(), 1);
         assert_eq!(all.iter().map(|i| i.number).collect::<Vec<_>>(), (0..=10).collect::<Vec<_>>());
         let cut_short = all.iter().filter(|i| i.extent == Extent::CutShort).map(|i| i.number);
         assert_eq!(cut_short.collect::<Vec<_>>(), [10]);

@@ -48,13 +48,13 @@ impl Rng {
         self.0.next_f64()
     }
 
-    /// Standard normal (Box and Muller, 1958).
+    /// Draws from the standard normal distribution (Box and Muller, 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
-    /// Mean 1.
+    /// Draws from the exponential distribution with mean 1.
     pub fn exponential(&mut self) -> f64 {
         -(1.0 - self.unit()).ln()
     }

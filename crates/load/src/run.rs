@@ -17,12 +17,13 @@ use crate::worker::{HOPELESS_FAILURES, LoadCounts, TaskLog};
 
 /// A system's own counts, asked before and after a run, maybe on another host.
 pub trait ServerCounters: Sync {
+    /// Reads what the server has counted so far.
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// CPU time of the server's processes.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
-    /// Result of a query.
+    /// Runs a query, and returns the whole number that it answers.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
@@ -35,6 +36,7 @@ pub trait ServerCounters: Sync {
         Ok(None)
     }
 
+    /// Where the server runs, as seen from the load generator.
     fn placement(&self) -> Placement;
 
     /// Whether the tables contained what was loaded, and nothing else, when the run began.
@@ -47,14 +49,15 @@ pub trait ServerCounters: Sync {
 pub trait Account: Sync {
     /// Checks the client's counts against the server's. Returns the server's since `before`, and marks for what could
     /// not be checked.
-    fn check(
+    fn check_counts(
         &self,
         server: &dyn ServerCounters,
         before: &Counters,
         counts: &LoadCounts,
     ) -> Result<(Counters, Vec<Mark>), Failure>;
 
-    fn record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord;
+    /// Makes the run's record from what was seen.
+    fn make_record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord;
 }
 
 pub struct LoadRun<'a> {
@@ -65,12 +68,13 @@ pub struct LoadRun<'a> {
 }
 
 impl LoadRun<'_> {
+    /// Runs the load, and checks its counts against the server's.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let before = self.server.counters()?;
         let server_cpu_before = self.server.server_cpu_s();
         let own_cpu_before = host::cpu::thread_cpu();
         let (loaded, lock_waits) =
-            LockWaits::while_running(self.server, self.spec.schedule, || self.generator.load(&self.spec, observer));
+            LockWaits::while_running(self.server, self.spec.schedule, || self.generator.run_load(&self.spec, observer));
         let shares = match loaded? {
             Loaded::Done(shares) => shares,
             Loaded::Interrupted(tasks) => {
@@ -88,8 +92,8 @@ impl LoadRun<'_> {
         report_tasks(&whole.counts.tasks, observer);
         refuse_broken(&whole.counts)?;
         refuse_without_think(&whole.counts, self.spec.shape)?;
-        let (mut counters, mut marks) = self.account.check(self.server, &before, &whole.counts)?;
-        marks.extend(lock_waits.note(self.spec.shape.connections(), &mut counters));
+        let (mut counters, mut marks) = self.account.check_counts(self.server, &before, &whole.counts)?;
+        marks.extend(lock_waits.note_waits(self.spec.shape.connections(), &mut counters));
         let evidence = LoadResult {
             counts: whole.counts,
             latencies: whole.latencies,
@@ -105,7 +109,7 @@ impl LoadRun<'_> {
             traffic: &self.spec.shape.traffic,
             marks,
         };
-        let mut record = self.account.record(evidence, &before);
+        let mut record = self.account.make_record(evidence, &before);
         whole.surroundings.into_iter().for_each(|surroundings| surroundings.add_to(&mut record));
         Ok(record)
     }
@@ -154,6 +158,7 @@ impl MergedLoad {
     }
 }
 
+/// Gives the finished tasks to the observer, if there are any.
 fn report_tasks(tasks: &[TaskLog], observer: &mut dyn Observer) {
     if !tasks.is_empty() {
         observer.tasks_ended(tasks);
@@ -186,11 +191,12 @@ pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
     let Some((kind, cause)) = fatal_cause(counts) else { return Ok(()) };
     let failure = Failure::new(kind, "finish the run", cause);
     Err(match kind {
-        FailureKind::NothingEnded => failure.hint("set a longer `schedule.duration`"),
+        FailureKind::NothingEnded => failure.with_hint("set a longer `schedule.duration`"),
         _ => failure,
     })
 }
 
+/// Why the figures of a run are no use: connections that failed, or no success.
 fn fatal_cause(counts: &LoadCounts) -> Option<(FailureKind, String)> {
     if let Some(message) = first_message(counts, ErrorClass::Unresponsive) {
         let given_up = counts.failures_of(ErrorClass::Unresponsive);
@@ -219,6 +225,7 @@ fn fatal_cause(counts: &LoadCounts) -> Option<(FailureKind, String)> {
         .then(|| (FailureKind::NothingEnded, "nothing ended within the measured part".to_owned()))
 }
 
+/// The first message of an error class.
 fn first_message(counts: &LoadCounts, class: ErrorClass) -> Option<&str> {
     counts.messages.iter().find(|error| error.class == class).map(|error| error.message.as_str())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 use model::{Series, SeriesKind};
 use serde::{Deserialize, Serialize};
 
-use crate::durations::{Durations, count_in, deserialise, histogram, serialise};
+use crate::durations::{Durations, count_in, new_histogram, read_v2, write_v2};
 use crate::recorder::{Extent, RecordedInterval};
 
 #[derive(Debug)]
@@ -71,16 +71,16 @@ impl Collector {
     }
 
     /// Returns the intervals that it completes.
-    pub fn take(&mut self, interval: &RecordedInterval) -> &[CompleteInterval] {
+    pub fn add_interval(&mut self, interval: &RecordedInterval) -> &[CompleteInterval] {
         let sum = self.open.entry(interval.number).or_default();
         if interval.extent == Extent::CutShort {
             sum.extent = Extent::CutShort;
         }
-        sum.response.add(&interval.response);
+        sum.response.merge(&interval.response);
         sum.backlog += interval.backlog;
-        self.response.add(&interval.response);
+        self.response.merge(&interval.response);
         if let Some(service) = &interval.service {
-            self.service.get_or_insert_default().add(service);
+            self.service.get_or_insert_default().merge(service);
         }
         if let Some(last) = self.last.get_mut(interval.worker) {
             *last = Some(interval.number);
@@ -98,13 +98,13 @@ impl Collector {
         for (number, sum) in std::mem::replace(&mut self.open, later) {
             self.whole.push(CompleteInterval {
                 number,
-                succeeded: sum.response.succeeded(),
-                errors: sum.response.failed(),
+                succeeded: sum.response.success_count(),
+                errors: sum.response.failure_count(),
                 backlog: sum.backlog,
                 p50_ns: sum.response.quantile_ns(0.5).ok(),
                 p99_ns: sum.response.quantile_ns(0.99).ok(),
                 extent: sum.extent,
-                serialised: sum.response.serialised(),
+                serialised: sum.response.to_v2_bytes(),
             });
         }
     }
@@ -144,13 +144,13 @@ impl Collector {
             errors,
             histogram,
         };
-        let summary = |kind, of: &Durations| series(kind, None, window_ms, of.failed(), of.serialised());
+        let summary = |kind, of: &Durations| series(kind, None, window_ms, of.failure_count(), of.to_v2_bytes());
         let mut all = vec![summary(SeriesKind::Response, &self.response)];
         all.extend(self.service.as_ref().map(|service| summary(SeriesKind::Service, service)));
         if self.gauge == Gauge::Backlog {
-            let mut of_all = histogram();
+            let mut of_all = new_histogram();
             self.whole.iter().for_each(|interval| count_in(&mut of_all, interval.backlog, 1));
-            all.push(series(SeriesKind::Backlog, None, window_ms, 0, serialise(&of_all)));
+            all.push(series(SeriesKind::Backlog, None, window_ms, 0, write_v2(&of_all)));
         }
         for interval in self.whole {
             let begin_ms = interval.number.saturating_mul(interval_ms);
@@ -160,9 +160,9 @@ impl Collector {
                 let number = Some(interval.number);
                 all.push(series(SeriesKind::Response, number, length_ms, interval.errors, interval.serialised));
                 if self.gauge == Gauge::Backlog {
-                    let mut one = histogram();
+                    let mut one = new_histogram();
                     count_in(&mut one, interval.backlog, 1);
-                    all.push(series(SeriesKind::Backlog, number, length_ms, 0, serialise(&one)));
+                    all.push(series(SeriesKind::Backlog, number, length_ms, 0, write_v2(&one)));
                 }
             }
         }
@@ -175,7 +175,7 @@ pub fn share_beyond(series: &[Series], kind: SeriesKind, limit: Duration) -> Opt
     let limit_ns = u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX);
     let whole = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
     let (mut all, mut within) = (0, 0);
-    for found in whole.map(|part| deserialise(&part.histogram)) {
+    for found in whole.map(|part| read_v2(&part.histogram)) {
         let found = found.ok()?;
         (all, within) = (all + found.len(), within + found.count_between(0, limit_ns));
     }
@@ -201,10 +201,10 @@ impl Latencies {
         // A host without separate service times contributes its response times.
         if self.service.is_some() || other.service.is_some() {
             let mut service = self.service.take().unwrap_or_else(|| self.response.clone());
-            service.add(other.service.as_ref().unwrap_or(&other.response));
+            service.merge(other.service.as_ref().unwrap_or(&other.response));
             self.service = Some(service);
         }
-        self.response.add(&other.response);
+        self.response.merge(&other.response);
         if self.rates_per_s.len() < other.rates_per_s.len() {
             self.rates_per_s.resize(other.rates_per_s.len(), 0.0);
         }
@@ -212,7 +212,7 @@ impl Latencies {
         self.series.extend(other.series);
     }
 
-    /// Response times where both are equal.
+    /// Durations without the wait for a turn: the response times where both are equal.
     pub fn service(&self) -> &Durations {
         self.service.as_ref().unwrap_or(&self.response)
     }
@@ -225,7 +225,7 @@ mod tests {
 
     fn interval(worker: usize, number: u32, values: &[u64]) -> RecordedInterval {
         let mut response = Durations::default();
-        values.iter().for_each(|v| response.record(*v, 1));
+        values.iter().for_each(|v| response.record_successes(*v, 1));
         response.record_failed(1);
         RecordedInterval { worker, number, response, service: None, backlog: u64::from(number), extent: Extent::Full }
     }
@@ -236,38 +236,37 @@ mod tests {
         fn rates(complete: &[CompleteInterval], window_ns: Option<u64>) -> Vec<Option<f64>> {
             complete.iter().map(|one| one.rate_per_s(1_000_000_000, window_ns)).collect()
         }
-        collector.take(&interval(0, 0, &[5]));
-        assert_eq!(rates(collector.take(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
+        collector.add_interval(&interval(0, 0, &[5]));
+        assert_eq!(rates(collector.add_interval(&interval(1, 0, &[5, 6])), Some(1_500_000_000)), [Some(3.0)]);
         // Half beyond the end of the measured part.
-        collector.take(&interval(0, 1, &[5]));
-        let second = collector.take(&interval(1, 1, &[5]));
+        collector.add_interval(&interval(0, 1, &[5]));
+        let second = collector.add_interval(&interval(1, 1, &[5]));
         assert_eq!((rates(second, Some(1_500_000_000)), rates(second, None)), (vec![None], vec![Some(2.0)]));
         // A worker may finish within an interval.
-        collector.take(&RecordedInterval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
-        assert_eq!(rates(collector.take(&interval(1, 2, &[5])), None), [None]);
+        collector.add_interval(&RecordedInterval { extent: Extent::CutShort, ..interval(0, 2, &[5]) });
+        assert_eq!(rates(collector.add_interval(&interval(1, 2, &[5])), None), [None]);
     }
 
     #[test]
     fn an_interval_is_whole_once_every_worker_has_passed_it() {
         let mut collector = Collector::new(2, 1_000_000, Gauge::Nothing);
-        assert!(collector.take(&interval(0, 0, &[5])).is_empty());
-        assert!(collector.take(&interval(0, 1, &[5])).is_empty());
-        let whole = collector.take(&interval(1, 0, &[7, 9]));
+        assert!(collector.add_interval(&interval(0, 0, &[5])).is_empty());
+        assert!(collector.add_interval(&interval(0, 1, &[5])).is_empty());
+        let whole = collector.add_interval(&interval(1, 0, &[7, 9]));
         assert_eq!(whole.len(), 1);
         assert_eq!((whole[0].succeeded, whole[0].errors), (3, 2));
-        assert_eq!(collector.take(&interval(1, 1, &[7]))[0].backlog, 2);
+        assert_eq!(collector.add_interval(&interval(1, 1, &[7]))[0].backlog, 2);
     }
 
     #[test]
     fn a_backlog_is_kept_for_each_interval_and_for_the_whole() {
         let mut collector = Collector::new(1, 1_000_000_000, Gauge::Backlog);
         for number in 0..3 {
-            collector.take(&interval(0, number, &[5]));
+            collector.add_interval(&interval(0, number, &[5]));
         }
         let series = collector.into_series("here", 3_000_000_000);
         let gauges: Vec<_> = series.iter().filter(|one| one.kind == SeriesKind::Backlog).collect();
-        let read: Vec<_> =
-            gauges.iter().map(|one| (one.interval, deserialise(&one.histogram).unwrap().max())).collect();
+        let read: Vec<_> = gauges.iter().map(|one| (one.interval, read_v2(&one.histogram).unwrap().max())).collect();
         assert_eq!(read[0], (None, 2));
         assert_eq!(read[1..], [(Some(0), 0), (Some(1), 1), (Some(2), 2)]);
     }
@@ -281,12 +280,12 @@ mod tests {
             let mut collector = Collector::new(workers, 1_000_000, Gauge::Nothing);
             for worker in 0..workers {
                 let share: Vec<u64> = values.iter().skip(worker).step_by(workers).copied().collect();
-                share.iter().for_each(|v| whole.record(*v, 1));
-                collector.take(&interval(worker, 0, &share));
+                share.iter().for_each(|v| whole.record_successes(*v, 1));
+                collector.add_interval(&interval(worker, 0, &share));
             }
             prop_assert_eq!(&collector.response, &whole);
             let series = collector.into_series("here", 10_000_000);
-            prop_assert_eq!(&series[0].histogram, &whole.serialised());
+            prop_assert_eq!(&series[0].histogram, &whole.to_v2_bytes());
         }
     }
 }

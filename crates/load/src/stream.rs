@@ -40,6 +40,7 @@ impl Default for Retry {
 }
 
 impl Retry {
+    /// Tests whether a failed transaction may be tried again.
     pub fn allows(&self, class: ErrorClass, tries: u32, since_intended_ns: u64) -> bool {
         let by_others = matches!(class, ErrorClass::Serialization | ErrorClass::Deadlock);
         let tries_left = self.max_tries == 0 || tries < self.max_tries;
@@ -83,11 +84,11 @@ pub trait Stream: Sync {
     type Client;
 
     /// `client` counts over all workers and hosts.
-    fn client(&self, seed: u64, client: u32) -> Self::Client;
+    fn new_client(&self, seed: u64, client: u32) -> Self::Client;
 
-    /// Overridden where many seeds are cheaper together.
-    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<Self::Client> {
-        clients.map(|client| self.client(seed, client)).collect()
+    /// Makes the clients with these numbers. Overridden where many seeds are cheaper together.
+    fn new_clients(&self, seed: u64, clients: Range<u32>) -> Vec<Self::Client> {
+        clients.map(|client| self.new_client(seed, client)).collect()
     }
 
     /// Nanoseconds from the end of a client's transaction to the intended beginning of its next, `index`, in addition
@@ -97,29 +98,29 @@ pub trait Stream: Sync {
         0
     }
 
-    /// The same index draws the same values again: a retry repeats its values.
-    fn begin(&self, client: &mut Self::Client, index: u64);
+    /// Begins the transaction of this index. The same index draws the same values again: a retry repeats its values.
+    fn begin_transaction(&self, client: &mut Self::Client, index: u64);
 
     /// Fills in the next operation.
-    fn next(&self, client: &mut Self::Client, op: &mut Self::Op) -> Next;
+    fn next_op(&self, client: &mut Self::Client, op: &mut Self::Op) -> Next;
 
-    /// The kept rows of a successful operation.
-    fn receive(&self, _client: &mut Self::Client, _results: &[KeptRow]) -> Result<(), OpError> {
+    /// Takes the kept rows of a successful operation.
+    fn receive_rows(&self, _client: &mut Self::Client, _results: &[KeptRow]) -> Result<(), OpError> {
         Ok(())
     }
 
     /// The failure behind [`Next::Failed`].
-    fn failure(&self, _client: &mut Self::Client) -> OpError {
+    fn take_failure(&self, _client: &mut Self::Client) -> OpError {
         OpError { class: ErrorClass::Script, message: "the stream failed".to_owned() }
     }
 
     /// Kinds of transactions in the results, such as scripts of a mix; empty if not distinguished.
-    fn kinds(&self) -> Vec<String> {
+    fn kind_names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Index into [`Stream::kinds`] of the current transaction.
-    fn kind(&self, _client: &Self::Client) -> usize {
+    /// Index into [`Stream::kind_names`] of the current transaction.
+    fn current_kind(&self, _client: &Self::Client) -> usize {
         0
     }
 
@@ -129,14 +130,15 @@ pub trait Stream: Sync {
     }
 
     /// Transactions that are sent and counted together in a pipeline.
-    fn batch(&self) -> u64 {
+    fn batch_size(&self) -> u64 {
         1
     }
 
-    fn retry(&self) -> Retry {
+    /// How failed transactions are tried again.
+    fn retry_rule(&self) -> Retry {
         Retry::default()
     }
 
     /// Adds to the counts of the load's own what the transaction that has just ended was about.
-    fn tally(&self, _client: &Self::Client, _end: TransactionEnd, _into: &mut Vec<u64>) {}
+    fn add_tally(&self, _client: &Self::Client, _end: TransactionEnd, _into: &mut Vec<u64>) {}
 }

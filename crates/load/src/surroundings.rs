@@ -39,7 +39,7 @@ impl Surroundings {
     pub fn from_watched(watched: &Watched, host: Option<&str>) -> Surroundings {
         let others = watched.others.as_ref();
         let cpu = watched.cpu.as_ref();
-        let cores = watched.cores().ok_or_else(|| "the machine's processors do not tell their time".to_owned());
+        let cores = watched.core_count().ok_or_else(|| "the machine's processors do not tell their time".to_owned());
         let readings: [(&str, &str, Direction, Result<f64, String>); 5] = [
             ("other_load", "cores", Direction::Lower, others.map(|load| load.mean_cores).map_err(Clone::clone)),
             ("other_load_peak", "cores", Direction::Lower, others.map(|load| load.peak_cores).map_err(Clone::clone)),
@@ -51,7 +51,7 @@ impl Surroundings {
             let id = host.map_or_else(|| id.to_string(), |host| format!("{id}_on_{host}"));
             Measurement::new(&id, unit, direction, Role::Diagnostic, reading.into())
         });
-        let marks = host::doctor::disturbances(watched).into_iter().map(|mark| match host {
+        let marks = host::doctor::disturbance_marks(watched).into_iter().map(|mark| match host {
             Some(host) => Mark { host: Some(host.to_owned()), ..mark },
             None => mark,
         });

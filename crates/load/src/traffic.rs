@@ -27,8 +27,8 @@ pub struct Span {
 }
 
 impl Span {
-    /// Determined by seed, client and number.
-    pub fn draw(self, seed: u64, client: u32, number: u64) -> u64 {
+    /// Draws a duration, determined by seed, client and number.
+    pub fn draw_ns(self, seed: u64, client: u32, number: u64) -> u64 {
         let draw = Rng::of_transaction(seed, client, number).next_u64();
         let count = u128::from(self.most_ns - self.least_ns) + 1;
         // The bias is below count / 2^64: less than a clock can resolve.
@@ -104,15 +104,15 @@ mod tests {
     #[test]
     fn spans_are_drawn_evenly_and_again() {
         let span = Span { least_ns: 50, most_ns: 249 };
-        let draws: Vec<u64> = (0..20_000).map(|number| span.draw(7, 3, number)).collect();
+        let draws: Vec<u64> = (0..20_000).map(|number| span.draw_ns(7, 3, number)).collect();
         assert!(draws.iter().all(|ns| (50..=249).contains(ns)));
         assert!(draws.contains(&50) && draws.contains(&249), "both ends are in the range");
         let mean = draws.iter().sum::<u64>() as f64 / draws.len() as f64;
         // Standard error of the mean: 57.7 / sqrt(20,000) = 0.41.
         assert!((mean - 149.5).abs() < 2.0, "{mean}");
-        assert_eq!(draws[9], span.draw(7, 3, 9));
-        assert_ne!(span.draw(7, 3, 1), span.draw(7, 4, 1));
-        assert_eq!(Span { least_ns: 5, most_ns: 5 }.draw(1, 1, 1), 5);
-        let _ = Span { least_ns: 0, most_ns: u64::MAX }.draw(1, 1, 1);
+        assert_eq!(draws[9], span.draw_ns(7, 3, 9));
+        assert_ne!(span.draw_ns(7, 3, 1), span.draw_ns(7, 4, 1));
+        assert_eq!(Span { least_ns: 5, most_ns: 5 }.draw_ns(1, 1, 1), 5);
+        let _ = Span { least_ns: 0, most_ns: u64::MAX }.draw_ns(1, 1, 1);
     }
 }

@@ -33,7 +33,7 @@ pub enum RunLength {
     Time(u64),
     /// Each client starts this many transactions in the measured part.
     Count(u64),
-    /// The load lasts until [`Gate::end`].
+    /// The load lasts until [`Gate::end_at`].
     UntilEnded,
 }
 
@@ -61,7 +61,7 @@ pub struct WorkerContext<'a> {
     pub gate: &'a Gate,
     /// The exchange of histograms with the coordinator.
     pub exchange: Exchange,
-    /// The connections that [`WorkerContext::connect`] made.
+    /// The connections that [`WorkerContext::connect_all`] made.
     pub opened: Connections,
 }
 
@@ -170,7 +170,7 @@ enum Kinds {
 /// Runs a worker from the common start to the end. The lane must be connected, and is closed. Errors under load are
 /// counted, and
 /// judged by the conductor.
-pub fn run<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>
+pub fn run_worker<L, S, C>(lane: L, stream: &S, clock: &C, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>
 where
     S: Stream,
     L: Lane<Op = S::Op>,
@@ -178,17 +178,18 @@ where
 {
     // The lane has bound the thread by now.
     let confined = Confined::of_this_thread();
-    let Some(gate_ns) = context.gate.ready() else {
+    let Some(gate_ns) = context.gate.wait_for_start() else {
         lane.close();
         return Ok(LoadCounts::default());
     };
-    let start_ns = clock.start(gate_ns);
+    let start_ns = clock.local_instant_ns(gate_ns);
     let mut worker = Worker::new(lane, stream, clock, context, start_ns);
     clock.wait_until(start_ns);
     worker.run();
     Ok(worker.finish(confined))
 }
 
+/// Makes the pacer of a worker's clients.
 fn make_pacer(context: &WorkerContext<'_>, start_ns: u64) -> Pacer {
     let traffic = context.traffic;
     match context.pace {
@@ -313,7 +314,7 @@ where
 {
     fn new(lane: L, stream: &'a S, clock: &'a C, mut context: WorkerContext<'a>, start_ns: u64) -> Self {
         let traffic = context.traffic;
-        let names = stream.kinds();
+        let names = stream.kind_names();
         let kinds = if names.is_empty() { Kinds::One } else { Kinds::ToldApart };
         let rules = Rules::new(&context, start_ns, kinds);
         let open = context.open_connections();
@@ -325,7 +326,7 @@ where
         let is_sent_at_once = context.pace == Pace::Closed && traffic.pool.is_none() && traffic.reconnect_every == 0;
         let is_one = is_sent_at_once && L::INSTANTS == Instants::Worker;
         let latencies = if is_one { LatencyKinds::ResponseOnly } else { LatencyKinds::ResponseAndService };
-        let states = stream.clients(context.seed, context.clients.clone());
+        let states = stream.new_clients(context.seed, context.clients.clone());
         let slots: Vec<Slot<S>> =
             states.into_iter().enumerate().map(|(client, state)| Slot::new(client, state)).collect();
         let mut counts = LoadCounts {
@@ -344,7 +345,7 @@ where
             counts.tasks = vec![TaskLog { process, began_unix_ms: 0, tasks }];
         }
         Worker {
-            rows_before: all_rows(&lane, open).unwrap_or_default(),
+            rows_before: sum_rows(&lane, open).unwrap_or_default(),
             connections: open,
             lane,
             stream,
@@ -392,6 +393,7 @@ where
         }
     }
 
+    /// Ends the worker, and returns its counts.
     fn finish(mut self, confined: Confined) -> LoadCounts {
         self.counts.cpu_ns = difference(thread_cpu_ns(), self.cpu_at_start);
         self.counts.generator_cpu_ns = thread_cpu_ns().map(|own_ns| own_ns + self.lane.helpers_cpu_ns());
@@ -409,8 +411,8 @@ where
         let never_begun = self.counts.skipped + self.counts.not_begun;
         self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(never_begun));
         self.counts.lag = std::mem::take(&mut self.lag);
-        self.counts.rows = all_rows(&self.lane, self.connections).map(|rows| rows.since(self.rows_before));
-        self.counts.transfer = self.lane.transfer();
+        self.counts.rows = sum_rows(&self.lane, self.connections).map(|rows| rows.since(self.rows_before));
+        self.counts.transfer = self.lane.block_transfer();
         self.counts.helper_threads = self.lane.helper_threads();
         self.counts.sessions = Some(self.session_counts());
         self.recorder.finish();
@@ -420,7 +422,7 @@ where
 
     /// Skipped after an interrupted run, where a silent server would only be waited for.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
-        let is_whole = !self.gate.stopped() || self.gate.end_ns().is_some();
+        let is_whole = !self.gate.is_stopped() || self.gate.end_ns().is_some();
         match self.gave_up {
             GaveUp::No if is_whole => self.lane.session_counts(),
             _ => Err("the run was broken off".to_owned()),
@@ -433,19 +435,19 @@ impl<L, S: Stream, C> Worker<'_, L, S, C> {
     fn count_due(&mut self) {
         let Pacer::Rate(schedule) = &self.pacer else { return };
         let end_ns = self.rules.measured_ns + self.counts.window_ns;
-        let before = schedule.until(self.rules.measured_ns);
-        let due = schedule.until(end_ns);
-        let batch = self.stream.batch();
+        let before = schedule.count_until(self.rules.measured_ns);
+        let due = schedule.count_until(end_ns);
+        let batch = self.stream.batch_size();
         self.counts.due_in_window = (due - before) * batch;
         // A run by count has taken all.
         if self.rules.count.is_none() {
-            let started = schedule.taken().max(before);
+            let started = schedule.taken_count().max(before);
             let not_begun = due.saturating_sub(started) * batch;
             self.counts.not_begun += not_begun;
             // Avoids iterating over the schedule in vain.
             if not_begun > 0 {
-                self.counts.count_over(&self.rules, |limit_ns| {
-                    schedule.until(end_ns.saturating_sub(limit_ns)).saturating_sub(started) * batch
+                self.counts.count_over_limits(&self.rules, |limit_ns| {
+                    schedule.count_until(end_ns.saturating_sub(limit_ns)).saturating_sub(started) * batch
                 });
             }
         }
@@ -473,12 +475,13 @@ impl<S: Stream> Slot<S> {
 }
 
 /// Adds up the rows of all connections.
-fn all_rows<L: Lane>(lane: &L, connections: usize) -> Option<RowCounts> {
+fn sum_rows<L: Lane>(lane: &L, connections: usize) -> Option<RowCounts> {
     (0..connections)
-        .map(|connection| lane.rows(connection))
+        .map(|connection| lane.row_counts(connection))
         .try_fold(RowCounts::default(), |sum, rows| Some(sum.plus(rows?)))
 }
 
+/// The difference of two readings, if both are known.
 fn difference(end: Option<u64>, start: Option<u64>) -> Option<u64> {
     end.zip(start).map(|(end, start)| end.saturating_sub(start))
 }

@@ -28,6 +28,7 @@ impl Case {
         self.benchmark == other.benchmark && self.workload == other.workload && self.point == other.point
     }
 
+    /// What distinguishes the case: its benchmark, and the keys that vary.
     pub fn label(&self, varying: &[String]) -> String {
         let keys = varying.iter().filter_map(|key| Some((key.as_str(), self.point.get(key)?.to_string())));
         let keys = keys_text(keys);

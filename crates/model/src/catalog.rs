@@ -19,7 +19,8 @@ pub enum Literal {
 }
 
 impl Literal {
-    pub fn value(self) -> Option<Value> {
+    /// The literal as a value of a plan; `None` if it stands for no value.
+    pub fn to_value(self) -> Option<Value> {
         match self {
             Literal::Bool(b) => Some(Value::Bool(b)),
             Literal::Int(n) => Some(Value::Int(n)),
@@ -142,6 +143,7 @@ pub enum Caution {
 }
 
 impl Caution {
+    /// The caution's sentence.
     pub fn text(self) -> &'static str {
         match self {
             Caution::Publication(text) | Caution::Untried(text) => text,
@@ -149,7 +151,7 @@ impl Caution {
     }
 
     /// The fact that keeps it with the results.
-    pub fn fact(self) -> &'static str {
+    pub fn fact_name(self) -> &'static str {
         match self {
             Caution::Publication(_) => PUBLICATION,
             Caution::Untried(_) => UNTRIED,
@@ -205,6 +207,7 @@ impl Catalog {
         self.engines.iter().find_map(|engine| engine.other_address?(text))
     }
 
+    /// The engine of this name.
     pub fn engine(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|e| e.name == name)
     }
@@ -246,6 +249,7 @@ impl Catalog {
             .collect()
     }
 
+    /// The workload of this name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
     }

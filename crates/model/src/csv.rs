@@ -1,8 +1,8 @@
 //! Fields of CSV files that a spreadsheet may open.
 
-/// Quotes a field as RFC 4180 does. An apostrophe keeps a spreadsheet from reading it as a formula; [`unguarded`]
+/// Quotes a field as RFC 4180 does. An apostrophe keeps a spreadsheet from reading it as a formula; [`without_guard`]
 /// takes it away again.
-pub fn quoted(text: &str) -> String {
+pub fn quote_field(text: &str) -> String {
     if is_formula(text) { quoted_raw(&format!("'{text}")) } else { quoted_raw(text) }
 }
 
@@ -12,8 +12,8 @@ pub fn quoted_raw(text: &str) -> String {
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
-/// Undoes [`quoted`]'s apostrophe; the quotes are gone already.
-pub fn unguarded(text: &str) -> &str {
+/// Undoes [`quote_field`]'s apostrophe; the quotes are gone already.
+pub fn without_guard(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
 }
 
@@ -38,8 +38,8 @@ mod tests {
             ("'=a", "''=a"),
             ("#1", "\"#1\""),
         ] {
-            assert_eq!(quoted(text), field);
+            assert_eq!(quote_field(text), field);
         }
-        assert_eq!((unguarded("'=cmd()"), unguarded("'tis"), unguarded("''=a")), ("=cmd()", "'tis", "'=a"));
+        assert_eq!((without_guard("'=cmd()"), without_guard("'tis"), without_guard("''=a")), ("=cmd()", "'tis", "'=a"));
     }
 }

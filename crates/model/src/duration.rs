@@ -55,10 +55,10 @@ pub fn parse(text: &str) -> Result<Duration, DurationError> {
         let (number, after) = split_while(rest, |c| c.is_ascii_digit() || c == '.');
         let (unit, after) = split_while(after, |c| !c.is_ascii_digit() && c != '.');
         if !number.starts_with(|c: char| c.is_ascii_digit()) {
-            return Err(DurationError::NoNumber(shortened(rest)));
+            return Err(DurationError::NoNumber(shorten(rest)));
         }
         if unit.is_empty() {
-            return Err(DurationError::NoUnit(shortened(number)));
+            return Err(DurationError::NoUnit(shorten(number)));
         }
         let unit_ns = unit_ns(unit)?;
         if unit_ns >= previous_unit_ns {
@@ -89,7 +89,7 @@ pub fn format(duration: Duration) -> String {
 }
 
 /// A length of time that was measured, for people: `850 µs`, `5.3 ms`, `30 s`.
-pub fn rounded(length: Duration) -> String {
+pub fn rounded_text(length: Duration) -> String {
     let length_s = length.as_secs_f64();
     let (value, unit) = match length_s {
         1.0.. => (length_s, "s"),
@@ -112,17 +112,18 @@ pub fn parse_list(text: &str) -> Result<Vec<Duration>, DurationError> {
     text.split(',').map(|part| parse(part.trim())).collect()
 }
 
+/// Nanoseconds of a unit.
 fn unit_ns(unit: &str) -> Result<u64, DurationError> {
     let plain = if matches!(unit, "µs" | "μs") { "us" } else { unit };
     let known = UNITS.iter().find(|(name, _)| *name == plain);
-    known.map(|(_, unit_ns)| *unit_ns).ok_or_else(|| DurationError::UnknownUnit(shortened(unit)))
+    known.map(|(_, unit_ns)| *unit_ns).ok_or_else(|| DurationError::UnknownUnit(shorten(unit)))
 }
 
 /// One part, such as `1.5` of a unit, in nanoseconds.
 fn part_ns(number: &str, unit_ns: u64) -> Result<u128, DurationError> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if fraction.is_empty() || fraction.contains('.') {
-        return Err(DurationError::NoNumber(shortened(number)));
+        return Err(DurationError::NoNumber(shorten(number)));
     }
     let whole: u128 = whole.parse().map_err(|_| DurationError::TooLong)?;
     let whole_ns = whole.checked_mul(u128::from(unit_ns)).ok_or(DurationError::TooLong)?;
@@ -140,12 +141,13 @@ fn part_ns(number: &str, unit_ns: u64) -> Result<u128, DurationError> {
     whole_ns.checked_add(scaled_ns / scale).ok_or(DurationError::TooLong)
 }
 
+/// Splits a text behind the characters that are to be kept.
 fn split_while(text: &str, keep: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !keep(c)).unwrap_or(text.len()))
 }
 
 /// Shortens a text of any length for a message.
-fn shortened(text: &str) -> String {
+fn shorten(text: &str) -> String {
     text.chars().take(20).collect()
 }
 
@@ -228,7 +230,8 @@ mod tests {
 
     #[test]
     fn measured_lengths_are_rounded_and_never_to_nothing() {
-        let shown = [850, 5_012, 5_340, 249_600, 1_000_000, 30_000_000].map(|us| rounded(Duration::from_micros(us)));
+        let shown =
+            [850, 5_012, 5_340, 249_600, 1_000_000, 30_000_000].map(|us| rounded_text(Duration::from_micros(us)));
         assert_eq!(shown, ["850 µs", "5 ms", "5.3 ms", "250 ms", "1 s", "30 s"]);
     }
 }

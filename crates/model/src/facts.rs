@@ -77,18 +77,22 @@ const TIER_BECAUSE: &str = "durability.because";
 const TIER_EXCEPT: &str = "durability.except";
 
 impl Facts {
+    /// Records a fact of what something is.
     pub fn identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Identity);
     }
 
+    /// Records a fact that may change from run to run.
     pub fn passing(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Passing);
     }
 
+    /// Records why a fact could not be read.
     pub fn unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         self.insert(name, Err(reason.into()), Nature::Identity);
     }
 
+    /// Records a fact.
     pub fn insert(&mut self, name: impl Into<String>, reading: Result<String, String>, nature: Nature) {
         self.entries.insert(name.into(), Fact { reading, nature });
     }
@@ -100,6 +104,7 @@ impl Facts {
         }
     }
 
+    /// A fact's value, if it could be read.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.entries.get(name).and_then(|fact| fact.reading.as_deref().ok())
     }
@@ -123,7 +128,8 @@ impl Facts {
         self.passing(ENDED, format!("{ended} of {of}"));
     }
 
-    pub fn ended(&self) -> Option<(usize, usize)> {
+    /// How many runs have ended, and of how many.
+    pub fn finished_runs(&self) -> Option<(usize, usize)> {
         let (ended, of) = self.get(ENDED)?.split_once(" of ")?;
         Some((ended.parse().ok()?, of.parse().ok()?))
     }
@@ -186,11 +192,12 @@ pub struct Difference {
 
 impl Difference {
     /// Says what a fact was and is.
-    pub fn text(&self) -> String {
+    pub fn sentence(&self) -> String {
         format!("{} was `{}` and is `{}`", self.name, or_missing(&self.a), or_missing(&self.b))
     }
 }
 
+/// A value, or `n/a`.
 fn or_missing(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(|| "n/a".to_owned())
 }

@@ -18,6 +18,7 @@ pub struct KeyError {
 
 /// What a key's value becomes. `None` for a missing value, or one of another type.
 pub trait FromKey: Sized {
+    /// Reads a key's value as this type; `None` if it is another.
     fn from_key(value: Option<&Value>) -> Option<Self>;
 }
 
@@ -87,7 +88,7 @@ impl FromKey for Vec<Duration> {
 impl KeySpec {
     /// The value at a point, else the default.
     pub fn read<T: FromKey>(&self, point: &Point) -> Result<T, KeyError> {
-        let value = point.get(self.name).cloned().or_else(|| self.default?.value());
+        let value = point.get(self.name).cloned().or_else(|| self.default?.to_value());
         if let Some(value) = value.as_ref().filter(|value| !self.kind.takes(value)) {
             return Err(KeyError { key: self.name, wrong: format!("cannot be {value}") });
         }
@@ -134,6 +135,7 @@ impl<D> Shape<D> {
         Shape { default: None, ..self }
     }
 
+    /// The key with its name and what it is about.
     #[must_use]
     pub const fn called(self, name: &'static str, about: &'static str) -> KeySpec {
         KeySpec { name, kind: self.kind, default: self.default, about: about.trim_ascii_start() }
@@ -143,6 +145,7 @@ impl<D> Shape<D> {
 macro_rules! defaults {
     ($($of:ty => $literal:ident,)*) => {
         $(impl Shape<$of> {
+            /// The key with this default.
             #[must_use]
             pub const fn or(self, default: $of) -> Shape<$of> {
                 Shape { default: Some(Literal::$literal(default)), ..self }
@@ -170,14 +173,17 @@ pub mod shapes {
     pub const TEXT: Shape<&'static str> = Shape::new(KeyKind::Text);
     pub const OF_ENGINES: Shape<&'static str> = Shape::new(KeyKind::OfEngines);
 
+    /// A key that takes a whole number in a range.
     pub const fn int(within: RangeInclusive<i64>) -> Shape<i64> {
         Shape::new(KeyKind::Int { min: *within.start(), max: *within.end() })
     }
 
+    /// A key that takes a number in a range.
     pub const fn float(within: RangeInclusive<f64>) -> Shape<f64> {
         Shape::new(KeyKind::Float { min: *within.start(), max: *within.end() })
     }
 
+    /// A key that takes one of some words.
     pub const fn choice(words: Words) -> Shape<&'static str> {
         Shape::new(KeyKind::Choice(words))
     }
@@ -186,6 +192,7 @@ pub mod shapes {
         Shape::new(KeyKind::ChoiceOrFile(words))
     }
 
+    /// A key that takes one of some words, or several with weights.
     pub const fn mix(words: Words) -> Shape<&'static str> {
         Shape::new(KeyKind::Mix(words))
     }

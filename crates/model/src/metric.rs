@@ -118,6 +118,7 @@ const CPU: [&str; 14] = [
 ];
 
 impl Metric {
+    /// What the metric measures: a rate, a time, failures or something else.
     pub fn quantity(&self) -> Quantity {
         let of_all = self.id.split('/').next().and_then(|family| family.split("_on_").next());
         match of_all {
@@ -160,6 +161,7 @@ pub enum Absence {
 }
 
 impl Absence {
+    /// The absence's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Absence::Unavailable | Absence::TooFewOperations { .. } => "unavailable",
@@ -169,6 +171,7 @@ impl Absence {
         }
     }
 
+    /// An absence with its reason.
     pub fn because(self, reason: impl ToString) -> NoValue {
         NoValue { kind: self, reason: reason.to_string() }
     }
@@ -210,10 +213,12 @@ impl<R: ToString> From<Result<f64, R>> for Reading {
 }
 
 impl Reading {
+    /// A reading that is missing for this reason.
     pub fn unavailable(reason: impl ToString) -> Reading {
         Reading::Unavailable(Absence::Unavailable.because(reason))
     }
 
+    /// The value, if there is one.
     pub fn value(&self) -> Option<f64> {
         if let Reading::Value(value) = self { Some(*value) } else { None }
     }
@@ -235,6 +240,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// A measurement with a value.
     pub fn value(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
         Measurement::new(id, unit, direction, role, Reading::Value(value))
     }
@@ -243,6 +249,7 @@ impl Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
     }
 
+    /// The measurement of the share of failures.
     pub fn failed_share(reading: Reading) -> Measurement {
         Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
     }

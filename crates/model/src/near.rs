@@ -31,7 +31,7 @@ pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str
 }
 
 /// The same, and else what there is: `there are a, b`.
-pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn did_you_mean_or_list<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = candidates.into_iter().collect();
     did_you_mean(word, known.iter().copied())
         .or_else(|| (!known.is_empty()).then(|| format!("there are {}", known.join(", "))))
@@ -39,14 +39,14 @@ pub fn hint<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Op
 
 #[cfg(test)]
 mod tests {
-    use super::{hint, nearest};
+    use super::{did_you_mean_or_list, nearest};
 
     #[test]
     fn a_hint_has_the_near_word_or_all() {
         let keys = ["clients", "script"];
-        assert_eq!(hint("cleints", keys).unwrap(), "did you mean `clients`?");
-        assert_eq!(hint("password", keys).unwrap(), "there are clients, script");
-        assert_eq!(hint("x", []), None);
+        assert_eq!(did_you_mean_or_list("cleints", keys).unwrap(), "did you mean `clients`?");
+        assert_eq!(did_you_mean_or_list("password", keys).unwrap(), "there are clients, script");
+        assert_eq!(did_you_mean_or_list("x", []), None);
     }
 
     #[test]

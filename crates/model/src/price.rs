@@ -16,7 +16,7 @@ pub struct Price {
 
 impl Price {
     /// Operations for a unit of money, of a rate of operations a second.
-    pub fn buys(&self, per_s: f64) -> f64 {
+    pub fn operations_bought(&self, per_s: f64) -> f64 {
         per_s * 3_600.0 / self.per_hour
     }
 }
@@ -58,7 +58,7 @@ mod tests {
         assert_eq!(" 2 $ / h ".parse::<Price>().unwrap().currency, "$");
         assert_eq!("1.5 €/h".parse::<Price>().unwrap().currency, "€");
         // A thousand a second for 2 an hour are 1.8 million for 1.
-        assert_eq!("2 EUR/h".parse::<Price>().unwrap().buys(1_000.0), 1_800_000.0);
+        assert_eq!("2 EUR/h".parse::<Price>().unwrap().operations_bought(1_000.0), 1_800_000.0);
         for wrong in ["", "1.23", "EUR/h", "1 EUR", "0 EUR/h", "-1 EUR/h", "inf EUR/h", "1 EUR/d", "1 E R/h", "1 12/h"]
         {
             assert_eq!(wrong.parse::<Price>(), Err(PriceError), "{wrong}");

@@ -41,13 +41,13 @@ impl Promise {
         Some(Promise { response_p99, errors, max_clients })
     }
 
-    /// `the highest rate`, of which or at which [`Promise::words`] are kept.
-    pub fn sought(&self) -> &'static str {
+    /// `the highest rate`, of which or at which [`Promise::promise_clause`] are kept.
+    pub fn sought_load(&self) -> &'static str {
         if self.max_clients.is_some() { "the most clients" } else { "the highest rate" }
     }
 
-    /// After "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
-    pub fn words(&self) -> String {
+    /// The promise as a clause after "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
+    pub fn promise_clause(&self) -> String {
         let within = duration::format(self.response_p99);
         format!("99 of 100 responses come within {within}, and at most {} % fail", (self.errors * 1e5).round() / 1e3)
     }

@@ -303,6 +303,7 @@ impl Mark {
         Mark { kind, host: None, detail: detail.into(), data: None }
     }
 
+    /// The mark with its data.
     pub fn with_data(self, data: MarkData) -> Mark {
         Mark { data: Some(data), ..self }
     }
@@ -316,7 +317,7 @@ impl Mark {
 
     /// Names what the system no longer is as it was before the first run.
     pub fn system_changed(changes: &[Difference]) -> Mark {
-        let detail = changes.iter().map(Difference::text).collect::<Vec<_>>().join("; ");
+        let detail = changes.iter().map(Difference::sentence).collect::<Vec<_>>().join("; ");
         Mark::new(MarkKind::SystemChanged, detail)
     }
 
@@ -416,6 +417,7 @@ pub struct QueryPlan {
 }
 
 impl RunRecord {
+    /// The record of a run that gave no result.
     pub fn without_result(state: RunState, reason: impl Into<String>) -> RunRecord {
         RunRecord {
             state,

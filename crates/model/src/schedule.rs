@@ -44,6 +44,7 @@ pub enum Caches {
 }
 
 impl Caches {
+    /// Tests whether caches are warmed before a run.
     fn are_warmed(&self) -> bool {
         *self == Caches::Warmed
     }

@@ -20,13 +20,14 @@ pub const EFFECT: ShareRange = ShareRange { limits: (0.0, 10.0), example: 0.03 }
 pub const REGRESSION: ShareRange = ShareRange { limits: (0.0, 10.0), example: 0.05 };
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("`{written}` is no share between {} and {}", percent(range.limits.0), percent(range.limits.1))]
+#[error("`{written}` is no share between {} and {}", percent_text(range.limits.0), percent_text(range.limits.1))]
 pub struct ShareError {
     written: String,
     range: ShareRange,
 }
 
 impl ShareRange {
+    /// Lowest and highest share, both excluded.
     pub fn limits(self) -> (f64, f64) {
         self.limits
     }
@@ -37,16 +38,17 @@ impl ShareRange {
         let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
         let value =
             number.parse().ok().filter(|value: &f64| divisor > 1.0 || *value < 1.0).map(|value: f64| value / divisor);
-        value.map_or_else(|| Err(self.refused(text)), |value| self.check(value).map_err(|_| self.refused(text)))
+        value.map_or_else(|| Err(self.refusal(text)), |value| self.check(value).map_err(|_| self.refusal(text)))
     }
 
     /// Checks a share that is a number already.
     pub fn check(self, value: f64) -> Result<f64, ShareError> {
         let (lowest, highest) = self.limits;
-        if value > lowest && value < highest { Ok(value) } else { Err(self.refused(&value.to_string())) }
+        if value > lowest && value < highest { Ok(value) } else { Err(self.refusal(&value.to_string())) }
     }
 
-    fn refused(self, text: &str) -> ShareError {
+    /// The error of a share out of range.
+    fn refusal(self, text: &str) -> ShareError {
         ShareError { written: text.to_owned(), range: self }
     }
 }
@@ -67,20 +69,21 @@ impl ShareError {
         let number = number.trim().parse::<f64>().unwrap_or(f64::NAN).abs();
         let meant = if has_sign || number >= 1.0 { number / 100.0 } else { number };
         let meant = MEANT.check(meant).and_then(|meant| self.range.check(meant)).unwrap_or(self.range.example);
-        format!("write {} or \"{}%\"", short(meant), short(meant * 100.0))
+        format!("write {} or \"{}%\"", without_noise(meant), without_noise(meant * 100.0))
     }
 }
 
 /// A suggestion is a share that both spellings have.
 const MEANT: ShareRange = ShareRange { limits: (0.0, 1.0), example: 0.05 };
 
-/// Without the digits that binary fractions add.
-fn short(value: f64) -> f64 {
+/// A number without the digits that binary fractions add.
+fn without_noise(value: f64) -> f64 {
     (value * 1e10).round() / 1e10
 }
 
-fn percent(share: f64) -> impl fmt::Display {
-    format!("{} %", short(share * 100.0))
+/// A share in percent.
+fn percent_text(share: f64) -> impl fmt::Display {
+    format!("{} %", without_noise(share * 100.0))
 }
 
 #[cfg(test)]

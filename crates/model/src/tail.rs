@@ -22,11 +22,12 @@ impl Metric {
         if !may_be_time {
             return None;
         }
-        tail(&self.id).map(|(share, of)| Tail { share, of })
+        tail_of_name(&self.id).map(|(share, of)| Tail { share, of })
     }
 }
 
-fn tail(metric: &str) -> Option<(f64, Option<String>)> {
+/// The share beyond a metric's quantile, and the kind that it is of, by its name.
+fn tail_of_name(metric: &str) -> Option<(f64, Option<String>)> {
     const SEPARATORS: [char; 5] = ['_', '/', '.', '-', ' '];
     // `p99.9` is `p999`.
     let without_points = metric.char_indices().filter(|(at, c)| {
@@ -49,6 +50,7 @@ fn tail(metric: &str) -> Option<(f64, Option<String>)> {
         .then(|| (tail, behind.filter(|kind| !kind.is_empty() && !LATENCIES.contains(kind)).map(str::to_owned)))
 }
 
+/// The share of values beyond what a word names.
 fn share_beyond(word: &str) -> Option<f64> {
     match word {
         "mean" | "avg" | "average" | "max" | "stddev" | "p100" => Some(0.0),
@@ -63,6 +65,7 @@ fn share_beyond(word: &str) -> Option<f64> {
     }
 }
 
+/// Tests whether there is a character and it is a digit.
 fn is_digit(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_digit())
 }
@@ -100,6 +103,6 @@ mod tests {
     }
 
     fn rounded_tail(metric: &str) -> Option<(f64, Option<String>)> {
-        tail(metric).map(|(tail, kind)| ((tail * 1e6).round() / 1e6, kind))
+        tail_of_name(metric).map(|(tail, kind)| ((tail * 1e6).round() / 1e6, kind))
     }
 }

@@ -16,6 +16,7 @@ pub enum Value {
 pub type Point = BTreeMap<String, Value>;
 
 impl Value {
+    /// The value, if it is a whole number.
     pub fn as_int(&self) -> Option<i64> {
         match self {
             Value::Int(n) => Some(*n),
@@ -23,6 +24,7 @@ impl Value {
         }
     }
 
+    /// The value, if it is a number.
     pub fn as_float(&self) -> Option<f64> {
         match self {
             Value::Int(n) => Some(*n as f64),
@@ -31,6 +33,7 @@ impl Value {
         }
     }
 
+    /// The value, if it is a text.
     pub fn as_text(&self) -> Option<&str> {
         match self {
             Value::Text(s) => Some(s),

@@ -17,13 +17,13 @@ use stats::Verdict;
 use crate::comparison::{
     Comparison, ComparisonSet, CrossFinding, NoVerdict, Pairing, Scale, Side, SideLetter, Table, Warning,
 };
-use crate::labels::{is_promised, metric_name};
-use crate::number::{Script, count, failed_share, percent};
-use crate::text::{clean, clipped, wrapped};
+use crate::labels::{is_capacity, metric_name};
+use crate::number::{Script, count_noun, failed_share, percent_text};
+use crate::text::{clean_text, clip_to_width, wrap_to_width};
 pub use names::side_names;
 use names::{NAME, quote_name};
-use single_system::figures;
-use words::{Spread, Tense, percents, range, times};
+use single_system::answer_figures;
+use words::{Spread, Tense, extremes, percents_words, times_words};
 
 /// It stays within so many lines of a terminal of [`WIDTH`] columns.
 const LINES: usize = 3;
@@ -36,36 +36,38 @@ const FEW: usize = 4;
 const MOST_CONTRARY: usize = 2;
 
 /// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
-pub fn answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
-    let mut questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions).collect();
+pub fn render_answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
+    let mut questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions_of).collect();
     // Each line may lose a word at its end.
     let taken = place.chars().count() + trail.chars().count() + LINES * WIDTH / 8;
     questions.iter_mut().for_each(|question| question.room = (LINES * WIDTH).saturating_sub(taken));
-    let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.text()));
+    let unfinished = set.rules.unfinished.map(|found| format!("Not finished: {}.", found.sentence()));
     let after_unfinished =
         |sentences: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(sentences).collect() };
-    let of_all = apart(&questions, set).or_else(|| one_server(&questions, set)).or_else(|| seen(&questions, set));
+    let of_all = cross_experiment_answer(&questions, set)
+        .or_else(|| one_server(&questions, set))
+        .or_else(|| early_results(&questions, set));
     let apart_cases = nothing_in_common(set);
     let sentences = match of_all {
         _ if apart_cases.is_some() => after_unfinished(apart_cases.into_iter().collect()),
-        _ if set.tables.is_empty() => after_unfinished(figures(&set.figures, trail)),
+        _ if set.tables.is_empty() => after_unfinished(answer_figures(&set.figures, trail)),
         _ if questions.is_empty() => after_unfinished(vec!["No primary metric is shown: see the table.".to_owned()]),
         Some(all) => after_unfinished(vec![all]),
         None => Some(after_unfinished(one_by_one(&questions, set, place)))
-            .filter(|sentences| questions.len() <= FEW && fits(&joined(sentences, trail)))
-            .unwrap_or_else(|| after_unfinished(counted(&questions))),
+            .filter(|sentences| questions.len() <= FEW && fits_in_lines(&join_sentences(sentences, trail)))
+            .unwrap_or_else(|| after_unfinished(verdict_counts_by_pair(&questions))),
     };
     fit_into_lines(sentences, trail)
 }
 
 fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> Vec<String> {
-    let mut sentences: Vec<String> = questions.iter().filter_map(|question| question.decided(set)).collect();
+    let mut sentences: Vec<String> = questions.iter().filter_map(|question| question.decided_sentence(set)).collect();
     if !place.is_empty()
         && let Some(first) = sentences.first_mut()
     {
         *first = format!("{place} {first}");
     }
-    sentences.extend(undecided(questions, set));
+    sentences.extend(undecided_sentences(questions, set));
     sentences
 }
 
@@ -93,10 +95,12 @@ fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
     }
     let sides: Vec<String> = ran.iter().take(NAMED_SIDES).map(|(side, cases)| what_ran(side, cases)).collect();
     let more = ran.len().saturating_sub(NAMED_SIDES);
-    let more = if more > 0 { format!(", and {} more something else", count(more, "system")) } else { String::new() };
+    let more =
+        if more > 0 { format!(", and {} more something else", count_noun(more, "system")) } else { String::new() };
     (ran.len() > 1).then(|| format!("Nothing is in common: {}{more}.", sides.join(", ")))
 }
 
+/// Adds a case to those of a side.
 fn add_case<'s>(ran: &mut Vec<(&'s str, BTreeSet<String>)>, side: &'s str, case: String) {
     match ran.iter_mut().find(|(known, _)| *known == side) {
         Some((_, cases)) => drop(cases.insert(case)),
@@ -104,42 +108,45 @@ fn add_case<'s>(ran: &mut Vec<(&'s str, BTreeSet<String>)>, side: &'s str, case:
     }
 }
 
+/// Says which of a side's cases have run.
 fn what_ran(side: &str, cases: &BTreeSet<String>) -> String {
-    let named: Vec<String> = cases.iter().take(NAMED_CASES).map(|case| clipped(&clean(case), 2 * NAME)).collect();
+    let named: Vec<String> =
+        cases.iter().take(NAMED_CASES).map(|case| clip_to_width(&clean_text(case), 2 * NAME)).collect();
     let more = cases.len().saturating_sub(NAMED_CASES);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{} ran {}{more}", clipped(&clean(side), NAME), named.join(" and "))
+    format!("{} ran {}{more}", clip_to_width(&clean_text(side), NAME), named.join(" and "))
 }
 
+/// Tests whether a side has runs, or reasons why they have no value.
 fn has_run(side: &Side) -> bool {
     !side.runs.is_empty() || !side.unavailable.is_empty()
 }
 
-fn fits(text: &str) -> bool {
-    wrapped(text, WIDTH, 0).lines().count() <= LINES
+fn fits_in_lines(text: &str) -> bool {
+    wrap_to_width(text, WIDTH, 0).lines().count() <= LINES
 }
 
-fn joined(sentences: &[String], trail: &str) -> String {
+fn join_sentences(sentences: &[String], trail: &str) -> String {
     [&sentences.join(" "), trail].join(" ").trim().to_owned()
 }
 
 /// Joins as many sentences as fit with the trail, which must always be given: what does not fit is in the table.
 fn fit_into_lines(mut sentences: Vec<String>, trail: &str) -> String {
-    let all = joined(&sentences, trail);
-    if fits(&all) {
+    let all = join_sentences(&sentences, trail);
+    if fits_in_lines(&all) {
         return all;
     }
     let rest = format!("The rest is in the table. {trail}");
     while sentences.len() > 1 {
         sentences.pop();
-        let shortened = joined(&sentences, rest.trim());
-        if fits(&shortened) {
+        let shortened = join_sentences(&sentences, rest.trim());
+        if fits_in_lines(&shortened) {
             return shortened;
         }
     }
     // A word may not fit at the end of each line.
     let room = (LINES * (WIDTH - NAME)).saturating_sub(trail.chars().count() + 1).max(WIDTH);
-    joined(&[clipped(&sentences.join(" "), room)], trail)
+    join_sentences(&[clip_to_width(&sentences.join(" "), room)], trail)
 }
 
 /// One benchmark on two sides, by the metric that people ask for first.
@@ -166,7 +173,7 @@ struct VerdictCounts {
 }
 
 impl VerdictCounts {
-    fn count(rows: &[&Comparison]) -> VerdictCounts {
+    fn of_rows(rows: &[&Comparison]) -> VerdictCounts {
         let mut tally = VerdictCounts::default();
         for row in rows {
             *match row.verdict() {
@@ -181,7 +188,7 @@ impl VerdictCounts {
     }
 
     /// `faster in 3, slower in 1, no difference shown in 4`.
-    fn words(self, [better, worse]: [&str; 2]) -> String {
+    fn in_words(self, [better, worse]: [&str; 2]) -> String {
         let parts = [
             (self.faster, better),
             (self.slower, worse),
@@ -197,7 +204,8 @@ impl VerdictCounts {
     }
 }
 
-fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
+/// The questions that a table's rows answer, by benchmark and metric.
+fn questions_of<'a>(table: &'a Table) -> Vec<Question<'a>> {
     let mut benchmarks: IndexMap<&str, Vec<&Comparison>> = IndexMap::new();
     for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
         benchmarks.entry(&row.benchmark).or_default().push(row);
@@ -213,7 +221,7 @@ fn questions<'a>(table: &'a Table) -> Vec<Question<'a>> {
                 }))
                 .or(rows.first())?
                 .metric;
-            let (rows, others) = rows.into_iter().partition(|row| family(&row.metric) == family(metric));
+            let (rows, others) = rows.into_iter().partition(|row| metric_family(&row.metric) == metric_family(metric));
             let [a, b] = side_names(table);
             Some(Question { benchmark: quote_name(name), a, b, metric, rows, others, room: LINES * WIDTH })
         })
@@ -227,20 +235,20 @@ fn is_prescribed(row: &Comparison) -> bool {
 }
 
 /// The ratio that a row is judged by; without an estimate that of its figures.
-fn judged(row: &&Comparison) -> Option<f64> {
+fn judged_ratio(row: &&Comparison) -> Option<f64> {
     let seen = row.change.filter(|change| change.scale == Scale::Ratio).map(|change| change.ratio);
-    row.ratio().map(|found| found.ratio).or(seen)
+    row.ratio_estimate().map(|found| found.ratio).or(seen)
 }
 
 /// The parts of a suite, such as `elapsed/S1` and `elapsed/S2`, are one question.
-fn family(metric: &Metric) -> &str {
+fn metric_family(metric: &Metric) -> &str {
     metric.id.split('/').next().unwrap_or_default()
 }
 
 /// A capacity, and what it costs, with its promise.
-fn named(metric: &Metric, benchmark: &str) -> String {
-    let promised = if is_promised(metric) { " at its promise" } else { "" };
-    format!("{} of {benchmark}{promised}", metric_name(family(metric)))
+fn question_name(metric: &Metric, benchmark: &str) -> String {
+    let promised = if is_capacity(metric) { " at its promise" } else { "" };
+    format!("{} of {benchmark}{promised}", metric_name(metric_family(metric)))
 }
 
 /// The answer where all sides are one server, so that any difference is one of machine or method.
@@ -249,17 +257,17 @@ fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String>
     if rows.is_empty() || !rows.iter().all(|row| row.is_one_server()) {
         return None;
     }
-    let VerdictCounts { faster, slower, none, .. } = VerdictCounts::count(&rows);
+    let VerdictCounts { faster, slower, none, .. } = VerdictCounts::of_rows(&rows);
     let found = match (faster + slower, rows.len() - none) {
         (_, 0) => "and there is no verdict".to_owned(),
         (0, _) => "and no difference is shown, as it should be".to_owned(),
         (differ, judged) => {
             let verb = if differ == 1 { "differs" } else { "differ" };
-            let by_chance = percent(1.0 - set.rules.level, Script::Plain);
+            let by_chance = percent_text(1.0 - set.rules.level, Script::Plain);
             format!(
                 "and yet {differ} of {} {verb}: chance does that in {by_chance} of such experiments at most; if it comes \
                  again, something other than the server makes a difference",
-                count(judged, "result")
+                count_noun(judged, "result")
             )
         }
     };
@@ -268,52 +276,53 @@ fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String>
 
 impl Question<'_> {
     /// A sentence, if any row has a verdict of faster, slower or equal, or another answer.
-    fn decided(&self, set: &ComparisonSet) -> Option<String> {
-        let tally = VerdictCounts::count(&self.rows);
+    fn decided_sentence(&self, set: &ComparisonSet) -> Option<String> {
+        let tally = VerdictCounts::of_rows(&self.rows);
         let all = self.rows.len();
         if tally.faster + tally.slower + tally.equal == 0 {
             let is_other = self.rows.iter().any(|row| parts::has_no_right_answer(row));
-            return if is_other { Some(format!("{}.", parts::sentence(self, set)?)) } else { None };
+            return if is_other { Some(format!("{}.", parts::parts_sentence(self, set)?)) } else { None };
         }
         let said = if tally.faster == all || tally.slower == all {
-            let sure = self.sure(set);
-            format!("{}{sure}", self.compared(Tense::Present)?)
+            let sure = self.certainty(set);
+            format!("{}{sure}", self.comparison_sentence(Tense::Present)?)
         } else if tally.equal == all {
-            let margin = if self.rows.iter().all(|row| row.ratio().is_some()) {
-                format!(" within {}", percent(set.rules.margin, Script::Plain))
+            let margin = if self.rows.iter().all(|row| row.ratio_estimate().is_some()) {
+                format!(" within {}", percent_text(set.rules.margin, Script::Plain))
             } else {
                 String::new()
             };
             format!("{} is the same on {} and {}{margin}", self.subject(), self.a, self.b)
-        } else if let Some(said) = parts::sentence(self, set) {
+        } else if let Some(said) = parts::parts_sentence(self, set) {
             said
         } else {
-            let words = tally.words(self.words());
+            let words = tally.in_words(self.verdict_words());
             format!("{} on {} against {}, {all} cases: {words}", self.subject(), self.b, self.a)
         };
-        Some(format!("{said}{}{}{}.", self.but(tally), self.failures(), self.more_clients()))
+        Some(format!("{said}{}{}{}.", self.exceptions(tally), self.failure_difference(), self.more_clients()))
     }
 
     /// `select-update`, or with what it is about if that is no speed.
     fn subject(&self) -> String {
         match self.metric.quantity() {
-            Quantity::Rate | Quantity::Time if !is_promised(self.metric) => self.benchmark.clone(),
-            _ => self.named(),
+            Quantity::Rate | Quantity::Time if !is_capacity(self.metric) => self.benchmark.clone(),
+            _ => self.name(),
         }
     }
 
-    fn named(&self) -> String {
-        named(self.metric, &self.benchmark)
+    /// The question's name in sentences.
+    fn name(&self) -> String {
+        question_name(self.metric, &self.benchmark)
     }
 
     /// The words for a better and for a worse side.
-    fn words(&self) -> [&'static str; 2] {
+    fn verdict_words(&self) -> [&'static str; 2] {
         [Verdict::Faster, Verdict::Slower].map(|verdict| crate::labels::verdict_word(verdict, self.metric))
     }
 
     /// What B does compared with A, or A compared with B if that is the larger number. `None` where the rows point both ways.
-    fn compared(&self, tense: Tense) -> Option<String> {
-        let (low, high) = range(self.rows.iter().filter_map(judged))?;
+    fn comparison_sentence(&self, tense: Tense) -> Option<String> {
+        let (low, high) = extremes(self.rows.iter().filter_map(judged_ratio))?;
         let (a, b, name) = (&self.a, &self.b, &self.benchmark);
         let [runs, takes] = tense.verbs();
         if low < 1.0 && high > 1.0 {
@@ -323,18 +332,20 @@ impl Question<'_> {
         let factors = if is_more { [low, high] } else { [1.0 / high, 1.0 / low] };
         let is_factor = factors[1] >= TIMES;
         let shares = [low, high].map(|ratio| (ratio - 1.0).abs());
-        let shares = percents(if is_more { shares } else { [shares[1], shares[0]] }).text;
+        let shares = percents_words(if is_more { shares } else { [shares[1], shares[0]] }).text;
         // Who has more of it.
         let (more, less) = if is_more { (b, a) } else { (a, b) };
         if self.is_of_load() {
-            return Some(self.carried_by([more, less], is_more, (is_factor, times(factors), &shares), tense));
+            return Some(self.carried_by([more, less], is_more, (is_factor, times_words(factors), &shares), tense));
         }
         Some(match (self.metric.quantity(), is_factor) {
-            (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times(factors).text),
+            (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times_words(factors).text),
             (Quantity::Rate, false) => {
                 format!("{b} {runs} {name} {shares} {} than {a}", if is_more { "faster" } else { "slower" })
             }
-            (Quantity::Time, true) => format!("{more} {takes} {} as long for {name} as {less}", times(factors).text),
+            (Quantity::Time, true) => {
+                format!("{more} {takes} {} as long for {name} as {less}", times_words(factors).text)
+            }
             (Quantity::Time, false) => {
                 format!("{b} {takes} {shares} {} time for {name} than {a}", if is_more { "more" } else { "less" })
             }
@@ -360,7 +371,7 @@ impl Question<'_> {
         self.rows.iter().any(|row| row.a.bound.or(row.b.bound).is_some())
     }
 
-    /// [`Question::compared`] of a capacity: who carries more than whom.
+    /// [`Question::comparison_sentence`] of a capacity: who carries more than whom.
     fn carried_by(
         &self,
         [more, less]: [&str; 2],
@@ -369,7 +380,7 @@ impl Question<'_> {
         tense: Tense,
     ) -> String {
         let of_clients = self.metric.id == CAPACITY_CLIENTS;
-        let (a, b, name, carries) = (&self.a, &self.b, &self.benchmark, tense.carries());
+        let (a, b, name, carries) = (&self.a, &self.b, &self.benchmark, tense.carries_verb());
         let load = if of_clients { "clients" } else { "load" };
         if self.has_bound() {
             let factor = factors.text.trim_start_matches("about ");
@@ -386,8 +397,8 @@ impl Question<'_> {
         format!("{b} {carries} {shares} {word} {load} than {a} in {name} at its promise")
     }
 
-    /// How sure that is: what the intervals of the rows span, in the words of [`Question::compared`].
-    fn sure(&self, set: &ComparisonSet) -> String {
+    /// How sure that is: what the intervals of the rows span, in the words of [`Question::comparison_sentence`].
+    fn certainty(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
             Pairing::Paired if is_disturbed(set) => "under other load",
             Pairing::Paired => "sure",
@@ -402,7 +413,7 @@ impl Question<'_> {
         if self.has_bound() {
             return format!(" ({sure})");
         }
-        let Some(found) = self.rows.iter().map(|row| row.ratio()).collect::<Option<Vec<_>>>() else {
+        let Some(found) = self.rows.iter().map(|row| row.ratio_estimate()).collect::<Option<Vec<_>>>() else {
             return format!(" ({sure})");
         };
         let lo = found.iter().map(|row| row.lo).fold(f64::INFINITY, f64::min);
@@ -412,18 +423,18 @@ impl Question<'_> {
         let is_speed = matches!(self.metric.quantity(), Quantity::Rate | Quantity::Time) || self.is_of_load();
         let factor = found.iter().map(|row| row.ratio.max(1.0 / row.ratio)).fold(1.0, f64::max);
         let interval = if is_speed && factor >= TIMES {
-            times(ends)
+            times_words(ends)
         } else if is_more {
-            percents([lo - 1.0, hi - 1.0])
+            percents_words([lo - 1.0, hi - 1.0])
         } else {
-            percents([1.0 - hi, 1.0 - lo])
+            percents_words([1.0 - hi, 1.0 - lo])
         };
         // An interval that rounds to one number adds nothing.
         if interval.is_range { format!(" ({}, {sure})", interval.text) } else { format!(" ({sure})") }
     }
 
     /// What else was found that points the other way, or of a question without a difference any way.
-    fn but(&self, tally: VerdictCounts) -> String {
+    fn exceptions(&self, tally: VerdictCounts) -> String {
         let mut found: Vec<String> = Vec::new();
         for row in self.others.iter().filter(|row| match row.verdict() {
             Some(Verdict::Faster) => tally.faster == 0,
@@ -438,7 +449,7 @@ impl Question<'_> {
                 .filter(|other| (&other.metric.id, other.verdict()) == (&row.metric.id, row.verdict()));
             let alike = alike.count();
             let some = if alike < of_metric { format!(" in {alike} of {of_metric} cases") } else { String::new() };
-            let promised = if is_promised(&row.metric) { " at its promise" } else { "" };
+            let promised = if is_capacity(&row.metric) { " at its promise" } else { "" };
             let said = format!("{}{promised} is {word}{some}", metric_name(&row.metric.id));
             if !found.contains(&said) {
                 found.push(said);
@@ -463,9 +474,10 @@ impl Question<'_> {
     }
 
     fn needs_more_clients_on(&self, letter: SideLetter) -> bool {
-        let most = self.rows.iter().filter(|row| carried(letter, row).is_some());
-        let most = most
-            .max_by(|one, other| carried(letter, one).unwrap_or(0.0).total_cmp(&carried(letter, other).unwrap_or(0.0)));
+        let most = self.rows.iter().filter(|row| carried_load(letter, row).is_some());
+        let most = most.max_by(|one, other| {
+            carried_load(letter, one).unwrap_or(0.0).total_cmp(&carried_load(letter, other).unwrap_or(0.0))
+        });
         // What asked for more at once has carried no more.
         let most = most.filter(|row| !self.is_surpassed(letter, row));
         let mut warnings = most.into_iter().flat_map(|row| &row.warnings);
@@ -473,14 +485,14 @@ impl Question<'_> {
     }
 
     fn is_surpassed(&self, letter: SideLetter, row: &Comparison) -> bool {
-        let mut known = self.rows.iter().filter(|other| carried(letter, other).is_some());
+        let mut known = self.rows.iter().filter(|other| carried_load(letter, other).is_some());
         known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
     }
 
     /// What did not succeed, where the sides differ in it: the most of any row.
-    fn failures(&self) -> String {
+    fn failure_difference(&self) -> String {
         let all = self.rows.iter().filter_map(|row| row.failures);
-        let Some(most) = all.max_by(|x, y| x.worst().total_cmp(&y.worst())) else { return String::new() };
+        let Some(most) = all.max_by(|x, y| x.worst_share().total_cmp(&y.worst_share())) else { return String::new() };
         let shares = [(most.a, &self.a), (most.b, &self.b)].map(|(share, side)| match share {
             Some(share) => format!("{} failed on {side}", failed_share(share)),
             None => format!("an unknown share failed on {side}"),
@@ -489,7 +501,8 @@ impl Question<'_> {
     }
 }
 
-fn carried(letter: SideLetter, row: &Comparison) -> Option<f64> {
+/// The capacity of a side.
+fn carried_load(letter: SideLetter, row: &Comparison) -> Option<f64> {
     if letter == SideLetter::A { row.a.estimate } else { row.b.estimate }
 }
 
@@ -511,6 +524,7 @@ fn without_key(case: &Point, key: &str) -> Point {
     case
 }
 
+/// A key's value in a case as a number.
 fn number_at(case: &Point, key: &str) -> Option<f64> {
     case.get(key).and_then(Value::as_float)
 }
@@ -526,17 +540,17 @@ fn is_disturbed(set: &ComparisonSet) -> bool {
 }
 
 /// What has no difference to report, those with the same reason together.
-fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
+fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
     let several_pairs = set.tables.iter().any(|table| (&table.a, &table.b) != (&set.tables[0].a, &set.tables[0].b));
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
-    for question in questions.iter().filter(|question| question.decided(set).is_none()) {
-        let tally = VerdictCounts::count(&question.rows);
+    for question in questions.iter().filter(|question| question.decided_sentence(set).is_none()) {
+        let tally = VerdictCounts::of_rows(&question.rows);
         let pair = if several_pairs { format!(" ({} and {})", question.a, question.b) } else { String::new() };
         let name = format!("{}{pair}", question.subject());
         let outcome = match question.rows.iter().find_map(|row| row.no_verdict()) {
             Some(reason) if tally.open == 0 => no_verdict(reason),
             Some(_) => "no difference shown, and in some cases no verdict".to_owned(),
-            None => format!("no difference shown{}{}", question.but(tally), question.more_clients()),
+            None => format!("no difference shown{}{}", question.exceptions(tally), question.more_clients()),
         };
         match found.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, names)) => names.push(name),
@@ -551,7 +565,7 @@ fn undecided(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
 fn no_verdict(reason: &NoVerdict) -> String {
     let why = match reason {
         NoVerdict::Unfinished(_) => return "no verdict yet".to_owned(),
-        NoVerdict::TooFewRounds { missing } => format!("{} needed", count(*missing as usize, "more round")),
+        NoVerdict::TooFewRounds { missing } => format!("{} needed", count_noun(*missing as usize, "more round")),
         NoVerdict::UnequalDurability { .. } => "the sides promise different things at commit".to_owned(),
         NoVerdict::DifferentRows(found) => found.text(),
         NoVerdict::SystemChanged { side, .. } => format!("{} changed during the experiment", side.as_str()),
@@ -565,19 +579,19 @@ fn no_verdict(reason: &NoVerdict) -> String {
         NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
             "too many runs had to be repeated".to_owned()
         }
-        other => other.short(),
+        other => other.short_reason(),
     };
     format!("no verdict ({why})")
 }
 
 /// The answer for sides that were measured apart: what their runs gave, and that this is no verdict.
-fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
+fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let experiments = set.apart.as_ref()?;
-    let when = experiments.between().map_or_else(String::new, |between| format!(" ({between})"));
+    let when = experiments.time_between().map_or_else(String::new, |between| format!(" ({between})"));
     let plans = if experiments.confounded.values().all(Vec::is_empty) { "" } else { ", by plans that differ" };
     let begin = format!("Measured apart{when}{plans}, so no verdict");
     let rows: Vec<&Comparison> = questions.iter().flat_map(|question| &question.rows).copied().collect();
-    let findings: Vec<CrossFinding> = rows.iter().filter_map(|row| row.apart()).collect();
+    let findings: Vec<CrossFinding> = rows.iter().filter_map(|row| row.cross_finding()).collect();
     let first = match (questions, findings.first()) {
         (_, None) => {
             let why = rows.iter().find_map(|row| row.no_verdict()).map(no_verdict);
@@ -592,11 +606,11 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
             let none = (rows.len() - findings.len(), "without a figure to tell by");
             let parts = all.into_iter().chain([none]).filter(|(rows, _)| *rows > 0);
             let parts: Vec<String> = parts.map(|(rows, word)| format!("{rows} {word}")).collect();
-            return Some(format!("{begin}: of {}, {}.", count(rows.len(), "result"), parts.join(", ")));
+            return Some(format!("{begin}: of {}, {}.", count_noun(rows.len(), "result"), parts.join(", ")));
         }
     };
     let (question, finding) = first;
-    let subject = question.named();
+    let subject = question.name();
     let (a, b) = (&question.a, &question.b);
     let said = match finding {
         CrossFinding::Higher | CrossFinding::Lower => {
@@ -614,18 +628,19 @@ fn apart(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
 
 fn change_in_percent(question: &Question<'_>) -> Option<String> {
     let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
-    let (low, high) = range(ratios.map(|change| change.ratio))?;
+    let (low, high) = extremes(ratios.map(|change| change.ratio))?;
     let ends = [(low - 1.0).abs(), (high - 1.0).abs()];
-    Some(format!("{} ", percents(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
+    Some(format!("{} ", percents_words(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
 }
 
 /// What runs showed that are too few for a verdict on anything.
-fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
-    if questions.iter().any(|question| question.decided(set).is_some()) {
+fn early_results(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
+    if questions.iter().any(|question| question.decided_sentence(set).is_some()) {
         return None;
     }
     let mut early = questions.iter().filter(|question| is_undecided_so_far(question));
-    let difference = early.find_map(|question| Some(question.compared(Tense::Past)? + &question.more_clients()));
+    let difference =
+        early.find_map(|question| Some(question.comparison_sentence(Tense::Past)? + &question.more_clients()));
     let needed = set.rules.min_rounds;
     let of_rows = questions.iter().flat_map(|question| &question.rows).filter_map(|row| match row.no_verdict() {
         Some(NoVerdict::TooFewRounds { missing }) => Some(*missing),
@@ -637,10 +652,13 @@ fn seen(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
         (Some(_), difference) => format!("So far, without a verdict, {}.", difference?),
         (None, Some(difference)) => {
             let them = if have == 1 { "it" } else { "them" };
-            format!("No verdict from {} ({needed} are needed): in {them} {difference}.", count(have as usize, "round"))
+            format!(
+                "No verdict from {} ({needed} are needed): in {them} {difference}.",
+                count_noun(have as usize, "round")
+            )
         }
         (None, None) if questions.iter().all(is_undecided_so_far) => {
-            format!("No verdict from {} ({needed} are needed).", count(have as usize, "round"))
+            format!("No verdict from {} ({needed} are needed).", count_noun(have as usize, "round"))
         }
         (None, None) => return None,
     })
@@ -654,7 +672,7 @@ fn is_undecided_so_far(question: &Question<'_>) -> bool {
 }
 
 /// How the rows of each pair came out.
-fn counted(questions: &[Question<'_>]) -> Vec<String> {
+fn verdict_counts_by_pair(questions: &[Question<'_>]) -> Vec<String> {
     let mut pairs: Vec<((&str, &str), Vec<&Question<'_>>)> = Vec::new();
     for question in questions {
         let sides = (question.a.as_str(), question.b.as_str());
@@ -667,13 +685,13 @@ fn counted(questions: &[Question<'_>]) -> Vec<String> {
         .into_iter()
         .map(|((a, b), of)| {
             let rows: Vec<&Comparison> = of.iter().flat_map(|question| &question.rows).copied().collect();
-            let words = of.first().map_or(["better", "worse"], |first| first.words());
-            let are_alike = of.iter().all(|question| question.words() == words);
-            let tally = VerdictCounts::count(&rows);
-            let words = tally.words(if are_alike { words } else { ["better", "worse"] });
+            let words = of.first().map_or(["better", "worse"], |first| first.verdict_words());
+            let are_alike = of.iter().all(|question| question.verdict_words() == words);
+            let tally = VerdictCounts::of_rows(&rows);
+            let words = tally.in_words(if are_alike { words } else { ["better", "worse"] });
             match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
                 Some(reason) => format!("{b} against {a}: {}.", no_verdict(reason)),
-                None => format!("{b} against {a}, {}: {words}.", count(rows.len(), "case")),
+                None => format!("{b} against {a}, {}: {words}.", count_noun(rows.len(), "case")),
             }
         })
         .collect()

@@ -9,7 +9,7 @@ use store::StoredRun;
 use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
 use crate::lookup::{Lookup, by_run};
-use crate::number::{Script, centre};
+use crate::number::{Script, geometric_centre};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Series, SeriesLine, Table, TablePlacement, View};
 
 /// The workload whose cases these are.
@@ -51,7 +51,7 @@ pub(crate) struct Measured {
     pub(crate) values: BTreeMap<String, Reading>,
 }
 
-pub(crate) fn value(reading: &Reading) -> Option<f64> {
+pub(crate) fn finite_value(reading: &Reading) -> Option<f64> {
     match reading {
         Reading::Value(value) if value.is_finite() => Some(*value),
         _ => None,
@@ -59,7 +59,7 @@ pub(crate) fn value(reading: &Reading) -> Option<f64> {
 }
 
 /// The backups in the plan's order; empty without backups.
-pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
+pub fn backup_rows(evidence: &Evidence) -> Vec<BackupRow> {
     let cases: Vec<(usize, &Case)> = evidence
         .cases
         .iter()
@@ -72,37 +72,43 @@ pub fn rows(evidence: &Evidence) -> Vec<BackupRow> {
         return Vec::new();
     }
     let readings = Index::new(evidence);
-    let measured = runs(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
+    let measured = runs_of_cases(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured) {
         if own.is_empty() {
             continue;
         }
         let baseline = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline(case, other));
-        let baseline = baseline.filter(|((other, _), _)| is_whole(&readings, *index) && is_whole(&readings, *other));
-        let baseline = if codec_of(case) != "none" { baseline.map(|(_, runs)| runs.as_slice()) } else { None };
-        rows.push(row(evidence, &readings, (*index as u32, case), own, baseline));
+        let baseline =
+            baseline.filter(|((other, _), _)| has_no_failures(&readings, *index) && has_no_failures(&readings, *other));
+        let baseline = if codec_of_case(case) != "none" { baseline.map(|(_, runs)| runs.as_slice()) } else { None };
+        rows.push(make_row(evidence, &readings, (*index as u32, case), own, baseline));
     }
     rows
 }
 
-pub(crate) fn is_whole(readings: &Index<'_>, index: usize) -> bool {
-    readings.lookup.failed(index as u32) == 0
+pub(crate) fn has_no_failures(readings: &Index<'_>, index: usize) -> bool {
+    readings.lookup.failed_runs(index as u32) == 0
 }
 
 /// What the measured runs of each case gave.
-pub(crate) fn runs(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
+pub(crate) fn runs_of_cases(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
     let measurements = by_run(lookup.evidence());
     cases
         .map(|case| {
             let own = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
-            own.map(|run| Measured { run: run.id, round: run.planned.round, values: readings_of(&measurements, run) })
-                .collect()
+            own.map(|run| Measured {
+                run: run.id,
+                round: run.planned.round,
+                values: readings_of_run(&measurements, run),
+            })
+            .collect()
         })
         .collect()
 }
 
-fn readings_of(
+/// A run's readings by metric.
+fn readings_of_run(
     measurements: &BTreeMap<i64, Vec<&store::StoredMeasurement>>,
     run: &StoredRun,
 ) -> BTreeMap<String, Reading> {
@@ -113,31 +119,31 @@ fn readings_of(
 fn is_baseline(case: &Case, other: &Case) -> bool {
     other.system == case.system
         && other.benchmark == case.benchmark
-        && codec_of(other) == "none"
+        && codec_of_case(other) == "none"
         && case
             .point
             .keys()
             .all(|key| CODEC_KEYS.contains(&key.as_str()) || case.point.get(key) == other.point.get(key))
 }
 
-fn codec_of(case: &Case) -> &str {
+fn codec_of_case(case: &Case) -> &str {
     case.point.get("codec").and_then(Value::as_text).unwrap_or("none")
 }
 
 /// `zstd-3, 2 workers, at the server`: what is not usual is said.
 pub(crate) fn codec_label(case: &Case) -> String {
-    let codec = codec_of(case);
+    let codec = codec_of_case(case);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
     if codec == "none" {
         return codec.to_owned();
     }
-    let mut label = match (int(case, "level"), usual) {
+    let mut label = match (integer_at(case, "level"), usual) {
         // SQL Server's own codecs have no levels.
         (0, 0) => codec.to_owned(),
         (0, level) | (level, _) => format!("{codec}-{level}"),
     };
-    if int(case, "workers") > 0 {
-        let _ = write!(label, " ×{}", int(case, "workers"));
+    if integer_at(case, "workers") > 0 {
+        let _ = write!(label, " ×{}", integer_at(case, "workers"));
     }
     match case.point.get("where").and_then(Value::as_text) {
         Some("server") => label.push_str(" at the server"),
@@ -147,13 +153,14 @@ pub(crate) fn codec_label(case: &Case) -> String {
     label
 }
 
-fn int(case: &Case, key: &str) -> i64 {
+/// A key's value in a case as a whole number, else 0.
+fn integer_at(case: &Case, key: &str) -> i64 {
     case.point.get(key).and_then(Value::as_int).unwrap_or(0)
 }
 
 /// Each note once.
-fn notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
-    let marks = own.iter().flat_map(|run| lookup.marks_of(run.run));
+fn run_notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
+    let marks = own.iter().flat_map(|run| lookup.marks_of_run(run.run));
     let mut notes: Vec<String> = Vec::new();
     for mark in marks.filter(|mark| mark.kind == MarkKind::Note) {
         if !notes.contains(&mark.detail) {
@@ -164,7 +171,7 @@ fn notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
 }
 
 /// Each note once, with its backups unless it holds for all.
-fn noted(rows: &[&BackupRow]) -> Vec<String> {
+fn notes_of_rows(rows: &[&BackupRow]) -> Vec<String> {
     let mut notes: Vec<&String> = Vec::new();
     for note in rows.iter().flat_map(|row| &row.notes) {
         if !notes.contains(&note) {
@@ -181,14 +188,15 @@ fn noted(rows: &[&BackupRow]) -> Vec<String> {
         .collect()
 }
 
-fn row(
+/// Makes the row of a case, compared with the backups without a codec.
+fn make_row(
     evidence: &Evidence,
     index: &Index<'_>,
     (case_index, case): (u32, &Case),
     own: &[Measured],
     baseline: Option<&[Measured]>,
 ) -> BackupRow {
-    let varying = index.lookup.varying(&case.benchmark);
+    let varying = index.lookup.varying_keys(&case.benchmark);
     // Next to `none`, which has no row here, `native` says nothing.
     let keys = varying.iter().filter(|key| {
         let is_usual = *key == "method" && case.point.get(*key).and_then(Value::as_text) == Some("native");
@@ -205,7 +213,9 @@ fn row(
     let mut missing = BTreeMap::new();
     for id in ids {
         match index.of_all_runs(case_index, id) {
-            Ok(points) => figures.extend(centre(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle))),
+            Ok(points) => {
+                figures.extend(geometric_centre(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle)))
+            }
             Err((why, _)) => drop(missing.insert(id.clone(), why)),
         }
     }
@@ -216,46 +226,47 @@ fn row(
         system: case.system.clone(),
         group: group.join(", "),
         codec: codec_label(case),
-        time_ratio: summary(&baseline_ratios(own, baseline, "backup_time")),
+        time_ratio: mean_and_extremes(&baseline_ratios(own, baseline, "backup_time")),
         time_ratios: baseline_ratios(own, baseline, "backup_time").len(),
-        restore_ratio: summary(&baseline_ratios(own, baseline, "restore_time")),
+        restore_ratio: mean_and_extremes(&baseline_ratios(own, baseline, "restore_time")),
         growth: growth.collect(),
-        notes: notes(&index.lookup, own),
+        notes: run_notes(&index.lookup, own),
         figures,
         missing,
     }
 }
 
+/// The ratios to the backups without a codec; none without them.
 pub(crate) fn baseline_ratios(own: &[Measured], baseline: Option<&[Measured]>, metric: &str) -> Vec<f64> {
-    baseline.map_or_else(Vec::new, |baseline| ratios(own, baseline, metric))
+    baseline.map_or_else(Vec::new, |baseline| paired_ratios(own, baseline, metric))
 }
 
 /// One per round in which both were measured; none at all if a run of these does not have the metric, since the others would stand
 /// for it.
-pub(crate) fn ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
+pub(crate) fn paired_ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
     own.iter()
         .filter_map(|run| {
             let other = baseline.iter().find(|other| other.round == run.round)?;
-            Some(positive(run, metric).zip(positive(other, metric)).map(|(own, other)| own / other))
+            Some(positive_value(run, metric).zip(positive_value(other, metric)).map(|(own, other)| own / other))
         })
         .collect::<Option<Vec<f64>>>()
         .unwrap_or_default()
 }
 
-fn positive(run: &Measured, metric: &str) -> Option<f64> {
-    run.values.get(metric).and_then(value).filter(|value| *value > 0.0)
+fn positive_value(run: &Measured, metric: &str) -> Option<f64> {
+    run.values.get(metric).and_then(finite_value).filter(|value| *value > 0.0)
 }
 
 /// Geometric mean, lowest, highest.
-pub(crate) fn summary(ratios: &[f64]) -> Option<[f64; 3]> {
+pub(crate) fn mean_and_extremes(ratios: &[f64]) -> Option<[f64; 3]> {
     let lowest = ratios.iter().copied().min_by(f64::total_cmp)?;
     let highest = ratios.iter().copied().max_by(f64::total_cmp)?;
-    Some([centre(ratios.iter().copied())?, lowest, highest])
+    Some([geometric_centre(ratios.iter().copied())?, lowest, highest])
 }
 
 impl BackupRow {
     /// One line; `None` without a codec.
-    pub fn verdict(&self) -> Option<String> {
+    pub fn verdict_line(&self) -> Option<String> {
         let [ratio, lowest, highest] = self.time_ratio?;
         let saving = self.figures.get("saving")?;
         let cpu = match self.figures.get("backup_cpu_per_gib") {
@@ -273,42 +284,44 @@ impl BackupRow {
 }
 
 /// The row without a codec that this one is compared with, maybe itself.
-fn plain<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
+fn uncompressed_row<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
     rows.iter().copied().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
 }
 
 /// Over the backup without a codec, as was published; a dash for that one itself.
-fn more(rows: &[&BackupRow], row: &BackupRow, metric: &str) -> Entry {
+fn percent_of_uncompressed(rows: &[&BackupRow], row: &BackupRow, metric: &str) -> Entry {
     if row.codec == "none" {
         return Entry::dash("it is the backup without a codec");
     }
-    let both = figure(row, metric)
-        .zip(plain(rows, row).and_then(|one| figure(one, metric)))
+    let both = figure_of(row, metric)
+        .zip(uncompressed_row(rows, row).and_then(|one| figure_of(one, metric)))
         .filter(|(_, without)| *without > 0.0);
     let missing = "it, or that of the backup without a codec, is not known";
-    Entry::or(both.map(|(own, without)| (own / without - 1.0) * 100.0), Form::More, missing)
+    Entry::from_value(both.map(|(own, without)| (own / without - 1.0) * 100.0), Form::More, missing)
 }
 
-fn figure(row: &BackupRow, metric: &str) -> Option<f64> {
+/// A row's value of a metric.
+fn figure_of(row: &BackupRow, metric: &str) -> Option<f64> {
     row.figures.get(metric).copied()
 }
 
 /// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Nothing
 /// without one.
-fn published(rows: &[&BackupRow]) -> Option<Table> {
-    let coded: Vec<&&BackupRow> = rows.iter().filter(|row| row.codec != "none" && plain(rows, row).is_some()).collect();
+fn published_table(rows: &[&BackupRow]) -> Option<Table> {
+    let coded: Vec<&&BackupRow> =
+        rows.iter().filter(|row| row.codec != "none" && uncompressed_row(rows, row).is_some()).collect();
     let metrics = ["backup_rate", "backup_cpu", "restore_rate", "restore_cpu"];
     let heads = ["backup rate", "CPU time", "restore rate", "CPU time"];
     let names = ["backup rate", "backup CPU time", "restore rate", "restore CPU time"];
-    let heads = names.into_iter().zip(heads).map(|(name, head)| Column::new(name, "%").headed(head));
+    let heads = names.into_iter().zip(heads).map(|(name, head)| Column::new(name, "%").with_head(head));
     (!coded.is_empty()).then(|| Table {
         title: "against none, in percent as published".to_owned(),
-        columns: [Column::words("codec")].into_iter().chain(heads).collect(),
+        columns: [Column::of_words("codec")].into_iter().chain(heads).collect(),
         rows: coded
             .iter()
             .map(|row| {
-                let figures = metrics.map(|metric| more(rows, row, metric));
-                [Entry::text(&row.codec)].into_iter().chain(figures).collect()
+                let figures = metrics.map(|metric| percent_of_uncompressed(rows, row, metric));
+                [Entry::of_text(&row.codec)].into_iter().chain(figures).collect()
             })
             .collect(),
         ..Table::default()
@@ -316,7 +329,7 @@ fn published(rows: &[&BackupRow]) -> Option<Table> {
 }
 
 /// Reasons for missing CPU time.
-fn without_cpu(rows: &[&BackupRow]) -> Vec<String> {
+fn missing_cpu_reasons(rows: &[&BackupRow]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (metric, of) in [("backup_cpu_per_gib", "backup"), ("restore_cpu_per_gib", "restore")] {
         for reason in rows.iter().filter_map(|row| row.missing.get(metric)).filter(|missing| !missing.reason.is_empty())
@@ -348,26 +361,27 @@ const CLASSES: [&str; 4] = ["data", "log", "undo", "other"];
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// Saving by class of files; nothing if no backup is split.
-fn split(rows: &[&BackupRow]) -> Option<Table> {
+fn split_table(rows: &[&BackupRow]) -> Option<Table> {
     let rows: Vec<Vec<Entry>> =
         rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| split_line(row, class))).collect();
     let heads = [("MiB", "MiB"), ("zero pages", "MiB"), ("saved %", "%"), ("saved % of the rest", "%")];
     let heads = heads.map(|(head, unit)| Column::new(head, unit));
     (!rows.is_empty()).then(|| Table {
         title: "where the saving is, MiB and percent".to_owned(),
-        columns: ["codec", "files"].map(Column::words).into_iter().chain(heads).collect(),
+        columns: ["codec", "files"].map(Column::of_words).into_iter().chain(heads).collect(),
         rows,
         ..Table::default()
     })
 }
 
+/// The line of one class of files; `None` where it has nothing to save.
 fn split_line(row: &BackupRow, class: &str) -> Option<Vec<Entry>> {
     let source = figure_of_class(row, "source_size", class).filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
     let (zero, saving) = (figure_of_class(row, "zero_pages", class), figure_of_class(row, "saving", class));
     let without = figure_of_class(row, "saving_without_zero_pages", class).or(saving.filter(|_| zero == Some(0.0)));
     let figures = [Some(source / MIB), zero.map(|bytes| bytes / MIB), saving, without];
-    let figures = figures.map(|figure| Entry::or(figure, Form::Fixed(1), "it was not measured"));
-    Some([&row.codec, class].map(Entry::text).into_iter().chain(figures).collect())
+    let figures = figures.map(|figure| Entry::from_value(figure, Form::Fixed(1), "it was not measured"));
+    Some([&row.codec, class].map(Entry::of_text).into_iter().chain(figures).collect())
 }
 
 fn figure_of_class(row: &BackupRow, family: &str, class: &str) -> Option<f64> {
@@ -398,7 +412,7 @@ const TOTALS: [(&str, &str, &str); 5] = [
 
 impl BackupRow {
     /// The entry of a metric, in MiB if the metric is a size.
-    fn entry(&self, metric: &str, form: Form) -> Entry {
+    fn metric_entry(&self, metric: &str, form: Form) -> Entry {
         let divisor = if metric.ends_with("_size") { MIB } else { 1.0 };
         let figure = self.figures.get(metric).map(|value| value / divisor);
         Entry::from_reading(
@@ -413,26 +427,28 @@ impl BackupRow {
         )
     }
 
+    /// The entries of the table's columns.
     fn entries(&self) -> Vec<Entry> {
         let shown = COLUMNS.map(|(group, _, _, metric, form)| match (form, group) {
-            (Form::Times, "backup") => times(self.time_ratio),
-            (Form::Times, _) => times(self.restore_ratio),
-            _ => self.entry(metric, form),
+            (Form::Times, "backup") => ratio_entry(self.time_ratio),
+            (Form::Times, _) => ratio_entry(self.restore_ratio),
+            _ => self.metric_entry(metric, form),
         });
-        let totals = TOTALS.map(|(_, _, metric)| self.entry(metric, Form::Significant));
-        [Entry::text(&self.codec)].into_iter().chain(shown).chain(totals).collect()
+        let totals = TOTALS.map(|(_, _, metric)| self.metric_entry(metric, Form::Significant));
+        [Entry::of_text(&self.codec)].into_iter().chain(shown).chain(totals).collect()
     }
 
     /// The codec's label with its system and group.
-    pub fn name(&self) -> String {
+    pub fn row_name(&self) -> String {
         let parts = [self.system.as_str(), self.group.as_str(), self.codec.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
-fn times(ratio: Option<[f64; 3]>) -> Entry {
+/// The entry of a mean ratio.
+fn ratio_entry(ratio: Option<[f64; 3]>) -> Entry {
     match ratio {
-        Some([middle, ..]) => Entry::or(Some(middle), Form::Times, ""),
+        Some([middle, ..]) => Entry::from_value(Some(middle), Form::Times, ""),
         None => Entry::dash("there is no other backup without a codec in the same rounds"),
     }
 }
@@ -443,24 +459,26 @@ fn group_views(own: &[&BackupRow]) -> Vec<View> {
     let comma = if first.group.is_empty() { "" } else { ", " };
     // A missing codec leaves no sizes.
     let sized = own.iter().find(|row| row.figures.contains_key("source_size")).unwrap_or(first);
-    let source = sized.entry("source_size", Form::Fixed(1)).print(Script::Plain);
+    let source = sized.metric_entry("source_size", Form::Fixed(1)).print(Script::Plain);
     let case = format!("{}{comma}{}: {source} MiB", first.system, first.group);
     let shown = COLUMNS.map(|(group, name, unit, ..)| {
         let head = if unit.is_empty() || unit == "%" { format!("{name} {unit}") } else { unit.to_owned() };
-        Column::new(format!("{group} {name}"), unit).headed(head.trim_end().trim_end_matches(" ratio")).under(group)
+        Column::new(format!("{group} {name}"), unit)
+            .with_head(head.trim_end().trim_end_matches(" ratio"))
+            .in_group(group)
     });
     let totals = TOTALS.map(|(name, unit, _)| Column::new(name, unit).hidden());
     let table = Table {
-        columns: [Column::words("codec")].into_iter().chain(shown).chain(totals).collect(),
+        columns: [Column::of_words("codec")].into_iter().chain(shown).chain(totals).collect(),
         rows: own.iter().map(|row| row.entries()).collect(),
-        conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
+        conclusions: own.iter().filter_map(|row| row.verdict_line()).collect(),
         ..Table::default()
     };
-    let mut tables: Vec<Table> = [Some(table), published(own)].into_iter().flatten().collect();
+    let mut tables: Vec<Table> = [Some(table), published_table(own)].into_iter().flatten().collect();
     if let Some(last) = tables.last_mut() {
-        last.notes = [missing_backup_notes(own), without_cpu(own), noted(own)].concat();
+        last.notes = [missing_backup_notes(own), missing_cpu_reasons(own), notes_of_rows(own)].concat();
     }
-    let tables = tables.into_iter().chain(split(own));
+    let tables = tables.into_iter().chain(split_table(own));
     tables
         .map(|table| {
             View::Table(Table { family: WORKLOAD, case: case.clone(), placement: TablePlacement::Under, ..table })
@@ -469,7 +487,7 @@ fn group_views(own: &[&BackupRow]) -> Vec<View> {
 }
 
 /// Rows in groups, in their order.
-pub(crate) fn grouped<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) -> K) -> Vec<Vec<&'r R>> {
+pub(crate) fn group_by<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) -> K) -> Vec<Vec<&'r R>> {
     let mut groups: Vec<(K, Vec<&R>)> = Vec::new();
     for row in rows {
         let own = key(row);
@@ -481,8 +499,9 @@ pub(crate) fn grouped<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) ->
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-fn tables(rows: &[BackupRow]) -> Vec<View> {
-    grouped(rows, |row| (&row.system, &row.group)).iter().flat_map(|own| group_views(own)).collect()
+/// The tables of all systems and groups.
+fn table_views(rows: &[BackupRow]) -> Vec<View> {
+    group_by(rows, |row| (&row.system, &row.group)).iter().flat_map(|own| group_views(own)).collect()
 }
 
 /// Id, title, unit and metric of the published charts.
@@ -494,7 +513,8 @@ const CHARTS: [(&str, &str, &str, &str); 5] = [
     ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", "restore_cpu"),
 ];
 
-fn charts(rows: &[BackupRow]) -> Vec<View> {
+/// The charts of sizes over time.
+fn chart_views(rows: &[BackupRow]) -> Vec<View> {
     let growth = Series {
         family: WORKLOAD,
         title: "Size of the backup's file".to_owned(),
@@ -506,7 +526,7 @@ fn charts(rows: &[BackupRow]) -> Vec<View> {
             .map(|(index, row)| {
                 let seconds = row.figures.get("backup_time").copied().unwrap_or(0.0);
                 let points = row.growth.iter().map(|(share, bytes)| (share * seconds, bytes / MIB)).collect();
-                SeriesLine { name: row.name(), points, index }
+                SeriesLine { name: row.row_name(), points, index }
             })
             .collect(),
         id: "backup-growth".to_owned(),
@@ -518,8 +538,11 @@ fn charts(rows: &[BackupRow]) -> Vec<View> {
                 .iter()
                 .enumerate()
                 .map(|(index, row)| {
-                    let entry = row.entry(metric, Form::Significant);
-                    BarGroup { name: row.name(), bars: vec![Bar { index, name: row.name(), entry, highest_run: None }] }
+                    let entry = row.metric_entry(metric, Form::Significant);
+                    BarGroup {
+                        name: row.row_name(),
+                        bars: vec![Bar { index, name: row.row_name(), entry, highest_run: None }],
+                    }
                 })
                 .collect();
             View::Bars(Bars {
@@ -534,18 +557,19 @@ fn charts(rows: &[BackupRow]) -> Vec<View> {
         .collect()
 }
 
+/// The views of experiments with backups.
 fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
-    let rows = rows(evidence);
-    let mut views = crate::backup_load::tables(evidence);
-    views.extend(tables(&rows));
+    let rows = backup_rows(evidence);
+    let mut views = crate::backup_load::table_views(evidence);
+    views.extend(table_views(&rows));
     if !rows.is_empty() {
-        views.extend(charts(&rows));
+        views.extend(chart_views(&rows));
     }
     views
 }
 
 /// Says that what was backed up was restored and compared, which a run fails otherwise.
-pub(crate) fn restored(evidence: &Evidence) -> Option<String> {
+pub(crate) fn restored_sentence(evidence: &Evidence) -> Option<String> {
     let backups = evidence.cases.iter().enumerate().filter(|(_, case)| {
         let is = |key: &str, word: &str| case.point.get(key).and_then(Value::as_text) == Some(word);
         case.workload == WORKLOAD && !is("method", "none") && !is("destination", "nul")
@@ -560,7 +584,7 @@ pub(crate) fn restored(evidence: &Evidence) -> Option<String> {
 }
 
 /// Each backup against the transactions alone, and each codec against none.
-fn compared(evidence: &Evidence) -> Vec<(&'static str, Options)> {
+fn comparisons_of_backups(evidence: &Evidence) -> Vec<(&'static str, Options)> {
     let named = ["throughput", "response_p99"].map(str::to_owned).to_vec();
     let alone = Options {
         cols: Some(crate::backup_load::compared_keys(evidence)),
@@ -568,9 +592,9 @@ fn compared(evidence: &Evidence) -> Vec<(&'static str, Options)> {
         ..Options::default()
     };
     let none = Options { a: Some("none".to_owned()), cols: Some(vec!["codec".to_owned()]), ..Options::default() };
-    let is_loaded = !crate::backup_load::rows(evidence).is_empty();
+    let is_loaded = !crate::backup_load::load_rows(evidence).is_empty();
     let alone = is_loaded.then_some(("Each backup against the transactions alone", alone));
-    let none = (!rows(evidence).is_empty()).then_some(("Each codec against none", none));
+    let none = (!backup_rows(evidence).is_empty()).then_some(("Each codec against none", none));
     alone.into_iter().chain(none).collect()
 }
 
@@ -589,7 +613,7 @@ pub const FAMILY: Family = Family {
                server, client and compressor together for a GiB of it. `time` is against the backup without a codec in the same \
                round.\nIntervals and verdicts: `etalon compare STORE --cols codec`.",
     views: backup_views,
-    compared,
+    compared: comparisons_of_backups,
 };
 
 #[cfg(test)]

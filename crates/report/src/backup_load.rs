@@ -3,10 +3,12 @@
 use model::backup::OF_THE_BACKUP;
 use model::{Case, Value};
 
-use crate::backup::{CODEC_KEYS, Measured, baseline_ratios, codec_label, grouped, is_whole, runs, summary};
+use crate::backup::{
+    CODEC_KEYS, Measured, baseline_ratios, codec_label, group_by, has_no_failures, mean_and_extremes, runs_of_cases,
+};
 use crate::comparison::Index;
 use crate::evidence::Evidence;
-use crate::number::centre;
+use crate::number::geometric_centre;
 use crate::views::{Column, Entry, Form, Table, TablePlacement, View};
 
 /// Selects the transactions.
@@ -47,29 +49,31 @@ pub struct LoadRow {
     pub p99_ratio: Option<[f64; 3]>,
 }
 
-fn text<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
+/// A key's value in a case as text.
+fn text_at<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
     case.point.get(key).and_then(Value::as_text)
 }
 
 /// The loads in the plan's order; empty without loads.
-pub fn rows(evidence: &Evidence) -> Vec<LoadRow> {
+pub fn load_rows(evidence: &Evidence) -> Vec<LoadRow> {
     let cases: Vec<(usize, &Case)> = evidence
         .cases
         .iter()
         .enumerate()
-        .filter(|(_, case)| case.workload == "backup" && text(case, SCRIPT).is_some())
+        .filter(|(_, case)| case.workload == "backup" && text_at(case, SCRIPT).is_some())
         .collect();
     if cases.is_empty() {
         return Vec::new();
     }
     let readings = Index::new(evidence);
-    let measured = runs(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
+    let measured = runs_of_cases(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
-        let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_alone(case, other));
-        let alone = alone.filter(|((other, _), _)| is_whole(&readings, *index) && is_whole(&readings, *other));
-        let alone = if !is_none(case) { alone.map(|(_, runs)| runs.as_slice()) } else { None };
-        rows.push(row(&readings, (*index as u32, case), own, alone));
+        let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline_of(case, other));
+        let alone =
+            alone.filter(|((other, _), _)| has_no_failures(&readings, *index) && has_no_failures(&readings, *other));
+        let alone = if !is_load_alone(case) { alone.map(|(_, runs)| runs.as_slice()) } else { None };
+        rows.push(make_row(&readings, (*index as u32, case), own, alone));
     }
     rows
 }
@@ -90,22 +94,25 @@ pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
         .collect()
 }
 
-fn is_none(case: &Case) -> bool {
-    text(case, METHOD) == Some("none")
+/// Tests whether a case is the load without a backup.
+fn is_load_alone(case: &Case) -> bool {
+    text_at(case, METHOD) == Some("none")
 }
 
-fn is_alone(case: &Case, other: &Case) -> bool {
-    is_none(other)
+/// Tests whether `other` is the same load alone.
+fn is_baseline_of(case: &Case, other: &Case) -> bool {
+    is_load_alone(other)
         && other.system == case.system
         && other.benchmark == case.benchmark
         && case.point.keys().all(|key| is_of_the_backup(key) || case.point.get(key) == other.point.get(key))
 }
 
-fn row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
-    let varying = index.lookup.varying(&case.benchmark);
+/// Makes the row of a case, compared with the load alone.
+fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
+    let varying = index.lookup.varying_keys(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
-    let mut load = vec![text(case, SCRIPT).unwrap_or_default().to_owned(), clients];
+    let mut load = vec![text_at(case, SCRIPT).unwrap_or_default().to_owned(), clients];
     load.extend(
         varying
             .iter()
@@ -116,26 +123,27 @@ fn row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone:
     LoadRow {
         system: case.system.clone(),
         load: load.join(", "),
-        backup: label(case, varying),
-        throughput: middle(index, number, "throughput"),
+        backup: backup_label(case, varying),
+        throughput: central_value(index, number, "throughput"),
         missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
-        response_us: [middle(index, number, "response_p50"), middle(index, number, "response_p99")],
-        throughput_ratio: summary(&baseline_ratios(own, alone, "throughput")),
+        response_us: [central_value(index, number, "response_p50"), central_value(index, number, "response_p99")],
+        throughput_ratio: mean_and_extremes(&baseline_ratios(own, alone, "throughput")),
         throughput_ratios: baseline_ratios(own, alone, "throughput").len(),
-        p99_ratio: summary(&baseline_ratios(own, alone, "response_p99")),
+        p99_ratio: mean_and_extremes(&baseline_ratios(own, alone, "response_p99")),
     }
 }
 
-fn middle(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
-    centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
+/// The mean of a metric over all runs of a case.
+fn central_value(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
+    geometric_centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
 }
 
 /// `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of the backup.
-fn label(case: &Case, varying: &[String]) -> String {
-    if is_none(case) {
+fn backup_label(case: &Case, varying: &[String]) -> String {
+    if is_load_alone(case) {
         return "none".to_owned();
     }
-    let method = text(case, METHOD).filter(|method| *method != "native");
+    let method = text_at(case, METHOD).filter(|method| *method != "native");
     let codec = match codec_label(case).as_str() {
         "none" => "plain".to_owned(),
         codec => codec.to_owned(),
@@ -155,7 +163,7 @@ fn label(case: &Case, varying: &[String]) -> String {
 
 impl LoadRow {
     /// One line; `None` for the load alone.
-    pub fn verdict(&self) -> Option<String> {
+    pub fn verdict_line(&self) -> Option<String> {
         if let Some(why) = &self.missing {
             return Some(format!("beside {}: n/a: {why}", self.backup));
         }
@@ -174,29 +182,30 @@ impl LoadRow {
     /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
     fn entries(&self) -> Vec<Entry> {
         let missing = self.missing.as_deref().unwrap_or("it, or that of the transactions alone, is not known");
-        let [p50, p99] = self.response_us.map(|us| Entry::or(us.map(|us| us / 1e3), Form::Fixed(2), missing));
-        let throughput = Entry::or(self.throughput, Form::Fixed(0), missing);
+        let [p50, p99] = self.response_us.map(|us| Entry::from_value(us.map(|us| us / 1e3), Form::Fixed(2), missing));
+        let throughput = Entry::from_value(self.throughput, Form::Fixed(0), missing);
         vec![
-            Entry::text(&self.backup),
+            Entry::of_text(&self.backup),
             throughput,
-            self.times(self.throughput_ratio, missing),
+            self.ratio_entry(self.throughput_ratio, missing),
             p50,
             p99,
-            self.times(self.p99_ratio, missing),
+            self.ratio_entry(self.p99_ratio, missing),
         ]
     }
 
-    fn times(&self, ratio: Option<[f64; 3]>, missing: &str) -> Entry {
+    /// The entry of a mean ratio to the load alone.
+    fn ratio_entry(&self, ratio: Option<[f64; 3]>, missing: &str) -> Entry {
         match ratio {
             None if self.backup == "none" => Entry::dash("they are the transactions alone"),
-            ratio => Entry::or(ratio.map(|[middle, ..]| middle), Form::Times, missing),
+            ratio => Entry::from_value(ratio.map(|[middle, ..]| middle), Form::Times, missing),
         }
     }
 }
 
 /// One table per system and load; none without loads.
-pub fn tables(evidence: &Evidence) -> Vec<View> {
-    let mut tables = tables_of(&rows(evidence));
+pub fn table_views(evidence: &Evidence) -> Vec<View> {
+    let mut tables = tables_of(&load_rows(evidence));
     if let Some(last) = tables.last_mut() {
         let cols = compared_keys(evidence).join(",");
         last.notes.push(
@@ -208,18 +217,19 @@ pub fn tables(evidence: &Evidence) -> Vec<View> {
     tables.into_iter().map(View::Table).collect()
 }
 
+/// A table for each system and load.
 fn tables_of(rows: &[LoadRow]) -> Vec<Table> {
     let heads = [("tx/s", "tx/s"), ("of alone", ""), ("p50 ms", "ms"), ("p99 ms", "ms"), ("of alone", "")];
-    grouped(rows, |row| (&row.system, &row.load))
+    group_by(rows, |row| (&row.system, &row.load))
         .iter()
         .map(|own| Table {
             family: "backup",
             case: format!("{}: transactions beside the backup ({})", own[0].system, own[0].load),
-            columns: std::iter::once(Column::words("backup"))
+            columns: std::iter::once(Column::of_words("backup"))
                 .chain(heads.map(|(head, unit)| Column::new(head, unit)))
                 .collect(),
             rows: own.iter().map(|row| row.entries()).collect(),
-            conclusions: own.iter().filter_map(|row| row.verdict()).collect(),
+            conclusions: own.iter().filter_map(|row| row.verdict_line()).collect(),
             placement: TablePlacement::Under,
             ..Table::default()
         })
@@ -231,7 +241,7 @@ mod tests {
     use super::*;
 
     fn render(rows: &[LoadRow]) -> String {
-        crate::views::text::render(&tables_of(rows).into_iter().map(View::Table).collect::<Vec<_>>(), 80)
+        crate::views::text::render_tables(&tables_of(rows).into_iter().map(View::Table).collect::<Vec<_>>(), 80)
     }
 
     fn row(backup: &str, ratio: Option<[f64; 3]>, runs: usize) -> LoadRow {
@@ -252,12 +262,15 @@ mod tests {
     fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
         let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
         assert!(
-            is_alone(&backup_case(4, 4), &alone)
-                && !is_alone(&backup_case(4, 8), &alone)
-                && !is_alone(&backup_case(4, 4), &backup_case(1, 4))
+            is_baseline_of(&backup_case(4, 4), &alone)
+                && !is_baseline_of(&backup_case(4, 8), &alone)
+                && !is_baseline_of(&backup_case(4, 4), &backup_case(1, 4))
         );
         let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
-        assert_eq!([label(&backup_case(4, 8), &varying), label(&alone, &varying)], ["plain, stripes=4", "none"]);
+        assert_eq!(
+            [backup_label(&backup_case(4, 8), &varying), backup_label(&alone, &varying)],
+            ["plain, stripes=4", "none"]
+        );
     }
 
     fn backup_case(stripes: i64, clients: i64) -> Case {
@@ -292,7 +305,7 @@ mod tests {
         );
         // Six runs, of which one has the load alone, too.
         let one = LoadRow { throughput_ratios: 1, ..row("zstd-3", Some([0.66; 3]), 6) };
-        assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"));
+        assert!(one.verdict_line().unwrap().ends_with("(one run: no more than a hint)"));
         assert_eq!(render(&[]), "");
     }
 }

@@ -11,10 +11,10 @@ use model::{Case, RunState, Value};
 use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
-use crate::labels::unfinished;
+use crate::labels::unfinished_clause;
 use crate::lookup::{Lookup, by_run};
 use crate::number::median;
-use crate::text::clean;
+use crate::text::clean_text;
 use crate::views::{Column, Entry, Form, Table, View};
 
 /// Metric prefix per query type.
@@ -66,21 +66,22 @@ struct Measured<'a> {
 }
 
 /// The reports of all cases in the plan's order.
-pub fn reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
+pub fn barrel_reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
     let (lookup, measurements) = (Lookup::new(evidence), by_run(evidence));
     for (index, case) in (0..).zip(&evidence.cases) {
-        let runs = measured(&lookup, &measurements, index);
+        let runs = measured_runs(&lookup, &measurements, index);
         match split {
             Runs::Together if runs.is_empty() => {}
-            Runs::Together => reports.push(report(&lookup, case, &runs, lookup.failed(index))),
-            Runs::Each => reports.extend(runs.chunks(1).map(|one| report(&lookup, case, one, 0))),
+            Runs::Together => reports.push(make_report(&lookup, case, &runs, lookup.failed_runs(index))),
+            Runs::Each => reports.extend(runs.chunks(1).map(|one| make_report(&lookup, case, one, 0))),
         }
     }
     reports
 }
 
-fn measured<'a>(
+/// The measurements of a case's runs, run by run.
+fn measured_runs<'a>(
     lookup: &Lookup<'a>,
     measurements: &BTreeMap<i64, Vec<&'a StoredMeasurement>>,
     case: u32,
@@ -93,24 +94,25 @@ fn measured<'a>(
     runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-fn report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
+/// Makes the report of a case from its runs.
+fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
     let point =
-        lookup.varying(&case.benchmark).iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
+        lookup.varying_keys(&case.benchmark).iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let mut names: Vec<&str> =
         runs.iter().flat_map(|run| run.values.keys()).filter_map(|id| id.strip_prefix(THROUGHPUT)).collect();
     names.sort_unstable();
     names.dedup();
     let kinds = if names.is_empty() {
-        vec![KindRow { name: script_of(case), ..row("", runs, failed) }]
+        vec![KindRow { name: script_of(case), ..kind_row("", runs, failed) }]
     } else {
         names
             .into_iter()
-            .map(|name| KindRow { name: name.to_owned(), ..row(&format!("_{name}"), runs, failed) })
+            .map(|name| KindRow { name: name.to_owned(), ..kind_row(&format!("_{name}"), runs, failed) })
             .collect()
     };
     let mut marks: Vec<String> = runs
         .iter()
-        .flat_map(|run| lookup.marks_of(run.id))
+        .flat_map(|run| lookup.marks_of_run(run.id))
         .map(|mark| format!("{}: {}", mark.kind.as_str(), mark.to_string().replace('\n', " ")))
         .collect();
     marks.sort();
@@ -123,9 +125,9 @@ fn report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize
         failed,
         clients: case.point.get("clients").and_then(Value::as_int),
         connect_ms: [
-            ms(values_of(runs, "connect_max").max_by(f64::total_cmp)),
-            ms(values_of(runs, "connect_min").min_by(f64::total_cmp)),
-            ms(mean(values_of(runs, "connect_mean"))),
+            us_to_ms(values_of(runs, "connect_max").max_by(f64::total_cmp)),
+            us_to_ms(values_of(runs, "connect_min").min_by(f64::total_cmp)),
+            us_to_ms(mean(values_of(runs, "connect_mean"))),
         ],
         kinds,
         marks,
@@ -139,22 +141,25 @@ fn script_of(case: &Case) -> String {
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }
 
+/// A metric's values in all runs; none if a run has none.
 fn values_of(runs: &[Measured<'_>], id: &str) -> impl Iterator<Item = f64> {
     // Of all runs or of none: the others would stand for those that lack it.
     let all: Option<Vec<f64>> = runs.iter().map(|run| run.values.get(id).copied()).collect();
     all.into_iter().flatten()
 }
 
+/// The mean of values; `None` if there are none.
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-fn ms(us: Option<f64>) -> Option<f64> {
+fn us_to_ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
 
-fn row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
+/// The row of one kind of query, whose metrics end in `suffix`.
+fn kind_row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
     let rate = format!("throughput{suffix}");
     // Recovers the count from the rate.
     let counted = |run: &Measured<'_>| Some((run.values.get(rate.as_str())? * run.elapsed_s).round());
@@ -163,37 +168,38 @@ fn row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
     KindRow {
         name: String::new(),
         queries: (seconds > 0.0).then_some(queries as u64),
-        max_ms: ms(values_of(runs, &format!("response_max{suffix}")).max_by(f64::total_cmp)),
-        min_ms: ms(values_of(runs, &format!("response_min{suffix}")).min_by(f64::total_cmp)),
+        max_ms: us_to_ms(values_of(runs, &format!("response_max{suffix}")).max_by(f64::total_cmp)),
+        min_ms: us_to_ms(values_of(runs, &format!("response_min{suffix}")).min_by(f64::total_cmp)),
         per_s: (seconds > 0.0).then(|| queries / seconds),
         p50_ms: median_ms(suffix, runs, failed, "response_p50"),
         p99_ms: median_ms(suffix, runs, failed, "response_p99"),
     }
 }
 
+/// The median over runs of a time, ms; `None` if a run failed.
 fn median_ms(suffix: &str, runs: &[Measured<'_>], failed: usize, name: &str) -> Option<f64> {
     if failed > 0 {
         return None;
     }
-    ms(median(values_of(runs, &format!("{name}{suffix}"))))
+    us_to_ms(median(values_of(runs, &format!("{name}{suffix}"))))
 }
 
 /// The reports as tables, for programs: the text is super-smack's own.
-pub fn tables(evidence: &Evidence) -> Vec<View> {
+pub fn table_views(evidence: &Evidence) -> Vec<View> {
     let missing = "the runs do not tell it, or one of them failed";
     let units = [("max_time", "ms"), ("min_time", "ms"), ("q_per_s", "queries/s"), ("p50", "ms"), ("p99", "ms")];
     // Other workloads have no queries.
-    reports(evidence, Runs::Together)
+    barrel_reports(evidence, Runs::Together)
         .iter()
         .filter(|of| of.kinds.iter().any(|kind| kind.queries.is_some()))
         .map(|of| {
             let case = [of.client.as_str(), of.point.as_str(), of.system.as_str()];
             let case: Vec<&str> = case.into_iter().filter(|part| !part.is_empty()).collect();
-            let heads = [Column::words("query_type"), Column::new("num_queries", "")];
+            let heads = [Column::of_words("query_type"), Column::new("num_queries", "")];
             View::Table(Table {
                 family: "transactions",
                 case: case.join(", "),
-                title: format!("Query Barrel Report: {}", crate::number::count(of.runs, "run")),
+                title: format!("Query Barrel Report: {}", crate::number::count_noun(of.runs, "run")),
                 columns: heads.into_iter().chain(units.map(|(name, unit)| Column::new(name, unit))).collect(),
                 rows: of
                     .kinds
@@ -207,8 +213,8 @@ pub fn tables(evidence: &Evidence) -> Vec<View> {
                             kind.p50_ms,
                             kind.p99_ms,
                         ];
-                        let figures = figures.map(|figure| Entry::or(figure, Form::Significant, missing));
-                        std::iter::once(Entry::text(&kind.name)).chain(figures).collect()
+                        let figures = figures.map(|figure| Entry::from_value(figure, Form::Significant, missing));
+                        std::iter::once(Entry::of_text(&kind.name)).chain(figures).collect()
                     })
                     .collect(),
                 notes: of.marks.iter().map(|mark| format!("marked {mark}")).collect(),
@@ -218,52 +224,55 @@ pub fn tables(evidence: &Evidence) -> Vec<View> {
         .collect()
 }
 
-pub fn shown(value: Option<f64>, decimals: usize) -> String {
+/// A number with this many decimals, or `n/a`.
+pub fn decimal_text(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-pub fn whole(value: Option<u64>) -> String {
+/// A whole number, or `n/a`.
+pub fn whole_text(value: Option<u64>) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 /// Names and messages from files and servers cannot steer a terminal.
-pub fn render(report: &BarrelReport) -> String {
+pub fn render_report(report: &BarrelReport) -> String {
     let mut harmless = report.clone();
     let names = harmless.kinds.iter_mut().map(|kind| &mut kind.name);
     let all = [&mut harmless.client, &mut harmless.system, &mut harmless.point].into_iter();
-    all.chain(names).chain(&mut harmless.marks).for_each(|text| *text = clean(text));
+    all.chain(names).chain(&mut harmless.marks).for_each(|text| *text = clean_text(text));
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write_report(&harmless, &mut text);
     text
 }
 
-/// Ends every set of reports.
+/// What is said below each set of reports.
 pub fn footnote(evidence: &Evidence) -> String {
     let is_judged = evidence.is_judged_after_each_round();
-    let so_far = evidence
-        .unfinished()
-        .map_or_else(String::new, |found| format!("# {}\n", unfinished(&found, is_judged, evidence.is_import())));
+    let so_far = evidence.unfinished().map_or_else(String::new, |found| {
+        format!("# {}\n", unfinished_clause(&found, is_judged, evidence.is_import()))
+    });
     format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")
 }
 
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };
-    let runs = crate::number::count(report.runs, "run");
+    let runs = crate::number::count_noun(report.runs, "run");
     let failed = if report.failed > 0 { format!(", and {} failed", report.failed) } else { String::new() };
     writeln!(text, "# system {}{point}: {runs}{failed}", report.system)?;
     writeln!(text, "Query Barrel Report for client {}", report.client)?;
     let clients = report.clients.map_or_else(|| "n/a".to_owned(), |clients| clients.to_string());
-    let (max, min, avg) = (connect_time(report, 0), connect_time(report, 1), connect_time(report, 2));
+    let (max, min, avg) = (connect_time_text(report, 0), connect_time_text(report, 1), connect_time_text(report, 2));
     writeln!(text, "connect: max={max}  min={min} avg= {avg} from {clients} clients ")?;
     writeln!(text, "Query_type\tnum_queries\tmax_time\tmin_time\tq_per_s")?;
     for kind in &report.kinds {
-        let (max, min, per_s) = (shown(kind.max_ms, 3), shown(kind.min_ms, 3), shown(kind.per_s, 2));
-        writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, whole(kind.queries))?;
+        let (max, min, per_s) =
+            (decimal_text(kind.max_ms, 3), decimal_text(kind.min_ms, 3), decimal_text(kind.per_s, 2));
+        writeln!(text, "{}\t{}\t{max}\t{min}\t{per_s}", kind.name, whole_text(kind.queries))?;
     }
     let of = if report.runs == 1 { "" } else { ", median of the runs" };
     for kind in &report.kinds {
-        writeln!(text, "# {}: p50 {}, p99 {}{of}", kind.name, in_ms(kind.p50_ms), in_ms(kind.p99_ms))?;
+        writeln!(text, "# {}: p50 {}, p99 {}{of}", kind.name, ms_text(kind.p50_ms), ms_text(kind.p99_ms))?;
     }
     for mark in &report.marks {
         writeln!(text, "# marked {mark}")?;
@@ -271,13 +280,15 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-fn connect_time(report: &BarrelReport, place: usize) -> String {
+/// The least, mean or most connect time.
+fn connect_time_text(report: &BarrelReport, place: usize) -> String {
     match report.connect_ms[place] {
         Some(ms) => format!("{ms:.3}ms"),
         None => "n/a".to_owned(),
     }
 }
 
-fn in_ms(ms: Option<f64>) -> String {
+/// A time in ms, or `n/a`.
+fn ms_text(ms: Option<f64>) -> String {
     ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"))
 }

@@ -27,15 +27,15 @@ pub fn restore_failures(measurements: &mut Vec<StoredMeasurement>, source: &dyn 
         // Skipped transactions are counted separately, in no series.
         let skipped = of("skipped").and_then(|place| measurements[place].measurement.reading.value()).unwrap_or(0.0);
         let counted = failed + skipped;
-        let response = if counted > 0.0 { whole(source, run, SeriesKind::Response) } else { None };
-        let response = response.map(|latency| latency.with_failed(skipped as u64));
+        let response = if counted > 0.0 { merged_latency(source, run, SeriesKind::Response) } else { None };
+        let response = response.map(|latency| latency.with_failures(skipped as u64));
         let share = match &response {
             _ if counted == 0.0 => Reading::Value(0.0),
             Some(latency) => Reading::percent_failed(latency.failed(), latency.succeeded().len()),
             None => Reading::unavailable(format!("of how many operations {counted} failed was not recorded")),
         };
         if let Some(response) = response.filter(|latency| latency.failed() > 0) {
-            let service = whole(source, run, SeriesKind::Service);
+            let service = merged_latency(source, run, SeriesKind::Service);
             for place in &places {
                 recount(&mut measurements[*place].measurement, &response, service.as_ref());
             }
@@ -47,12 +47,12 @@ pub fn restore_failures(measurements: &mut Vec<StoredMeasurement>, source: &dyn 
 }
 
 /// The latency on all hosts; `None` if it is unreadable or missing.
-fn whole(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Option<Latency> {
+fn merged_latency(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Option<Latency> {
     let series = source.series(run).ok()?;
     let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
-    let mut all = Latency::read(parts.next()?).ok()?;
+    let mut all = Latency::decode(parts.next()?).ok()?;
     for part in parts {
-        all.add(&Latency::read(part).ok()?).ok()?;
+        all.add(&Latency::decode(part).ok()?).ok()?;
     }
     Some(all)
 }
@@ -84,7 +84,8 @@ fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&L
             return;
         }
     };
-    measurement.reading = latency.map_or_else(|| Reading::unavailable(LEFT_OUT), |latency| latency.reading(quantile));
+    measurement.reading =
+        latency.map_or_else(|| Reading::unavailable(LEFT_OUT), |latency| latency.quantile_reading(quantile));
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use model::{Case, Durability, Facts, LoadPoint, Mark, Order, PlannedRun, QueryPl
 use store::{Header, Store, StoreError, StoredMeasurement, StoredRun};
 
 use crate::cross_experiment::CrossExperiment;
-use crate::number::count;
+use crate::number::count_noun;
 
 /// [`Header::build`] of imports.
 pub const IMPORTED: &str = "imported";
@@ -68,22 +68,23 @@ pub struct Unfinished {
 impl Unfinished {
     /// `6 of 10 rounds`.
     pub fn how_far(&self) -> String {
-        format!("{} of {}", self.ended, count(self.of, self.unit))
+        format!("{} of {}", self.ended, count_noun(self.of, self.unit))
     }
 
     /// `6 of 10 rounds have run`.
-    pub fn text(&self) -> String {
+    pub fn sentence(&self) -> String {
         format!("{} have run", self.how_far())
     }
 }
 
 pub trait SeriesSource {
+    /// Reads the time series of a run.
     fn series(&self, run: i64) -> Result<Vec<Series>, StoreError>;
 }
 
 impl SeriesSource for Store {
     fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
-        Store::series(self, run)
+        Store::series_of(self, run)
     }
 }
 
@@ -94,21 +95,21 @@ impl SeriesSource for BTreeMap<i64, Vec<Series>> {
 }
 
 impl Evidence {
-    pub fn read(store: &Store) -> Result<Evidence, StoreError> {
+    pub fn read_store(store: &Store) -> Result<Evidence, StoreError> {
         let found = Evidence {
             header: store.header().clone(),
             cases: store.cases().to_vec(),
             runs: store.runs()?,
             measurements: store.measurements()?,
-            superseded: store.superseded()?,
+            superseded: store.superseded_measurements()?,
             marks: store.marks()?,
-            points: store.points()?,
+            points: store.load_points()?,
             query_plans: store.query_plans()?,
             facts: store.facts()?,
             store: Some(store.path().to_owned()),
             apart: None,
         };
-        Ok(found.completed(store))
+        Ok(found.with_corrections(store))
     }
 
     /// Makes an evidence of runs that no store holds; the attempts at one position are in their order.
@@ -161,11 +162,11 @@ impl Evidence {
                 measurement,
             }));
         }
-        found.completed(&series)
+        found.with_corrections(&series)
     }
 
     /// How many rounds were run, or are to be: an experiment that ends when it is sure, or after a time, has as many as that took.
-    pub fn rounds(&self) -> u32 {
+    pub fn round_count(&self) -> u32 {
         let schedule = &self.header.plan.schedule;
         let last = self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max();
         match schedule.until_sure {
@@ -181,7 +182,7 @@ impl Evidence {
             let rounds = of_cases.entry(run.planned.case).or_default();
             *rounds = (*rounds).max(run.planned.round.saturating_add(1));
         }
-        of_cases.into_values().min().unwrap_or_default().min(self.rounds())
+        of_cases.into_values().min().unwrap_or_default().min(self.round_count())
     }
 
     /// Rows are judged after each round, unless a comparison pairs no rounds. A single system is not judged: it has as
@@ -197,7 +198,7 @@ impl Evidence {
 
     /// The evidence as it was before a round began.
     #[must_use]
-    pub fn before(mut self, round: u32) -> Evidence {
+    pub fn before_round(mut self, round: u32) -> Evidence {
         self.runs.retain(|run| run.planned.round < round);
         let kept: BTreeSet<i64> = self.runs.iter().map(|run| run.id).collect();
         self.measurements.retain(|stored| kept.contains(&stored.run_id));
@@ -208,18 +209,20 @@ impl Evidence {
         self
     }
 
-    fn completed(mut self, source: &dyn SeriesSource) -> Evidence {
+    /// Completes what older stores do not have, and drops marks that are not confirmed.
+    fn with_corrections(mut self, source: &dyn SeriesSource) -> Evidence {
         crate::compat::restore_failures(&mut self.measurements, source);
         crate::unsteadiness::drop_unconfirmed_marks(&self.measurements, &mut self.marks);
         self
     }
 
+    /// The case of this index.
     pub fn case(&self, index: u32) -> Option<&Case> {
         self.cases.get(index as usize)
     }
 
     /// The experiment that a case is of.
-    pub fn header_of(&self, case: u32) -> &Header {
+    pub fn header_of_case(&self, case: u32) -> &Header {
         let experiment = match (&self.apart, self.case(case)) {
             (Some(apart), Some(case)) => apart.experiment_of(&case.system),
             _ => None,
@@ -237,7 +240,7 @@ impl Evidence {
 
     /// Whether étalon did not measure a case itself.
     pub fn is_imported(&self, case: u32) -> bool {
-        self.header_of(case).build == IMPORTED
+        self.header_of_case(case).build == IMPORTED
     }
 
     /// The machines that made the load, each with what it is called.
@@ -255,7 +258,9 @@ impl Evidence {
         let mut last: BTreeMap<u32, &StoredRun> = BTreeMap::new();
         for run in &self.runs {
             let kept = last.entry(run.planned.position).or_insert(run);
-            if kept.state != RunState::Measured && (rank(run), run.attempt) >= (rank(kept), kept.attempt) {
+            if kept.state != RunState::Measured
+                && (rank_of_state(run), run.attempt) >= (rank_of_state(kept), kept.attempt)
+            {
                 *kept = run;
             }
         }
@@ -269,7 +274,7 @@ impl Evidence {
     }
 
     /// How many runs of a case failed for good: what the others gave is no figure of the case.
-    pub fn failed(&self, case: u32) -> usize {
+    pub fn failed_runs(&self, case: u32) -> usize {
         self.last_attempts().into_iter().filter(|run| run.planned.case == case && self.has_failed(run)).count()
     }
 
@@ -308,12 +313,13 @@ impl Evidence {
 
     /// What a table of étalon's says of the experiment that it was exported of.
     fn unfinished_when_exported(&self) -> Option<Unfinished> {
-        let (ended, of) = self.facts.values().find_map(Facts::ended)?;
+        let (ended, of) = self.facts.values().find_map(Facts::finished_runs)?;
         let unit = if self.header.plan.schedule.order == Order::Sequential { "run" } else { "round" };
         Some(Unfinished { ended, of, unit })
     }
 
-    pub fn counts(&self) -> RunCounts {
+    /// Number of runs by state, each by its last attempt.
+    pub fn run_counts(&self) -> RunCounts {
         let mut counts = RunCounts::default();
         for run in self.last_attempts() {
             counts.planned += 1;
@@ -329,12 +335,13 @@ impl Evidence {
 
     /// Imports without times have the time of import.
     pub fn began_unix_ms(&self, run: &StoredRun) -> Option<i64> {
-        let header = self.header_of(run.planned.case);
+        let header = self.header_of_case(run.planned.case);
         let of_import = (header.build == IMPORTED).then_some(header.created_unix_ms);
         run.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 
-    pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &Mark> {
+    /// The marks of a run.
+    pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &Mark> {
         self.marks.iter().filter(move |(id, _)| *id == run).map(|(_, mark)| mark)
     }
 
@@ -373,7 +380,8 @@ fn number_of_different(rounds: impl Iterator<Item = u32>) -> usize {
     rounds.collect::<BTreeSet<u32>>().len()
 }
 
-fn rank(run: &StoredRun) -> u8 {
+/// Ranks a run by what it shows: a measured one over a failed one.
+fn rank_of_state(run: &StoredRun) -> u8 {
     match run.state {
         RunState::Measured => 2,
         RunState::Failed => 1,

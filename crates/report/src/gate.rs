@@ -8,7 +8,7 @@
 mod format;
 mod limits;
 
-pub use format::{Format, render};
+pub use format::{Format, render_outcome};
 pub use limits::{Limit, LimitError};
 
 use std::collections::BTreeMap;
@@ -20,8 +20,8 @@ use crate::comparison::{
     Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
-use crate::labels::{change, interval_words, metric_name, promise_of};
-use crate::number::{Script, count};
+use crate::labels::{change_of, interval_words, metric_name, promise_of};
+use crate::number::{Script, count_noun};
 
 /// Number of undecided rows that are named.
 const NAMED_OPEN: usize = 3;
@@ -40,7 +40,7 @@ pub enum Inconclusive {
 
 impl Inconclusive {
     /// Whether a gate fails with such a row.
-    fn fails(self, line: &GateLine) -> bool {
+    fn fails_gate(self, line: &GateLine) -> bool {
         match self {
             Inconclusive::FailLimits => line.is_limit,
             Inconclusive::Pass => false,
@@ -101,7 +101,7 @@ pub enum RowStatus {
 
 impl RowStatus {
     /// The gate fails by it.
-    pub fn fails(self) -> bool {
+    pub fn fails_gate(self) -> bool {
         matches!(self, RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed)
     }
 
@@ -169,13 +169,14 @@ impl Record {
     }
 
     /// How long those of all runs were.
-    pub fn seconds(&self) -> f64 {
+    pub fn total_seconds(&self) -> f64 {
         self.seconds.values().sum()
     }
 }
 
 impl GateOutcome {
-    pub fn count(&self, status: RowStatus) -> usize {
+    /// Number of rows with a status.
+    pub fn count_of(&self, status: RowStatus) -> usize {
         self.lines.iter().filter(|line| line.status == status).count()
     }
 
@@ -187,7 +188,7 @@ impl GateOutcome {
             properties: vec![
                 ("experiment", header.plan.name.clone()),
                 ("etalon", header.build.clone()),
-                ("rounds", evidence.rounds().to_string()),
+                ("rounds", evidence.round_count().to_string()),
                 ("margin", set.rules.margin.to_string()),
                 ("level", set.rules.level.to_string()),
                 ("max_regression", self.rules.max_regression.to_string()),
@@ -206,7 +207,7 @@ impl GateOutcome {
 
     /// A pass needs [`GateOutcome::rows_asked`].
     pub fn rows_compared(&self) -> usize {
-        self.lines.len() - self.count(RowStatus::NotCompared) - self.count(RowStatus::Failed)
+        self.lines.len() - self.count_of(RowStatus::NotCompared) - self.count_of(RowStatus::Failed)
     }
 
     /// Number of rows that must be compared, at least one.
@@ -215,7 +216,7 @@ impl GateOutcome {
     }
 
     /// What is left undecided, and how to fail on that, without a full stop; `None` where nothing is.
-    pub fn undecided(&self) -> Option<String> {
+    pub fn undecided_sentence(&self) -> Option<String> {
         let is_undecided = matches!(self.status, GateStatus::NotFailed | GateStatus::Inconclusive);
         let open: Vec<&GateLine> = self.lines.iter().filter(|line| is_undecided && is_open(line)).collect();
         let named = open.iter().take(NAMED_OPEN).map(|line| line.name.as_str()).collect::<Vec<_>>().join("; ");
@@ -227,7 +228,7 @@ impl GateOutcome {
             GateStatus::Inconclusive => "`--inconclusive pass` lets them pass",
             _ => "the gate passes with them, and `--inconclusive fail` ends with exit code 4",
         };
-        let beyond = crate::number::percent(self.rules.max_regression, Script::Plain);
+        let beyond = crate::number::percent_text(self.rules.max_regression, Script::Plain);
         let what = match (open.iter().any(|line| line.is_limit), open.iter().any(|line| !line.is_limit)) {
             (true, true) => format!("that the limit is kept, or a regression beyond {beyond}"),
             (true, false) => "that the limit is kept".to_owned(),
@@ -238,7 +239,7 @@ impl GateOutcome {
     }
 
     /// The counts, improvements next to regressions: findings on one side only suggest a broken process.
-    pub fn summary(&self) -> String {
+    pub fn summary_line(&self) -> String {
         let status = match self.status {
             GateStatus::Passed => "passed",
             GateStatus::NotFailed => "not failed, which is no pass of all rows",
@@ -247,19 +248,19 @@ impl GateOutcome {
             GateStatus::TooFewRows => "not passed: too few rows compared",
             GateStatus::Unfinished => "not passed: experiment under way or stopped",
         };
-        let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.text()));
+        let unfinished = self.unfinished.map_or_else(String::new, |found| format!(", {}", found.sentence()));
         let apart = if self.apart.is_empty() { "" } else { ", measured apart" };
         let not_asked = self.lines.iter().filter(|line| !line.is_asked).count();
         format!(
             "gate {status}{unfinished}{apart}: {} regressed beyond {}, {} failed, {} improved, {} held, {} open, {} not compared",
-            self.count(RowStatus::Regressed),
-            crate::number::percent(self.rules.max_regression, Script::Plain),
-            self.count(RowStatus::Failed),
-            self.count(RowStatus::Improved),
-            self.count(RowStatus::Held),
-            self.count(RowStatus::Open),
-            self.count(RowStatus::NotCompared).saturating_sub(not_asked)
-        ) + &broken_words(self.count(RowStatus::Broken))
+            self.count_of(RowStatus::Regressed),
+            crate::number::percent_text(self.rules.max_regression, Script::Plain),
+            self.count_of(RowStatus::Failed),
+            self.count_of(RowStatus::Improved),
+            self.count_of(RowStatus::Held),
+            self.count_of(RowStatus::Open),
+            self.count_of(RowStatus::NotCompared).saturating_sub(not_asked)
+        ) + &broken_limits_text(self.count_of(RowStatus::Broken))
             + &not_asked_words(not_asked)
     }
 }
@@ -269,8 +270,9 @@ fn is_open(line: &GateLine) -> bool {
     line.is_asked && matches!(line.status, RowStatus::Open | RowStatus::NotCompared)
 }
 
-fn broken_words(limits: usize) -> String {
-    if limits == 0 { String::new() } else { format!(", {} broken", count(limits, "limit")) }
+/// The number of broken limits, after a comma.
+fn broken_limits_text(limits: usize) -> String {
+    if limits == 0 { String::new() } else { format!(", {} broken", count_noun(limits, "limit")) }
 }
 
 fn not_asked_words(rows: usize) -> String {
@@ -288,22 +290,23 @@ pub fn gate_with_limits(
     rules: &GateRules,
     limits: &[Limit],
 ) -> Result<GateOutcome, LimitError> {
-    let of_limits = limits::lines(evidence, set, limits)?;
-    Ok(judged(set, rules, of_limits).with_evidence(evidence, set))
+    let of_limits = limits::limit_lines(evidence, set, limits)?;
+    Ok(judge_with_limits(set, rules, of_limits).with_evidence(evidence, set))
 }
 
 /// Metrics without a better side are left out.
-pub fn gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
-    judged(set, rules, Vec::new())
+pub fn judge_gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
+    judge_with_limits(set, rules, Vec::new())
 }
 
-fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> GateOutcome {
+/// Judges all rows, and adds the lines of limits.
+fn judge_with_limits(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> GateOutcome {
     let lines: Vec<GateLine> = set
         .rows()
         .filter(|row| row.metric.direction != Direction::Neither && row.metric.role != model::Role::Diagnostic)
-        .map(|row| line(row, set, rules))
-        .chain(set.unmeasured.iter().map(unmeasured))
-        .chain(set.one_sided.iter().map(one_sided))
+        .map(|row| gate_line(row, set, rules))
+        .chain(set.unmeasured.iter().map(unmeasured_line))
+        .chain(set.one_sided.iter().map(one_sided_line))
         .chain(of_limits)
         .collect();
     let mut outcome = GateOutcome {
@@ -311,19 +314,19 @@ fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> G
         rules: *rules,
         lines,
         unfinished: set.rules.unfinished,
-        apart: apart(set),
+        apart: cross_experiment_notes(set),
         interval: if set.tables.is_empty() { String::new() } else { interval_words(&set.rules) },
         changed: Vec::new(),
         record: Record::default(),
     };
     let open = outcome.open_rows();
-    outcome.status = if outcome.lines.iter().any(|line| line.status.fails()) {
+    outcome.status = if outcome.lines.iter().any(|line| line.status.fails_gate()) {
         GateStatus::Failed
     } else if outcome.unfinished.is_some() {
         GateStatus::Unfinished
     } else if outcome.rows_compared() < outcome.rows_asked() {
         GateStatus::TooFewRows
-    } else if outcome.lines.iter().any(|line| is_open(line) && rules.inconclusive.fails(line)) {
+    } else if outcome.lines.iter().any(|line| is_open(line) && rules.inconclusive.fails_gate(line)) {
         GateStatus::Inconclusive
     } else if open > 0 {
         GateStatus::NotFailed
@@ -339,11 +342,12 @@ fn judged(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> G
 
 /// The facts that differ between the sides of a table.
 fn differences_of(table: &Table) -> Option<String> {
-    let differs = crate::text::differences(table, &crate::text::TextOptions::default())?;
+    let differs = crate::text::differences_line(table, &crate::text::TextOptions::default())?;
     Some(format!("{} against {} {differs}", table.b, table.a))
 }
 
-fn apart(set: &ComparisonSet) -> Vec<String> {
+/// The notes on what was measured apart.
+fn cross_experiment_notes(set: &ComparisonSet) -> Vec<String> {
     set.notes
         .iter()
         .filter(|note| matches!(note.kind, NoteKind::Apart | NoteKind::Differs | NoteKind::OnlyIn))
@@ -351,13 +355,15 @@ fn apart(set: &ComparisonSet) -> Vec<String> {
         .collect()
 }
 
-fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
-    let status = status(row, set, rules);
+/// The line of a row.
+fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
+    let status = row_status(row, set, rules);
     let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];
-    let figures = change(row).map(|c| format!("{} {}", c.point(Script::Plain), c.interval(Script::Plain)));
+    let figures =
+        change_of(row).map(|c| format!("{} {}", c.print_change(Script::Plain), c.print_interval(Script::Plain)));
     // That the sides were measured apart stands above all rows.
     let promised = promise_of(row, set).map(|promise| format!("at which {promise}"));
-    let reason = if row.apart().is_none() { row.no_verdict().map(NoVerdict::text) } else { None };
+    let reason = if row.cross_finding().is_none() { row.no_verdict().map(NoVerdict::reason_text) } else { None };
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
     // The figures include later attempts, but not that they were needed.
     let dropped = row
@@ -366,12 +372,12 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
         .filter(|warning| match warning {
             Warning::Dropped { repeated, .. } => is_not_compared || *repeated > 0,
             Warning::LeftOut { .. } => true,
-            Warning::ConfoundedKeys { .. } => row.apart().is_some(),
+            Warning::ConfoundedKeys { .. } => row.cross_finding().is_some(),
             _ => false,
         })
         .map(Warning::text);
     let failed = row.failures.map(|of| {
-        let [a, b] = of.words();
+        let [a, b] = of.in_words();
         format!("A {a}, B {b} failed")
     });
     let detail =
@@ -387,10 +393,11 @@ fn line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     }
 }
 
-fn unmeasured(benchmark: &Unmeasured) -> GateLine {
+/// The line of a benchmark without results.
+fn unmeasured_line(benchmark: &Unmeasured) -> GateLine {
     let failed = match benchmark.failed {
         0 => String::new(),
-        failed => format!(", {} of the candidate failed", count(failed, "run")),
+        failed => format!(", {} of the candidate failed", count_noun(failed, "run")),
     };
     GateLine {
         status: if benchmark.failed > 0 { RowStatus::Failed } else { RowStatus::NotCompared },
@@ -403,12 +410,13 @@ fn unmeasured(benchmark: &Unmeasured) -> GateLine {
     }
 }
 
-fn one_sided(case: &OneSided) -> GateLine {
+/// The line of a case that only one side has.
+fn one_sided_line(case: &OneSided) -> GateLine {
     GateLine {
         status: RowStatus::NotCompared,
         name: case.name.clone(),
         sides: format!("{} against {}", case.b, case.a),
-        detail: case.text(),
+        detail: case.sentence(),
         is_asked: true,
         is_limit: false,
         runs: Vec::new(),
@@ -435,6 +443,7 @@ fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> boo
     }
 }
 
+/// Number of a side's runs that failed.
 fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
     let of_side = row.warnings.iter().filter_map(|warning| match warning {
         Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
@@ -443,8 +452,9 @@ fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
     of_side.sum::<usize>()
 }
 
-fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
-    match compared(row, set, rules) {
+/// The status of a row, by its values, its failures and the rules.
+fn row_status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
+    match status_by_values(row, set, rules) {
         RowStatus::Regressed => RowStatus::Regressed,
         other if has_failed(row, set, other) => RowStatus::Failed,
         other => other,
@@ -452,13 +462,13 @@ fn status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus
 }
 
 /// Judges a row by its values alone; the interval is inverted so that above 1 is worse.
-fn compared(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
+fn status_by_values(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     let Some(estimate) = row.estimate.as_ref().filter(|e| e.rounds >= set.rules.min_rounds) else {
         return RowStatus::NotCompared;
     };
     // Of what was measured apart the gate asks whether it is worse than it was, and not why; unless another thing was asked.
     let is_another = row.warnings.iter().any(|warning| matches!(warning, Warning::ConfoundedKeys { .. }));
-    if row.no_verdict().is_some() && (row.apart().is_none() || is_another) {
+    if row.no_verdict().is_some() && (row.cross_finding().is_none() || is_another) {
         return RowStatus::NotCompared;
     }
     let (ratio, worst) = match row.metric.direction {

@@ -431,18 +431,18 @@ pub struct HostFigure {
 }
 
 /// The object of a set.
-pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
+pub fn make_document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     Document {
         schema_version: SCHEMA_VERSION,
         answer: set.answer.clone(),
         compared: set.compared.clone(),
-        experiment: experiment(evidence, set),
-        comparisons: set.rows().map(|row| comparison(row, set)).collect(),
-        loads_tried: loads::tried(evidence),
-        figures: set.figures.iter().map(figure).collect(),
-        client_hosts: set.hosts.iter().flat_map(client_hosts).collect(),
-        views: views::all(evidence, set),
-        disturbances: set.disturbances.iter().map(disturbance).collect(),
+        experiment: experiment_object(evidence, set),
+        comparisons: set.rows().map(|row| comparison_object(row, set)).collect(),
+        loads_tried: loads::loads_tried(evidence),
+        figures: set.figures.iter().map(figure_object).collect(),
+        client_hosts: set.hosts.iter().flat_map(client_host_objects).collect(),
+        views: views::all_views(evidence, set),
+        disturbances: set.disturbances.iter().map(disturbance_object).collect(),
         apart: set.apart.as_ref().map(Apart::new),
         notes: set
             .notes
@@ -454,17 +454,17 @@ pub fn document(evidence: &Evidence, set: &ComparisonSet) -> Document {
             .iter()
             .map(|line| Remedy { rows: line.rows.clone(), text: line.text.clone(), command: line.command.clone() })
             .collect(),
-        query_plans: query_plans::of_systems(evidence),
-        dropped_runs: set.dropped.iter().map(dropped).collect(),
+        query_plans: query_plans::query_plan_objects(evidence),
+        dropped_runs: set.dropped.iter().map(dropped_run_object).collect(),
     }
 }
 
 /// The JSON Schema of [`Document`], as it is checked in.
-pub fn schema() -> serde_json::Value {
+pub fn document_schema() -> serde_json::Value {
     schemars::schema_for!(Document).to_value()
 }
 
-fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
+fn experiment_object(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
     let header = &evidence.header;
     Experiment {
         name: header.plan.name.clone(),
@@ -493,21 +493,21 @@ fn experiment(evidence: &Evidence, set: &ComparisonSet) -> Experiment {
             estimator: set.rules.estimator.as_str().to_owned(),
             pairing: set.rules.pairing.as_str().to_owned(),
             min_rounds: set.rules.min_rounds,
-            interval: set.rules.interval().to_owned(),
-            first_look: set.rules.sequence.map(|sequence| sequence.first()),
+            interval: set.rules.interval_method().to_owned(),
+            first_look: set.rules.sequence.map(|sequence| sequence.first_look()),
             looks: set.rules.looks,
-            families: families(set),
+            families: family_objects(set),
         },
-        differences: differences(&set.tables),
+        differences: difference_objects(&set.tables),
     }
 }
 
-fn families(set: &ComparisonSet) -> Vec<JudgedFamily> {
+fn family_objects(set: &ComparisonSet) -> Vec<JudgedFamily> {
     Family::ALL
         .map(|family| JudgedFamily {
-            adjusted_after: family.method().to_owned(),
-            rows: set.families.rows(family),
-            part: set.families.part(family),
+            adjusted_after: family.method_name().to_owned(),
+            rows: set.families.row_count(family),
+            part: set.families.error_part(family),
         })
         .into_iter()
         .filter(|family| family.rows > 0)
@@ -515,7 +515,7 @@ fn families(set: &ComparisonSet) -> Vec<JudgedFamily> {
 }
 
 /// The differences of each pair of systems, once.
-fn differences(tables: &[Table]) -> Vec<Difference> {
+fn difference_objects(tables: &[Table]) -> Vec<Difference> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut all = Vec::new();
     for table in tables {
@@ -535,41 +535,41 @@ fn differences(tables: &[Table]) -> Vec<Difference> {
     all
 }
 
-fn comparison(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
+fn comparison_object(row: &comparison::Comparison, set: &ComparisonSet) -> Comparison {
     let estimate = row.estimate.as_ref();
     let adjusted = estimate.and_then(|e| e.adjusted);
     let family = row.family;
-    let ratio = row.ratio();
+    let ratio = row.ratio_estimate();
     let points = estimate.filter(|estimate| estimate.scale == comparison::Scale::Points);
     Comparison {
         benchmark: row.benchmark.clone(),
         case: row.case.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
         metric: row.metric.id.clone(),
         unit: row.metric.unit.clone(),
-        better: direction(row.metric.direction).to_owned(),
-        role: role(row.metric.role).to_owned(),
-        a: side(&row.a),
-        b: side(&row.b),
+        better: direction_word(row.metric.direction).to_owned(),
+        role: role_word(row.metric.role).to_owned(),
+        a: side_object(&row.a),
+        b: side_object(&row.b),
         ratio: change_on_scale(row, comparison::Scale::Ratio).filter(|ratio| ratio.is_finite()),
-        interval: ratio.and_then(|e| finite(e.lo, e.hi)),
+        interval: ratio.and_then(|e| finite_pair(e.lo, e.hi)),
         difference: change_on_scale(row, comparison::Scale::Points).map(|ratio| ratio.ln() * 100.0),
-        difference_interval: points.and_then(|e| finite(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
+        difference_interval: points.and_then(|e| finite_pair(e.lo.ln() * 100.0, e.hi.ln() * 100.0)),
         failed: row.failures.map(|of| Failed { a: of.a, b: of.b }),
         level: set.rules.level,
         p: estimate.and_then(|e| e.p),
         p_t: estimate.map(|e| e.p_t),
         p_holm: if family == Family::Primary { adjusted } else { None },
         p_adjusted: adjusted,
-        adjusted_after: adjusted.map(|_| family.method().to_owned()),
-        bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| finite(lo, hi)),
+        adjusted_after: adjusted.map(|_| family.method_name().to_owned()),
+        bootstrap_interval: ratio.and_then(|e| e.bootstrap).and_then(|(lo, hi)| finite_pair(lo, hi)),
         rounds: row.change.map_or(0, |point| point.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
-        no_verdict: row.no_verdict().map(comparison::NoVerdict::text),
-        apart: row.apart().map(|found| found.as_str().to_owned()),
+        no_verdict: row.no_verdict().map(comparison::NoVerdict::reason_text),
+        apart: row.cross_finding().map(|found| found.as_str().to_owned()),
         plan_differs: row.plan_differs,
         rounds_needed: row.rounds_needed,
-        warnings: row.warnings.iter().map(warning).collect(),
+        warnings: row.warnings.iter().map(warning_object).collect(),
     }
 }
 
@@ -577,7 +577,7 @@ fn change_on_scale(row: &comparison::Comparison, scale: comparison::Scale) -> Op
     row.change.filter(|point| point.scale == scale).map(|point| point.ratio)
 }
 
-fn finite(lo: f64, hi: f64) -> Option<[f64; 2]> {
+fn finite_pair(lo: f64, hi: f64) -> Option<[f64; 2]> {
     (lo.is_finite() && hi.is_finite()).then_some([lo, hi])
 }
 
@@ -591,7 +591,7 @@ fn case_value(value: &model::Value) -> CaseValue {
 }
 
 /// The direction's word.
-pub(crate) fn direction(direction: model::Direction) -> &'static str {
+pub(crate) fn direction_word(direction: model::Direction) -> &'static str {
     match direction {
         model::Direction::Higher => "higher",
         model::Direction::Lower => "lower",
@@ -600,7 +600,7 @@ pub(crate) fn direction(direction: model::Direction) -> &'static str {
 }
 
 /// The role's word.
-pub(crate) fn role(role: model::Role) -> &'static str {
+pub(crate) fn role_word(role: model::Role) -> &'static str {
     match role {
         model::Role::Primary => "primary",
         model::Role::Secondary => "secondary",
@@ -608,18 +608,18 @@ pub(crate) fn role(role: model::Role) -> &'static str {
     }
 }
 
-fn figure(figure: &comparison::Figure) -> Figure {
+fn figure_object(figure: &comparison::Figure) -> Figure {
     Figure {
         benchmark: figure.benchmark.clone(),
         case: figure.case.iter().map(|(key, value)| (key.clone(), case_value(value))).collect(),
         metric: figure.metric.id.clone(),
         unit: figure.metric.unit.clone(),
-        side: side(&figure.side),
-        warnings: figure.warnings.iter().map(warning).collect(),
+        side: side_object(&figure.side),
+        warnings: figure.warnings.iter().map(warning_object).collect(),
     }
 }
 
-fn client_hosts(group: &comparison::HostsGroup) -> impl Iterator<Item = ClientHost> {
+fn client_host_objects(group: &comparison::HostsGroup) -> impl Iterator<Item = ClientHost> {
     group.rows.iter().map(|row| ClientHost {
         benchmark: group.label.clone(),
         system: group.system.clone(),
@@ -629,12 +629,16 @@ fn client_hosts(group: &comparison::HostsGroup) -> impl Iterator<Item = ClientHo
         figures: row
             .figures
             .iter()
-            .map(|(metric, host)| HostFigure { metric: metric.id.clone(), unit: metric.unit.clone(), side: side(host) })
+            .map(|(metric, host)| HostFigure {
+                metric: metric.id.clone(),
+                unit: metric.unit.clone(),
+                side: side_object(host),
+            })
             .collect(),
     })
 }
 
-fn side(side: &comparison::Side) -> Side {
+fn side_object(side: &comparison::Side) -> Side {
     let summary = side.summary.as_ref();
     Side {
         system: side.system.clone(),
@@ -657,7 +661,7 @@ fn side(side: &comparison::Side) -> Side {
     }
 }
 
-fn disturbance(found: &comparison::Disturbance) -> Disturbance {
+fn disturbance_object(found: &comparison::Disturbance) -> Disturbance {
     Disturbance {
         kind: found.kind.as_str().to_owned(),
         worst: found.worst.clone(),
@@ -672,19 +676,19 @@ fn disturbance(found: &comparison::Disturbance) -> Disturbance {
                 UnequalDisturbance { a, b, a_mean: pair.means.a, b_mean: pair.means.b }
             })
             .collect(),
-        text: found.text(),
+        text: found.note_text(),
     }
 }
 
-fn warning(warning: &comparison::Warning) -> Warning {
+fn warning_object(warning: &comparison::Warning) -> Warning {
     Warning {
-        kind: warning.kind().to_owned(),
+        kind: warning.as_str().to_owned(),
         side: warning.side().map(|side| side.as_str().to_lowercase()),
         text: warning.text(),
     }
 }
 
-fn dropped(run: &comparison::DroppedRun) -> DroppedRun {
+fn dropped_run_object(run: &comparison::DroppedRun) -> DroppedRun {
     DroppedRun {
         position: run.position,
         round: run.round,

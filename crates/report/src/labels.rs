@@ -12,8 +12,8 @@ use crate::comparison::{
     SHARE_MARGIN, Scale, Side, Table, TimeOrder, Warning,
 };
 use crate::evidence::{Evidence, Unfinished};
-use crate::number::{Change, RowUnit, Script, count, is_time, ordinal, percent};
-use crate::text::wrapped;
+use crate::number::{Change, RowUnit, Script, count_noun, is_time, ordinal, percent_text};
+use crate::text::wrap_to_width;
 
 /// `response p99`.
 pub fn metric_name(id: &str) -> String {
@@ -21,13 +21,13 @@ pub fn metric_name(id: &str) -> String {
 }
 
 /// Placeholder of a missing figure.
-pub fn absent(kind: Absence) -> &'static str {
+pub fn missing_text(kind: Absence) -> &'static str {
     if kind.label().is_none() { "n/a" } else { kind.as_str() }
 }
 
 /// Placeholder for a side without values.
-pub fn absent_of(side: &Side) -> &'static str {
-    side.unavailable.first().map_or("n/a", |(missing, _)| absent(missing.kind))
+pub fn missing_side_text(side: &Side) -> &'static str {
+    side.unavailable.first().map_or("n/a", |(missing, _)| missing_text(missing.kind))
 }
 
 /// A side's figure in the unit; the sign says of a bound that it is one.
@@ -37,7 +37,7 @@ pub fn figure_of(side: &Side, unit: &RowUnit<'_>, script: Script) -> Option<Stri
 }
 
 /// The better direction; empty if neither.
-pub fn arrow(direction: Direction) -> &'static str {
+pub fn direction_arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "↑",
         Direction::Lower => "↓",
@@ -56,12 +56,13 @@ pub fn unit_of<'m, 's>(metric: &'m Metric, sides: impl IntoIterator<Item = &'s S
         sides.into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median))).collect();
     // A time without a figure stands next to others of its kind, which are mostly in milliseconds.
     if figures.is_empty() && is_time(&metric.unit) {
-        return RowUnit::named(&metric.unit, "ms");
+        return RowUnit::with_name(&metric.unit, "ms");
     }
     RowUnit::new(&metric.unit, figures)
 }
 
-pub fn change(row: &Comparison) -> Option<Change> {
+/// The change of a row with its interval, if it has one.
+pub fn change_of(row: &Comparison) -> Option<Change> {
     // The interval is one of geometric means: next to another estimator's change it might not even hold it.
     let same = row.estimate.filter(|found| row.change.is_some_and(|change| change.ratio == found.ratio));
     let (lo, hi) = same.map_or((f64::NAN, f64::NAN), |estimate| (estimate.lo, estimate.hi));
@@ -71,8 +72,11 @@ pub fn change(row: &Comparison) -> Option<Change> {
 /// Above the tables of a family: empty at the experiment's end.
 pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
     evidence.unfinished().map_or_else(String::new, |found| {
-        wrapped(
-            &format!("note: {}.", unfinished(&found, evidence.is_judged_after_each_round(), evidence.is_import())),
+        wrap_to_width(
+            &format!(
+                "note: {}.",
+                unfinished_clause(&found, evidence.is_judged_after_each_round(), evidence.is_import())
+            ),
             width,
             6,
         ) + "\n"
@@ -80,13 +84,13 @@ pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
 }
 
 /// States that an experiment is under way or was stopped, without a full stop.
-pub fn unfinished(found: &Unfinished, is_judged: bool, is_imported: bool) -> String {
+pub fn unfinished_clause(found: &Unfinished, is_judged: bool, is_imported: bool) -> String {
     let what = if is_judged {
         "which are judged as after every round: what is decided stands, and what is open may still be decided"
     } else {
         "so there are figures and changes, and no intervals and no verdicts"
     };
-    let how_far = found.text();
+    let how_far = found.sentence();
     let rest = if is_imported { "" } else { "; `etalon resume STORE` runs the rest" };
     format!("the experiment is under way or was stopped: {how_far}, {what}{rest}")
 }
@@ -95,7 +99,7 @@ pub fn unfinished(found: &Unfinished, is_judged: bool, is_imported: bool) -> Str
 fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
     match scale {
         Scale::Ratio => Change::new(ratio, lo, hi),
-        Scale::Points => Change::points(ratio.ln(), lo.ln(), hi.ln()),
+        Scale::Points => Change::from_points(ratio.ln(), lo.ln(), hi.ln()),
     }
 }
 
@@ -118,10 +122,10 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
 
 /// Word and addition.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
-    let (word, rest) = verdict_alone(row, set);
+    let (word, rest) = verdict_without_failures(row, set);
     let failures = if !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })) { row.failures } else { None };
     let said = failures.map(|of| {
-        let [a, b] = of.words();
+        let [a, b] = of.in_words();
         format!("A {a}, B {b} failed")
     });
     // Failures first: they must not be cut off.
@@ -129,7 +133,8 @@ pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) 
     (word, said.into_iter().chain(plan).chain([rest]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "))
 }
 
-fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
+/// The verdict's word and its addition, without what is said of failures.
+fn verdict_without_failures(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     match &row.outcome {
         Outcome::Verdict(Verdict::Equivalent) => ("equivalent".to_owned(), within_margin(row, set)),
         Outcome::Verdict(Verdict::Inconclusive) => ("inconclusive".to_owned(), String::new()),
@@ -142,15 +147,16 @@ fn verdict_alone(row: &Comparison, set: &ComparisonSet) -> (String, String) {
             (found.as_str().to_owned(), rest)
         }
         Outcome::Verdict(verdict) => (verdict_word(*verdict, &row.metric).to_owned(), String::new()),
-        Outcome::None(reason) => ("no verdict".to_owned(), reason.short()),
+        Outcome::None(reason) => ("no verdict".to_owned(), reason.short_reason()),
     }
 }
 
+/// Says within which margin sides are equal.
 fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
     if row.estimate.is_some_and(|estimate| estimate.scale == Scale::Points) {
         format!("within {} points", SHARE_MARGIN * 100.0)
     } else {
-        format!("within {}", percent(set.rules.margin, Script::Plain))
+        format!("within {}", percent_text(set.rules.margin, Script::Plain))
     }
 }
 
@@ -180,7 +186,7 @@ fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
                     | NoVerdict::UnderClockStep
             )
         })
-        .map(NoVerdict::text);
+        .map(NoVerdict::reason_text);
     reason.into_iter().chain(row.warnings.iter().map(Warning::text))
 }
 
@@ -209,7 +215,7 @@ impl RowNotes {
     }
 
     /// The word of a row and its addition, without a reason that stands above all rows.
-    pub fn verdict(&self, row: &Comparison, set: &ComparisonSet) -> (String, String) {
+    pub fn verdict_words(&self, row: &Comparison, set: &ComparisonSet) -> (String, String) {
         let (word, rest) = verdict_words(row, set);
         (word, if self.reason.is_some() { String::new() } else { rest })
     }
@@ -218,10 +224,11 @@ impl RowNotes {
     pub fn of_row(&mut self, row: &Comparison) -> Option<usize> {
         let own =
             row_notes(row).filter(|text| !self.of_all.contains(text) && Some(text) != self.reason.as_ref()).collect();
-        self.number(own)
+        self.number_notes(own)
     }
 
-    pub fn number(&mut self, mut notes: Vec<String>) -> Option<usize> {
+    /// The number of these notes, the same for the same notes; `None` without notes.
+    pub fn number_notes(&mut self, mut notes: Vec<String>) -> Option<usize> {
         if notes.is_empty() {
             return None;
         }
@@ -234,12 +241,12 @@ impl RowNotes {
     }
 
     /// What is so of every row.
-    pub fn of_all(&self) -> &[String] {
+    pub fn of_all_rows(&self) -> &[String] {
         &self.of_all
     }
 
     /// The notes with their numbers; what an earlier note has said is not repeated.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
+    pub fn numbered(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
         let mut earlier: BTreeMap<BTreeSet<&str>, Vec<usize>> = BTreeMap::new();
         self.numbered.iter().enumerate().map(move |(index, notes)| {
             let own: BTreeSet<&str> = notes.iter().map(String::as_str).collect();
@@ -260,7 +267,7 @@ impl RowNotes {
         let parts: Vec<&usize> = match u32::try_from(own.len()).ok().and_then(|notes| 1_usize.checked_shl(notes)) {
             // A row has few notes, and a table may have thousands.
             Some(subsets) if subsets < earlier.len() => {
-                (1..subsets).filter_map(|bits| earlier.get(&subset(own, bits))).flatten().collect()
+                (1..subsets).filter_map(|bits| earlier.get(&subset_by_bits(own, bits))).flatten().collect()
             }
             _ => earlier.iter().filter(|(other, _)| other.is_subset(own)).flat_map(|(_, places)| places).collect(),
         };
@@ -268,53 +275,57 @@ impl RowNotes {
     }
 }
 
-fn subset<'a>(own: &BTreeSet<&'a str>, bits: usize) -> BTreeSet<&'a str> {
+/// Those texts whose bit is set.
+fn subset_by_bits<'a>(own: &BTreeSet<&'a str>, bits: usize) -> BTreeSet<&'a str> {
     own.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, text)| *text).collect()
 }
 
 /// Why no row has a verdict, if that is the same for all; else `None`.
 pub fn reason_of_all(rows: &[Comparison]) -> Option<String> {
     let first = rows.first()?.no_verdict()?;
-    rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.text())
+    rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.reason_text())
 }
 
 /// The accepted error in percent: 4 % of 5 %.
 fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
-    percent((1.0 - set.rules.level) * set.families.part(family), script)
+    percent_text((1.0 - set.rules.level) * set.families.error_part(family), script)
 }
 
 /// How primary rows are adjusted, without full stop; `None` for a single row with the whole error.
 pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
-    let rows = set.families.rows(Family::Primary);
+    let rows = set.families.row_count(Family::Primary);
     let what = if set.apart.is_some() { "Findings" } else { "Verdicts" };
-    let (of, others) = match set.families.rows(Family::Queries) {
-        0 => (count(rows, "primary row"), "rows that are not primary"),
-        _ => (format!("{} of all queries together", count(rows, "row")), "other rows"),
+    let (of, others) = match set.families.row_count(Family::Queries) {
+        0 => (count_noun(rows, "primary row"), "rows that are not primary"),
+        _ => (format!("{} of all queries together", count_noun(rows, "row")), "other rows"),
     };
     let adjusted = || format!("{what} are adjusted for {of} after Holm");
-    match set.families.part(Family::Primary) < 1.0 {
+    match set.families.error_part(Family::Primary) < 1.0 {
         _ if rows == 0 => None,
         true => Some(format!(
             "{}, with {} of error; the {others} have the rest of {}",
             adjusted(),
             error_of(set, Family::Primary, script),
-            percent(1.0 - set.rules.level, script)
+            percent_text(1.0 - set.rules.level, script)
         )),
         false => (rows > 1).then(adjusted),
     }
 }
 
 /// How the rows of queries, and those that are not primary, are judged; stands above them.
-pub fn exploring<'r>(
+pub fn explain_exploring<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison>,
     script: Script,
 ) -> Option<String> {
-    let judged: Vec<Family> =
-        rows.into_iter().filter(|row| row.verdict().is_some() || row.apart().is_some()).map(|row| row.family).collect();
+    let judged: Vec<Family> = rows
+        .into_iter()
+        .filter(|row| row.verdict().is_some() || row.cross_finding().is_some())
+        .map(|row| row.family)
+        .collect();
     let families = [(Family::Queries, "queries"), (Family::Exploratory, "rows that are not primary explore")];
     let lines = families.into_iter().filter(|(family, _)| judged.contains(family)).map(|(family, what)| {
-        let rows = count(set.families.rows(family), "row");
+        let rows = count_noun(set.families.row_count(family), "row");
         format!("{what}: {rows} judged together after Benjamini and Hochberg, at {}", error_of(set, family, script))
     });
     let lines: Vec<String> = lines.collect();
@@ -322,13 +333,16 @@ pub fn exploring<'r>(
 }
 
 /// How all families are judged, for tables without legend.
-pub fn families<'r>(set: &ComparisonSet, rows: impl IntoIterator<Item = &'r Comparison> + Clone) -> Vec<String> {
+pub fn explain_families<'r>(
+    set: &ComparisonSet,
+    rows: impl IntoIterator<Item = &'r Comparison> + Clone,
+) -> Vec<String> {
     let primary = if rows.clone().into_iter().any(|row| row.family == Family::Primary) {
         primary_family(set, Script::Plain)
     } else {
         None
     };
-    [primary, exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
+    [primary, explain_exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
 }
 
 /// `transactions, system a against system b` without the sides.
@@ -358,21 +372,21 @@ pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
 }
 
 /// A capacity, or what it costs.
-pub fn is_promised(metric: &Metric) -> bool {
+pub fn is_capacity(metric: &Metric) -> bool {
     metric.id.strip_prefix(CAPACITY).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
 /// What a load must keep whose rate, or price, a row is: no figure of it stands without. After "at which".
 pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
-    if !is_promised(&row.metric) {
+    if !is_capacity(&row.metric) {
         return None;
     }
     if let Some(promise) = Promise::from_point(&row.case) {
-        return Some(promise.words());
+        return Some(promise.promise_clause());
     }
     // Sides of several promises have none in common.
     let of_benchmark = set.promises.iter().filter(|(benchmark, _)| *benchmark == row.benchmark);
-    let words: Vec<String> = of_benchmark.map(|(_, promise)| promise.words()).collect();
+    let words: Vec<String> = of_benchmark.map(|(_, promise)| promise.promise_clause()).collect();
     (!words.is_empty()).then(|| words.join(", or "))
 }
 
@@ -381,13 +395,13 @@ pub fn interval_words(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
         (Pairing::Paired, Some(sequence)) => {
-            let first = ordinal(sequence.first());
+            let first = ordinal(sequence.first_look());
             let looks = match rules.looks.unwrap_or_default() {
                 1 => "1 look".to_owned(),
-                looks => format!("{}: what all their intervals have in common", count(looks as usize, "look")),
+                looks => format!("{}: what all their intervals have in common", count_noun(looks as usize, "look")),
             };
             let extended = rules.begun.map(|begun| match begun.stop {
-                None => format!(" (begun with {}, and extended)", count(begun.rounds as usize, "round")),
+                None => format!(" (begun with {}, and extended)", count_noun(begun.rounds as usize, "round")),
                 Some(_) => " (and extended)".to_owned(),
             });
             let extended = extended.unwrap_or_default();
@@ -404,11 +418,11 @@ pub fn interval_name(rules: &Rules) -> String {
     let kind = match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "the paired t test".to_owned(),
         (Pairing::Paired, Some(_)) => {
-            format!("Lai's confidence sequence, in {}", count(rules.looks.unwrap_or_default() as usize, "look"))
+            format!("Lai's confidence sequence, in {}", count_noun(rules.looks.unwrap_or_default() as usize, "look"))
         }
         (Pairing::Unpaired, _) => "Welch's test".to_owned(),
     };
-    format!("{} interval by {kind}", percent(rules.level, Script::Plain))
+    format!("{} interval by {kind}", percent_text(rules.level, Script::Plain))
 }
 
 /// A clause after the name of a side's own interval, which is that of the t test: where rows are judged after each
@@ -420,7 +434,7 @@ pub fn of_one_look(rules: &Rules) -> &'static str {
 /// `10 rounds of 4 cases`, or `6 to 79 rounds of 4 cases` where decided ones have left.
 pub fn rounds_of_cases(set: &ComparisonSet) -> String {
     let unit = if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" };
-    let all = count(set.rounds as usize, unit);
+    let all = count_noun(set.rounds as usize, unit);
     let has_left = set.fewest_rounds > 0 && set.fewest_rounds < set.rounds;
     let rounds = match set.rules.unfinished {
         Some(found) => found.how_far(),
@@ -428,11 +442,11 @@ pub fn rounds_of_cases(set: &ComparisonSet) -> String {
         None => all,
     };
     let up_to = if has_left && set.rules.unfinished.is_some() { "up to " } else { "" };
-    format!("{rounds} of {up_to}{}", count(set.cases, "case"))
+    format!("{rounds} of {up_to}{}", count_noun(set.cases, "case"))
 }
 
 /// Rounds, order, lost runs.
-pub fn design(set: &ComparisonSet) -> String {
+pub fn design_sentence(set: &ComparisonSet) -> String {
     let order = match set.rules.order {
         TimeOrder::Interleaved => "in random order",
         TimeOrder::Sequential | TimeOrder::SequentialAllowed => "one case after the other",
@@ -440,15 +454,15 @@ pub fn design(set: &ComparisonSet) -> String {
         TimeOrder::Apart => "in separate experiments",
     };
     let mut text = format!("{} {order}", rounds_of_cases(set));
-    match set.lost() {
+    match set.lost_runs() {
         0 => {}
-        lost => text.push_str(&format!(", {} dropped", count(lost, "run"))),
+        lost => text.push_str(&format!(", {} dropped", count_noun(lost, "run"))),
     }
     text
 }
 
 /// UTC: `2026-03-01 12:00:00`; empty if out of range.
-pub fn created(evidence: &Evidence) -> String {
+pub fn created_text(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms)
         .map(|t| t.strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default()
@@ -500,6 +514,7 @@ pub fn rate_words(metric: &Metric) -> &str {
 
 pub type LatencyPick = fn(&CurvePoint) -> Option<(&Metric, f64)>;
 
+/// The latency of this kind at a point, with its metric.
 fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
     let (metric, side) = point.latencies[kind].as_ref()?;
     Some((metric, side.estimate?))
@@ -507,14 +522,15 @@ fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
 
 /// p99, or the mean where no percentile is known; the same for all systems of a group.
 pub fn latency_of(group: &CurveGroup) -> (LatencyPick, &'static str) {
-    if is_known(group, 0) || !is_known(group, 1) {
+    if has_latency(group, 0) || !has_latency(group, 1) {
         (|point| latency_at(point, 0), "p99")
     } else {
         (|point| latency_at(point, 1), "mean latency")
     }
 }
 
-fn is_known(group: &CurveGroup, kind: usize) -> bool {
+/// Tests whether any point of a group has a latency of this kind.
+fn has_latency(group: &CurveGroup, kind: usize) -> bool {
     group.points().any(|point| latency_at(point, kind).is_some())
 }
 

@@ -5,7 +5,7 @@ use model::{Mark, MarkKind, Measurement, Quantity, Reading, Role, RunState};
 use crate::comparison::mark_name;
 use crate::evidence::Evidence;
 use crate::labels::metric_name;
-use crate::number::{RowUnit, Script, percent};
+use crate::number::{RowUnit, Script, percent_text};
 
 /// Share of the load generator's processor time that was used, of all its threads and of its busiest one.
 const CLIENT_SHARES: [(&str, &str); 2] =
@@ -41,25 +41,28 @@ pub fn last_run(evidence: &Evidence) -> Option<LastRun> {
         .map(|stored| &stored.measurement)
         .collect();
     let (errors, marks): (Vec<&Mark>, Vec<&Mark>) =
-        evidence.marks_of(run.id).partition(|mark| mark.kind == MarkKind::Errors);
+        evidence.marks_of_run(run.id).partition(|mark| mark.kind == MarkKind::Errors);
     Some(LastRun {
         name: format!("round {}: {label}", u64::from(run.planned.round) + 1),
         failure: if run.state == RunState::Failed { run.reason.clone() } else { None },
-        figures: measured.iter().filter_map(|found| figure(found)).collect(),
+        figures: measured.iter().filter_map(|found| judged_figure(found)).collect(),
         errors: errors.into_iter().map(ToString::to_string).collect(),
         client: CLIENT_SHARES
             .iter()
-            .filter_map(|(id, name)| Some(format!("{name} {} busy", percent(value_of(id, &measured)?, Script::Plain))))
+            .filter_map(|(id, name)| {
+                Some(format!("{name} {} busy", percent_text(value_of_metric(id, &measured)?, Script::Plain)))
+            })
             .collect(),
         marks: marks.into_iter().map(|mark| format!("{}: {mark}", mark_name(mark.kind))).collect(),
     })
 }
 
-fn value_of(id: &str, measured: &[&Measurement]) -> Option<f64> {
-    measured.iter().find(|found| found.metric.id == id).and_then(|found| value(found))
+/// A metric's value among measurements.
+fn value_of_metric(id: &str, measured: &[&Measurement]) -> Option<f64> {
+    measured.iter().find(|found| found.metric.id == id).and_then(|found| value_of(found))
 }
 
-fn value(measured: &Measurement) -> Option<f64> {
+fn value_of(measured: &Measurement) -> Option<f64> {
     match measured.reading {
         Reading::Value(value) => Some(value),
         Reading::Unavailable(_) => None,
@@ -67,15 +70,15 @@ fn value(measured: &Measurement) -> Option<f64> {
 }
 
 /// What is judged; of failures where there are any.
-fn figure(measured: &Measurement) -> Option<String> {
+fn judged_figure(measured: &Measurement) -> Option<String> {
     if measured.metric.role != Role::Primary {
         return None;
     }
     let name = metric_name(&measured.metric.id);
-    let Some(value) = value(measured) else { return Some(format!("{name} n/a")) };
+    let Some(value) = value_of(measured) else { return Some(format!("{name} n/a")) };
     if value == 0.0 && measured.metric.quantity() == Quantity::Failures {
         return None;
     }
     let unit = RowUnit::new(&measured.metric.unit, [value]);
-    Some(format!("{name} {} {}", unit.print(value, Script::Plain), unit.name()).trim_end().to_owned())
+    Some(format!("{name} {} {}", unit.print(value, Script::Plain), unit.unit_name()).trim_end().to_owned())
 }

@@ -19,7 +19,7 @@ pub struct Latency {
 
 impl Latency {
     /// Decodes a stored series.
-    pub fn read(part: &Series) -> Result<Latency, String> {
+    pub fn decode(part: &Series) -> Result<Latency, String> {
         // HdrHistogram V2 has the digits there. More of them take a hundred times the memory, however few bytes are stored.
         let digits = part.histogram.get(12..16).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
         if let Some(digits) = digits.filter(|digits| *digits > DIGITS) {
@@ -32,6 +32,7 @@ impl Latency {
         Ok(Latency { succeeded, failed: part.errors })
     }
 
+    /// Adds the latencies of another histogram.
     pub fn add(&mut self, other: &Latency) -> Result<(), String> {
         self.failed = self.failed.saturating_add(other.failed);
         self.succeeded.add(&other.succeeded).map_err(|error| error.to_string())
@@ -42,16 +43,17 @@ impl Latency {
     }
 
     /// Adds failures.
-    pub fn with_failed(self, more: u64) -> Latency {
+    pub fn with_failures(self, more: u64) -> Latency {
         Latency { failed: self.failed.saturating_add(more), ..self }
     }
 
+    /// Number of operations that failed.
     pub fn failed(&self) -> u64 {
         self.failed
     }
 
     /// Failures included.
-    pub fn count(&self) -> u64 {
+    pub fn operation_count(&self) -> u64 {
         self.succeeded.len().saturating_add(self.failed)
     }
 
@@ -62,17 +64,17 @@ impl Latency {
     }
 
     /// The quantile for callers that do not need the reason why there is none.
-    pub fn quantile(&self, quantile: f64) -> Option<f64> {
+    pub fn quantile_ns_or_none(&self, quantile: f64) -> Option<f64> {
         self.quantile_ns(quantile).ok()
     }
 
     /// `None` if any failed.
-    pub fn longest(&self) -> Option<f64> {
+    pub fn longest_ns(&self) -> Option<f64> {
         (self.failed == 0 && !self.succeeded.is_empty()).then(|| self.succeeded.max() as f64)
     }
 
     /// The quantile in microseconds, as a measurement.
-    pub fn reading(&self, quantile: f64) -> Reading {
+    pub fn quantile_reading(&self, quantile: f64) -> Reading {
         self.quantile_ns(quantile).map(|ns| ns / 1e3).into()
     }
 }
@@ -86,16 +88,19 @@ mod tests {
         let mut succeeded = Histogram::<u64>::new(3).unwrap();
         (1..=1_000).for_each(|value| succeeded.record(value).unwrap());
         let mut latency = Latency { succeeded, failed: 0 };
-        assert_eq!((latency.quantile(0.99), latency.quantile(0.999)), (Some(990.0), None));
-        assert_eq!(latency.longest(), Some(1_000.0));
+        assert_eq!((latency.quantile_ns_or_none(0.99), latency.quantile_ns_or_none(0.999)), (Some(990.0), None));
+        assert_eq!(latency.longest_ns(), Some(1_000.0));
         latency.failed = 10;
-        assert_eq!((latency.quantile(0.5), latency.quantile(0.99)), (Some(505.0), Some(1_000.0)));
-        assert_eq!((latency.longest(), latency.count()), (None, 1_010));
+        assert_eq!((latency.quantile_ns_or_none(0.5), latency.quantile_ns_or_none(0.99)), (Some(505.0), Some(1_000.0)));
+        assert_eq!((latency.longest_ns(), latency.operation_count()), (None, 1_010));
         latency.failed = 11;
-        assert_eq!(latency.quantile(0.99), None);
+        assert_eq!(latency.quantile_ns_or_none(0.99), None);
         // A damaged store may say anything.
         let beyond = Latency { failed: u64::MAX, ..latency.clone() };
         assert!(latency.add(&beyond).is_ok());
-        assert_eq!((latency.clone().with_failed(1).count(), latency.quantile(0.5)), (u64::MAX, None));
+        assert_eq!(
+            (latency.clone().with_failures(1).operation_count(), latency.quantile_ns_or_none(0.5)),
+            (u64::MAX, None)
+        );
     }
 }

@@ -7,8 +7,8 @@ use stats::Verdict;
 
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome};
 use crate::evidence::Evidence;
-use crate::labels::{change, has_pairs, row_title, verdict_word};
-use crate::number::{Script, count};
+use crate::labels::{change_of, has_pairs, row_title, verdict_word};
+use crate::number::{Script, count_noun};
 use crate::{CompareError, Options, compare};
 
 // A plan cannot ask for a look that no verdict follows from.
@@ -18,7 +18,7 @@ const _: () = assert!(model::plan::FEWEST_TO_JUDGE == stats::MIN_ROUNDS);
 ///
 /// # Errors
 /// There is nothing to compare.
-pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
+pub fn judge_look(evidence: &Evidence) -> Result<Look, CompareError> {
     let set = compare(evidence, &Options::default())?;
     let case_of: BTreeMap<i64, u32> = evidence.runs.iter().map(|run| (run.id, run.planned.case)).collect();
     let open: BTreeSet<u32> = open_rows(&set)
@@ -29,8 +29,9 @@ pub fn look(evidence: &Evidence) -> Result<Look, CompareError> {
     Ok(Look { settled, rows: rows_so_far(&set) })
 }
 
+/// The rows that further rounds may still decide.
 fn open_rows(set: &ComparisonSet) -> impl Iterator<Item = &Comparison> {
-    set.rows().filter(|row| standing(row) == Standing::Open)
+    set.rows().filter(|row| row_decision(row) == Standing::Open)
 }
 
 /// The rows in their order, each with what is known of it.
@@ -38,8 +39,8 @@ pub fn rows_so_far(set: &ComparisonSet) -> Vec<RowSoFar> {
     let has_pairs = has_pairs(&set.tables);
     let rows = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
     let so_far = rows.map(|(table, row)| {
-        let standing = standing(row);
-        RowSoFar { name: row_title(row, table, has_pairs), standing, figures: figures(row, standing) }
+        let standing = row_decision(row);
+        RowSoFar { name: row_title(row, table, has_pairs), standing, figures: progress_text(row, standing) }
     });
     so_far.collect()
 }
@@ -53,7 +54,7 @@ pub fn rounds_to_go(set: &ComparisonSet) -> Option<u32> {
 /// What was repeated counts for less the more rounds there are, and under a clock's step rounds may still show that the sides
 /// are equivalent, or further apart. What else stands in the way of a verdict stays there: one run without the figure is
 /// enough of it, whatever the others have.
-pub(crate) fn standing(row: &Comparison) -> Standing {
+pub(crate) fn row_decision(row: &Comparison) -> Standing {
     match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
         | Outcome::None(
@@ -70,14 +71,14 @@ pub(crate) fn standing(row: &Comparison) -> Standing {
 }
 
 /// `+2 % [-1, +5], about 4 rounds to go`.
-fn figures(row: &Comparison, standing: Standing) -> String {
-    let so_far = change(row).map(|change| {
-        let interval = row.estimate.map(|_| format!(" {}", change.interval(Script::Plain))).unwrap_or_default();
-        format!("{}{interval}, ", change.point(Script::Plain))
+fn progress_text(row: &Comparison, standing: Standing) -> String {
+    let so_far = change_of(row).map(|change| {
+        let interval = row.estimate.map(|_| format!(" {}", change.print_interval(Script::Plain))).unwrap_or_default();
+        format!("{}{interval}, ", change.print_change(Script::Plain))
     });
     let says = match (standing, row.verdict(), row.rounds_needed) {
         _ if matches!(row.no_verdict(), Some(NoVerdict::Unfinished(_))) => "an interval at the end".to_owned(),
-        (Standing::Open, _, Some(rounds)) => format!("about {} to go", count(rounds as usize, "round")),
+        (Standing::Open, _, Some(rounds)) => format!("about {} to go", count_noun(rounds as usize, "round")),
         (Standing::Open, _, None) => "no number of rounds in sight".to_owned(),
         (_, Some(verdict), _) => verdict_word(verdict, &row.metric).to_owned(),
         (_, None, _) => "no verdict".to_owned(),

@@ -33,65 +33,66 @@ impl<'a> Lookup<'a> {
             varying.entry(benchmark.name.as_str()).or_insert_with(|| benchmark.varying_keys());
         }
         Lookup {
-            last_of: places(last.iter().map(|run| run.planned.case)),
+            last_of: positions_by_key(last.iter().map(|run| run.planned.case)),
             last,
-            runs_of: places(evidence.runs.iter().map(|run| run.planned.case)),
+            runs_of: positions_by_key(evidence.runs.iter().map(|run| run.planned.case)),
             by_id: evidence.runs.iter().rev().map(|run| (run.id, run)).collect(),
-            marks_of: places(evidence.marks.iter().map(|(run, _)| *run)),
+            marks_of: positions_by_key(evidence.marks.iter().map(|(run, _)| *run)),
             varying,
             evidence,
         }
     }
 
+    /// The evidence that is looked up.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
 
     /// The keys that distinguish the cases of a benchmark.
-    pub fn varying(&self, benchmark: &str) -> &[String] {
+    pub fn varying_keys(&self, benchmark: &str) -> &[String] {
         self.varying.get(benchmark).map_or(&[], Vec::as_slice)
     }
 
-    pub fn run(&self, id: i64) -> Option<&'a StoredRun> {
+    pub fn run_by_id(&self, id: i64) -> Option<&'a StoredRun> {
         self.by_id.get(&id).copied()
     }
 
     /// Every attempt at these cases, in the evidence's order.
-    pub fn attempts(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
+    pub fn attempts_of_cases(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
         let runs = &self.evidence.runs;
-        gathered(&self.runs_of, cases).into_iter().map(move |place| &runs[place])
+        positions_of_keys(&self.runs_of, cases).into_iter().map(move |place| &runs[place])
     }
 
     /// The last attempt at each place of these cases, by position.
     pub fn last_attempts(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
         let found: Vec<&'a StoredRun> =
-            gathered(&self.last_of, cases).into_iter().map(|place| self.last[place]).collect();
+            positions_of_keys(&self.last_of, cases).into_iter().map(|place| self.last[place]).collect();
         found.into_iter()
     }
 
     /// Those of these cases, in the evidence's order.
     pub fn measured_runs(&self, cases: &[u32]) -> Vec<i64> {
-        self.attempts(cases).filter(|run| run.state == RunState::Measured).map(|run| run.id).collect()
+        self.attempts_of_cases(cases).filter(|run| run.state == RunState::Measured).map(|run| run.id).collect()
     }
 
-    /// Number of runs that failed, as [`Evidence::failed`].
-    pub fn failed(&self, case: u32) -> usize {
+    /// Number of runs that failed, as [`Evidence::failed_runs`].
+    pub fn failed_runs(&self, case: u32) -> usize {
         self.last_attempts(&[case]).filter(|run| self.evidence.has_failed(run)).count()
     }
 
     /// The marks of these runs, in the evidence's order.
-    pub fn marks(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
+    pub fn marks_of_runs(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
         let marks = &self.evidence.marks;
-        gathered(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
+        positions_of_keys(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
     }
 
     /// What the commits of a case promised: what the system's settings say, unless its runs are marked otherwise. The weakest run
     /// counts. `None`: unknown.
-    pub fn durability(&self, case: u32) -> Option<DurabilityTier> {
+    pub fn durability_of_case(&self, case: u32) -> Option<DurabilityTier> {
         let by_settings = self.evidence.facts_of(&self.evidence.case(case)?.system)?.durability()?.tier;
         self.measured_runs(&[case])
             .into_iter()
-            .map(|run| match self.marks_of(run).find_map(|mark| mark.kind.of_durability()) {
+            .map(|run| match self.marks_of_run(run).find_map(|mark| mark.kind.of_durability()) {
                 Some(DurabilityTier::Durable) if by_settings == DurabilityTier::Delayed => DurabilityTier::Durable,
                 Some(marked) => marked.min(by_settings),
                 None => by_settings,
@@ -100,8 +101,9 @@ impl<'a> Lookup<'a> {
             .or(Some(by_settings))
     }
 
-    pub fn marks_of(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
-        self.marks(&[run]).map(|(_, mark)| mark)
+    /// The marks of a run.
+    pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
+        self.marks_of_runs(&[run]).map(|(_, mark)| mark)
     }
 }
 
@@ -115,7 +117,7 @@ pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
 }
 
 /// The positions of each key.
-pub fn places<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> {
+pub fn positions_by_key<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> {
     let mut found: BTreeMap<K, Vec<usize>> = BTreeMap::new();
     for (place, key) in keys.enumerate() {
         found.entry(key).or_default().push(place);
@@ -124,7 +126,7 @@ pub fn places<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> 
 }
 
 /// The positions of any of these keys, ascending.
-pub fn gathered<K: Ord>(places: &BTreeMap<K, Vec<usize>>, keys: &[K]) -> Vec<usize> {
+pub fn positions_of_keys<K: Ord>(places: &BTreeMap<K, Vec<usize>>, keys: &[K]) -> Vec<usize> {
     let mut all: Vec<usize> = keys.iter().filter_map(|key| places.get(key)).flatten().copied().collect();
     // Of one key they are in order.
     if keys.len() > 1 {

@@ -9,14 +9,15 @@ pub enum Script {
 }
 
 impl Script {
-    pub(crate) fn gap(self) -> char {
+    /// The gap between groups of digits.
+    pub(crate) fn digit_gap(self) -> char {
         match self {
             Script::Plain => ' ',
             Script::Typographic => '\u{202f}',
         }
     }
 
-    fn minus(self) -> char {
+    fn minus_sign(self) -> char {
         match self {
             Script::Plain => '-',
             Script::Typographic => '\u{2212}',
@@ -37,7 +38,7 @@ const SIZES: [(&str, f64); 5] =
     [("B", 1.0), ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0)];
 
 /// The unit's factor, and its family.
-fn family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
+fn unit_family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
     match unit {
         "ns" => Some((1.0, &TIMES)),
         "us" | "µs" => Some((1e3, &TIMES)),
@@ -55,7 +56,7 @@ pub fn is_time(unit: &str) -> bool {
 
 /// The largest unit in which the smallest value is at least 1; `None` keeps the stored unit.
 pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
-    let (size, family) = family(unit)?;
+    let (size, family) = unit_family(unit)?;
     let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
     let best = if smallest.is_finite() {
         family.iter().rev().find(|(_, s)| smallest * size >= *s).or_else(|| family.first())
@@ -81,18 +82,20 @@ impl<'a> RowUnit<'a> {
     }
 
     /// The unit of this name; the stored unit if that has no unit of this name.
-    pub fn named(stored: &'a str, name: &str) -> RowUnit<'a> {
-        let scale = family(stored).and_then(|(size, family)| {
+    pub fn with_name(stored: &'a str, name: &str) -> RowUnit<'a> {
+        let scale = unit_family(stored).and_then(|(size, family)| {
             let (unit, of) = family.iter().find(|(unit, _)| *unit == name)?;
             Some(Scale { unit, divisor: of / size })
         });
         RowUnit { stored, scale }
     }
 
-    pub fn name(&self) -> &'a str {
+    /// The unit's name as printed.
+    pub fn unit_name(&self) -> &'a str {
         self.scale.map_or(self.stored, |scale| scale.unit)
     }
 
+    /// A value in this unit.
     pub fn convert(&self, value: f64) -> f64 {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
@@ -108,7 +111,7 @@ impl<'a> RowUnit<'a> {
             // The last digit is the first of the half width's.
             value.log10().floor() as i32 - (share * value).log10().floor() as i32 + 1
         });
-        significant(self.convert(value), digits.clamp(3, 4), script)
+        significant_digits(self.convert(value), digits.clamp(3, 4), script)
     }
 
     /// Whether parts of one are none, as of clients.
@@ -119,14 +122,14 @@ impl<'a> RowUnit<'a> {
     /// Three significant digits, or a whole number.
     pub fn print(&self, value: f64, script: Script) -> String {
         if self.counts_whole() {
-            return whole(value.max(0.0).round() as u64, script);
+            return whole_number(value.max(0.0).round() as u64, script);
         }
-        significant(self.convert(value), 3, script)
+        significant_digits(self.convert(value), 3, script)
     }
 }
 
 /// Their geometric mean, or their mean where one of them has no logarithm; nothing of nothing.
-pub(crate) fn centre(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(crate) fn geometric_centre(values: impl Iterator<Item = f64>) -> Option<f64> {
     let runs = values.zip(0..).map(|(value, round)| stats::RunValue { round, value });
     stats::summarise(&stats::Sample::from_runs(runs)).map(|summary| summary.centre())
 }
@@ -141,9 +144,9 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 }
 
 /// Grouped left of the point: `18 400`, `3.95`.
-pub fn significant(value: f64, digits: i32, script: Script) -> String {
+pub fn significant_digits(value: f64, digits: i32, script: Script) -> String {
     if !value.is_finite() {
-        return if value.is_nan() { "n/a".to_owned() } else { signed("∞", value, script) };
+        return if value.is_nan() { "n/a".to_owned() } else { with_sign("∞", value, script) };
     }
     if value == 0.0 {
         return "0".to_owned();
@@ -154,14 +157,14 @@ pub fn significant(value: f64, digits: i32, script: Script) -> String {
     let rounded = (value.abs() / step).round() * step;
     let exponent = rounded.log10().floor() as i32;
     if !(-6..15).contains(&exponent) {
-        return signed(&format!("{rounded:.*e}", (digits - 1).max(0) as usize), value, script);
+        return with_sign(&format!("{rounded:.*e}", (digits - 1).max(0) as usize), value, script);
     }
     let decimals = (digits - 1 - exponent).max(0) as usize;
-    signed(&grouped(&format!("{rounded:.decimals$}"), script), value, script)
+    with_sign(&group_digits(&format!("{rounded:.decimals$}"), script), value, script)
 }
 
 /// Prints a value with fixed decimals, and zero without a minus.
-pub(crate) fn fixed(value: f64, decimals: usize) -> String {
+pub(crate) fn fixed_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
         Some(nothing) if nothing.bytes().all(|byte| matches!(byte, b'0' | b'.')) => nothing.to_owned(),
@@ -170,21 +173,22 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
 }
 
 /// A whole number, thousands apart.
-pub fn whole(value: u64, script: Script) -> String {
-    grouped(&value.to_string(), script)
+pub fn whole_number(value: u64, script: Script) -> String {
+    group_digits(&value.to_string(), script)
 }
 
-fn signed(magnitude: &str, value: f64, script: Script) -> String {
-    if value < 0.0 { format!("{}{magnitude}", script.minus()) } else { magnitude.to_owned() }
+/// Puts a minus before the magnitude of a negative value.
+fn with_sign(magnitude: &str, value: f64, script: Script) -> String {
+    if value < 0.0 { format!("{}{magnitude}", script.minus_sign()) } else { magnitude.to_owned() }
 }
 
 /// Groups the digits of numbers with five digits or more.
-fn grouped(plain: &str, script: Script) -> String {
+fn group_digits(plain: &str, script: Script) -> String {
     let (left, right) = plain.split_once('.').map_or((plain, None), |(l, r)| (l, Some(r)));
     let mut text = String::with_capacity(plain.len() + 4);
     for (index, digit) in left.chars().enumerate() {
         if index > 0 && (left.len() - index).is_multiple_of(3) && left.len() > 3 {
-            text.push(script.gap());
+            text.push(script.digit_gap());
         }
         text.push(digit);
     }
@@ -238,48 +242,50 @@ impl Change {
         Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
     }
 
-    pub fn points(difference: f64, lo: f64, hi: f64) -> Change {
+    /// The change of a share, in percentage points.
+    pub fn from_points(difference: f64, lo: f64, hi: f64) -> Change {
         let half = (hi - lo).abs() / 2.0 * 100.0;
         let decimals = if half.is_finite() && half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 3.0) } else { 1.0 };
         // Printed like percents: 1 plus the difference.
         Change { ratio: 1.0 + difference, lo: 1.0 + lo, hi: 1.0 + hi, decimals: decimals as usize, form: Form::Points }
     }
 
-    fn value(&self, ratio: f64, script: Script) -> String {
+    /// A ratio as a signed percentage or as a factor.
+    fn print_ratio(&self, ratio: f64, script: Script) -> String {
         if !ratio.is_finite() {
             return "∞".to_owned();
         }
         // Its digits would be noise.
         if ratio >= FAR {
             return match self.form {
-                Form::Times => format!(">{}", grouped(&format!("{FAR:.0}"), script)),
-                Form::Percent | Form::Points => format!(">+{}", grouped(&format!("{:.0}", FAR * 100.0), script)),
+                Form::Times => format!(">{}", group_digits(&format!("{FAR:.0}"), script)),
+                Form::Percent | Form::Points => format!(">+{}", group_digits(&format!("{:.0}", FAR * 100.0), script)),
             };
         }
         let decimals = self.decimals;
         match self.form {
-            Form::Times => grouped(&format!("{ratio:.decimals$}"), script),
+            Form::Times => group_digits(&format!("{ratio:.decimals$}"), script),
             Form::Percent | Form::Points => {
                 let percent = (ratio - 1.0) * 100.0;
-                let text = grouped(&format!("{:.decimals$}", percent.abs()), script);
+                let text = group_digits(&format!("{:.decimals$}", percent.abs()), script);
                 let zero = text.chars().all(|c| matches!(c, '0' | '.'));
-                let sign = if zero { None } else { Some(if percent < 0.0 { script.minus() } else { '+' }) };
+                let sign = if zero { None } else { Some(if percent < 0.0 { script.minus_sign() } else { '+' }) };
                 sign.into_iter().chain(text.chars()).collect()
             }
         }
     }
 
     /// `+4.8 %` or `×12.3`.
-    pub fn point(&self, script: Script) -> String {
+    pub fn print_change(&self, script: Script) -> String {
         match self.form {
-            Form::Percent => format!("{}{}%", self.value(self.ratio, script), script.gap()),
-            Form::Times => format!("×{}", self.value(self.ratio, script)),
-            Form::Points => format!("{} points", self.value(self.ratio, script)),
+            Form::Percent => format!("{}{}%", self.print_ratio(self.ratio, script), script.digit_gap()),
+            Form::Times => format!("×{}", self.print_ratio(self.ratio, script)),
+            Form::Points => format!("{} points", self.print_ratio(self.ratio, script)),
         }
     }
 
     /// `[+3.1, +6.6]`; in words where its ends would mean nothing.
-    pub fn interval(&self, script: Script) -> String {
+    pub fn print_interval(&self, script: Script) -> String {
         if self.lo.is_nan() {
             return "n/a".to_owned();
         }
@@ -287,15 +293,19 @@ impl Change {
             return "unbounded".to_owned();
         }
         let sign = if self.form == Form::Times { "×" } else { "" };
-        format!("[{sign}{}, {sign}{}]", self.value(self.lo, script), self.value(self.hi, script))
+        format!("[{sign}{}, {sign}{}]", self.print_ratio(self.lo, script), self.print_ratio(self.hi, script))
     }
 }
 
 /// Prints at most two significant digits: `±1 %`, `±0.4 %`, `±12 %`.
-pub fn percent(share: f64, script: Script) -> String {
+pub fn percent_text(share: f64, script: Script) -> String {
     let value = share * 100.0;
     let decimals = usize::from(value.abs() < 1.0);
-    format!("{}{}%", signed(&grouped(&format!("{:.decimals$}", value.abs()), script), value, script), script.gap())
+    format!(
+        "{}{}%",
+        with_sign(&group_digits(&format!("{:.decimals$}", value.abs()), script), value, script),
+        script.digit_gap()
+    )
 }
 
 /// Enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
@@ -321,12 +331,12 @@ pub fn ordinal(number: u32) -> String {
 }
 
 /// `±1 %`; in words where it is more than the figure itself.
-pub fn half(share: f64, script: Script) -> String {
-    if share > 1.0 { "varies widely".to_owned() } else { format!("±{}", percent(share, script)) }
+pub fn half_width_text(share: f64, script: Script) -> String {
+    if share > 1.0 { "varies widely".to_owned() } else { format!("±{}", percent_text(share, script)) }
 }
 
 /// Two significant digits, or `<0.0001`.
-pub fn p_value(p: f64) -> String {
+pub fn p_value_text(p: f64) -> String {
     if p < 1e-4 {
         return "<0.0001".to_owned();
     }
@@ -337,7 +347,8 @@ pub fn p_value(p: f64) -> String {
     format!("{p:.decimals$}")
 }
 
-pub fn count(n: usize, noun: &str) -> String {
+/// A number with its noun, in the plural unless it is 1.
+pub fn count_noun(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }
 
@@ -354,29 +365,29 @@ mod tests {
         assert_eq!(digits(12.345), "12.3");
         assert_eq!(digits(0.012_345), "0.0123");
         assert_eq!(digits(-0.5), "-0.500");
-        assert_eq!([fixed(-0.04, 1), fixed(-0.06, 1), fixed(0.04, 0)], ["0.0", "-0.1", "0"]);
+        assert_eq!([fixed_decimals(-0.04, 1), fixed_decimals(-0.06, 1), fixed_decimals(0.04, 0)], ["0.0", "-0.1", "0"]);
         assert_eq!(digits(0.0), "0");
         assert_eq!(digits(f64::NAN), "n/a");
-        assert_eq!(significant(-18_423.0, 3, Script::Typographic), "\u{2212}18\u{202f}400");
+        assert_eq!(significant_digits(-18_423.0, 3, Script::Typographic), "\u{2212}18\u{202f}400");
         assert_eq!(digits(1e20), "1.00e20");
         assert_eq!(digits(1e-9), "1.00e-9");
     }
 
     fn digits(v: f64) -> String {
-        significant(v, 3, Script::Plain)
+        significant_digits(v, 3, Script::Plain)
     }
 
     #[test]
     fn one_unit_for_a_row() {
         let unit = RowUnit::new("us", [812.0, 3_950.0]);
-        assert_eq!((unit.name(), unit.print(3_950.0, Script::Plain)), ("µs", "3 950".to_owned()));
+        assert_eq!((unit.unit_name(), unit.print(3_950.0, Script::Plain)), ("µs", "3 950".to_owned()));
         let unit = RowUnit::new("us", [12_500.0, 3_950_000.0]);
-        assert_eq!((unit.name(), unit.print(12_500.0, Script::Plain)), ("ms", "12.5".to_owned()));
+        assert_eq!((unit.unit_name(), unit.print(12_500.0, Script::Plain)), ("ms", "12.5".to_owned()));
         let unit = RowUnit::new("bytes", [1_048_576.0]);
-        assert_eq!((unit.name(), unit.print(1_572_864.0, Script::Plain)), ("MiB", "1.50".to_owned()));
+        assert_eq!((unit.unit_name(), unit.print(1_572_864.0, Script::Plain)), ("MiB", "1.50".to_owned()));
         let unit = RowUnit::new("tx/s", [1e7]);
-        assert_eq!((unit.name(), unit.print(1e7, Script::Plain)), ("tx/s", "10 000 000".to_owned()));
-        assert_eq!(RowUnit::new("us", []).name(), "µs");
+        assert_eq!((unit.unit_name(), unit.print(1e7, Script::Plain)), ("tx/s", "10 000 000".to_owned()));
+        assert_eq!(RowUnit::new("us", []).unit_name(), "µs");
     }
 
     #[test]
@@ -393,13 +404,13 @@ mod tests {
 
     fn change_text(ratio: f64, lo: f64, hi: f64) -> String {
         let change = Change::new(ratio, lo, hi);
-        format!("{} {}", change.point(Script::Plain), change.interval(Script::Plain))
+        format!("{} {}", change.print_change(Script::Plain), change.print_interval(Script::Plain))
     }
 
     #[test]
     fn an_interval_without_meaning_has_no_digits() {
-        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).interval(Script::Plain), "unbounded");
-        assert_eq!(Change::new(900.0, 800.0, 5_000.0).interval(Script::Plain), "[×800, ×>1 000]");
+        assert_eq!(Change::new(2.0, 0.5, 17_707_784.0).print_interval(Script::Plain), "unbounded");
+        assert_eq!(Change::new(900.0, 800.0, 5_000.0).print_interval(Script::Plain), "[×800, ×>1 000]");
         let unit = RowUnit::new("tx/s", [5_413.0]);
         assert_eq!(
             [Some(0.08), Some(0.004), Some(0.0001), None].map(|half| unit.print_to(5_413.0, half, Script::Plain)),
@@ -407,20 +418,23 @@ mod tests {
         );
         let ordinals = [1, 2, 3, 6, 11, 12, 13, 21, 22, 103, 111].map(ordinal);
         assert_eq!(ordinals.join(" "), "1st 2nd 3rd 6th 11th 12th 13th 21st 22nd 103rd 111th");
-        assert_eq!([half(0.012, Script::Plain), half(1.2, Script::Plain)], ["±1 %", "varies widely"]);
+        assert_eq!(
+            [half_width_text(0.012, Script::Plain), half_width_text(1.2, Script::Plain)],
+            ["±1 %", "varies widely"]
+        );
     }
 
     #[test]
     fn small_things() {
-        assert_eq!(percent(0.0123, Script::Plain), "1 %");
-        assert_eq!(percent(0.004, Script::Plain), "0.4 %");
+        assert_eq!(percent_text(0.0123, Script::Plain), "1 %");
+        assert_eq!(percent_text(0.004, Script::Plain), "0.4 %");
         assert_eq!([0.0, 0.0004, 0.01, 0.0123, 0.16].map(failed_share), ["0", "<0.1 %", "1 %", "1.2 %", "16 %"]);
-        let points = Change::points(0.161, 0.152, 0.17);
-        let said = (points.point(Script::Plain), points.interval(Script::Plain));
+        let points = Change::from_points(0.161, 0.152, 0.17);
+        let said = (points.print_change(Script::Plain), points.print_interval(Script::Plain));
         assert_eq!(said, ("+16.10 points".to_owned(), "[+15.20, +17.00]".to_owned()));
-        assert_eq!(p_value(0.03125), "0.031");
-        assert_eq!(p_value(1e-9), "<0.0001");
-        assert_eq!(p_value(1.0), "1");
-        assert_eq!(count(1, "run"), "1 run");
+        assert_eq!(p_value_text(0.03125), "0.031");
+        assert_eq!(p_value_text(1e-9), "<0.0001");
+        assert_eq!(p_value_text(1.0), "1");
+        assert_eq!(count_noun(1, "run"), "1 run");
     }
 }

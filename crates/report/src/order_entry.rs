@@ -5,7 +5,7 @@ use model::{Absence, Case, NoValue, Reading, RunState};
 
 use crate::comparison::{ComparisonSet, Index};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, SystemCase, views};
+use crate::html::cases::{CaseView, SystemCase, case_views};
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
 /// The workload whose cases are shown.
@@ -28,7 +28,7 @@ pub const FAMILY: Family = Family {
     ],
     footnote: "Derived from the TPC-C specification; not comparable with published TPC results. NOPM: new orders a minute. Means of \
                the runs.",
-    views: order_views,
+    views: order_entry_views,
     compared: |_| Vec::new(),
 };
 
@@ -46,22 +46,22 @@ struct Audited {
     allowed: &'static str,
 }
 
-const fn audited(metric: &'static str, what: &'static str, range: (f64, f64), allowed: &'static str) -> Audited {
+const fn audited_share(metric: &'static str, what: &'static str, range: (f64, f64), allowed: &'static str) -> Audited {
     Audited { metric, what, least: range.0, most: range.1, allowed }
 }
 
 const AUDITED: [Audited; 7] = [
-    audited("rolled_back", "New orders rolled back, %", (0.9, 1.1), "0.9 to 1.1"),
-    audited("lines_per_order", "Lines of an order", (9.5, 10.5), "9.5 to 10.5"),
-    audited("remote_lines", "Lines from another warehouse, %", (0.95, 1.05), "0.95 to 1.05"),
-    audited("remote_payments", "Payments at another warehouse, %", (14.0, 16.0), "14 to 16"),
-    audited("payments_by_name", "Payments by last name, %", (57.0, 63.0), "57 to 63"),
-    audited("order_status_by_name", "Order statuses by last name, %", (57.0, 63.0), "57 to 63"),
-    audited("skipped_deliveries", "Deliveries without an order, %", (0.0, 1.0), "at most 1"),
+    audited_share("rolled_back", "New orders rolled back, %", (0.9, 1.1), "0.9 to 1.1"),
+    audited_share("lines_per_order", "Lines of an order", (9.5, 10.5), "9.5 to 10.5"),
+    audited_share("remote_lines", "Lines from another warehouse, %", (0.95, 1.05), "0.95 to 1.05"),
+    audited_share("remote_payments", "Payments at another warehouse, %", (14.0, 16.0), "14 to 16"),
+    audited_share("payments_by_name", "Payments by last name, %", (57.0, 63.0), "57 to 63"),
+    audited_share("order_status_by_name", "Order statuses by last name, %", (57.0, 63.0), "57 to 63"),
+    audited_share("skipped_deliveries", "Deliveries without an order, %", (0.0, 1.0), "at most 1"),
 ];
 
 /// The origin of the workload, for experiments that have such cases.
-pub fn origin(evidence: &Evidence) -> Option<&'static str> {
+pub fn workload_origin(evidence: &Evidence) -> Option<&'static str> {
     evidence.cases.iter().any(|case| case.workload == WORKLOAD).then_some(DERIVED)
 }
 
@@ -73,7 +73,7 @@ const LOCKED_BEFORE_USE: &str =
 const NOTHING: &str = "no anomaly";
 
 /// The systems that such cases ran on, in the plan's order.
-fn systems(evidence: &Evidence) -> Vec<&str> {
+fn systems_of_workload(evidence: &Evidence) -> Vec<&str> {
     evidence
         .header
         .plan
@@ -85,8 +85,8 @@ fn systems(evidence: &Evidence) -> Vec<&str> {
 }
 
 /// What each level allows, as the systems reported it themselves, and whether the sides have the same one.
-pub fn isolation(evidence: &Evidence) -> Vec<String> {
-    let levels: Vec<(&str, &str, Option<&str>)> = systems(evidence)
+pub fn isolation_sentences(evidence: &Evidence) -> Vec<String> {
+    let levels: Vec<(&str, &str, Option<&str>)> = systems_of_workload(evidence)
         .into_iter()
         .filter_map(|name| {
             let facts = evidence.facts_of(name)?;
@@ -136,10 +136,10 @@ pub fn isolation(evidence: &Evidence) -> Vec<String> {
 
 /// States in how many of its runs each system made checkpoints, and how many, while it was loaded. What several systems
 /// have in common is stated once.
-pub fn checkpoints(evidence: &Evidence) -> Option<String> {
+pub fn checkpoint_sentence(evidence: &Evidence) -> Option<String> {
     let mut said: Vec<(Vec<&str>, String)> = Vec::new();
-    for name in systems(evidence) {
-        let Some(text) = checkpoints_of(evidence, name) else { continue };
+    for name in systems_of_workload(evidence) {
+        let Some(text) = checkpoints_of_system(evidence, name) else { continue };
         match said.iter_mut().find(|(_, other)| *other == text) {
             Some((names, _)) => names.push(name),
             None => said.push((vec![name], text)),
@@ -179,10 +179,10 @@ const MIX: [(&str, Bound); 5] = [
 
 /// Says in how many runs of each system the tables kept every condition and claim, and the mix next to what is required. Systems with
 /// the same text share a sentence.
-pub fn checks(evidence: &Evidence) -> Vec<String> {
+pub fn check_sentences(evidence: &Evidence) -> Vec<String> {
     let mut texts: Vec<(Vec<&str>, String)> = Vec::new();
-    for name in systems(evidence) {
-        let Some(text) = checks_of(evidence, name) else { continue };
+    for name in systems_of_workload(evidence) {
+        let Some(text) = checks_of_system(evidence, name) else { continue };
         match texts.iter_mut().find(|(_, other)| *other == text) {
             Some((names, _)) => names.push(name),
             None => texts.push((vec![name], text)),
@@ -191,15 +191,17 @@ pub fn checks(evidence: &Evidence) -> Vec<String> {
     texts.into_iter().map(|(names, text)| format!("order entry on {}: {text}", names.join(", "))).collect()
 }
 
-fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
-    let rows: Vec<_> = evidence.measurements.iter().filter(|row| is_its(evidence, row.case, system)).collect();
+/// Says in how many of a system's runs its tables kept all conditions.
+fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
+    let rows: Vec<_> =
+        evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system)).collect();
     let values = |metric: &str| -> Vec<f64> {
         let of_metric = rows.iter().filter(|row| row.measurement.metric.id == metric);
         of_metric.filter_map(|row| row.measurement.reading.value()).collect()
     };
     let (conditions, claims) = (values("conditions_held"), values("claims_held"));
     let (fewest_conditions, fewest_claims) = (fewest(&conditions)?, fewest(&claims)?);
-    let runs = evidence.last_attempts().into_iter().filter(|run| is_its(evidence, run.planned.case, system));
+    let runs = evidence.last_attempts().into_iter().filter(|run| belongs_to_system(evidence, run.planned.case, system));
     let ended = runs.filter(|run| run.state == RunState::Measured || evidence.has_failed(run)).count();
     let rates: Vec<f64> = MIX.iter().map(|(kind, _)| values(&format!("throughput_{kind}")).iter().sum()).collect();
     let all: f64 = rates.iter().sum();
@@ -208,7 +210,7 @@ fn checks_of(evidence: &Evidence, system: &str) -> Option<String> {
         conditions.len().min(ended)
     );
     if all > 0.0 {
-        let is_own = cases_of(evidence, system).any(|case| case.point.keys().any(|key| key.starts_with("mix.")));
+        let is_own = cases_of_system(evidence, system).any(|case| case.point.keys().any(|key| key.starts_with("mix.")));
         let shares = MIX.iter().zip(rates).map(|((kind, bound), rate)| {
             let share = 100.0 * rate / all;
             let bound = if is_own { String::new() } else { bound.next_to(share) };
@@ -223,16 +225,19 @@ fn fewest(counts: &[f64]) -> Option<f64> {
     counts.iter().copied().reduce(f64::min)
 }
 
-fn is_its(evidence: &Evidence, case: u32, system: &str) -> bool {
+/// Tests whether a case is of this workload and system.
+fn belongs_to_system(evidence: &Evidence, case: u32, system: &str) -> bool {
     evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system)
 }
 
-fn cases_of<'e>(evidence: &'e Evidence, system: &str) -> impl Iterator<Item = &'e Case> {
+/// The cases of this workload on a system.
+fn cases_of_system<'e>(evidence: &'e Evidence, system: &str) -> impl Iterator<Item = &'e Case> {
     evidence.cases.iter().filter(move |case| case.workload == WORKLOAD && case.system == system)
 }
 
-fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {
-    let rows = evidence.measurements.iter().filter(|row| is_its(evidence, row.case, system));
+/// Says how many checkpoints a system made while it was loaded.
+fn checkpoints_of_system(evidence: &Evidence, system: &str) -> Option<String> {
+    let rows = evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system));
     let rows = rows.filter(|row| row.measurement.metric.id == CHECKPOINTS);
     let readings: Vec<&Reading> = rows.map(|row| &row.measurement.reading).collect();
     let counts: Vec<f64> = readings.iter().filter_map(|reading| reading.value()).collect();
@@ -247,17 +252,20 @@ fn checkpoints_of(evidence: &Evidence, system: &str) -> Option<String> {
     }
 }
 
-fn order_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
+/// The views of experiments with order entry.
+fn order_entry_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
     let index = Index::new(evidence);
-    let of_points = views(evidence).into_iter().filter(|view| {
+    let of_points = case_views(evidence).into_iter().filter(|view| {
         let first = view.systems.first().and_then(|system| evidence.case(system.case));
         first.is_some_and(|case| case.workload == WORKLOAD)
     });
-    of_points.flat_map(|view| [rates(&index, &view), responses(&index, &view), audit(&index, &view)]).collect()
+    of_points
+        .flat_map(|view| [rates_table(&index, &view), responses_table(&index, &view), audit_table(&index, &view)])
+        .collect()
 }
 
 /// The mean of the runs: geometric as in the results where that exists, so that a page has one figure of each.
-fn mean(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
+fn mean_of_runs(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
     let points = index.of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let count = points.len() as f64;
@@ -270,7 +278,7 @@ fn mean(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64,
     }
 }
 
-fn table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> View {
+fn make_table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> View {
     View::Table(Table {
         family: WORKLOAD,
         case: view.title.clone(),
@@ -281,28 +289,29 @@ fn table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<Vec<E
     })
 }
 
-fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
-    let is_paced = view.systems.iter().any(|system| mean(index, system, "efficiency").is_ok());
+/// The table of rates.
+fn rates_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
+    let is_paced = view.systems.iter().any(|system| mean_of_runs(index, system, "efficiency").is_ok());
     let mut columns = vec![
-        Column::words("system"),
+        Column::of_words("system"),
         Column::new("NOPM", "NOPM"),
         Column::new("tx/s", "tx/s"),
         Column::new("tried again", "%"),
-        Column::new("conditions", "").headed("conditions held after a run"),
+        Column::new("conditions", "").with_head("conditions held after a run"),
     ];
     if is_paced {
         columns.insert(2, Column::new("efficiency", "%"));
     }
-    table(
+    make_table(
         view,
         "New orders a minute",
         columns,
         view.systems
             .iter()
             .map(|system| {
-                let of = |metric: &str, form| Entry::from_reading(mean(index, system, metric), form);
+                let of = |metric: &str, form| Entry::from_reading(mean_of_runs(index, system, metric), form);
                 let mut entries = vec![
-                    Entry::system(system.name, system.index),
+                    Entry::of_system(system.name, system.index),
                     of("nopm", Form::Whole),
                     of("throughput", Form::Significant),
                     of("tried_again", Form::Significant),
@@ -317,61 +326,64 @@ fn rates(index: &Index<'_>, view: &CaseView<'_>) -> View {
     )
 }
 
-fn responses(index: &Index<'_>, view: &CaseView<'_>) -> View {
+/// The table of response times by transaction.
+fn responses_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     let columns = vec![
-        Column::words("transaction"),
-        Column::words("system"),
+        Column::of_words("transaction"),
+        Column::of_words("system"),
         Column::new("tx/s", "tx/s"),
         Column::new("p50", "us"),
         Column::new("p90", "us"),
         Column::new("p99", "us"),
         Column::new("p90 limit", ""),
-        Column::words("kept"),
+        Column::of_words("kept"),
     ];
     let rows = TRANSACTIONS.iter().flat_map(|(name, limit_s)| {
         view.systems.iter().map(move |system| {
-            let of = |metric: &str, form| Entry::from_reading(mean(index, system, &format!("{metric}_{name}")), form);
-            let kept = match mean(index, system, &format!("limit_kept_{name}")) {
-                Ok(share) if share >= 1.0 => Entry::text("yes"),
-                Ok(_) => Entry::text("no"),
+            let of = |metric: &str, form| {
+                Entry::from_reading(mean_of_runs(index, system, &format!("{metric}_{name}")), form)
+            };
+            let kept = match mean_of_runs(index, system, &format!("limit_kept_{name}")) {
+                Ok(share) if share >= 1.0 => Entry::of_text("yes"),
+                Ok(_) => Entry::of_text("no"),
                 Err(missing) => Entry { missing: Some(missing), ..Entry::default() },
             };
             vec![
-                Entry::text(*name),
-                Entry::system(system.name, system.index),
+                Entry::of_text(*name),
+                Entry::of_system(system.name, system.index),
                 of("throughput", Form::Significant),
                 of("response_p50", Form::Scaled("us")),
                 of("response_p90", Form::Scaled("us")),
                 of("response_p99", Form::Scaled("us")),
-                Entry::text(format!("{limit_s} s")),
+                Entry::of_text(format!("{limit_s} s")),
                 kept,
             ]
         })
     });
-    table(view, "Response times by transaction", columns, rows.collect())
+    make_table(view, "Response times by transaction", columns, rows.collect())
 }
 
-fn audit(index: &Index<'_>, view: &CaseView<'_>) -> View {
-    let systems = view
-        .systems
-        .iter()
-        .flat_map(|system| [Column::new("entered", "").under(system.name), Column::words("within").under(system.name)]);
-    let columns = [Column::words("what was entered")]
+/// The table of shares that the specification prescribes.
+fn audit_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
+    let systems = view.systems.iter().flat_map(|system| {
+        [Column::new("entered", "").in_group(system.name), Column::of_words("within").in_group(system.name)]
+    });
+    let columns = [Column::of_words("what was entered")]
         .into_iter()
         .chain(systems)
-        .chain([Column::words("specification").headed("allowed")]);
+        .chain([Column::of_words("specification").with_head("allowed")]);
     let rows = AUDITED.iter().map(|Audited { metric, what, least, most, allowed }| {
         let values = view.systems.iter().flat_map(|system| {
-            let entered = mean(index, system, metric);
+            let entered = mean_of_runs(index, system, metric);
             let within = match &entered {
-                Ok(share) if (*least..=*most).contains(share) => Entry::text("yes"),
-                Ok(_) => Entry::text("no"),
+                Ok(share) if (*least..=*most).contains(share) => Entry::of_text("yes"),
+                Ok(_) => Entry::of_text("no"),
                 // The value next to it says why.
-                Err(_) => Entry::text("–"),
+                Err(_) => Entry::of_text("–"),
             };
             [Entry::from_reading(entered, Form::Significant), within]
         });
-        [Entry::text(*what)].into_iter().chain(values).chain([Entry::text(*allowed)]).collect()
+        [Entry::of_text(*what)].into_iter().chain(values).chain([Entry::of_text(*allowed)]).collect()
     });
-    table(view, "What the terminals entered", columns.collect(), rows.collect())
+    make_table(view, "What the terminals entered", columns.collect(), rows.collect())
 }

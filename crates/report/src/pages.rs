@@ -9,12 +9,12 @@ use std::collections::BTreeMap;
 use model::{Absence, NoValue, Reading};
 use store::StoredMeasurement;
 
-use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair};
+use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair_choice};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, SystemCase, views};
-use crate::labels::{families, verdict_words};
+use crate::html::cases::{CaseView, SystemCase, case_views};
+use crate::labels::{explain_families, verdict_words};
 use crate::lookup::{Lookup, by_run};
-use crate::number::{count, median};
+use crate::number::{count_noun, median};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Table, TablePlacement, View};
 
 /// The workload whose cases are shown.
@@ -137,7 +137,7 @@ pub struct PerCommit {
 }
 
 /// Measured ones in run order: id and block.
-fn runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
+fn measured_runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
     let mut found: Vec<_> = lookup
         .last_attempts(&[case])
         .filter(|run| run.state == model::RunState::Measured)
@@ -150,27 +150,31 @@ fn runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
 /// The measurements of each run.
 type Measured<'e> = BTreeMap<i64, Vec<&'e StoredMeasurement>>;
 
-fn reading<'e>(measured: &Measured<'e>, run: i64, id: &str) -> Option<&'e Reading> {
+/// A run's reading of a metric.
+fn reading_of<'e>(measured: &Measured<'e>, run: i64, id: &str) -> Option<&'e Reading> {
     measured.get(&run)?.iter().map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
 }
 
-fn figure(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
-    match reading(measured, run, id) {
+/// A run's value of a metric, or why there is none.
+fn figure_of(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
+    match reading_of(measured, run, id) {
         Some(Reading::Value(value)) => Ok(*value),
         Some(Reading::Unavailable(reason)) => Err(reason.clone()),
         None => Err(Absence::Unavailable.because("it was not measured")),
     }
 }
 
-fn mean(index: &Index<'_>, case: u32, id: &str) -> Option<f64> {
+/// The mean of a metric over all runs of a case.
+fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Option<f64> {
     let points = index.of_all_runs(case, id).ok()?;
     Some(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
+/// What the operating system counted, as means over the runs.
 fn os_account(measured: &Measured<'_>, index: &Index<'_>, case: u32, runs: &[(i64, u32)]) -> OsAccount {
-    let of = |id: &str| mean(index, case, id);
+    let of = |id: &str| mean_of_runs(index, case, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
-    let reason = runs.iter().find_map(|(run, _)| match reading(measured, *run, "unseen/writes") {
+    let reason = runs.iter().find_map(|(run, _)| match reading_of(measured, *run, "unseen/writes") {
         Some(Reading::Unavailable(reason)) => Some(reason.clone()),
         _ => None,
     });
@@ -183,12 +187,12 @@ fn os_account(measured: &Measured<'_>, index: &Index<'_>, case: u32, runs: &[(i6
 }
 
 /// Unavailable values, grouped by reason.
-fn unknown(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
+fn unknown_values(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     let mut reasons: Vec<(&NoValue, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
         for (family, what) in [("file_size", "size"), ("avg_read", "reads"), ("avg_write", "writes")] {
             let id = format!("{family}/{class}");
-            let Some(reason) = runs.iter().find_map(|(run, _)| match reading(measured, *run, &id) {
+            let Some(reason) = runs.iter().find_map(|(run, _)| match reading_of(measured, *run, &id) {
                 Some(Reading::Unavailable(reason)) => Some(reason),
                 _ => None,
             }) else {
@@ -204,40 +208,46 @@ fn unknown(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
+/// The figures of one system.
 fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_>) -> SystemTable {
-    let runs = runs(&index.lookup, case.case);
+    let runs = measured_runs(&index.lookup, case.case);
     let means = MEASURES.map(|(_, reads, writes)| {
-        CLASSES.map(|(class, _)| [reads, writes].map(|family| mean(index, case.case, &format!("{family}/{class}"))))
+        CLASSES.map(|(class, _)| {
+            [reads, writes].map(|family| mean_of_runs(index, case.case, &format!("{family}/{class}")))
+        })
     });
-    let unknown = unknown(measured, &runs);
+    let unknown = unknown_values(measured, &runs);
     let rows = runs.iter().flat_map(|run| CLASSES.map(|class| file_row(measured, *run, class))).collect();
     let os = os_account(measured, index, case.case, &runs);
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown, case: case.case }
 }
 
+/// The figures of one file in a run.
 fn file_row(measured: &Measured<'_>, (run, round): (i64, u32), (class, published): (&str, &'static str)) -> FileRow {
     FileRow {
         round,
         class: published,
-        size_mib: figure(measured, run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
-        counters: COUNTERS.map(|counter| figure(measured, run, &format!("{counter}/{class}"))),
-        totals: COUNTERS.map(|counter| figure(measured, run, &format!("{counter}_total/{class}"))),
+        size_mib: figure_of(measured, run, &format!("file_size/{class}")).map(|bytes| bytes / 1_048_576.0),
+        counters: COUNTERS.map(|counter| figure_of(measured, run, &format!("{counter}/{class}"))),
+        totals: COUNTERS.map(|counter| figure_of(measured, run, &format!("{counter}_total/{class}"))),
     }
 }
 
 /// Factor and winner; `None` if one is unknown or 0.
-fn gain(a: Option<f64>, b: Option<f64>, names: (&str, &str)) -> Option<(f64, String)> {
+fn gain_and_winner(a: Option<f64>, b: Option<f64>, names: (&str, &str)) -> Option<(f64, String)> {
     let (a, b) = (a.filter(|a| *a > 0.0)?, b.filter(|b| *b > 0.0)?);
     Some(if a <= b { (b / a, names.0.to_owned()) } else { (a / b, names.1.to_owned()) })
 }
 
-fn conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec<Conclusion> {
+/// Which system is better, by measure and class of files.
+fn make_conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec<Conclusion> {
     let mut all = Vec::new();
     for (place, (measure, ..)) in MEASURES.into_iter().enumerate() {
         for (index, (_, class)) in CLASSES.into_iter().enumerate() {
             let (of_a, of_b) = (a.means[place][index], b.means[place][index]);
-            let gains =
-                [0, 1].map(|kind| gain(of_a[kind], of_b[kind], (&a.system, &b.system)).filter(|_| unfair.is_none()));
+            let gains = [0, 1].map(|kind| {
+                gain_and_winner(of_a[kind], of_b[kind], (&a.system, &b.system)).filter(|_| unfair.is_none())
+            });
             all.push(Conclusion { measure, class, a: of_a, b: of_b, gains });
         }
     }
@@ -245,8 +255,8 @@ fn conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec
 }
 
 /// The points of page inserts.
-fn pages(evidence: &Evidence) -> Vec<CaseView<'_>> {
-    views(evidence)
+fn page_views_of(evidence: &Evidence) -> Vec<CaseView<'_>> {
+    case_views(evidence)
         .into_iter()
         .filter(|view| {
             view.systems
@@ -258,8 +268,8 @@ fn pages(evidence: &Evidence) -> Vec<CaseView<'_>> {
 }
 
 /// One per point; empty without page inserts.
-pub fn sections(evidence: &Evidence) -> Vec<Section> {
-    let views = pages(evidence);
+pub fn page_sections(evidence: &Evidence) -> Vec<Section> {
+    let views = page_views_of(evidence);
     if views.is_empty() {
         return Vec::new();
     }
@@ -273,9 +283,9 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
             let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
             let mut all = Vec::new();
             for other in (0..systems.len()).filter(|place| *place != first) {
-                let unfair = unfair(evidence, &index, &[systems[first].case, systems[other].case]);
+                let unfair = unfair_choice(evidence, &index, &[systems[first].case, systems[other].case]);
                 let names = (systems[first].system.clone(), systems[other].system.clone());
-                all.push((names, conclusions(&systems[first], &systems[other], unfair.as_ref())));
+                all.push((names, make_conclusions(&systems[first], &systems[other], unfair.as_ref())));
                 systems[other].unknown.extend(unfair.map(|why| format!("gains: {why}")));
             }
             Section { title: view.title.clone(), conclusions: all, systems }
@@ -285,7 +295,7 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
 
 /// What commits cost, by point, system and class.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
-    let views = pages(evidence);
+    let views = page_views_of(evidence);
     if views.is_empty() {
         return Vec::new();
     }
@@ -319,32 +329,36 @@ fn share_per_statement(index: &Index<'_>, case: u32, family: &str, class: &str) 
 }
 
 /// One decimal, half up, as published.
-fn average(stall_ms: &Figure, count: &Figure) -> Figure {
+fn average_stall_ms(stall_ms: &Figure, count: &Figure) -> Figure {
     let (stall, count) = (stall_ms.clone()?, count.clone()?);
     Ok((stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0)
 }
 
-fn row(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
+/// The entries of a file's row.
+fn row_entries(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
     let [reads, _, read_stall, writes, _, write_stall] = counters;
-    let averages = [average(read_stall, reads), average(write_stall, writes)];
-    let size = [Entry::text(of.class), Entry::from_reading(of.size_mib.clone(), Form::Fixed(2))];
+    let averages = [average_stall_ms(read_stall, reads), average_stall_ms(write_stall, writes)];
+    let size = [Entry::of_text(of.class), Entry::from_reading(of.size_mib.clone(), Form::Fixed(2))];
     let counters = counters.iter().map(|counter| Entry::from_reading(counter.clone(), Form::Fixed(0)));
     let averages = averages.map(|average| Entry::from_reading(average, Form::Fixed(1)));
-    let round = Entry::or(Some(f64::from(of.round) + 1.0), Form::Fixed(0), "");
+    let round = Entry::from_value(Some(f64::from(of.round) + 1.0), Form::Fixed(0), "");
     [round].into_iter().chain(size).chain(counters).chain(averages).collect()
 }
 
-fn table(section: &Section, title: String, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> Table {
+fn make_table(section: &Section, title: String, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> Table {
     Table { family: WORKLOAD, case: section.title.clone(), title, columns, rows, ..Table::default() }
 }
 
 /// The published table, of the runs or since the files were opened.
-fn published(section: &Section, title: String, of: &SystemTable, counters: fn(&FileRow) -> &[Figure; 6]) -> View {
+fn published_table(section: &Section, title: String, of: &SystemTable, counters: fn(&FileRow) -> &[Figure; 6]) -> View {
     let units = ["MiB", "", "bytes", "ms", "", "bytes", "ms", "ms", "ms"];
-    let files = [Column::new("round", "").hidden(), Column::words(HEADS[0])];
+    let files = [Column::new("round", "").hidden(), Column::of_words(HEADS[0])];
     let columns = files.into_iter().chain(HEADS[1..].iter().zip(units).map(|(head, unit)| Column::new(*head, unit)));
-    let rows = of.rows.iter().map(|one| row(one, counters(one)));
-    View::Table(Table { placement: TablePlacement::Folded, ..table(section, title, columns.collect(), rows.collect()) })
+    let rows = of.rows.iter().map(|one| row_entries(one, counters(one)));
+    View::Table(Table {
+        placement: TablePlacement::Folded,
+        ..make_table(section, title, columns.collect(), rows.collect())
+    })
 }
 
 const HEADS: [&str; 10] = [
@@ -363,27 +377,32 @@ const HEADS: [&str; 10] = [
 /// Why a mean, and what is made of it, is not known.
 const NO_MEAN: &str = "a run has no figure of it, or failed";
 
-fn entry(value: Option<f64>, form: Form) -> Entry {
-    Entry::or(value, form, NO_MEAN)
+/// The entry of a mean, or why there is none.
+fn mean_entry(value: Option<f64>, form: Form) -> Entry {
+    Entry::from_value(value, form, NO_MEAN)
 }
 
+/// The tables of one system.
 fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
-    let runs = count(of.rows.len() / CLASSES.len(), "run");
-    let mut views = vec![published(section, format!("results for {}: {runs}", of.system), of, |row| &row.counters)];
+    let runs = count_noun(of.rows.len() / CLASSES.len(), "run");
+    let mut views =
+        vec![published_table(section, format!("results for {}: {runs}", of.system), of, |row| &row.counters)];
     if of.rows.iter().any(|row| row.totals.iter().any(Result::is_ok)) {
         let title =
             format!("results for {} since the files were opened, as published: their making is in it", of.system);
-        views.push(published(section, title, of, |row| &row.totals));
+        views.push(published_table(section, title, of, |row| &row.totals));
     }
-    let columns = vec![Column::words(""), Column::new("reads", "ms"), Column::new("writes", "ms")];
+    let columns = vec![Column::of_words(""), Column::new("reads", "ms"), Column::new("writes", "ms")];
     let rows = CLASSES
         .into_iter()
         .enumerate()
         .map(|(index, (_, class))| {
-            std::iter::once(Entry::text(class)).chain(of.means[0][index].map(|mean| entry(mean, Form::Mean))).collect()
+            std::iter::once(Entry::of_text(class))
+                .chain(of.means[0][index].map(|mean| mean_entry(mean, Form::Mean)))
+                .collect()
         })
         .collect();
-    let mut means = table(section, format!("mean latencies of {}, ms", of.system), columns, rows);
+    let mut means = make_table(section, format!("mean latencies of {}, ms", of.system), columns, rows);
     means.notes = of.unknown.iter().map(|reason| format!("n/a: {reason}")).collect();
     let missing = of.os.missing_words().map(|words| format!("{}: {words}", of.system));
     if of.os.lines.is_empty() {
@@ -392,9 +411,9 @@ fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
         return views;
     }
     let heads = [("Reads", ""), ("bytes_read", "bytes"), ("Writes", ""), ("bytes_written", "bytes")];
-    let columns = [Column::words("")].into_iter().chain(heads.map(|(head, unit)| Column::new(head, unit))).collect();
+    let columns = [Column::of_words("")].into_iter().chain(heads.map(|(head, unit)| Column::new(head, unit))).collect();
     let title = format!("what the operating system counted of {}, means", of.system);
-    let os = table(
+    let os = make_table(
         section,
         title,
         columns,
@@ -402,7 +421,9 @@ fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
             .lines
             .iter()
             .map(|(name, figures)| {
-                std::iter::once(Entry::text(*name)).chain(figures.map(|value| entry(value, Form::Fixed(0)))).collect()
+                std::iter::once(Entry::of_text(*name))
+                    .chain(figures.map(|value| mean_entry(value, Form::Fixed(0))))
+                    .collect()
             })
             .collect(),
     );
@@ -421,6 +442,7 @@ impl OsAccount {
     }
 }
 
+/// The tables of all conclusions.
 fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's {
     section
         .conclusions
@@ -428,6 +450,7 @@ fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's
         .flat_map(move |pair| MEASURES.into_iter().filter_map(move |one| conclusion_view(section, pair, one)))
 }
 
+/// The table of one pair's conclusions on a measure.
 fn conclusion_view(
     section: &Section,
     ((a, b), all): &((String, String), Vec<Conclusion>),
@@ -439,23 +462,24 @@ fn conclusion_view(
     }
     // Some measures do not apply to reads.
     let kinds: &[(usize, &str)] = if reads.is_empty() { &[(1, "writes")] } else { &[(0, "reads"), (1, "writes")] };
-    let sides = kinds.iter().flat_map(|(_, kind)| [a, b].map(|side| Column::new(side, "ms").under(*kind)));
-    let gains = kinds.iter().map(|(_, kind)| Column::new(*kind, "").under("gains"));
-    let columns = [Column::words("")].into_iter().chain(sides).chain(gains).collect();
+    let sides = kinds.iter().flat_map(|(_, kind)| [a, b].map(|side| Column::new(side, "ms").in_group(*kind)));
+    let gains = kinds.iter().map(|(_, kind)| Column::new(*kind, "").in_group("gains"));
+    let columns = [Column::of_words("")].into_iter().chain(sides).chain(gains).collect();
     let title = format!("conclusions, {measure}");
-    Some(View::Table(table(
+    Some(View::Table(make_table(
         section,
         title,
         columns,
         rows.iter()
             .map(|one| {
-                let means =
-                    kinds.iter().flat_map(|(kind, _)| [one.a[*kind], one.b[*kind]].map(|mean| entry(mean, Form::Mean)));
-                [Entry::text(one.class)]
+                let means = kinds
+                    .iter()
+                    .flat_map(|(kind, _)| [one.a[*kind], one.b[*kind]].map(|mean| mean_entry(mean, Form::Mean)));
+                [Entry::of_text(one.class)]
                     .into_iter()
                     .chain(means)
                     .chain(kinds.iter().map(|(kind, _)| {
-                        Entry::gain(
+                        Entry::of_gain(
                             one.gains[*kind].as_ref().map(|(times, winner)| (*times, winner.as_str())),
                             Form::Gain,
                         )
@@ -471,25 +495,26 @@ fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
     set.tables.iter().filter_map(move |compared| {
         let rows: Vec<&Comparison> =
             compared.rows.iter().filter(|row| [&row.a, &row.b].iter().all(|side| side.summary.is_some())).collect();
-        let mut case = Column::words("case").headed("");
+        let mut case = Column::of_words("case").with_head("");
         case.is_hidden = rows.iter().all(|row| row.label.is_empty());
-        let words = ["interval", "verdict"].map(Column::words);
-        let columns = [case, Column::words("metric").headed(""), Column::new("change", "")].into_iter().chain(words);
+        let words = ["interval", "verdict"].map(Column::of_words);
+        let columns =
+            [case, Column::of_words("metric").with_head(""), Column::new("change", "")].into_iter().chain(words);
         let view = Table {
             family: WORKLOAD,
             title: format!("verdicts: {} against {}", compared.b, compared.a),
             columns: columns.collect(),
-            lead: families(set, rows.iter().copied()),
+            lead: explain_families(set, rows.iter().copied()),
             rows: rows
                 .iter()
                 .map(|row| {
                     let (word, more) = verdict_words(row, set);
                     let verdict = match &row.outcome {
-                        Outcome::None(reason) => reason.short(),
+                        Outcome::None(reason) => reason.short_reason(),
                         Outcome::Verdict(_) => format!("{word} {more}").trim_end().to_owned(),
                     };
-                    let names = [row.case_label(), row.metric.id.clone()].map(Entry::text);
-                    names.into_iter().chain(Entry::change(row)).chain([Entry::text(verdict)]).collect()
+                    let names = [row.case_label(), row.metric.id.clone()].map(Entry::of_text);
+                    names.into_iter().chain(Entry::change_and_interval(row)).chain([Entry::of_text(verdict)]).collect()
                 })
                 .collect(),
             placement: TablePlacement::Terminal,
@@ -504,21 +529,21 @@ fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
     let columns = [("writes", ""), ("syncs", ""), ("waited", "ms"), ("bytes", "bytes")];
     let columns = columns.map(|(name, unit)| {
         let column = Column::new(name, unit);
-        if name == "waited" { column.headed("waited, ms") } else { column }
+        if name == "waited" { column.with_head("waited, ms") } else { column }
     });
     let table = Table {
         family: WORKLOAD,
         case: title.to_owned(),
         title: "I/O per commit, medians of the runs".to_owned(),
-        columns: ["system", "files"].map(Column::words).into_iter().chain(columns).collect(),
+        columns: ["system", "files"].map(Column::of_words).into_iter().chain(columns).collect(),
         rows: all
             .iter()
             .map(|one| {
-                let names = [Entry::system(&one.system, one.index), Entry::text(one.class)];
-                let bytes = entry(one.bytes, Form::Scaled("bytes"));
+                let names = [Entry::of_system(&one.system, one.index), Entry::of_text(one.class)];
+                let bytes = mean_entry(one.bytes, Form::Scaled("bytes"));
                 names
                     .into_iter()
-                    .chain([one.writes, one.syncs, one.wait_ms].map(|value| entry(value, Form::Significant)))
+                    .chain([one.writes, one.syncs, one.wait_ms].map(|value| mean_entry(value, Form::Significant)))
                     .chain([bytes])
                     .collect()
             })
@@ -536,6 +561,7 @@ fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
     [View::Table(table), View::Bars(bars)]
 }
 
+/// The bars of what a commit costs in a class of files.
 fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
     BarGroup {
         name: class.to_owned(),
@@ -543,15 +569,16 @@ fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
             .iter()
             .filter(|one| one.class == class)
             .map(|one| {
-                let entry = entry(one.bytes, Form::Scaled("bytes"));
+                let entry = mean_entry(one.bytes, Form::Scaled("bytes"));
                 Bar { name: one.system.clone(), index: one.index, entry, highest_run: None }
             })
             .collect(),
     }
 }
 
+/// The views of experiments with page inserts.
 fn page_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
-    let sections = sections(evidence);
+    let sections = page_sections(evidence);
     let mut all: Vec<View> = per_commit(evidence)
         .iter()
         .enumerate()

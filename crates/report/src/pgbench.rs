@@ -8,10 +8,10 @@ use model::{Case, RunState};
 use store::StoredRun;
 
 use crate::evidence::Evidence;
-use crate::text::clean;
+use crate::text::clean_text;
 
 /// Every measured run with a transaction rate, by case and block.
-pub fn render(evidence: &Evidence) -> String {
+pub fn render_runs(evidence: &Evidence) -> String {
     let mut runs: Vec<&StoredRun> =
         evidence.last_attempts().into_iter().filter(|run| run.state == RunState::Measured).collect();
     runs.sort_by_key(|run| (run.planned.case, run.planned.round));
@@ -25,13 +25,15 @@ pub fn render(evidence: &Evidence) -> String {
     text
 }
 
+/// Writes a run as pgbench prints it.
 fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut String) -> std::fmt::Result {
-    let Some(tps) = value_of(evidence, run, "throughput") else { return Ok(()) };
+    let Some(tps) = value_of_metric(evidence, run, "throughput") else { return Ok(()) };
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
     let point = varying.iter().filter_map(|key| Some(format!(", {key}={}", case.point.get(key)?)));
     let point: String = point.collect();
-    writeln!(text, "# system {}{}, round {}", clean(&case.system), clean(&point), run.planned.round + 1)?;
-    let script = key_of(case, "script").or_else(|| key_of(case, "mix")).unwrap_or_else(|| clean(&case.benchmark));
+    writeln!(text, "# system {}{}, round {}", clean_text(&case.system), clean_text(&point), run.planned.round + 1)?;
+    let script =
+        key_text(case, "script").or_else(|| key_text(case, "mix")).unwrap_or_else(|| clean_text(&case.benchmark));
     writeln!(text, "transaction type: {script}")?;
     let keys = [
         ("scaling factor", "scale"),
@@ -40,7 +42,7 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
         ("number of threads", "threads"),
     ];
     for (line, name) in keys {
-        if let Some(value) = key_of(case, name) {
+        if let Some(value) = key_text(case, name) {
             writeln!(text, "{line}: {value}")?;
         }
     }
@@ -48,25 +50,27 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
     if run.elapsed_s > 0.0 {
         writeln!(text, "duration: {} s", (run.elapsed_s * 1e3).round() / 1e3)?;
         writeln!(text, "number of transactions actually processed: {:.0}", tps * run.elapsed_s)?;
-        if let Some(errors) = value_of(evidence, run, "errors") {
+        if let Some(errors) = value_of_metric(evidence, run, "errors") {
             let share = 100.0 * errors / (tps * run.elapsed_s + errors).max(1.0);
             writeln!(text, "number of failed transactions: {errors:.0} ({share:.3}%)")?;
         }
     }
-    if let Some(us) = value_of(evidence, run, "response_mean") {
+    if let Some(us) = value_of_metric(evidence, run, "response_mean") {
         writeln!(text, "latency average = {:.3} ms", us / 1e3)?;
     }
-    if let Some(us) = value_of(evidence, run, "response_stddev") {
+    if let Some(us) = value_of_metric(evidence, run, "response_stddev") {
         writeln!(text, "latency stddev = {:.3} ms", us / 1e3)?;
     }
     writeln!(text, "tps = {tps:.6} (without initial connection time)\n")
 }
 
-fn key_of(case: &Case, name: &str) -> Option<String> {
-    case.point.get(name).map(|value| clean(&value.to_string()))
+/// A key's value in a case, harmless for a terminal.
+fn key_text(case: &Case, name: &str) -> Option<String> {
+    case.point.get(name).map(|value| clean_text(&value.to_string()))
 }
 
-fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
+/// A run's value of a metric.
+fn value_of_metric(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
     let mut all = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
     all.find(|stored| stored.measurement.metric.id == id).and_then(|stored| stored.measurement.reading.value())
 }

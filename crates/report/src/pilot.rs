@@ -65,7 +65,8 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     let margin = plan.comparison.margin;
     let rounds = |family: Family, log_sd: f64, seen: f64| {
         // Both methods adjust the smallest p of a family by the family's size.
-        let error = (1.0 - plan.comparison.level) * families.part(family) / families.rows(family).max(1) as f64;
+        let error =
+            (1.0 - plan.comparison.level) * families.error_part(family) / families.row_count(family).max(1) as f64;
         let level = 1.0 - error;
         let sequences = [level, plan.comparison.level].map(|level| Sequence::new(level, first).ok());
         let until = |ratio: f64| {
@@ -80,10 +81,10 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     let rows = primary.iter().map(|(table, row)| Expected {
         name: row_title(row, table, has_pairs),
         rounds: row
-            .ratio()
+            .ratio_estimate()
             .filter(|_| is_asked(row))
             .and_then(|found| Some(rounds(row.family, found.log_sd?, found.ratio)))
-            .ok_or_else(|| why_none(row)),
+            .ok_or_else(|| why_no_value(row)),
     });
     let missing = cases
         .iter()
@@ -93,6 +94,7 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     Ok(RoundsForecast { rows: rows.collect(), missing })
 }
 
+/// Tests whether a row is one of a system's cases.
 fn has_row(row: &Comparison, cases: &[Case], system: &str) -> bool {
     cases.iter().any(|case| case.system == system && is_row_of(row, case))
 }
@@ -103,8 +105,9 @@ fn is_row_of(row: &Comparison, case: &Case) -> bool {
     is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
 }
 
-fn why_none(row: &Comparison) -> String {
+/// Says why a row has no value.
+fn why_no_value(row: &Comparison) -> String {
     let unavailable = row.a.unavailable.iter().chain(&row.b.unavailable).next();
     let reason = unavailable.map(|(reason, _)| reason.to_string());
-    reason.or_else(|| row.no_verdict().map(|reason| reason.text())).unwrap_or_else(|| "no ratio".to_owned())
+    reason.or_else(|| row.no_verdict().map(|reason| reason.reason_text())).unwrap_or_else(|| "no ratio".to_owned())
 }

@@ -4,8 +4,8 @@ use model::NoValue;
 
 use crate::comparison::{ELAPSED, Index, is_of_all};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, SystemCase, views};
-use crate::spatial::mean;
+use crate::html::cases::{CaseView, SystemCase, case_views};
+use crate::spatial::mean_of_runs;
 use crate::views::{Column, Entry, Family, Form, Table, View};
 
 const QUERIES: &str = "queries";
@@ -39,14 +39,15 @@ pub const REPLAY_FAMILY: Family = Family {
     ..FAMILY
 };
 
+/// The views of experiments with a workload's statements.
 fn views_of(evidence: &Evidence, workload: &'static str) -> Vec<View> {
     let views: Vec<CaseView<'_>> =
-        views(evidence).into_iter().filter(|view| is_of_workload(evidence, view, workload)).collect();
+        case_views(evidence).into_iter().filter(|view| is_of_workload(evidence, view, workload)).collect();
     if views.is_empty() {
         return Vec::new();
     }
     let index = Index::new(evidence);
-    let mut tables: Vec<Table> = views.iter().flat_map(|view| tables(evidence, &index, view)).collect();
+    let mut tables: Vec<Table> = views.iter().flat_map(|view| system_tables(evidence, &index, view)).collect();
     tables.iter_mut().for_each(|table| table.family = workload);
     tables.into_iter().map(View::Table).collect()
 }
@@ -57,7 +58,7 @@ fn is_of_workload(evidence: &Evidence, view: &CaseView<'_>, workload: &str) -> b
 }
 
 /// The table of each system next to the baseline, or of the only one.
-fn tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Vec<Table> {
+fn system_tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Vec<Table> {
     let baseline = &evidence.header.plan.comparison.baseline;
     let Some(first) = view.systems.iter().find(|system| system.name == baseline).or(view.systems.first()) else {
         return Vec::new();
@@ -66,42 +67,47 @@ fn tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Vec<Ta
     let queries = metrics.filter_map(|metric| metric.id.strip_prefix(ELAPSED)).filter(|query| !is_of_all(query));
     let queries: Vec<&str> = queries.collect();
     let others: Vec<&SystemCase<'_>> = view.systems.iter().filter(|system| system.case != first.case).collect();
-    let mut tables: Vec<Table> = others.iter().map(|other| pair(evidence, index, &queries, [first, other])).collect();
+    let mut tables: Vec<Table> =
+        others.iter().map(|other| pair_table(evidence, index, &queries, [first, other])).collect();
     if others.is_empty() {
-        tables.push(alone(index, &queries, first));
+        tables.push(single_system_table(index, &queries, first));
     }
     tables.iter_mut().for_each(|table| table.case.clone_from(&view.title));
     tables
 }
 
-fn time(index: &Index<'_>, system: &SystemCase<'_>, query: &str) -> Result<f64, NoValue> {
-    mean(index, system.case, &format!("{ELAPSED}{query}"))
+/// The mean time of a query.
+fn query_time(index: &Index<'_>, system: &SystemCase<'_>, query: &str) -> Result<f64, NoValue> {
+    mean_of_runs(index, system.case, &format!("{ELAPSED}{query}"))
 }
 
 /// The time, or why there is none.
-fn milliseconds(time: &Result<f64, NoValue>) -> Entry {
+fn time_entry(time: &Result<f64, NoValue>) -> Entry {
     Entry::from_reading(time.clone(), Form::Significant)
 }
 
-fn share(time: &Result<f64, NoValue>, all: f64) -> Entry {
+/// The entry of a query's share of the time of all.
+fn share_entry(time: &Result<f64, NoValue>, all: f64) -> Entry {
     Entry::from_reading(time.clone().map(|time| time / all), Form::Percent)
 }
 
-fn alone(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table {
+/// The table of a single system.
+fn single_system_table(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table {
     let mut times: Vec<(&str, Result<f64, NoValue>)> =
-        queries.iter().map(|query| (*query, time(index, system, query))).collect();
+        queries.iter().map(|query| (*query, query_time(index, system, query))).collect();
     let all: f64 = times.iter().filter_map(|(_, time)| time.as_ref().ok()).sum();
-    times.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));
-    let rows = times.iter().map(|(query, time)| vec![Entry::text(*query), milliseconds(time), share(time, all)]);
+    times.sort_by(|(_, one), (_, other)| known_or_infinite(other).total_cmp(&known_or_infinite(one)));
+    let rows = times.iter().map(|(query, time)| vec![Entry::of_text(*query), time_entry(time), share_entry(time, all)]);
     Table {
         title: system.name.to_owned(),
-        columns: vec![Column::words("query"), Column::new("time, ms", "ms"), Column::new("share of all", "")],
+        columns: vec![Column::of_words("query"), Column::new("time, ms", "ms"), Column::new("share of all", "")],
         rows: rows.collect(),
         ..Table::default()
     }
 }
 
-fn value(time: &Result<f64, NoValue>) -> f64 {
+/// A time, infinite if there is none.
+fn known_or_infinite(time: &Result<f64, NoValue>) -> f64 {
     *time.as_ref().unwrap_or(&f64::INFINITY)
 }
 
@@ -113,50 +119,53 @@ struct Row<'a> {
 }
 
 impl Row<'_> {
-    fn both(&self) -> Option<[f64; 2]> {
+    /// The times of both sides, if known.
+    fn both_times(&self) -> Option<[f64; 2]> {
         let [a, b] = &self.times;
         Some([*a.as_ref().ok()?, *b.as_ref().ok()?])
     }
 
     /// What B takes more than A; infinite where a side has no time.
-    fn lost(&self) -> f64 {
-        self.both().map_or(f64::INFINITY, |[a, b]| b - a)
+    fn lost_time(&self) -> f64 {
+        self.both_times().map_or(f64::INFINITY, |[a, b]| b - a)
     }
 
+    /// The entries of the table's columns.
     fn entries(&self, sums: [f64; 2]) -> Vec<Entry> {
         let [a, b] = &self.times;
-        let lost = self.both().map(|[a, b]| b - a);
+        let lost = self.both_times().map(|[a, b]| b - a);
         let plan = match self.plan_differs {
             Some(true) => "differs",
             Some(false) => "the same",
             None => "",
         };
         vec![
-            Entry::text(self.query),
-            milliseconds(a),
-            milliseconds(b),
-            Entry::or(lost, Form::Significant, "a side has no time"),
-            share(a, sums[0]),
-            share(b, sums[1]),
-            Entry::text(plan),
+            Entry::of_text(self.query),
+            time_entry(a),
+            time_entry(b),
+            Entry::from_value(lost, Form::Significant, "a side has no time"),
+            share_entry(a, sums[0]),
+            share_entry(b, sums[1]),
+            Entry::of_text(plan),
         ]
     }
 }
 
-fn pair(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&SystemCase<'_>; 2]) -> Table {
+/// The table of a system next to the baseline.
+fn pair_table(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&SystemCase<'_>; 2]) -> Table {
     let mut rows: Vec<Row<'_>> = queries
         .iter()
         .map(|query| Row {
             query,
-            times: sides.map(|side| time(index, side, query)),
-            plan_differs: index.plans.differ(evidence, ([sides[0].case].as_slice(), &[sides[1].case]), query),
+            times: sides.map(|side| query_time(index, side, query)),
+            plan_differs: index.plans.plans_differ(evidence, ([sides[0].case].as_slice(), &[sides[1].case]), query),
         })
         .collect();
-    rows.sort_by(|one, other| other.lost().abs().total_cmp(&one.lost().abs()));
+    rows.sort_by(|one, other| other.lost_time().abs().total_cmp(&one.lost_time().abs()));
     // Shares are of what both sides have.
-    let sums = [0, 1].map(|side| rows.iter().filter_map(Row::both).map(|times| times[side]).sum::<f64>());
+    let sums = [0, 1].map(|side| rows.iter().filter_map(Row::both_times).map(|times| times[side]).sum::<f64>());
     let all = Row { query: "all", times: sums.map(Ok), plan_differs: None };
-    let is_whole = rows.iter().all(|row| row.both().is_some());
+    let is_whole = rows.iter().all(|row| row.both_times().is_some());
     let entries = rows.iter().chain(is_whole.then_some(&all)).map(|row| row.entries(sums));
     let columns = [
         ("A", "time, ms", "ms"),
@@ -165,10 +174,10 @@ fn pair(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&Syste
         ("A", "share of all", ""),
         ("B", "share of all", ""),
     ];
-    let columns = columns.map(|(name, group, unit)| Column::new(name, unit).under(group));
+    let columns = columns.map(|(name, group, unit)| Column::new(name, unit).in_group(group));
     Table {
         title: format!("A = {}, B = {}", sides[0].name, sides[1].name),
-        columns: [Column::words("query")].into_iter().chain(columns).chain([Column::words("plan")]).collect(),
+        columns: [Column::of_words("query")].into_iter().chain(columns).chain([Column::of_words("plan")]).collect(),
         rows: entries.collect(),
         ..Table::default()
     }

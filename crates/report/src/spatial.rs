@@ -4,11 +4,11 @@
 use model::NoValue;
 use std::fmt::Write as _;
 
-use crate::comparison::{Comparison, ComparisonSet, Index, unfair};
+use crate::comparison::{Comparison, ComparisonSet, Index, unfair_choice};
 use crate::evidence::Evidence;
-use crate::html::cases::{CaseView, views};
-use crate::labels::{families, verdict_words};
-use crate::number::{Script, significant};
+use crate::html::cases::{CaseView, case_views};
+use crate::labels::{explain_families, verdict_words};
+use crate::number::{Script, significant_digits};
 use crate::views::{Bar, BarGroup, Bars, Column as Heading, Entry, Family, Form, Table, TablePlacement, View};
 
 /// The workload whose cases are shown.
@@ -83,8 +83,8 @@ pub struct Conclusion {
 }
 
 /// Empty without spatial queries.
-pub fn sections(evidence: &Evidence) -> Vec<Section> {
-    let views: Vec<CaseView<'_>> = views(evidence)
+pub fn spatial_sections(evidence: &Evidence) -> Vec<Section> {
+    let views: Vec<CaseView<'_>> = case_views(evidence)
         .into_iter()
         .filter(|view| {
             view.systems.first().and_then(|s| evidence.case(s.case)).is_some_and(|case| case.workload == WORKLOAD)
@@ -94,24 +94,25 @@ pub fn sections(evidence: &Evidence) -> Vec<Section> {
         return Vec::new();
     }
     let index = Index::new(evidence);
-    views.iter().filter_map(|view| section(evidence, &index, view)).collect()
+    views.iter().filter_map(|view| make_section(evidence, &index, view)).collect()
 }
 
-fn section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Option<Section> {
+/// The section of one point.
+fn make_section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Option<Section> {
     let case = view.systems.first()?.case;
-    let queries = queries(evidence, view);
+    let queries = queries_of_view(evidence, view);
     let baseline = &evidence.header.plan.comparison.baseline;
     let first = view.systems.iter().find(|system| system.name == baseline).map_or(case, |system| system.case);
     let mut columns: Vec<Column> = view
         .systems
         .iter()
         .map(|system| Column {
-            unfair: unfair(evidence, index, &[first, system.case]),
+            unfair: unfair_choice(evidence, index, &[first, system.case]),
             system: system.name.to_owned(),
             index: system.index,
             times: queries
                 .iter()
-                .map(|query| KINDS.map(|kind| mean(index, system.case, &format!("{kind}{query}"))))
+                .map(|query| KINDS.map(|kind| mean_of_runs(index, system.case, &format!("{kind}{query}"))))
                 .collect(),
         })
         .collect();
@@ -120,7 +121,7 @@ fn section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Optio
 }
 
 /// The queries in the suite's order, the sum last.
-fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
+fn queries_of_view(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.case == stored.case)) {
         if let Some(query) = stored.measurement.metric.id.strip_prefix(KINDS[PUBLISHED])
@@ -133,7 +134,8 @@ fn queries(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     found
 }
 
-pub(crate) fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
+/// The mean of a metric over all runs of a case, or why there is none.
+pub(crate) fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Time {
     let points = index.of_all_runs(case, id).map_err(|(why, _)| why)?;
     Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
@@ -141,16 +143,17 @@ pub(crate) fn mean(index: &Index<'_>, case: u32, id: &str) -> Time {
 impl Column {
     /// The factor over the first column for a query and a kind of time, and whether this column wins. `None` if a time
     /// is unknown or 0.
-    pub fn gain(&self, first: &Column, query: usize, kind: usize) -> Option<(f64, bool)> {
+    pub fn gain_over(&self, first: &Column, query: usize, kind: usize) -> Option<(f64, bool)> {
         if self.unfair.is_some() {
             return None;
         }
-        let (a, b) = positive(first, query, kind).zip(positive(self, query, kind))?;
+        let (a, b) = positive_time(first, query, kind).zip(positive_time(self, query, kind))?;
         Some(if b < a { (a / b, true) } else { (b / a, false) })
     }
 }
 
-fn positive(column: &Column, query: usize, kind: usize) -> Option<f64> {
+/// A column's time for a query, if it is above 0.
+fn positive_time(column: &Column, query: usize, kind: usize) -> Option<f64> {
     column.times.get(query)?[kind].as_ref().ok().copied().filter(|ms| *ms > 0.0)
 }
 
@@ -158,16 +161,17 @@ impl Section {
     /// Each system compared with the first; none without common times.
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let [a, others @ ..] = self.columns.as_slice() else { return Vec::new() };
-        others.iter().map(|b| self.conclusion(a, b)).filter(|one| one.of > 0).collect()
+        others.iter().map(|b| self.conclude_pair(a, b)).filter(|one| one.of > 0).collect()
     }
 
-    fn conclusion(&self, a: &Column, b: &Column) -> Conclusion {
+    /// How many queries one column answers faster than another, and by how much.
+    fn conclude_pair(&self, a: &Column, b: &Column) -> Conclusion {
         let single = (0..self.queries.len()).filter(|at| self.queries[*at] != SUITE);
-        let gains: Vec<(f64, bool)> = single.filter_map(|at| b.gain(a, at, PUBLISHED)).collect();
+        let gains: Vec<(f64, bool)> = single.filter_map(|at| b.gain_over(a, at, PUBLISHED)).collect();
         let for_b: Vec<&(f64, bool)> = gains.iter().filter(|(_, of_b)| *of_b).collect();
         let total = self.queries.iter().position(|query| query == SUITE);
         let all = [(PUBLISHED, "time"), (CPU, "processor time")].into_iter().filter_map(|(kind, word)| {
-            let (times, of_b) = b.gain(a, total?, kind)?;
+            let (times, of_b) = b.gain_over(a, total?, kind)?;
             Some((word, times, if of_b { b.system.clone() } else { a.system.clone() }))
         });
         Conclusion {
@@ -180,7 +184,7 @@ impl Section {
     }
 
     /// Reasons for gaps, with systems and queries.
-    pub fn reasons(&self) -> Vec<String> {
+    pub fn gap_reasons(&self) -> Vec<String> {
         let mut reasons: Vec<(&NoValue, Places<'_>)> = Vec::new();
         for column in &self.columns {
             // A sum is missing because of its parts.
@@ -227,67 +231,72 @@ impl Section {
 
 impl Conclusion {
     /// The conclusion in words, against the system of that name.
-    pub fn words(&self, baseline: &str, script: Script) -> String {
+    pub fn in_words(&self, baseline: &str, script: Script) -> String {
         let Conclusion { system, faster, large, of, all } = self;
         let mut text = format!(
             "By the published times, chance left aside, {system} is faster than {baseline} in {faster} of {of} queries, in {large} of them by \
              more than 50 %."
         );
         for (word, times, winner) in all {
-            let _ = write!(text, " All queries together, {word}: {}× ({winner}).", significant(*times, 3, script));
+            let _ =
+                write!(text, " All queries together, {word}: {}× ({winner}).", significant_digits(*times, 3, script));
         }
         text
     }
 }
 
-fn query_name(query: &str) -> &str {
+/// The query's name; `all` for the sum.
+fn query_label(query: &str) -> &str {
     if query == SUITE { "all" } else { query }
 }
 
-fn time(of: &Time) -> Entry {
+/// The entry of a time, or why there is none.
+fn time_entry(of: &Time) -> Entry {
     Entry::from_reading(of.clone(), Form::Significant)
 }
 
+/// The entry of a gain, with the letter of the faster side.
 fn gain_entry(a: &Column, b: &Column, at: usize, kind: usize) -> Entry {
-    let gain = b.gain(a, at, kind);
+    let gain = b.gain_over(a, at, kind);
     let letter = if gain.is_some_and(|(_, of_b)| of_b) { 'B' } else { 'A' };
-    Entry::gain(
+    Entry::of_gain(
         gain.map(|(times, of_b)| (times, if of_b { b.system.as_str() } else { a.system.as_str() })),
         Form::GainOf(letter),
     )
 }
 
 impl Section {
-    fn table(
+    /// A table with a row for each query that `row` gives entries for.
+    fn query_table(
         &self,
         title: String,
         columns: Vec<Heading>,
         row: impl Fn(usize, &str) -> Option<Vec<Entry>>,
     ) -> Option<Table> {
-        let columns = std::iter::once(Heading::words("query")).chain(columns).collect();
+        let columns = std::iter::once(Heading::of_words("query")).chain(columns).collect();
         let rows = self
             .queries
             .iter()
             .enumerate()
-            .map(|(at, query)| Some([vec![Entry::text(query_name(query))], row(at, query)?].concat()))
+            .map(|(at, query)| Some([vec![Entry::of_text(query_label(query))], row(at, query)?].concat()))
             .collect::<Option<Vec<_>>>()?;
         Some(Table { family: WORKLOAD, case: self.title.clone(), title, columns, rows, ..Table::default() })
     }
 
     /// Times of two systems, and who gains.
-    fn published(&self, a: &Column, b: &Column) -> Option<Table> {
+    fn published_table(&self, a: &Column, b: &Column) -> Option<Table> {
         let kinds = [(CPU, "CPU ms"), (PUBLISHED, "T ms")];
         let heads = kinds.iter().flat_map(|(_, group)| {
             let sides = [(&a.system, "A"), (&b.system, "B")];
-            let sides = sides.map(|(system, letter)| Heading::new(system.as_str(), "ms").headed(letter));
-            sides.into_iter().chain([Heading::new("gain", "")]).map(|column| column.under(*group))
+            let sides = sides.map(|(system, letter)| Heading::new(system.as_str(), "ms").with_head(letter));
+            sides.into_iter().chain([Heading::new("gain", "")]).map(|column| column.in_group(*group))
         });
-        self.table(format!("A = {}, B = {}", a.system, b.system), heads.collect(), |at, _| {
+        self.query_table(format!("A = {}, B = {}", a.system, b.system), heads.collect(), |at, _| {
             Some(
                 kinds
                     .iter()
                     .flat_map(|(kind, _)| {
-                        [time(&a.times[at][*kind]), time(&b.times[at][*kind]), gain_entry(a, b, at, *kind)]
+                        [time_entry(&a.times[at][*kind]), time_entry(&b.times[at][*kind]), gain_entry(a, b, at, *kind)]
                     })
                     .collect(),
             )
@@ -295,34 +304,35 @@ impl Section {
     }
 
     /// The published gain next to the sound ratio with interval and verdict.
-    fn both(&self, evidence: &Evidence, set: &ComparisonSet, a: &Column, b: &Column) -> Option<Table> {
+    fn gain_and_ratio_table(&self, evidence: &Evidence, set: &ComparisonSet, a: &Column, b: &Column) -> Option<Table> {
         let found = self.queries.iter().map(|query| row_of(evidence, set, self, (&b.system, query)));
         let found: Vec<&Comparison> = found.collect::<Option<_>>()?;
-        let words = ["interval", "verdict"].map(Heading::words);
+        let words = ["interval", "verdict"].map(Heading::of_words);
         let heads =
             ["published", "all executions"].map(|head| Heading::new(head, "")).into_iter().chain(words).collect();
         let title = "the published gain in T, and the change, A → B, by all executions".to_owned();
-        let table = self.table(title, heads, |at, _| {
+        let table = self.query_table(title, heads, |at, _| {
             let (word, more) = verdict_words(found[at], set);
             // What would settle it is in the plain comparison.
             let verdict = if found[at].no_verdict().is_some() { more } else { word };
-            let [point, interval] = Entry::change(found[at]);
-            Some(vec![gain_entry(a, b, at, PUBLISHED), point, interval, Entry::text(verdict)])
+            let [point, interval] = Entry::change_and_interval(found[at]);
+            Some(vec![gain_entry(a, b, at, PUBLISHED), point, interval, Entry::of_text(verdict)])
         })?;
-        Some(Table { lead: families(set, found.iter().copied()), placement: TablePlacement::Terminal, ..table })
+        Some(Table { lead: explain_families(set, found.iter().copied()), placement: TablePlacement::Terminal, ..table })
     }
 
     /// One system's two estimators.
-    fn alone(&self, column: &Column) -> Option<Table> {
+    fn single_system_table(&self, column: &Column) -> Option<Table> {
         let heads = [("CPU ms", "ms"), ("T ms", "ms"), ("mean of all executions, ms", "ms")];
-        self.table(column.system.clone(), heads.map(|(head, unit)| Heading::new(head, unit)).into(), |at, _| {
-            Some([CPU, PUBLISHED, MEAN].map(|kind| time(&column.times[at][kind])).into())
+        self.query_table(column.system.clone(), heads.map(|(head, unit)| Heading::new(head, unit)).into(), |at, _| {
+            Some([CPU, PUBLISHED, MEAN].map(|kind| time_entry(&column.times[at][kind])).into())
         })
     }
 
-    fn bars(&self, number: usize, kind: usize) -> Bars {
+    /// The bars of a kind of time.
+    fn time_bars(&self, number: usize, kind: usize) -> Bars {
         let bar = |column: &Column, at: usize| {
-            let entry = time(&column.times[at][kind]);
+            let entry = time_entry(&column.times[at][kind]);
             Bar { index: column.index, name: column.system.clone(), entry, highest_run: None }
         };
         let single = self.queries.iter().enumerate().filter(|(_, query)| *query != SUITE);
@@ -346,25 +356,28 @@ impl Section {
         }
     }
 
-    fn views(&self, evidence: &Evidence, set: Option<&ComparisonSet>, number: usize) -> Vec<View> {
+    /// The tables and charts of the section.
+    fn section_views(&self, evidence: &Evidence, set: Option<&ComparisonSet>, number: usize) -> Vec<View> {
         let Some((a, others)) = self.columns.split_first() else { return Vec::new() };
         let mut tables: Vec<Table> = others
             .iter()
-            .flat_map(|b| [self.published(a, b), set.and_then(|set| self.both(evidence, set, a, b))])
+            .flat_map(|b| {
+                [self.published_table(a, b), set.and_then(|set| self.gain_and_ratio_table(evidence, set, a, b))]
+            })
             .flatten()
             .collect();
         if others.is_empty() {
-            tables.extend(self.alone(a));
+            tables.extend(self.single_system_table(a));
         }
         if let Some(last) = tables.last_mut() {
-            last.notes = self.reasons().iter().map(|reason| format!("n/a: {reason}")).collect();
+            last.notes = self.gap_reasons().iter().map(|reason| format!("n/a: {reason}")).collect();
         }
         if let Some(first) = tables.first_mut() {
-            first.conclusions = self.conclusions().iter().map(|one| one.words(&a.system, Script::Plain)).collect();
+            first.conclusions = self.conclusions().iter().map(|one| one.in_words(&a.system, Script::Plain)).collect();
         }
-        let published = Some(self.bars(number, PUBLISHED))
+        let published = Some(self.time_bars(number, PUBLISHED))
             .filter(|bars| bars.groups.iter().flat_map(|group| &group.bars).any(|bar| bar.entry.value.is_some()));
-        let bars = published.into_iter().chain([self.bars(number, CPU)]);
+        let bars = published.into_iter().chain([self.time_bars(number, CPU)]);
         tables.into_iter().map(View::Table).chain(bars.map(View::Bars)).collect()
     }
 }
@@ -383,7 +396,8 @@ fn row_of<'s>(
         .find(|row| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value)))
 }
 
+/// The views of experiments with the spatial suite.
 fn suite_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
-    let sections = sections(evidence);
-    sections.iter().enumerate().flat_map(|(number, section)| section.views(evidence, set, number)).collect()
+    let sections = spatial_sections(evidence);
+    sections.iter().enumerate().flat_map(|(number, section)| section.section_views(evidence, set, number)).collect()
 }

@@ -19,12 +19,13 @@ pub struct Chart {
     pub svg: String,
 }
 
-pub fn charts(html: &str) -> Vec<Chart> {
-    html.split(FIGURE).skip(1).filter_map(chart).collect()
+/// Finds the charts in a page.
+pub fn charts_in_page(html: &str) -> Vec<Chart> {
+    html.split(FIGURE).skip(1).filter_map(chart_from_figure).collect()
 }
 
 /// `text` follows the figure's beginning.
-fn chart(text: &str) -> Option<Chart> {
+fn chart_from_figure(text: &str) -> Option<Chart> {
     let text = &text[..text.find("</figure>")?];
     let id = &text[..text.find('"')?];
     let caption = between(text, "<figcaption>", "</figcaption>")?;
@@ -42,7 +43,7 @@ fn chart(text: &str) -> Option<Chart> {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{total}\" viewBox=\"0 0 {width} {total}\">\
          <style>{SHEET}</style><rect class=\"paper\" width=\"{width}\" height=\"{total}\"/>\
          <text class=\"title\" x=\"12\" y=\"18\">{title}</text>{}<g transform=\"translate(0 {HEAD})\">{body}</g></svg>",
-        legend(caption)
+        draw_legend(caption)
     );
     Some(Chart { id: id.to_owned(), svg })
 }
@@ -54,7 +55,7 @@ fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
 }
 
 /// Swatches with names, in a row.
-fn legend(caption: &str) -> String {
+fn draw_legend(caption: &str) -> String {
     let mut legend = String::new();
     let mut x = 12.0;
     for key in caption.split(KEY).skip(1) {

@@ -35,7 +35,10 @@ pub fn bootstrap_ratio(pairs: &Pairs, level: f64, resamples: u32, seed: u64) -> 
     let studentised = sorted(&studentised_means(&logs, centre, resamples, seed));
     let tail = (1.0 - level) / 2.0;
     // The large quantile bounds from below: t* = (m* - m) / e* stands for (m - mu) / e.
-    ((centre - quantile(&studentised, 1.0 - tail) * error).exp(), (centre - quantile(&studentised, tail) * error).exp())
+    (
+        (centre - quantile_of_ordered(&studentised, 1.0 - tail) * error).exp(),
+        (centre - quantile_of_ordered(&studentised, tail) * error).exp(),
+    )
 }
 
 /// Resamples that are worked out side by side: the additions of one wait for each other, those of several do not.
@@ -51,13 +54,13 @@ fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Ve
         for lane in 0..lanes {
             drawn.iter_mut().for_each(|round| round[lane] = logs[rng.below(logs.len())]);
         }
-        found.extend_from_slice(&studentised(&drawn, centre)[..lanes]);
+        found.extend_from_slice(&studentise(&drawn, centre)[..lanes]);
     }
     found
 }
 
 /// Studentises the mean of one resample in each lane.
-fn studentised(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
+fn studentise(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
     let n = drawn.len() as f64;
     let means = sum_lanes(drawn, |value, _| value).map(|sum| sum / n);
     let squares = sum_lanes(drawn, |value, lane| (value - means[lane]) * (value - means[lane]));
@@ -81,7 +84,7 @@ fn sum_lanes(drawn: &[[f64; LANES]], term: impl Fn(f64, usize) -> f64) -> [f64; 
 }
 
 /// The p-quantile as the order statistic at p(B + 1) (Davison & Hinkley 1997, 2.4), which is whole for B = 999.
-fn quantile(ordered: &[f64], p: f64) -> f64 {
+fn quantile_of_ordered(ordered: &[f64], p: f64) -> f64 {
     let position = (p * (ordered.len() + 1) as f64).round() as usize;
     ordered[position.clamp(1, ordered.len()) - 1]
 }
@@ -89,7 +92,7 @@ fn quantile(ordered: &[f64], p: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::paired;
+    use crate::sample::pair_by_round;
     use crate::sample::tests::{pairs_of_logs, sample};
 
     /// numpy with 200,000 resamples: `t = (X.mean(1) - m) / (X.std(1, ddof=1) / sqrt(n))` over
@@ -112,10 +115,10 @@ mod tests {
     #[test]
     fn degenerate_input_is_no_nan() {
         let three = sample(&[2.0, 3.0, 4.0]);
-        assert_eq!(bootstrap_ratio(&paired(&three, &three), 0.95, 99, 0), (1.0, 1.0));
+        assert_eq!(bootstrap_ratio(&pair_by_round(&three, &three), 0.95, 99, 0), (1.0, 1.0));
         let unknown = (0.0, f64::INFINITY);
-        assert_eq!(bootstrap_ratio(&paired(&three, &sample(&[2.0])), 0.95, 99, 0), unknown);
-        assert_eq!(bootstrap_ratio(&paired(&three, &sample(&[2.0, 0.0, 1.0])), 0.95, 99, 0), unknown);
+        assert_eq!(bootstrap_ratio(&pair_by_round(&three, &sample(&[2.0])), 0.95, 99, 0), unknown);
+        assert_eq!(bootstrap_ratio(&pair_by_round(&three, &sample(&[2.0, 0.0, 1.0])), 0.95, 99, 0), unknown);
         assert_eq!(bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 0.95, 0, 0), unknown);
         assert_eq!(bootstrap_ratio(&pairs_of_logs(&[0.1, 0.2]), 2.0, 99, 0), unknown);
     }

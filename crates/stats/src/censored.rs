@@ -33,7 +33,7 @@ impl fmt::Display for NoQuantile {
 
 /// The rank of a quantile among the successes, from 1 for the shortest: that of the smallest one which at least the share
 /// `quantile` of all observations does not exceed. `quantile` lies in (0, 1).
-pub fn rank(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantile> {
+pub fn rank_of_quantile(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantile> {
     let all = succeeded.saturating_add(failed);
     let needed = round_up(SAMPLES_BEYOND as f64 / (1.0 - quantile));
     if all < needed {
@@ -50,10 +50,10 @@ fn round_up(value: f64) -> u64 {
     (value * (1.0 - 1e-12)).ceil() as u64
 }
 
-/// The [`rank`] as a share of the successes alone, the way histograms are asked: half a rank lower, so that no
+/// The [`rank_of_quantile`] as a share of the successes alone, the way histograms are asked: half a rank lower, so that no
 /// rounding leads to the next one.
 pub fn share_of_successes(quantile: f64, succeeded: u64, failed: u64) -> Result<f64, NoQuantile> {
-    rank(quantile, succeeded, failed).map(|rank| (rank as f64 - 0.5) / succeeded as f64)
+    rank_of_quantile(quantile, succeeded, failed).map(|rank| (rank as f64 - 0.5) / succeeded as f64)
 }
 
 #[cfg(test)]
@@ -64,23 +64,23 @@ mod tests {
     #[test]
     fn ten_observations_lie_beyond_a_quantile() {
         for (quantile, needed) in [(0.5, 20), (0.9, 100), (0.95, 200), (0.99, 1_000), (0.999, 10_000)] {
-            assert_eq!(rank(quantile, needed - 1, 0), Err(NoQuantile::TooFew { needed }), "{quantile}");
-            assert!(rank(quantile, needed, 0).is_ok(), "{quantile}");
+            assert_eq!(rank_of_quantile(quantile, needed - 1, 0), Err(NoQuantile::TooFew { needed }), "{quantile}");
+            assert!(rank_of_quantile(quantile, needed, 0).is_ok(), "{quantile}");
         }
-        assert_eq!(rank(0.99, 1_000, 0), Ok(990));
-        assert_eq!(rank(0.99, 995, 5), Ok(990), "of all, and not of the successes");
+        assert_eq!(rank_of_quantile(0.99, 1_000, 0), Ok(990));
+        assert_eq!(rank_of_quantile(0.99, 995, 5), Ok(990), "of all, and not of the successes");
     }
 
     #[test]
     fn a_quantile_among_those_that_failed_does_not_exist() {
-        assert_eq!(rank(0.99, 990, 10), Ok(990), "one in a hundred is beyond it");
-        let none = rank(0.99, 989, 11);
+        assert_eq!(rank_of_quantile(0.99, 990, 10), Ok(990), "one in a hundred is beyond it");
+        let none = rank_of_quantile(0.99, 989, 11);
         assert_eq!(none, Err(NoQuantile::AmongFailed { failed: 11, all: 1_000 }));
         let message = none.unwrap_err().to_string();
         assert_eq!(message, "it lies among the 11 of 1000 (1.10 %) that did not succeed");
-        assert_eq!(rank(0.5, 20, 80), Err(NoQuantile::AmongFailed { failed: 80, all: 100 }));
-        assert_eq!(rank(0.5, 0, 100), Err(NoQuantile::AmongFailed { failed: 100, all: 100 }));
-        assert_eq!(rank(0.5, 0, 0), Err(NoQuantile::TooFew { needed: 20 }));
+        assert_eq!(rank_of_quantile(0.5, 20, 80), Err(NoQuantile::AmongFailed { failed: 80, all: 100 }));
+        assert_eq!(rank_of_quantile(0.5, 0, 100), Err(NoQuantile::AmongFailed { failed: 100, all: 100 }));
+        assert_eq!(rank_of_quantile(0.5, 0, 0), Err(NoQuantile::TooFew { needed: 20 }));
     }
 
     proptest! {
@@ -94,7 +94,7 @@ mod tests {
             successes.sort_unstable();
             let mut all = successes.clone();
             all.extend((0..failed).map(|more| beyond + more));
-            match rank(quantile, successes.len() as u64, failed) {
+            match rank_of_quantile(quantile, successes.len() as u64, failed) {
                 Ok(rank) => {
                     let value = successes[rank as usize - 1];
                     let within = all.iter().filter(|one| **one <= value).count() as f64;

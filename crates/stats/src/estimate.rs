@@ -127,7 +127,7 @@ pub fn summarise(sample: &Sample) -> Option<Summary> {
     })
 }
 
-/// `None` if a value has none.
+/// The logarithms of values; `None` if a value has none.
 fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     values.iter().all(|value| *value > 0.0).then(|| values.iter().map(|value| value.ln()).collect())
 }

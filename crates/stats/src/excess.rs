@@ -16,9 +16,9 @@ pub fn excess_p(pairs: &Pairs, factor: f64, sequence: Option<&Sequence>) -> f64 
     let [a, b] = pairs.sides();
     let excess: Vec<f64> = a.values().iter().zip(b.values()).map(|(a, b)| a - factor * b).collect();
     let scale = mean(a.values()) + factor * mean(b.values());
-    let Some(sequence) = sequence else { return one_sided(&excess, scale, student_t_two_sided) };
-    let looks = (sequence.first() as usize)..=excess.len();
-    looks.map(|n| one_sided(&excess[..n], scale, |t, _| sequence.p(n as u32, t))).fold(1.0, f64::min)
+    let Some(sequence) = sequence else { return one_sided_p(&excess, scale, student_t_two_sided) };
+    let looks = (sequence.first_look() as usize)..=excess.len();
+    looks.map(|n| one_sided_p(&excess[..n], scale, |t, _| sequence.p_value(n as u32, t))).fold(1.0, f64::min)
 }
 
 /// Gives the p of [`excess_p`] for samples without common rounds, by Welch's test.
@@ -30,7 +30,8 @@ pub fn unpaired_excess_p(a: &Sample, b: &Sample, factor: f64) -> f64 {
     p_of_positive_mean(mean_a - mean_b, (error_a + error_b).sqrt(), mean_a + mean_b, |t| student_t_two_sided(t, df))
 }
 
-fn one_sided(values: &[f64], scale: f64, two_sided: impl Fn(f64, f64) -> f64) -> f64 {
+/// The one-sided p-value of a positive mean, by the test whose two-sided p is given.
+fn one_sided_p(values: &[f64], scale: f64, two_sided: impl Fn(f64, f64) -> f64) -> f64 {
     let Some(sd) = standard_deviation(values) else { return 1.0 };
     let n = values.len() as f64;
     p_of_positive_mean(mean(values), sd / n.sqrt(), scale, |t| two_sided(t, n - 1.0))
@@ -47,14 +48,14 @@ fn p_of_positive_mean(mean: f64, error: f64, scale: f64, two_sided: impl Fn(f64)
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{RunValue, paired};
+    use crate::sample::{RunValue, pair_by_round};
 
     fn sample(values: &[f64]) -> Sample {
         Sample::from_runs((0..).zip(values).map(|(round, value)| RunValue { round, value: *value }))
     }
 
     fn p(a: &[f64], b: &[f64], factor: f64) -> f64 {
-        excess_p(&paired(&sample(a), &sample(b)), factor, None)
+        excess_p(&pair_by_round(&sample(a), &sample(b)), factor, None)
     }
 
     #[test]
@@ -80,11 +81,11 @@ mod tests {
         let sequence = Sequence::new(0.95, 6).unwrap();
         let (mut a, b) = (vec![2.0; 8], vec![1.0; 8]);
         for (rounds, want) in [(5, 1.0), (6, 0.0)] {
-            let pairs = paired(&sample(&a[..rounds]), &sample(&b[..rounds]));
+            let pairs = pair_by_round(&sample(&a[..rounds]), &sample(&b[..rounds]));
             assert_eq!(excess_p(&pairs, 1.05, Some(&sequence)), want, "{rounds} rounds");
         }
         a[7] = 0.0;
-        let pairs = paired(&sample(&a), &sample(&b));
+        let pairs = pair_by_round(&sample(&a), &sample(&b));
         assert_eq!(excess_p(&pairs, 1.05, Some(&sequence)), 0.0);
     }
 }

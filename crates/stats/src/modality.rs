@@ -55,12 +55,12 @@ pub struct Clusters {
 /// normal one but the uniform, as in Hartigan & Hartigan's dip test (Annals of Statistics 13, 1985), whose power at six
 /// values is too low: 2 % false alarms on uniform samples, under 1 % on normal ones.
 pub fn two_clusters(values: &[f64]) -> Option<Clusters> {
-    clusters(values).filter(|found| found.p <= BELIEVED)
+    split_in_clusters(values).filter(|found| found.p <= BELIEVED)
 }
 
 /// The best split of a sample in two with its p, not yet judged: a caller with several samples adjusts their p-values
 /// together. `None` for fewer than six values, or groups too near to matter.
-pub fn clusters(values: &[f64]) -> Option<Clusters> {
+pub fn split_in_clusters(values: &[f64]) -> Option<Clusters> {
     let ordered = sorted(values);
     if values.len() < 6 || !ordered.iter().all(|v| v.is_finite()) {
         return None;
@@ -180,7 +180,7 @@ mod tests {
         let mut rng = crate::rng::Rng::new(3);
         for n in [6, 10, 17, 30] {
             let mut chance =
-                || clusters(&(0..n).map(|_| 1.0 + rng.next_f64()).collect::<Vec<_>>()).map_or(1.0, |c| c.p);
+                || split_in_clusters(&(0..n).map(|_| 1.0 + rng.next_f64()).collect::<Vec<_>>()).map_or(1.0, |c| c.p);
             let chances: Vec<f64> = (0..4_000).map(|_| chance()).collect();
             for (level, low, high) in [(0.05, 0.038, 0.062), (0.01, 0.005, 0.016)] {
                 let share = chances.iter().filter(|p| **p <= level).count() as f64 / 4_000.0;

@@ -3,7 +3,7 @@
 /// Holm's step-down adjustment: p-values of one family in, adjusted p-values in the same order out. Comparing each with
 /// 0.05 then keeps the chance of *any* false alarm in the family at 5 %, however the metrics depend on each other
 /// (Holm, Scandinavian J. of Statistics 6, 1979). A p that is not a number counts as 1.
-pub fn holm(p: &[f64]) -> Vec<f64> {
+pub fn adjust_by_holm(p: &[f64]) -> Vec<f64> {
     let m = p.len();
     let mut order: Vec<usize> = (0..m).collect();
     order.sort_by(|&i, &j| p[i].total_cmp(&p[j]));
@@ -61,17 +61,17 @@ mod tests {
     /// `p.adjust(c(0.04, 0.001, 0.3), "holm")` is 0.080 0.003 0.300.
     #[test]
     fn agrees_with_r() {
-        close(holm(&[0.01, 0.02, 0.03, 0.04, 0.05]), &[0.05, 0.08, 0.09, 0.09, 0.09]);
-        close(holm(&[0.04, 0.001, 0.3]), &[0.08, 0.003, 0.3]);
-        close(holm(&[0.9, 0.8]), &[1.0, 1.0]);
-        close(holm(&[0.01, f64::NAN]), &[0.02, 1.0]);
-        close(holm(&[]), &[]);
+        close(adjust_by_holm(&[0.01, 0.02, 0.03, 0.04, 0.05]), &[0.05, 0.08, 0.09, 0.09, 0.09]);
+        close(adjust_by_holm(&[0.04, 0.001, 0.3]), &[0.08, 0.003, 0.3]);
+        close(adjust_by_holm(&[0.9, 0.8]), &[1.0, 1.0]);
+        close(adjust_by_holm(&[0.01, f64::NAN]), &[0.02, 1.0]);
+        close(adjust_by_holm(&[]), &[]);
     }
 
     proptest! {
         #[test]
         fn never_smaller_and_keeps_the_order(p in prop::collection::vec(0.0..=1.0_f64, 1..12)) {
-            for adjusted in [holm(&p), benjamini_hochberg(&p)] {
+            for adjusted in [adjust_by_holm(&p), benjamini_hochberg(&p)] {
                 for i in 0..p.len() {
                     prop_assert!(adjusted[i] >= p[i] && adjusted[i] <= 1.0);
                     for j in 0..p.len() {
@@ -79,7 +79,7 @@ mod tests {
                     }
                 }
             }
-            prop_assert!(holm(&p).iter().zip(benjamini_hochberg(&p)).all(|(holm, other)| other <= *holm + 1e-15));
+            prop_assert!(adjust_by_holm(&p).iter().zip(benjamini_hochberg(&p)).all(|(holm, other)| other <= *holm + 1e-15));
         }
     }
 }

@@ -64,6 +64,7 @@ pub struct PairedRatio {
     pub sequence: Option<Sequence>,
 }
 
+/// Refuses a level that is not between 0 and 1.
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
     if level > 0.0 && level < 1.0 { Ok(()) } else { Err(NotComparable::BadLevel(level)) }
 }
@@ -166,7 +167,7 @@ fn flipped_sums(values: &[f64]) -> [f64; 256] {
 mod tests {
     use super::*;
     use crate::sample::tests::{pairs_of_logs, sample};
-    use crate::sample::{Sample, paired};
+    use crate::sample::{Sample, pair_by_round};
     use proptest::prelude::*;
 
     /// Extra sleep by ten patients (Student 1908; R data set `sleep`), second drug less first.
@@ -192,10 +193,10 @@ mod tests {
     #[test]
     fn no_variance_is_no_nan() {
         let a = sample(&[3.0, 4.0, 5.0]);
-        let same = paired_ratio(&paired(&a, &a), 0.95).unwrap();
+        let same = paired_ratio(&pair_by_round(&a, &a), 0.95).unwrap();
         assert_eq!((same.ratio, same.lo, same.hi, same.log_sd, same.p_t), (1.0, 1.0, 1.0, 0.0, 1.0));
         let tenth = sample(&[3.3, 4.4, 5.5]);
-        let more = paired_ratio(&paired(&a, &tenth), 0.95).unwrap();
+        let more = paired_ratio(&pair_by_round(&a, &tenth), 0.95).unwrap();
         assert!((more.ratio - 1.1).abs() < 1e-12 && more.lo == more.hi && more.p_t == 0.0, "{more:?}");
     }
 
@@ -203,7 +204,7 @@ mod tests {
     fn what_cannot_be_compared_says_why() {
         let ones = sample(&[1.0, 1.0]);
         fn ratio(a: &Sample, b: &Sample, level: f64) -> Result<PairedRatio, NotComparable> {
-            paired_ratio(&paired(a, b), level)
+            paired_ratio(&pair_by_round(a, b), level)
         }
         assert_eq!(ratio(&ones, &sample(&[2.0]), 0.95), Err(NotComparable::TooFew { n: 1 }));
         assert_eq!(ratio(&ones, &sample(&[2.0, 0.0]), 0.95), Err(NotComparable::NotPositive { round: 1 }));
@@ -243,7 +244,7 @@ mod tests {
         assert_eq!(sign_flip_p(&pairs_of_logs(&[0.1; 100]), 0), 1.0 / 20_001.0);
         assert_eq!(sign_flip_p(&pairs_of_logs(&[0.0; 6]), 0), 1.0);
         assert_eq!(sign_flip_p(&pairs_of_logs(&[]), 0), 1.0);
-        assert_eq!(sign_flip_p(&paired(&sample(&[1.0, -1.0]), &sample(&[1.0, 1.0])), 0), 1.0);
+        assert_eq!(sign_flip_p(&pair_by_round(&sample(&[1.0, -1.0]), &sample(&[1.0, 1.0])), 0), 1.0);
     }
 
     proptest! {
@@ -255,10 +256,10 @@ mod tests {
         ) {
             let (a, b): (Vec<f64>, Vec<f64>) = values.into_iter().unzip();
             let in_unit = |side: &[f64]| sample(&side.iter().map(|value| unit * value).collect::<Vec<_>>());
-            let scaled = paired_ratio(&paired(&in_unit(&a), &in_unit(&b)), 0.95).unwrap();
+            let scaled = paired_ratio(&pair_by_round(&in_unit(&a), &in_unit(&b)), 0.95).unwrap();
             let (a, b) = (sample(&a), sample(&b));
-            let forth = paired_ratio(&paired(&a, &b), 0.95).unwrap();
-            let back = paired_ratio(&paired(&b, &a), 0.95).unwrap();
+            let forth = paired_ratio(&pair_by_round(&a, &b), 0.95).unwrap();
+            let back = paired_ratio(&pair_by_round(&b, &a), 0.95).unwrap();
             fn near(x: f64, y: f64) -> bool {
             (x / y - 1.0).abs() < 1e-8
             }
@@ -266,7 +267,7 @@ mod tests {
             prop_assert!(near(forth.ratio, scaled.ratio) && near(forth.hi, scaled.hi));
             prop_assert!(forth.lo <= forth.ratio && forth.ratio <= forth.hi);
             prop_assert_eq!(forth.p_t <= 0.05, forth.lo > 1.0 || forth.hi < 1.0);
-            prop_assert!((sign_flip_p(&paired(&a, &b), 0) - sign_flip_p(&paired(&b, &a), 0)).abs() < 1e-12);
+            prop_assert!((sign_flip_p(&pair_by_round(&a, &b), 0) - sign_flip_p(&pair_by_round(&b, &a), 0)).abs() < 1e-12);
         }
     }
 }

@@ -51,6 +51,7 @@ pub fn rounds_until_sure(
     })
 }
 
+/// Probability that a standard normal variable is below `z`.
 fn normal_below(z: f64) -> f64 {
     let tail = normal_two_sided(z.abs()) / 2.0;
     if z > 0.0 { 1.0 - tail } else { tail }

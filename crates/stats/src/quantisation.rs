@@ -42,8 +42,8 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     let middle = median(shorter);
     let shorter = &shorter[..shorter.partition_point(|value| *value <= LONGEST_SHARE * middle)];
     let longest = *shorter.last()?;
-    let searched = thinned(shorter, MAX_SEARCHED);
-    let verified = thinned(shorter, MAX_VERIFIED);
+    let searched = thin_out(shorter, MAX_SEARCHED);
+    let verified = thin_out(shorter, MAX_VERIFIED);
     // A quarter of the period of the fastest wave: no peak falls between two candidates.
     let grid = 0.25 / longest;
     // At most 1,333 times `LONGEST_SHARE`.
@@ -51,8 +51,8 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     // Half of the values are below a step of twice the median: they are no multiples of it.
     let first = (0.5 / (middle * grid)) as usize;
     let judged = |tried: usize| {
-        let step = refined(&verified, 1.0 / (tried as f64 * grid));
-        (step, evidence(&verified, step) - (tried as f64).log2())
+        let step = refine_step(&verified, 1.0 / (tried as f64 * grid));
+        (step, evidence_bits(&verified, step) - (tried as f64).log2())
     };
     let coarsest = (first.max(2)..=candidates)
         .filter(|&tried| returns_to_one(&searched, tried as f64 * grid))
@@ -94,11 +94,11 @@ pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
 
 fn step_of_side(side: &[f64]) -> Option<f64> {
     let digit = side.iter().copied().map(printed_digit).reduce(f64::min);
-    [grid(side), digit].into_iter().flatten().reduce(f64::max)
+    [smallest_step(side), digit].into_iter().flatten().reduce(f64::max)
 }
 
 /// The smallest distance between two values, if there are more than two distances.
-fn grid(side: &[f64]) -> Option<f64> {
+fn smallest_step(side: &[f64]) -> Option<f64> {
     let mut ordered = sorted(side);
     ordered.dedup();
     let gaps = ordered.windows(2).map(|pair| pair[1] - pair[0]);
@@ -121,7 +121,7 @@ fn last_digit(value: f64) -> f64 {
 }
 
 /// Thins the values out to `count` at most, evenly by rank.
-fn thinned(ordered: &[f64], count: usize) -> Vec<f64> {
+fn thin_out(ordered: &[f64], count: usize) -> Vec<f64> {
     let stride = ordered.len().div_ceil(count).max(1);
     ordered.iter().copied().step_by(stride).collect()
 }
@@ -151,7 +151,7 @@ fn rough_cosine(turns: f64) -> f64 {
 }
 
 /// Least squares for s in value = s × multiple, repeated as the multiples settle.
-fn refined(values: &[f64], start: f64) -> f64 {
+fn refine_step(values: &[f64], start: f64) -> f64 {
     let mut step = start;
     for _ in 0..4 {
         let (products, squares) = values.iter().fold((0.0, 0.0), |(products, squares), v| {
@@ -168,7 +168,7 @@ fn refined(values: &[f64], start: f64) -> f64 {
 /// Bits in favour of the step, before the discount for candidates tried. If the m occupied multiples had misfits uniform
 /// in 0..0.5, their mean would stay below e with a chance of at most (2 m e)^m / m! < (2 e exp 1)^m. One multiple is not
 /// counted, since the step was fitted.
-fn evidence(ordered: &[f64], step: f64) -> f64 {
+fn evidence_bits(ordered: &[f64], step: f64) -> f64 {
     // Below a ten-thousandth a misfit is a matter of printed digits.
     const FINEST_MISFIT: f64 = 1e-4;
     // The multiple that each is nearest to, and how far it is from it.

@@ -27,7 +27,7 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     if n_a == 0 || n_b == 0 {
         return None;
     }
-    let u: f64 = a.values().iter().flat_map(|&x| b.values().iter().map(move |&y| wins(x, y))).sum();
+    let u: f64 = a.values().iter().flat_map(|&x| b.values().iter().map(move |&y| win_score(x, y))).sum();
     let ties = tie_sizes(&sorted(&[a.values(), b.values()].concat()));
     let untied = ties.iter().all(|&size| size == 1);
     let p = if untied && n_a.max(n_b) <= MAX_EXACT {
@@ -38,7 +38,8 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     Some(MannWhitney { u, p })
 }
 
-fn wins(x: f64, y: f64) -> f64 {
+/// 1 if `y` is larger, 1/2 if both are equal, else 0.
+fn win_score(x: f64, y: f64) -> f64 {
     if y > x {
         1.0
     } else if y == x {
@@ -68,6 +69,7 @@ fn exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
     (2.0 * counts[..=smaller].iter().sum::<f64>() / total).min(1.0)
 }
 
+/// The p-value of Mann and Whitney's U by the normal approximation, ties corrected.
 fn approximate_p(u: f64, n_a: f64, n_b: f64, ties: &[usize]) -> f64 {
     let n = n_a + n_b;
     let tied: f64 = ties.iter().map(|&t| t as f64).map(|t| t * t * t - t).sum();

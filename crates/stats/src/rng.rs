@@ -30,7 +30,7 @@ impl Rng {
         out
     }
 
-    /// Uniform in [0, 1), with 53 random bits.
+    /// Draws from [0, 1), with 53 random bits.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64

@@ -32,14 +32,17 @@ impl Sample {
         sample
     }
 
+    /// Number of runs.
     pub fn n(&self) -> usize {
         self.runs.len()
     }
 
+    /// The values in run order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
+    /// The values with their rounds.
     pub fn runs(&self) -> &[RunValue] {
         &self.runs
     }
@@ -53,13 +56,13 @@ impl Sample {
     fn by_round(&self) -> Vec<(u32, f64)> {
         let mut runs = self.runs.clone();
         runs.sort_by_key(|t| t.round);
-        runs.chunk_by(|x, y| x.round == y.round).map(|round| (round[0].round, pooled(round))).collect()
+        runs.chunk_by(|x, y| x.round == y.round).map(|round| (round[0].round, pooled_value(round))).collect()
     }
 }
 
 /// The value of a round that holds several runs of one case: their geometric mean, since comparisons are made of
 /// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
-fn pooled(round: &[RunValue]) -> f64 {
+fn pooled_value(round: &[RunValue]) -> f64 {
     match round {
         [only] => only.value,
         _ if round.iter().all(|t| t.value > 0.0) => mean(&round.iter().map(|t| t.value.ln()).collect::<Vec<_>>()).exp(),
@@ -77,6 +80,7 @@ pub struct Pair {
 }
 
 impl Pair {
+    /// ln(B / A); an error if a value is not positive.
     fn log_ratio(&self) -> Result<f64, NotComparable> {
         if self.a > 0.0 && self.b > 0.0 {
             Ok(self.b.ln() - self.a.ln())
@@ -95,16 +99,18 @@ pub struct Pairs {
 }
 
 impl Pairs {
+    /// Number of pairs.
     pub fn n(&self) -> usize {
         self.pairs.len()
     }
 
     /// Each side's values of the rounds that both have.
     pub fn sides(&self) -> [Sample; 2] {
-        [self.side(|pair| pair.a), self.side(|pair| pair.b)]
+        [self.side_sample(|pair| pair.a), self.side_sample(|pair| pair.b)]
     }
 
-    fn side(&self, value: fn(&Pair) -> f64) -> Sample {
+    /// One side's values of the rounds that both have.
+    fn side_sample(&self, value: fn(&Pair) -> f64) -> Sample {
         Sample::from_runs(self.pairs.iter().map(|pair| RunValue { round: pair.round, value: value(pair) }))
     }
 
@@ -113,6 +119,7 @@ impl Pairs {
         self.unpaired_a
     }
 
+    /// Number of B's values without a partner.
     pub fn unpaired_b(&self) -> usize {
         self.unpaired_b
     }
@@ -128,7 +135,7 @@ impl Pairs {
 
 /// Matches two samples by round. Rounds present on one side only are counted as unpaired; several runs of one side in
 /// one round count as one value, their geometric mean, because their shared round makes them no further replicates.
-pub fn paired(a: &Sample, b: &Sample) -> Pairs {
+pub fn pair_by_round(a: &Sample, b: &Sample) -> Pairs {
     let (side_a, side_b) = (a.by_round(), b.by_round());
     let mut pairs = Vec::new();
     let mut rest = side_b.as_slice();
@@ -161,7 +168,7 @@ pub(crate) mod tests {
 
     /// Pairs whose log ratios are the given numbers.
     pub(crate) fn pairs_of_logs(logs: &[f64]) -> Pairs {
-        paired(&sample(&vec![1.0; logs.len()]), &sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>()))
+        pair_by_round(&sample(&vec![1.0; logs.len()]), &sample(&logs.iter().map(|l| l.exp()).collect::<Vec<_>>()))
     }
 
     #[test]
@@ -169,7 +176,7 @@ pub(crate) mod tests {
         let a = sample_of(&[(3, 30.0), (1, 10.0), (2, 20.0), (9, f64::NAN)]);
         let b = sample_of(&[(2, 8.0), (2, 2.0), (4, 1.0), (3, 15.0), (0, 7.0)]);
         assert_eq!((a.n(), a.values()), (3, &[30.0, 10.0, 20.0][..]));
-        let pairs = paired(&a, &b);
+        let pairs = pair_by_round(&a, &b);
         assert_eq!((pairs.n(), pairs.unpaired_a(), pairs.unpaired_b()), (2, 1, 2));
         assert_eq!(pairs.pairs[0].round, 2);
         assert!((pairs.pairs[0].b - 4.0).abs() < 1e-12, "geometric mean of 8 and 2");
@@ -180,7 +187,7 @@ pub(crate) mod tests {
 
     #[test]
     fn a_zero_is_not_hidden_by_pooling() {
-        let pairs = paired(&sample_of(&[(5, 4.0), (5, 0.0)]), &sample_of(&[(5, 4.0)]));
+        let pairs = pair_by_round(&sample_of(&[(5, 4.0), (5, 0.0)]), &sample_of(&[(5, 4.0)]));
         assert_eq!(pairs.log_ratios(), Err(NotComparable::NotPositive { round: 5 }));
     }
 
@@ -191,7 +198,7 @@ pub(crate) mod tests {
             b in prop::collection::vec((0_u32..20, 1.0..2.0_f64), 0..30),
         ) {
             let [rounds_a, rounds_b] = [&a, &b].map(|side| side.iter().map(|run| run.0).collect::<BTreeSet<u32>>());
-            let pairs = paired(&sample_of(&a), &sample_of(&b));
+            let pairs = pair_by_round(&sample_of(&a), &sample_of(&b));
             prop_assert_eq!(pairs.n(), rounds_a.intersection(&rounds_b).count());
             prop_assert_eq!(pairs.n() + pairs.unpaired_a(), rounds_a.len());
             prop_assert_eq!(pairs.n() + pairs.unpaired_b(), rounds_b.len());

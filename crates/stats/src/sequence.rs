@@ -31,12 +31,12 @@ impl Sequence {
             return Err(NotComparable::TooFew { n: first as usize });
         }
         let m = f64::from(first);
-        let a = solve(|a| spent(a, m - 1.0) - (1.0 - level));
+        let a = solve_falling(|a| spent_level(a, m - 1.0) - (1.0 - level));
         Ok(Sequence { level, first, ln_b: m * (a * a / (m - 1.0)).ln_1p() - m.ln() })
     }
 
     /// The fewest rounds that are looked at.
-    pub fn first(&self) -> u32 {
+    pub fn first_look(&self) -> u32 {
         self.first
     }
 
@@ -50,7 +50,7 @@ impl Sequence {
     }
 
     /// The p of "the ratio is 1" by what is known after `n` rounds, whose mean is `t` standard errors from 0.
-    pub fn p(&self, n: u32, t: f64) -> f64 {
+    pub fn p_value(&self, n: u32, t: f64) -> f64 {
         if n < self.first {
             return 1.0;
         }
@@ -58,7 +58,7 @@ impl Sequence {
         let ln_b = n * (t * t / (n - 1.0)).ln_1p() - n.ln();
         let a_squared = (m - 1.0) * ((ln_b + m.ln()) / m).exp_m1();
         // A mean so near to 0 speaks for no level at all.
-        if a_squared > 0.0 { spent(a_squared.sqrt(), m - 1.0).min(1.0) } else { 1.0 }
+        if a_squared > 0.0 { spent_level(a_squared.sqrt(), m - 1.0).min(1.0) } else { 1.0 }
     }
 
     /// The ratio B / A after all rounds, with what holds at every look until then: its interval is what the intervals of
@@ -66,7 +66,7 @@ impl Sequence {
     ///
     /// # Errors
     /// As [`paired_ratio`].
-    pub fn ratio(&self, pairs: &Pairs) -> Result<PairedRatio, NotComparable> {
+    pub fn ratio_interval(&self, pairs: &Pairs) -> Result<PairedRatio, NotComparable> {
         let whole = paired_ratio(pairs, self.level)?;
         let logs = pairs.log_ratios()?;
         let (mut lo, mut hi, mut p) = (f64::NEG_INFINITY, f64::INFINITY, 1.0_f64);
@@ -80,7 +80,7 @@ impl Sequence {
             let half_width = if error == 0.0 { 0.0 } else { self.critical_t(seen.n) * error };
             (lo, hi) = (lo.max(centre - half_width), hi.min(centre + half_width));
             p = p.min(if error > 0.0 {
-                self.p(seen.n, centre / error)
+                self.p_value(seen.n, centre / error)
             } else if centre.abs() < ROUNDING {
                 1.0
             } else {
@@ -99,12 +99,12 @@ impl Sequence {
 
 /// The level that bounds `a` standard errors at the first look spend over all looks: 2 (1 - F(a) + a f(a)), with Student's
 /// F and f.
-fn spent(a: f64, df: f64) -> f64 {
+fn spent_level(a: f64, df: f64) -> f64 {
     student_t_two_sided(a, df) + 2.0 * a * student_t_density(a, df)
 }
 
 /// The root of a function that falls from positive to negative above 0.
-fn solve(falls: impl Fn(f64) -> f64) -> f64 {
+fn solve_falling(falls: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while falls(high) > 0.0 && high < 1e300 {
         (low, high) = (high, high * 2.0);
@@ -126,6 +126,7 @@ struct Moments {
 }
 
 impl Moments {
+    /// Takes in the next value.
     fn add(&mut self, value: f64) {
         self.n += 1;
         let from_mean = value - self.mean;
@@ -154,23 +155,26 @@ mod tests {
         for (n, critical) in [(6, 4.028), (10, 3.681), (20, 3.484), (60, 3.442)] {
             assert!((sequence.critical_t(n) - critical).abs() < 6e-4, "{n}: {}", sequence.critical_t(n));
             // What just reaches the bound has spent just the level.
-            assert!((sequence.p(n, sequence.critical_t(n)) - 0.05).abs() < 1e-9);
+            assert!((sequence.p_value(n, sequence.critical_t(n)) - 0.05).abs() < 1e-9);
         }
-        assert!((sequence.p(10, 5.0) - 0.0095).abs() < 5e-5, "{}", sequence.p(10, 5.0));
-        assert!((sequence.p(20, 4.0) - 0.0195).abs() < 5e-5, "{}", sequence.p(20, 4.0));
-        assert_eq!((sequence.critical_t(5), sequence.p(5, 99.0), sequence.p(60, 0.0)), (f64::INFINITY, 1.0, 1.0));
+        assert!((sequence.p_value(10, 5.0) - 0.0095).abs() < 5e-5, "{}", sequence.p_value(10, 5.0));
+        assert!((sequence.p_value(20, 4.0) - 0.0195).abs() < 5e-5, "{}", sequence.p_value(20, 4.0));
+        assert_eq!(
+            (sequence.critical_t(5), sequence.p_value(5, 99.0), sequence.p_value(60, 0.0)),
+            (f64::INFINITY, 1.0, 1.0)
+        );
     }
 
     #[test]
     fn every_look_counts() {
         let sequence = Sequence::new(0.95, 6).unwrap();
         let clear = [0.10, 0.12, 0.09, 0.11, 0.10, 0.08];
-        let at_six = sequence.ratio(&pairs_of_logs(&clear)).unwrap();
+        let at_six = sequence.ratio_interval(&pairs_of_logs(&clear)).unwrap();
         assert!(at_six.p_t < 0.001 && at_six.lo > 1.0);
         // What was sure after six rounds is not taken back by a wild seventh, which the ordinary interval forgets it for.
         let wild: Vec<f64> = clear.into_iter().chain([-0.6]).collect();
         let ordinary = paired_ratio(&pairs_of_logs(&wild), 0.95).unwrap();
-        let after = sequence.ratio(&pairs_of_logs(&wild)).unwrap();
+        let after = sequence.ratio_interval(&pairs_of_logs(&wild)).unwrap();
         assert!(ordinary.p_t > 0.05 && after.p_t == at_six.p_t, "{ordinary:?} {after:?}");
         assert!(after.lo <= after.ratio && after.ratio <= after.hi, "{after:?}");
     }
@@ -180,18 +184,18 @@ mod tests {
         let sequence = Sequence::new(0.95, 6).unwrap();
         let early = [0.100, 0.101, 0.099, 0.100, 0.101, 0.099];
         let turned: Vec<f64> = early.into_iter().chain((0..60).map(|n| -0.08 + 0.001 * f64::from(n % 2))).collect();
-        let found = sequence.ratio(&pairs_of_logs(&turned)).unwrap();
+        let found = sequence.ratio_interval(&pairs_of_logs(&turned)).unwrap();
         assert!(found.lo < 1.0 && found.hi > 1.05 && found.p_t == 1.0, "{found:?}");
     }
 
     #[test]
     fn no_variance_is_no_nan() {
         let sequence = Sequence::new(0.95, 6).unwrap();
-        let same = sequence.ratio(&pairs_of_logs(&[0.0; 8])).unwrap();
+        let same = sequence.ratio_interval(&pairs_of_logs(&[0.0; 8])).unwrap();
         assert_eq!((same.lo, same.hi, same.p_t), (1.0, 1.0, 1.0));
-        let more = sequence.ratio(&pairs_of_logs(&[0.1; 8])).unwrap();
+        let more = sequence.ratio_interval(&pairs_of_logs(&[0.1; 8])).unwrap();
         assert!(more.lo > 1.1 && (more.hi / more.lo - 1.0).abs() < 1e-12 && more.p_t == 0.0, "{more:?}");
-        let early = sequence.ratio(&pairs_of_logs(&[0.1, 0.2, 0.1])).unwrap();
+        let early = sequence.ratio_interval(&pairs_of_logs(&[0.1, 0.2, 0.1])).unwrap();
         assert_eq!((early.lo, early.hi, early.p_t), (0.0, f64::INFINITY, 1.0));
     }
 

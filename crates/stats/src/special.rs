@@ -102,6 +102,7 @@ pub fn student_t_density(t: f64, df: f64) -> f64 {
     density(df)(t)
 }
 
+/// The density of Student's t.
 fn density(df: f64) -> impl Fn(f64) -> f64 {
     let ln_peak = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - (df * PI).ln() / 2.0;
     move |t| (ln_peak - (df + 1.0) / 2.0 * (t * t / df).ln_1p()).exp()

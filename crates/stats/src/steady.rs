@@ -1,8 +1,8 @@
 //! Steady state: where a series changes level, and whether what is left stands still.
 
-use crate::modality::{Clusters, clusters};
+use crate::modality::{Clusters, split_in_clusters};
 use crate::moments::{mean, median, standard_deviation};
-use crate::trend::{Trend, batch_means, trend};
+use crate::trend::{Trend, batch_means, test_trend};
 
 /// Shortest run of points that counts as a level.
 const MIN_SEGMENT: usize = 5;
@@ -61,17 +61,17 @@ impl Motion {
         if series.len() < 6 {
             return None;
         }
-        Some(Motion { trend: trend(series)?, clusters: clusters(series) })
+        Some(Motion { trend: test_trend(series)?, clusters: split_in_clusters(series) })
     }
 
     /// The p-values of "no trend" and of "one mode". A caller with several series adjusts all of them together.
-    pub fn p(&self) -> [f64; 2] {
+    pub fn p_values(&self) -> [f64; 2] {
         [self.trend.p, self.clusters.map_or(1.0, |found| found.p)]
     }
 
     /// Names the finding, given whether the trend and the two modes are believed. Drift of at least 1 % comes first,
     /// since a level that is left for good is a drift.
-    pub fn named(&self, [trend, modes]: [bool; 2]) -> Steadiness {
+    pub fn steadiness(&self, [trend, modes]: [bool; 2]) -> Steadiness {
         if trend && self.trend.relative_change.abs() >= MIN_DRIFT {
             return Steadiness::Drifting { p: self.trend.p, relative_change: self.trend.relative_change };
         }
@@ -91,8 +91,8 @@ impl Motion {
 /// found in so few, and silence would read as steadiness.
 pub fn classify(series: &[f64]) -> Option<Steadiness> {
     let motion = Motion::from_series(series)?;
-    let [trend, modes] = motion.p();
-    Some(motion.named([trend <= TREND_P, modes <= MODES_P]))
+    let [trend, modes] = motion.p_values();
+    Some(motion.steadiness([trend <= TREND_P, modes <= MODES_P]))
 }
 
 /// Finds where warm-up ends: the index of the first point after the last change of level in the first half of the

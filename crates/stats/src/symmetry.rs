@@ -28,7 +28,7 @@ const BEYOND: f64 = 2.576;
 
 /// The log ratios' adjusted skewness (G1 of Joanes & Gill, The Statistician 47, 1998), if it is beyond chance. `None` also
 /// for fewer than six pairs, or without a ratio.
-pub fn skewed(pairs: &Pairs) -> Option<Skewed> {
+pub fn test_skewness(pairs: &Pairs) -> Option<Skewed> {
     let logs = pairs.log_ratios().ok()?;
     let (n, sd) = (logs.len() as f64, standard_deviation(&logs)?);
     if logs.len() < crate::MIN_ROUNDS as usize || sd < crate::paired::ROUNDING {
@@ -39,10 +39,11 @@ pub fn skewed(pairs: &Pairs) -> Option<Skewed> {
     let skewness = n / ((n - 1.0) * (n - 2.0)) * cubes;
     let error = (6.0 * n * (n - 1.0) / ((n - 2.0) * (n + 1.0) * (n + 3.0))).sqrt();
     let is_beyond = skewness.abs() > BEYOND * error;
-    is_beyond.then(|| Skewed { skewness, rounds: logs.len() as u32, signs: signs(&logs) })
+    is_beyond.then(|| Skewed { skewness, rounds: logs.len() as u32, signs: count_signs(&logs) })
 }
 
-fn signs(logs: &[f64]) -> Signs {
+/// Counts positive and negative logs, and how many of one sign come first.
+fn count_signs(logs: &[f64]) -> Signs {
     let first = logs.first().map_or(0.0, |log| log.signum());
     let rounds = logs.iter().take_while(|log| **log != 0.0 && log.signum() == first).count() as u32;
     Signs { rounds, p: (2.0_f64).powi(1 - rounds.min(1_000) as i32).min(1.0) }
@@ -57,25 +58,25 @@ mod tests {
     #[test]
     fn one_wild_round_is_skewed() {
         let logs = [0.01, 0.02, 0.015, 0.012, 0.018, 0.011, 0.016, 0.014, 0.013, 0.2];
-        let found = skewed(&pairs_of_logs(&logs)).unwrap();
+        let found = test_skewness(&pairs_of_logs(&logs)).unwrap();
         assert!((found.skewness - 3.145971).abs() < 1e-6 && found.rounds == 10, "{found:?}");
         assert_eq!(found.signs, Signs { rounds: 10, p: 2.0_f64.powi(-9) });
-        let mirrored = skewed(&pairs_of_logs(&logs.map(|log| -log))).unwrap();
+        let mirrored = test_skewness(&pairs_of_logs(&logs.map(|log| -log))).unwrap();
         assert!((mirrored.skewness + found.skewness).abs() < 1e-9);
     }
 
     #[test]
     fn what_is_symmetric_or_too_little_is_not() {
-        assert_eq!(skewed(&pairs_of_logs(&[0.1, -0.1, 0.2, -0.2, 0.05, -0.05])), None);
-        assert_eq!(skewed(&pairs_of_logs(&[0.0, 0.0, 0.0, 0.0, 5.0])), None);
-        assert_eq!(skewed(&pairs_of_logs(&[0.1; 8])), None);
+        assert_eq!(test_skewness(&pairs_of_logs(&[0.1, -0.1, 0.2, -0.2, 0.05, -0.05])), None);
+        assert_eq!(test_skewness(&pairs_of_logs(&[0.0, 0.0, 0.0, 0.0, 5.0])), None);
+        assert_eq!(test_skewness(&pairs_of_logs(&[0.1; 8])), None);
     }
 
     /// Six rounds of one sign reach 0.05, five do not.
     #[test]
     fn signs_count_up_to_the_first_of_the_other_side() {
-        assert_eq!(signs(&[0.1; 6]), Signs { rounds: 6, p: 0.03125 });
-        assert_eq!(signs(&[-0.1, -0.1, -0.2, -0.1, -0.1, 0.1, -0.1]), Signs { rounds: 5, p: 0.0625 });
-        assert_eq!(signs(&[0.0, 0.1]), Signs { rounds: 0, p: 1.0 });
+        assert_eq!(count_signs(&[0.1; 6]), Signs { rounds: 6, p: 0.03125 });
+        assert_eq!(count_signs(&[-0.1, -0.1, -0.2, -0.1, -0.1, 0.1, -0.1]), Signs { rounds: 5, p: 0.0625 });
+        assert_eq!(count_signs(&[0.0, 0.1]), Signs { rounds: 0, p: 1.0 });
     }
 }

@@ -27,7 +27,7 @@ pub struct Trend {
 /// Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods", with ties corrected; slope by Sen, JASA 63, 1968. The
 /// test takes points as independent, which neighbouring seconds are not, so 60 points or more become 30 batch means
 /// (Law & Kelton, "Simulation Modeling and Analysis", 9.5.3).
-pub fn trend(series: &[f64]) -> Option<Trend> {
+pub fn test_trend(series: &[f64]) -> Option<Trend> {
     if series.len() < 4 || !series.iter().all(|v| v.is_finite()) {
         return None;
     }
@@ -98,12 +98,12 @@ mod tests {
     /// scipy 1.17.1: `kendalltau(range(7), x, method='exact')`.
     #[test]
     fn exact_p_agrees_with_scipy() {
-        let got = trend(&[3.1, 2.9, 3.4, 3.3, 3.8, 3.6, 4.1]).unwrap();
+        let got = test_trend(&[3.1, 2.9, 3.4, 3.3, 3.8, 3.6, 4.1]).unwrap();
         assert!((got.tau - 0.7142857142857143).abs() < 1e-12);
         assert!((got.p - 0.03015873015873016).abs() < 1e-12, "{}", got.p);
         // TPC-Council/HammerDB issue 822, in run order: bimodal, but no trend (scipy: tau -0.0667, p 1.0).
         let runs = [134_092.0, 129_852.0, 206_136.0, 198_488.0, 123_287.0, 195_082.0];
-        let got = trend(&runs).unwrap();
+        let got = test_trend(&runs).unwrap();
         assert!((got.tau + 1.0 / 15.0).abs() < 1e-12 && got.p == 1.0);
     }
 
@@ -111,7 +111,7 @@ mod tests {
     /// slope from scipy 1.17.1 `theilslopes(x)`, 0.6125.
     #[test]
     fn ties_agree_with_numpy() {
-        let got = trend(&[1.0, 2.0, 2.0, 3.0, 5.0, 4.0, 4.0, 6.0, 7.0, 7.0, 6.0, 8.0]).unwrap();
+        let got = test_trend(&[1.0, 2.0, 2.0, 3.0, 5.0, 4.0, 4.0, 6.0, 7.0, 7.0, 6.0, 8.0]).unwrap();
         assert!((got.tau - 0.8181818181818182).abs() < 1e-12);
         assert!((got.p / 0.00024348805682409421 - 1.0).abs() < 1e-9, "{}", got.p);
         assert!((got.relative_change - 0.6125 * 11.0 / 4.5).abs() < 1e-12, "{}", got.relative_change);
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn long_series_are_batched() {
         let falling: Vec<f64> = (0..600).map(|i| 1_000.0 - 0.1 * f64::from(i)).collect();
-        let got = trend(&falling).unwrap();
+        let got = test_trend(&falling).unwrap();
         assert!(got.tau == -1.0 && got.p < 1e-12);
         assert!((got.relative_change + 0.0597).abs() < 0.003, "{}", got.relative_change);
         assert_eq!(batch_means(&[1.0, 3.0, 5.0, 7.0, 9.0], 2), [2.0, 7.0]);
@@ -128,8 +128,8 @@ mod tests {
 
     #[test]
     fn edges() {
-        assert_eq!(trend(&[1.0, 2.0, 3.0]), None);
-        assert_eq!(trend(&[1.0, 2.0, 3.0, f64::NAN]), None);
-        assert_eq!(trend(&[0.0; 8]), Some(Trend { tau: 0.0, p: 1.0, relative_change: 0.0 }));
+        assert_eq!(test_trend(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(test_trend(&[1.0, 2.0, 3.0, f64::NAN]), None);
+        assert_eq!(test_trend(&[0.0; 8]), Some(Trend { tau: 0.0, p: 1.0, relative_change: 0.0 }));
     }
 }

@@ -114,7 +114,7 @@ pub fn rounds_to_settle(ratio: &PairedRatio, truth: f64, adjusted_p: f64, margin
 
 /// Half the interval in standard errors after n rounds, of the kind that the ratio has.
 fn critical_t(ratio: &PairedRatio, alpha: f64) -> impl Fn(u32) -> f64 {
-    let sequence = ratio.sequence.and_then(|sequence| Sequence::new(1.0 - alpha, sequence.first()).ok());
+    let sequence = ratio.sequence.and_then(|sequence| Sequence::new(1.0 - alpha, sequence.first_look()).ok());
     move |n| match sequence {
         Some(sequence) => sequence.critical_t(n),
         None => student_t_quantile(1.0 - alpha / 2.0, f64::from(n - 1)),

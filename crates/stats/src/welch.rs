@@ -48,6 +48,7 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
     })
 }
 
+/// The logarithms of the runs' values; an error if one is not positive.
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     let logs = sample.runs().iter().map(|run| {
         if run.value > 0.0 { Ok(run.value.ln()) } else { Err(NotComparable::NotPositive { round: run.round }) }
@@ -55,6 +56,7 @@ fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     logs.collect()
 }
 
+/// Welch's interval of the difference of two means.
 fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
     check_level(level)?;
     let [error_a, error_b] = [a, b].map(|side| squared_error(side).ok_or(NotComparable::TooFew { n: side.len() }));

@@ -8,8 +8,8 @@
 #![expect(clippy::print_stdout, reason = "`cargo test -- --show-output` lists the rates")]
 
 use stats::{
-    DEFAULT_MARGIN, Direction, MAX_ROUNDS, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict,
-    bootstrap_ratio, holm, judge, mann_whitney, minimum_detectable_effect, paired, paired_ratio, rounds_until_sure,
+    DEFAULT_MARGIN, Direction, MAX_ROUNDS, MIN_ROUNDS, Pairs, Rng, RunValue, Sample, Sequence, Verdict, adjust_by_holm,
+    bootstrap_ratio, judge, mann_whitney, minimum_detectable_effect, pair_by_round, paired_ratio, rounds_until_sure,
     sign_flip_p, special::student_t_quantile, tost_p, two_clusters, welch_ratio,
 };
 
@@ -73,7 +73,7 @@ fn experiment(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> 
 
 fn pairs(rounds: u32, ratio: f64, sd: f64, noise: Noise, rng: &mut Rng) -> Pairs {
     let (a, b) = experiment(rounds, ratio, sd, noise, rng);
-    paired(&a, &b)
+    pair_by_round(&a, &b)
 }
 
 /// Share of experiments for which the closure holds.
@@ -194,7 +194,12 @@ fn equal_systems_rarely_get_a_side() {
 /// Three metrics of one experiment, correlated through shared run noise, none of which differs.
 #[test]
 fn holm_keeps_the_error_of_the_family() {
-    assert_within("any of three, adjusted", share(800, |rng| any_false_alarm(&holm(&p_of_family(rng)))), 0.03, 0.055);
+    assert_within(
+        "any of three, adjusted",
+        share(800, |rng| any_false_alarm(&adjust_by_holm(&p_of_family(rng)))),
+        0.03,
+        0.055,
+    );
     assert_within("any of three, as they are", share(800, |rng| any_false_alarm(&p_of_family(rng))), 0.10, 0.15);
 }
 
@@ -357,8 +362,8 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
                 let logs: Vec<f64> = (0..most).map(|_| f64::ln(ratio) + log_sd * normal(rng)).collect();
                 (MIN_ROUNDS..=most).any(|n| {
                     let seen = pairs_of(&logs[..n as usize]);
-                    let ratio_seen = equals.ratio(&seen).unwrap();
-                    let adjusted = differs.ratio(&seen).unwrap().p_t * 0.05 / 0.04;
+                    let ratio_seen = equals.ratio_interval(&seen).unwrap();
+                    let adjusted = differs.ratio_interval(&seen).unwrap().p_t * 0.05 / 0.04;
                     !matches!(
                         judge(&ratio_seen, adjusted, Direction::Higher, margin, MIN_ROUNDS).verdict,
                         Some(Verdict::Inconclusive)
@@ -375,5 +380,5 @@ fn a_row_is_sure_in_six_of_ten_experiments_by_the_round_that_is_named() {
 fn pairs_of(logs: &[f64]) -> Pairs {
     let ones = (0..).zip(logs).map(|(round, _)| RunValue { round, value: 1.0 });
     let ratios = (0..).zip(logs).map(|(round, log)| RunValue { round, value: log.exp() });
-    paired(&Sample::from_runs(ones), &Sample::from_runs(ratios))
+    pair_by_round(&Sample::from_runs(ones), &Sample::from_runs(ratios))
 }

@@ -25,6 +25,7 @@ pub enum ChangeState {
 }
 
 impl ChangeState {
+    /// The state's word in the store.
     fn as_str(self) -> &'static str {
         match self {
             ChangeState::Unsure => "unsure",
@@ -37,7 +38,7 @@ impl Store {
     /// The changes that are not undone, a server each.
     pub fn changes(&self) -> Result<Vec<StoredChange>> {
         let sql = "SELECT server, system, state, session FROM changes ORDER BY server";
-        self.rows("read the changes that are not undone", sql, [], |row| {
+        self.query_rows("read the changes that are not undone", sql, [], |row| {
             let is_made = row.get_ref(2)?.as_str()? == ChangeState::Made.as_str();
             let state = if is_made { ChangeState::Made } else { ChangeState::Unsure };
             Ok(StoredChange { server: row.get(0)?, system: row.get(1)?, state, session: row.get(3)? })

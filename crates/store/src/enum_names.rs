@@ -28,7 +28,8 @@ pub(crate) fn direction(direction: Direction) -> &'static str {
     }
 }
 
-pub(crate) fn role(role: Role) -> &'static str {
+/// The word for a role in the store.
+pub(crate) fn role_word(role: Role) -> &'static str {
     match role {
         Role::Primary => "primary",
         Role::Secondary => "secondary",
@@ -36,14 +37,16 @@ pub(crate) fn role(role: Role) -> &'static str {
     }
 }
 
-pub(crate) fn nature(nature: Nature) -> &'static str {
+/// The word for a fact's nature in the store.
+pub(crate) fn nature_word(nature: Nature) -> &'static str {
     match nature {
         Nature::Identity => "identity",
         Nature::Passing => "passing",
     }
 }
 
-pub(crate) fn absence(absence: Absence) -> &'static str {
+/// The word for an absence in the store.
+pub(crate) fn absence_word(absence: Absence) -> &'static str {
     match absence {
         Absence::Unavailable => "unavailable",
         Absence::TooFewOperations { .. } => "too-few-operations",
@@ -56,16 +59,17 @@ pub(crate) fn absence(absence: Absence) -> &'static str {
 /// Reads an absence; `needed` is the number of operations that a run would have needed.
 pub(crate) fn read_absence(row: &Row<'_>, index: usize, needed: u64) -> rusqlite::Result<Absence> {
     use Absence::{Failed, TooFewOperations, Unavailable, Unsupported, Wrong};
-    read_one_of(row, index, &[Unavailable, TooFewOperations { needed }, Wrong, Unsupported, Failed], absence)
+    read_one_of(row, index, &[Unavailable, TooFewOperations { needed }, Wrong, Unsupported, Failed], absence_word)
 }
 
-pub(crate) fn mark_data(data: MarkData) -> rusqlite::Result<String> {
+/// A mark's data as JSON.
+pub(crate) fn mark_data_json(data: MarkData) -> rusqlite::Result<String> {
     serde_json::to_string(&data).map_err(|cause| rusqlite::Error::ToSqlConversionFailure(Box::new(cause)))
 }
 
 pub(crate) fn read_mark_data(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<MarkData>> {
     let Some(text) = row.get::<_, Option<String>>(index)? else { return Ok(None) };
-    serde_json::from_str(&text).map(Some).map_err(|_| unknown(index, text))
+    serde_json::from_str(&text).map(Some).map_err(|_| unknown_word(index, text))
 }
 
 pub(crate) fn read_one_of<T: Copy>(
@@ -75,20 +79,22 @@ pub(crate) fn read_one_of<T: Copy>(
     word: impl Fn(T) -> &'static str,
 ) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
-    all.iter().copied().find(|&item| word(item) == text).ok_or_else(|| unknown(index, text))
+    all.iter().copied().find(|&item| word(item) == text).ok_or_else(|| unknown_word(index, text))
 }
 
-pub(crate) fn read<T: FromStr>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
+/// Reads a column that holds a word.
+pub(crate) fn read_word<T: FromStr>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
-    text.parse().map_err(|_| unknown(index, text))
+    text.parse().map_err(|_| unknown_word(index, text))
 }
 
-/// SQLite keeps it as a signed number.
+/// Reads a column that holds a count, which SQLite keeps as a signed number.
 pub(crate) fn read_count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     let count: i64 = row.get(index)?;
     u64::try_from(count).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, count))
 }
 
+/// Reads a value, or the reason why there is none.
 pub(crate) fn read_either<T: rusqlite::types::FromSql>(
     row: &Row<'_>,
     value: usize,
@@ -100,6 +106,7 @@ pub(crate) fn read_either<T: rusqlite::types::FromSql>(
     }
 }
 
-fn unknown(index: usize, text: String) -> rusqlite::Error {
+/// The error of a word that is not known.
+fn unknown_word(index: usize, text: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(UnknownWord(text)))
 }

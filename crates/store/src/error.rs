@@ -43,10 +43,10 @@ pub enum StoreError {
     #[error("store {path:?} was not closed, and its last changes cannot be read in a read-only folder: {detail}")]
     Unrecovered { path: PathBuf, detail: String },
     /// Another conductor has it open.
-    #[error("store {path:?} is being written by {}", holder(.pid))]
+    #[error("store {path:?} is being written by {}", holder_text(.pid))]
     Locked { path: PathBuf, pid: Option<u32> },
     /// Another conductor has taken the store, because the file system did not keep the lock.
-    #[error("store {path:?} was taken over by {}; tried to {tried}", holder(.pid))]
+    #[error("store {path:?} was taken over by {}; tried to {tried}", holder_text(.pid))]
     TakenOver { path: PathBuf, tried: String, pid: Option<u32> },
     /// Another program holds SQLite's own lock for too long.
     #[error("store {path:?} is in use by another program; tried to {tried}")]
@@ -73,7 +73,7 @@ pub enum StoreError {
 }
 
 /// `another étalon (process 7)`.
-fn holder(pid: &Option<u32>) -> String {
+fn holder_text(pid: &Option<u32>) -> String {
     match pid {
         Some(pid) => format!("another étalon (process {pid})"),
         None => "another étalon".to_owned(),
@@ -81,7 +81,7 @@ fn holder(pid: &Option<u32>) -> String {
 }
 
 impl StoreError {
-    /// `None` when there is no advice.
+    /// What to do about the error; `None` when there is no advice.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             StoreError::Exists { path } => exists_hint(path),
@@ -142,6 +142,7 @@ impl StoreError {
         }
     }
 
+    /// Makes the error of an I/O error on a path.
     pub(crate) fn from_io(path: &Path, tried: &str, source: io::Error) -> StoreError {
         let (path, tried) = (path.to_owned(), tried.to_owned());
         match source.kind() {
@@ -154,6 +155,7 @@ impl StoreError {
     }
 }
 
+/// The hint for a path where something is already.
 fn exists_hint(path: &Path) -> String {
     let name = path.to_string_lossy();
     if name.ends_with("-wal") || name.ends_with("-journal") {
@@ -164,6 +166,7 @@ fn exists_hint(path: &Path) -> String {
     }
 }
 
+/// SQLite's extended code of an error.
 fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|e| e.extended_code)
 }

@@ -50,7 +50,8 @@ pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> 
     Ok(())
 }
 
-pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
+/// Writes header, cases and planned runs.
+pub(crate) fn save_plan(conn: &Connection, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     save_header(conn, path, header)?;
     let mut insert = conn
         .prepare("INSERT INTO cases (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
@@ -62,6 +63,7 @@ pub(crate) fn save(conn: &Connection, path: &Path, header: &Header, order: &[Pla
     plan_runs(conn, path, order)
 }
 
+/// Writes the planned runs.
 pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) -> Result<()> {
     let mut insert = conn
         .prepare("INSERT INTO runs (position, round, case_id, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
@@ -80,6 +82,7 @@ pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()
     conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())
 }
 
+/// Writes the header.
 fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
     let plan_json = to_json(path, &header.plan)?;
     conn.execute(
@@ -101,8 +104,8 @@ fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
     Ok(())
 }
 
-/// Also checks that they belong to one plan.
-pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Case>)> {
+/// Reads header and cases, and checks that they belong to one plan.
+pub(crate) fn load_header(conn: &Connection, path: &Path) -> Result<(Header, Vec<Case>)> {
     let header = conn
         .query_row(
             "SELECT etalon_version, build, created_unix_ms, command, plan_path, plan_hash, plan_text, plan_json
@@ -125,6 +128,7 @@ pub(crate) fn load(conn: &Connection, path: &Path) -> Result<(Header, Vec<Case>)
     Ok((header, cases))
 }
 
+/// Reads the header's row.
 fn read_header(row: &Row<'_>) -> rusqlite::Result<Header> {
     Ok(Header {
         etalon_version: row.get(0)?,
@@ -138,10 +142,12 @@ fn read_header(row: &Row<'_>) -> rusqlite::Result<Header> {
     })
 }
 
+/// Reads a case's row.
 fn read_case(row: &Row<'_>) -> rusqlite::Result<Case> {
     Ok(Case { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
 }
 
+/// A value as JSON.
 fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| StoreError::Refused {
         path: path.to_owned(),
@@ -150,6 +156,7 @@ fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
     })
 }
 
+/// Reads a column that holds JSON.
 fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     serde_json::from_str(&text).map_err(|e| rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e)))

@@ -52,13 +52,13 @@ impl Store {
     /// Every attempt, by position and then by attempt.
     pub fn runs(&self) -> Result<Vec<StoredRun>> {
         let sql = format!("SELECT {RUN_COLUMNS} FROM runs ORDER BY position, attempt");
-        self.rows("read the runs", &sql, [], read_run)
+        self.query_rows("read the runs", &sql, [], read_run)
     }
 
     /// Counts the planned runs, each once however often it was started.
     pub fn planned_count(&self) -> Result<usize> {
         let count = "SELECT count(DISTINCT position) FROM runs";
-        let found = self.rows("count the runs", count, [], |row| enum_names::read_count(row, 0))?;
+        let found = self.query_rows("count the runs", count, [], |row| enum_names::read_count(row, 0))?;
         Ok(found.into_iter().sum::<u64>() as usize)
     }
 
@@ -67,14 +67,14 @@ impl Store {
     pub fn pending(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state = 'measured') = 0 OR sum(state = 'planned') > 0 ORDER BY position";
-        self.rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
+        self.query_rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
     /// Positions that were never started, in order.
     pub fn unstarted(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state <> 'planned') = 0 ORDER BY position";
-        self.rows("read what was never begun", sql, [], |row| read_planned(row, 0))
+        self.query_rows("read what was never begun", sql, [], |row| read_planned(row, 0))
     }
 
     /// Plans the rest of rounds that stopped half-way. With [`Rest::WholeRounds`] their measured runs get another
@@ -119,13 +119,13 @@ impl Store {
 
     /// Plans the rounds that a longer schedule has after those of the store, whatever was left out of these; the plan is
     /// then that schedule's. Returns how many runs that adds.
-    pub fn extend(&mut self, schedule: &Schedule) -> Result<usize> {
+    pub fn extend_plan(&mut self, schedule: &Schedule) -> Result<usize> {
         let tried = "plan further rounds";
         let plan = Plan { schedule: schedule.clone(), ..self.header.plan.clone() };
         let added = self.write(tried, |tx, path| {
             let next = "SELECT coalesce(max(round) + 1, 0) FROM runs";
             let next = tx.query_row(next, [], |row| row.get::<_, u32>(0)).tried(path, tried)?;
-            let later: Vec<PlannedRun> = plan.order().into_iter().filter(|run| run.round >= next).collect();
+            let later: Vec<PlannedRun> = plan.run_order().into_iter().filter(|run| run.round >= next).collect();
             header::put_plan(tx, path, &plan)?;
             header::plan_runs(tx, path, &later).map(|()| later.len())
         })?;
@@ -157,8 +157,8 @@ impl Store {
                 return Err(StoreError::NotPlanned { path: path.to_owned(), planned });
             };
             let id = match last.state {
-                RunState::Planned => restart(tx, last.id, started_unix_ms),
-                RunState::Failed | RunState::Aborted => repeat(tx, &last, started_unix_ms),
+                RunState::Planned => restart_run(tx, last.id, started_unix_ms),
+                RunState::Failed | RunState::Aborted => repeat_run(tx, &last, started_unix_ms),
                 RunState::Running | RunState::Measured | RunState::Superseded => {
                     return Err(StoreError::WrongState {
                         path: path.to_owned(),
@@ -208,9 +208,9 @@ impl Store {
             for (planned, record) in runs {
                 let last = last_attempt(tx, planned.position).tried(path, tried)?;
                 let id = match last.filter(|last| last.planned == *planned) {
-                    Some(last) if last.state == RunState::Planned => restart(tx, last.id, started_unix_ms),
+                    Some(last) if last.state == RunState::Planned => restart_run(tx, last.id, started_unix_ms),
                     Some(last) if matches!(last.state, RunState::Failed | RunState::Aborted) => {
-                        repeat(tx, &last, started_unix_ms)
+                        repeat_run(tx, &last, started_unix_ms)
                     }
                     _ => return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned }),
                 };
@@ -222,6 +222,7 @@ impl Store {
     }
 }
 
+/// Says what is wrong with a record, if anything is.
 fn flaw(record: &RunRecord) -> Option<String> {
     match record.state {
         RunState::Planned | RunState::Running | RunState::Superseded => {
@@ -284,9 +285,9 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
             Reading::Value(value) => (Some(value), None),
             Reading::Unavailable(missing) => (None, Some(missing)),
         };
-        let (direction, role) = (enum_names::direction(metric.direction), enum_names::role(metric.role));
+        let (direction, role) = (enum_names::direction(metric.direction), enum_names::role_word(metric.role));
         let reason = missing.map(|missing| &missing.reason);
-        let absence = missing.map(|missing| enum_names::absence(missing.kind));
+        let absence = missing.map(|missing| enum_names::absence_word(missing.kind));
         let needed = missing.and_then(NoValue::operations_needed).map(|needed| needed as i64);
         insert.execute(params![id, metric.id, metric.unit, direction, role, value, reason, absence, needed])?;
     }
@@ -301,7 +302,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     let mut insert =
         tx.prepare_cached("INSERT INTO marks (run_id, kind, host, detail, data) VALUES (?1, ?2, ?3, ?4, ?5)")?;
     for mark in &record.marks {
-        let data = mark.data.map(enum_names::mark_data).transpose()?;
+        let data = mark.data.map(enum_names::mark_data_json).transpose()?;
         insert.execute(params![id, mark.kind.as_str(), mark.host, mark.detail, data])?;
     }
     let mut insert = tx.prepare_cached(
@@ -330,12 +331,14 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     Ok(())
 }
 
-fn restart(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
+/// Marks a run that was started before as running.
+fn restart_run(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
     tx.execute("UPDATE runs SET state = 'running', started_unix_ms = ?2 WHERE id = ?1", params![id, started_unix_ms])?;
     Ok(id)
 }
 
-fn repeat(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusqlite::Result<i64> {
+/// Adds another attempt at a run's position.
+fn repeat_run(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusqlite::Result<i64> {
     let PlannedRun { position, round, case } = last.planned;
     tx.execute(
         "INSERT INTO runs (position, round, case_id, attempt, state, started_unix_ms)
@@ -345,21 +348,24 @@ fn repeat(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusql
     Ok(tx.last_insert_rowid())
 }
 
+/// The last attempt at a position.
 fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<StoredRun>> {
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE position = ?1 ORDER BY attempt DESC LIMIT 1");
     conn.query_row(&sql, [position], read_run).optional()
 }
 
+/// The state of a run.
 fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
-    conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read(row, 0))
+    conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read_word(row, 0))
 }
 
+/// Reads a run's row.
 fn read_run(row: &Row<'_>) -> rusqlite::Result<StoredRun> {
     Ok(StoredRun {
         id: row.get(0)?,
         planned: read_planned(row, 1)?,
         attempt: row.get(4)?,
-        state: enum_names::read(row, 5)?,
+        state: enum_names::read_word(row, 5)?,
         reason: row.get(6)?,
         started_unix_ms: row.get(7)?,
         elapsed_s: row.get(8)?,
@@ -372,7 +378,8 @@ fn read_planned(row: &Row<'_>, first: usize) -> rusqlite::Result<PlannedRun> {
 }
 
 impl Store {
-    pub(crate) fn rows<T>(
+    /// Reads the rows of a query.
+    pub(crate) fn query_rows<T>(
         &self,
         tried: &str,
         sql: &str,

@@ -93,6 +93,7 @@ impl Store {
         &self.path
     }
 
+    /// The experiment's header.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -150,6 +151,7 @@ impl Store {
         Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
+    /// Writes in one transaction, if this process still is the writer.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
         let Access::Write { token, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });

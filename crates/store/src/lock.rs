@@ -34,7 +34,7 @@ pub(crate) enum Taken {
 
 impl WriteLock {
     /// Tries to take the lock of the store at `store`, without waiting.
-    pub(crate) fn take(store: &Path) -> Result<Taken> {
+    pub(crate) fn try_take(store: &Path) -> Result<Taken> {
         let path = with_suffix(store, "-lock");
         for _ in 0..TRIES {
             // Nothing is ever written into it.
@@ -87,7 +87,7 @@ pub(crate) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
 }
 
 /// Registers this process as the writer; every later write checks the token that it returns.
-pub(crate) fn enter(conn: &Connection, path: &Path) -> Result<String> {
+pub(crate) fn enter_writer(conn: &Connection, path: &Path) -> Result<String> {
     let token = new_token();
     conn.execute(
         "INSERT OR REPLACE INTO writer (id, token, pid) VALUES (1, ?1, ?2)",
@@ -98,7 +98,7 @@ pub(crate) fn enter(conn: &Connection, path: &Path) -> Result<String> {
 }
 
 /// Unregisters this process, if it still is the writer.
-pub(crate) fn leave(conn: &Connection, token: &str) -> rusqlite::Result<()> {
+pub(crate) fn leave_writer(conn: &Connection, token: &str) -> rusqlite::Result<()> {
     conn.execute("DELETE FROM writer WHERE token = ?1", [token]).map(|_| ())
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn writer_pid(conn: &Connection) -> Option<u32> {
     conn.query_row("SELECT pid FROM writer", [], |row| row.get(0)).ok()
 }
 
-/// Process, time and a count.
+/// A token that no other writer has: process, time and a count.
 fn new_token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
@@ -139,11 +139,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (store, lock) = (dir.path().join("x.etalon"), dir.path().join("x.etalon-lock"));
         fs::write(&lock, "my own notes").unwrap();
-        assert!(WriteLock::take(&store).is_err());
+        assert!(WriteLock::try_take(&store).is_err());
         assert_eq!(fs::read(&lock).unwrap(), b"my own notes");
         // A killed étalon's.
         fs::write(&lock, "").unwrap();
-        assert!(matches!(WriteLock::take(&store), Ok(Taken::Ours(_))));
+        assert!(matches!(WriteLock::try_take(&store), Ok(Taken::Ours(_))));
         assert!(!lock.exists());
     }
 

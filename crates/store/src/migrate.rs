@@ -14,16 +14,17 @@ use crate::{Result, StoreError, schema};
 pub(crate) const STEPS: &[&str] =
     &[schema::V1, schema::V2, schema::V3, schema::V4, schema::V5, schema::V6, schema::V7, schema::V8, schema::V9];
 
-pub(crate) fn newest(steps: &[&str]) -> i64 {
+/// The version of the schema after all steps.
+pub(crate) fn newest_version(steps: &[&str]) -> i64 {
     steps.len() as i64
 }
 
-/// An error when newer than `steps`.
+/// The version of a store's schema; an error when newer than `steps`.
 pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<i64> {
     let found: i64 =
         conn.query_row("PRAGMA user_version", [], |row| row.get(0)).tried(path, "read the version of the store")?;
-    if found > newest(steps) {
-        return Err(StoreError::NewerVersion { path: path.to_owned(), found, known: newest(steps) });
+    if found > newest_version(steps) {
+        return Err(StoreError::NewerVersion { path: path.to_owned(), found, known: newest_version(steps) });
     }
     if found < 0 {
         return Err(damaged(path, format!("its version is {found}")));
@@ -31,19 +32,21 @@ pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<
     Ok(found)
 }
 
+/// Brings a store to the newest version.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Result<()> {
     let from = version(conn, path, steps)?;
-    if from == newest(steps) {
+    if from == newest_version(steps) {
         return Ok(());
     }
-    let tried = format!("bring it from version {from} to version {}", newest(steps));
+    let tried = format!("bring it from version {from} to version {}", newest_version(steps));
     conn.pragma_update(None, "foreign_keys", false).tried(path, &tried)?;
-    let done = run(conn, path, steps, &tried);
+    let done = run_steps(conn, path, steps, &tried);
     conn.pragma_update(None, "foreign_keys", true).tried(path, &tried)?;
     done
 }
 
-fn run(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Result<()> {
+/// Runs the steps that a store does not have yet.
+fn run_steps(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Exclusive).tried(path, tried)?;
     // The first reading was outside the transaction.
     let from = version(&tx, path, steps)?;
@@ -57,10 +60,11 @@ fn run(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Resul
     if let Some(table) = orphan {
         return Err(damaged(path, format!("table {table} refers to rows that do not exist")));
     }
-    tx.pragma_update(None, "user_version", newest(steps)).tried(path, tried)?;
+    tx.pragma_update(None, "user_version", newest_version(steps)).tried(path, tried)?;
     tx.commit().tried(path, tried)
 }
 
+/// The error of a store whose version cannot be read.
 fn damaged(path: &Path, detail: String) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), tried: "read its version".to_owned(), detail }
 }

@@ -105,9 +105,9 @@ fn version_0_becomes_the_newest() {
     assert_eq!(user_version(&path), 0);
     // Tables, but no experiment in them: that is no store that anybody could have made.
     assert!(matches!(Store::open(&path), Err(StoreError::Damaged { .. })));
-    assert_eq!(user_version(&path), newest(STEPS));
+    assert_eq!(user_version(&path), newest_version(STEPS));
     conn = Connection::open(&path).unwrap();
-    crate::header::save(&conn, &path, &header(), &order()).unwrap();
+    crate::header::save_plan(&conn, &path, &header(), &order()).unwrap();
     drop(conn);
     assert_eq!(*Store::open(&path).unwrap().header(), header());
 }
@@ -118,14 +118,14 @@ fn an_older_store_keeps_its_content() {
     let mut store = Store::open_with(&path, &with(NEXT)).unwrap();
     assert_eq!(*store.header(), header());
     assert_eq!(store.pending().unwrap(), order());
-    let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
+    let notes: Vec<String> = store.query_rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(notes, ["from an older version"; 2]);
     store.begin_run(order()[0], 5).unwrap();
     store.check_integrity().unwrap();
     // Foreign keys are on again.
     assert!(store.conn.execute("INSERT INTO marks VALUES (NULL, 99, 'k', 'd', 1)", []).is_err());
     store.close().unwrap();
-    assert_eq!(user_version(&path), newest(STEPS) + 1);
+    assert_eq!(user_version(&path), newest_version(STEPS) + 1);
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn reading_an_older_store_leaves_the_file_alone() {
     let before = std::fs::read(&path).unwrap();
     let store = Store::open_read_only_with(&path, &with(NEXT)).unwrap();
     assert_eq!(store.pending().unwrap(), order());
-    let notes: Vec<String> = store.rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
+    let notes: Vec<String> = store.query_rows("x", "SELECT note FROM runs", [], |row| row.get(0)).unwrap();
     assert_eq!(notes.len(), 2);
     drop(store);
     assert_eq!(std::fs::read(&path).unwrap(), before);
@@ -208,7 +208,7 @@ fn a_step_that_fails_changes_nothing() {
     let orphans = "DELETE FROM cases;";
     let error = Store::open_with(&path, &with(orphans)).unwrap_err();
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    assert_eq!(user_version(&path), newest(STEPS));
+    assert_eq!(user_version(&path), newest_version(STEPS));
     let store = Store::open(&path).unwrap();
     assert_eq!(store.pending().unwrap(), order());
     assert!(store.conn.prepare("SELECT note FROM runs").is_err());

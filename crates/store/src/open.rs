@@ -36,9 +36,9 @@ impl Store {
     /// # Errors
     /// [`StoreError::Exists`]; [`StoreError::Refused`] when the order does not fit the plan.
     pub fn create(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Store> {
-        let full = absolute(path)?;
+        let full = absolute_path(path)?;
         publish::check_free(path)?;
-        let Taken::Ours(lock) = WriteLock::take(&full)? else {
+        let Taken::Ours(lock) = WriteLock::try_take(&full)? else {
             return Err(StoreError::Locked { path: path.to_owned(), pid: None });
         };
         publish::publish(path, &full, header, order)?;
@@ -67,19 +67,20 @@ impl Store {
         Store::open_read_only_with(path, migrate::STEPS)
     }
 
+    /// Opens a store for writing, with these steps of migration.
     pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
-        let full = absolute(path)?;
+        let full = absolute_path(path)?;
         // Before anything is written: a file that is not ours stays untouched.
         let reader = identify(StorePath { path, full: &full })?;
         migrate::version(&reader, path, steps)?;
-        let Taken::Ours(lock) = WriteLock::take(&full)? else {
+        let Taken::Ours(lock) = WriteLock::try_take(&full)? else {
             return Err(StoreError::Locked { path: path.to_owned(), pid: lock::writer_pid(&reader) });
         };
         drop(reader);
         Store::open_locked(StorePath { path, full: &full }, lock, steps)
     }
 
-    /// The caller holds its lock.
+    /// Opens a store whose lock the caller has.
     fn open_locked(at: StorePath<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = at.path;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -94,8 +95,8 @@ impl Store {
         // Without shared memory SQLite answers with another mode, which is as safe.
         conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).tried(path, TRIED_WRITE)?;
         migrate::migrate(&mut conn, path, steps)?;
-        let (header, cases) = header::load(&conn, path)?;
-        let token = lock::enter(&conn, path)?;
+        let (header, cases) = header::load_header(&conn, path)?;
+        let token = lock::enter_writer(&conn, path)?;
         Ok(Store {
             conn,
             path: path.to_owned(),
@@ -107,13 +108,13 @@ impl Store {
     }
 
     pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
-        let full = absolute(path)?;
+        let full = absolute_path(path)?;
         let mut conn = identify(StorePath { path, full: &full })?;
-        if migrate::version(&conn, path, steps)? < migrate::newest(steps) {
+        if migrate::version(&conn, path, steps)? < migrate::newest_version(steps) {
             conn = copy_to_memory(&conn, path)?;
             migrate::migrate(&mut conn, path, steps)?;
         }
-        let (header, cases) = header::load(&conn, path)?;
+        let (header, cases) = header::load_header(&conn, path)?;
         Ok(Store { conn, path: path.to_owned(), header, cases, access: Access::ReadOnly, origin: Origin::Opened })
     }
 
@@ -134,7 +135,7 @@ impl Store {
         }
         self.conn.busy_timeout(SETTLE_WAIT).tried(&self.path, tried)?;
         // On a full disk the store stays larger than needed.
-        let _ = lock::leave(&self.conn, &token);
+        let _ = lock::leave_writer(&self.conn, &token);
         let _ = give_back_reserve(&self.conn);
         let done = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).tried(&self.path, tried);
         leave_wal_mode(&self.conn);
@@ -165,7 +166,7 @@ fn give_back_reserve(conn: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Absolute and with symbolic links resolved, since SQLite puts the WAL there.
-fn absolute(path: &Path) -> Result<PathBuf> {
+fn absolute_path(path: &Path) -> Result<PathBuf> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
         && let Ok(target) = fs::canonicalize(path)
     {
@@ -184,7 +185,7 @@ fn identify(at: StorePath<'_>) -> Result<Connection> {
     // Looks at no other file: SQLite would fold a stranger's WAL into its database.
     match application_id(&open_immutable(at)?) {
         Ok(schema::APPLICATION_ID) => {}
-        Ok(other) => return Err(foreign(path, other)),
+        Ok(other) => return Err(foreign_database(path, other)),
         // Not SQLite, by its first bytes.
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
             return Err(not_a_store(path, "it is not a SQLite database"));
@@ -196,7 +197,7 @@ fn identify(at: StorePath<'_>) -> Result<Connection> {
     let conn = open_reader(at)?;
     match application_id(&conn).tried(path, TRIED_OPEN)? {
         schema::APPLICATION_ID => Ok(conn),
-        other => Err(foreign(path, other)),
+        other => Err(foreign_database(path, other)),
     }
 }
 
@@ -269,6 +270,7 @@ fn open_reader(at: StorePath<'_>) -> Result<Connection> {
     Ok(conn)
 }
 
+/// Opens a reader once.
 fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(full, flags)?;
     conn.busy_timeout(BUSY_WAIT)?;
@@ -282,10 +284,12 @@ fn probe(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
+/// Tests whether a store must be opened for writing once before it can be read.
 fn needs_recovery(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
+/// The number by which SQLite files of a program are known.
 fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
     conn.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
@@ -328,10 +332,12 @@ fn not_a_store(path: &Path, what: &str) -> StoreError {
     StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() }
 }
 
-fn foreign(path: &Path, application_id: i32) -> StoreError {
+/// The error of another program's database.
+fn foreign_database(path: &Path, application_id: i32) -> StoreError {
     not_a_store(path, &format!("it is a SQLite database of another program (application_id {application_id:#010x})"))
 }
 
+/// Checks the file's structure.
 fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
     let tried = "check the file";
     let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).tried(path, tried)?;

@@ -37,8 +37,8 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 
 /// Builds the store in memory and then puts it in its place; `path` is its name for messages, `full` where it is.
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
-    let image = build(path, header, order)?;
-    files::put(full, &image, Replacing::Own(&|_| false)).map_err(|error| match error {
+    let image = build_bytes(path, header, order)?;
+    files::put_file(full, &image, Replacing::Own(&|_| false)).map_err(|error| match error {
         PutError::Occupied { .. } => StoreError::Exists { path: path.to_owned() },
         PutError::Host(HostError::Path { cause, .. }) => StoreError::from_io(path, TRIED, cause),
         PutError::Host(error) => StoreError::from_io(path, TRIED, io::Error::new(error.kind(), error.to_string())),
@@ -53,7 +53,7 @@ pub(crate) fn remove(full: &Path) {
 }
 
 /// The bytes of a new store's file.
-fn build(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> {
+fn build_bytes(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> {
     header::check_order(path, &header.plan.cases(), order)?;
     let mut conn = Connection::open_in_memory().tried(path, TRIED)?;
     // `auto_vacuum` must come before the first table: it lets `close` give back the reserve.
@@ -62,8 +62,8 @@ fn build(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> 
     conn.pragma_update(None, "application_id", schema::APPLICATION_ID).tried(path, TRIED)?;
     migrate::migrate(&mut conn, path, migrate::STEPS)?;
     let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).tried(path, TRIED)?;
-    header::save(&tx, path, header, order)?;
-    if header::load(&tx, path)?.0 != *header {
+    header::save_plan(&tx, path, header, order)?;
+    if header::load_header(&tx, path)?.0 != *header {
         return Err(StoreError::Refused {
             path: path.to_owned(),
             tried: TRIED.to_owned(),

@@ -31,17 +31,18 @@ impl Store {
 
     /// Measurements of runs that were measured again when the experiment was resumed; in order as
     /// [`Store::measurements`].
-    pub fn superseded(&self) -> Result<Vec<StoredMeasurement>> {
+    pub fn superseded_measurements(&self) -> Result<Vec<StoredMeasurement>> {
         self.measurements_of(RunState::Superseded)
     }
 
+    /// Measurements of runs in a state.
     fn measurements_of(&self, state: RunState) -> Result<Vec<StoredMeasurement>> {
         let sql =
             "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable,
                    m.absence, m.operations_needed
                    FROM runs AS r JOIN measurements AS m ON m.run_id = r.id
                    WHERE r.state = ?1 ORDER BY r.position, m.id";
-        self.rows("read the measurements", sql, [state.as_str()], |row| {
+        self.query_rows("read the measurements", sql, [state.as_str()], |row| {
             Ok(StoredMeasurement {
                 run_id: row.get(0)?,
                 round: row.get(1)?,
@@ -53,12 +54,12 @@ impl Store {
     }
 
     /// The run's series in the order of its record, whatever its state.
-    pub fn series(&self, run: i64) -> Result<Vec<Series>> {
+    pub fn series_of(&self, run: i64) -> Result<Vec<Series>> {
         let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE run_id = ?1 ORDER BY id";
-        self.rows("read the histograms", sql, [run], |row| {
+        self.query_rows("read the histograms", sql, [run], |row| {
             Ok(Series {
                 host: row.get(0)?,
-                kind: enum_names::read(row, 1)?,
+                kind: enum_names::read_word(row, 1)?,
                 interval: row.get(2)?,
                 length_ms: row.get(3)?,
                 errors: enum_names::read_count(row, 4)?,
@@ -71,18 +72,21 @@ impl Store {
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
         let sql = "SELECT m.run_id, m.kind, m.host, m.detail, m.data FROM marks AS m JOIN runs AS r ON r.id = m.run_id
                    ORDER BY r.position, r.attempt, m.id";
-        self.rows("read the marks", sql, [], |row| {
+        self.query_rows("read the marks", sql, [], |row| {
             let data = enum_names::read_mark_data(row, 4)?;
-            Ok((row.get(0)?, Mark { kind: enum_names::read(row, 1)?, host: row.get(2)?, detail: row.get(3)?, data }))
+            Ok((
+                row.get(0)?,
+                Mark { kind: enum_names::read_word(row, 1)?, host: row.get(2)?, detail: row.get(3)?, data },
+            ))
         })
     }
 
     /// Loads that were tried against a promise, with their runs' [`crate::StoredRun::id`], in the order of each search.
-    pub fn points(&self) -> Result<Vec<(i64, LoadPoint)>> {
+    pub fn load_points(&self) -> Result<Vec<(i64, LoadPoint)>> {
         let sql =
             "SELECT run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
                    is_client_saturated, clients FROM points ORDER BY id";
-        self.rows("read the loads that were tried", sql, [], |row| {
+        self.query_rows("read the loads that were tried", sql, [], |row| {
             let point = LoadPoint {
                 rate: row.get(1)?,
                 throughput: row.get(2)?,
@@ -101,7 +105,7 @@ impl Store {
     /// The plans of queries, with their runs' [`crate::StoredRun::id`].
     pub fn query_plans(&self) -> Result<Vec<(i64, QueryPlan)>> {
         let sql = "SELECT run_id, query, plan, unavailable FROM query_plans ORDER BY id";
-        self.rows("read the plans of queries", sql, [], |row| {
+        self.query_rows("read the plans of queries", sql, [], |row| {
             Ok((row.get(0)?, QueryPlan { query: row.get(1)?, text: enum_names::read_either(row, 2, 3)? }))
         })
     }
@@ -115,9 +119,9 @@ impl Store {
     /// The facts by subject; a subject without facts is absent.
     pub fn facts(&self) -> Result<BTreeMap<String, Facts>> {
         let sql = "SELECT subject, name, value, unavailable, nature FROM facts";
-        let rows = self.rows("read the facts", sql, [], |row| {
+        let rows = self.query_rows("read the facts", sql, [], |row| {
             let reading = enum_names::read_either::<String>(row, 2, 3)?;
-            let nature = enum_names::read_one_of(row, 4, &NATURES, enum_names::nature)?;
+            let nature = enum_names::read_one_of(row, 4, &NATURES, enum_names::nature_word)?;
             Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, reading, nature))
         })?;
         let mut facts: BTreeMap<String, Facts> = BTreeMap::new();
@@ -133,8 +137,8 @@ impl Store {
     /// [`StoreError::Damaged`] with what was found.
     pub fn check_integrity(&self) -> Result<()> {
         let tried = "check that it is sound";
-        let found: Vec<String> = self.rows(tried, "PRAGMA integrity_check(10)", [], |row| row.get(0))?;
-        let orphans: Vec<String> = self.rows(tried, "PRAGMA foreign_key_check", [], |row| row.get(0))?;
+        let found: Vec<String> = self.query_rows(tried, "PRAGMA integrity_check(10)", [], |row| row.get(0))?;
+        let orphans: Vec<String> = self.query_rows(tried, "PRAGMA foreign_key_check", [], |row| row.get(0))?;
         if found == ["ok"] && orphans.is_empty() {
             return Ok(());
         }
@@ -144,12 +148,13 @@ impl Store {
     }
 }
 
+/// Reads a measurement's columns, from the column `first` on.
 fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement> {
     let metric = Metric {
         id: row.get(first)?,
         unit: row.get(first + 1)?,
         direction: enum_names::read_one_of(row, first + 2, &DIRECTIONS, enum_names::direction)?,
-        role: enum_names::read_one_of(row, first + 3, &ROLES, enum_names::role)?,
+        role: enum_names::read_one_of(row, first + 3, &ROLES, enum_names::role_word)?,
     };
     let reading = match enum_names::read_either(row, first + 4, first + 5)? {
         Ok(value) => Reading::Value(value),
@@ -175,7 +180,7 @@ fn write_facts(tx: &Transaction<'_>, subject: &str, facts: &Facts, taken_unix_ms
             Ok(value) => (Some(value), None),
             Err(reason) => (None, Some(reason)),
         };
-        let nature = enum_names::nature(fact.nature);
+        let nature = enum_names::nature_word(fact.nature);
         insert.execute(params![subject, name, value, unavailable, nature, taken_unix_ms])?;
     }
     Ok(())

@@ -37,6 +37,7 @@ impl Store {
     }
 }
 
+/// Bytes of pages in the file that are free.
 fn free_bytes(conn: &Connection) -> rusqlite::Result<i64> {
     let pages: i64 = conn.query_row("PRAGMA freelist_count", [], |row| row.get(0))?;
     let page_bytes: i64 = conn.query_row("PRAGMA page_size", [], |row| row.get(0))?;

@@ -34,8 +34,8 @@ fn main() -> Outcome<()> {
     let mut stream = connect(&path)?;
     let mut scanner = login(&mut stream, Config { database: Some(database), ..Config::new(user) })?;
     let mut out = Vec::new();
-    frontend::parse("s", SQL, &[oid::INT4], &mut out)?;
-    frontend::sync(&mut out);
+    frontend::write_parse("s", SQL, &[oid::INT4], &mut out)?;
+    frontend::write_sync(&mut out);
     stream.write_all(&out)?;
     let mut buffer = vec![0; 64 << 10];
     let mut sample = Vec::new();
@@ -51,7 +51,7 @@ fn main() -> Outcome<()> {
             key = (key * 48271) % 2_147_483_647;
             template.encode(&[Value::Int(key % ROWS + 1)], &mut out)?;
         }
-        frontend::sync(&mut out);
+        frontend::write_sync(&mut out);
         stream.write_all(&out)?;
         sample.clear();
         rows += read_reply(&mut stream, &mut scanner, &mut buffer, &mut sample)?;
@@ -65,7 +65,7 @@ fn main() -> Outcome<()> {
     println!("{queries} queries, {rows} rows, {rate:.0}/s, client CPU per query {cpu}");
     println!("codec alone: {:.0} ns per query", codec_ns(&template, &sample, depth)?);
     out.clear();
-    frontend::terminate(&mut out);
+    frontend::write_terminate(&mut out);
     stream.write_all(&out)?;
     Ok(())
 }
@@ -87,7 +87,7 @@ fn login(stream: &mut TcpStream, config: Config) -> Outcome<Scanner> {
             Progress::Ready(session) => return Ok(session.scanner()),
             Progress::StartTls => return Err("no TLS was asked for".into()),
             Progress::Receive => match stream.read(&mut buffer)? {
-                0 => return Err(handshake.closed().into()),
+                0 => return Err(handshake.closed_error().into()),
                 count => handshake.receive(&buffer[..count], &mut out)?,
             },
         };
@@ -122,7 +122,7 @@ fn codec_ns(template: &Template, reply: &[u8], depth: u64) -> Outcome<f64> {
         for _ in 0..depth {
             template.encode(&[Value::Int(std::hint::black_box(round as i64 % ROWS))], &mut out)?;
         }
-        frontend::sync(&mut out);
+        frontend::write_sync(&mut out);
         std::hint::black_box(out.as_slice());
         std::hint::black_box(scanner.scan_to_ready(std::hint::black_box(reply))?);
     }

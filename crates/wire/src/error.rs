@@ -107,6 +107,7 @@ pub enum Unbound {
 }
 
 impl WireError {
+    /// The error of a message that is shorter than it says.
     pub(crate) fn malformed() -> Self {
         Self::Protocol("a message is shorter than what it says it holds")
     }

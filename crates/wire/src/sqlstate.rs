@@ -21,6 +21,7 @@ impl SqlState {
         }
     }
 
+    /// The code as text.
     pub fn as_str(&self) -> &str {
         // `new` lets only ASCII in.
         std::str::from_utf8(&self.0).unwrap_or("HY000")

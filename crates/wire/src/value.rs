@@ -34,10 +34,12 @@ impl Inline {
         Self { bytes, len: len as u8 }
     }
 
+    /// The bytes.
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
 
+    /// Formats a short text without allocation; `None` if it is too long.
     fn format(arguments: std::fmt::Arguments<'_>) -> Option<Self> {
         let mut bytes = [0; INLINE];
         let mut rest = &mut bytes[..];
@@ -46,15 +48,18 @@ impl Inline {
         Some(Self { bytes, len })
     }
 
-    pub(crate) fn int(value: i64) -> Self {
-        Self::digits(value.unsigned_abs(), value < 0)
+    /// The decimal text of a number.
+    pub(crate) fn from_int(value: i64) -> Self {
+        Self::from_digits(value.unsigned_abs(), value < 0)
     }
 
-    pub(crate) fn unsigned(value: u64) -> Self {
-        Self::digits(value, false)
+    /// The decimal text of a number.
+    pub(crate) fn from_unsigned(value: u64) -> Self {
+        Self::from_digits(value, false)
     }
 
-    fn digits(magnitude: u64, negative: bool) -> Self {
+    /// The decimal text of a magnitude, with its sign.
+    fn from_digits(magnitude: u64, negative: bool) -> Self {
         let mut bytes = [0; INLINE];
         let mut at = INLINE;
         let mut rest = magnitude;
@@ -75,7 +80,7 @@ impl Inline {
 
     /// The shortest decimal text that reads back as the same number; `NaN`, `Infinity` and `-Infinity` as PostgreSQL
     /// spells them.
-    pub(crate) fn float(value: f64) -> Self {
+    pub(crate) fn from_float(value: f64) -> Self {
         if value.is_nan() {
             return Self::new(b"NaN");
         }
@@ -96,14 +101,15 @@ pub(crate) enum Text<'a> {
 }
 
 impl<'a> Value<'a> {
-    pub(crate) fn text(self) -> Text<'a> {
+    /// The value as text.
+    pub(crate) fn to_text(self) -> Text<'a> {
         match self {
             Value::Null => Text::Null,
             Value::Bool(true) => Text::Borrowed(b"true"),
             Value::Bool(false) => Text::Borrowed(b"false"),
-            Value::Int(value) => Text::Inline(Inline::int(value)),
-            Value::Unsigned(value) => Text::Inline(Inline::unsigned(value)),
-            Value::Float(value) => Text::Inline(Inline::float(value)),
+            Value::Int(value) => Text::Inline(Inline::from_int(value)),
+            Value::Unsigned(value) => Text::Inline(Inline::from_unsigned(value)),
+            Value::Float(value) => Text::Inline(Inline::from_float(value)),
             Value::Text(text) => Text::Borrowed(text.as_bytes()),
             Value::Bytes(bytes) => Text::Borrowed(bytes),
         }
@@ -117,12 +123,12 @@ mod tests {
     #[test]
     fn integers_and_floats_fit_inline() {
         for value in [0, 1, -1, 9, 10, i64::MAX, i64::MIN] {
-            assert_eq!(Inline::int(value).as_slice(), value.to_string().as_bytes());
+            assert_eq!(Inline::from_int(value).as_slice(), value.to_string().as_bytes());
         }
         for value in [0.5, -0.0, 1e300, f64::MIN_POSITIVE, -f64::MAX, 1.0 / 3.0, 5e-324] {
-            let text = String::from_utf8(Inline::float(value).as_slice().to_vec()).unwrap();
+            let text = String::from_utf8(Inline::from_float(value).as_slice().to_vec()).unwrap();
             assert_eq!(text.parse::<f64>().unwrap().to_bits(), value.to_bits(), "{text}");
         }
-        assert_eq!(Inline::float(f64::NEG_INFINITY).as_slice(), b"-Infinity");
+        assert_eq!(Inline::from_float(f64::NEG_INFINITY).as_slice(), b"-Infinity");
     }
 }

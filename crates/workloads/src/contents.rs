@@ -37,15 +37,15 @@ pub struct TableChecksum {
 impl TableChecksum {
     /// Adds the rows of another part of the same table.
     #[must_use]
-    pub fn with(self, other: TableChecksum) -> TableChecksum {
+    pub fn plus(self, other: TableChecksum) -> TableChecksum {
         TableChecksum { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
     }
 
-    /// Holds what is in a table of a data set against it.
+    /// Checks the checksum of what is in a data set's table.
     ///
     /// # Errors
     /// [`FailureKind::Verification`]: it differs.
-    pub fn verify(self, table: &str, data: &str, found: TableChecksum) -> Result<(), Failure> {
+    pub fn verify_found(self, table: &str, data: &str, found: TableChecksum) -> Result<(), Failure> {
         if found == self {
             return Ok(());
         }
@@ -72,22 +72,22 @@ pub struct Rows<'a> {
 impl<'a> Rows<'a> {
     /// All of them.
     pub fn new(table: &'a Table) -> Rows<'a> {
-        Rows::part(table, 0..table.rows)
+        Rows::of_part(table, 0..table.rows)
     }
 
     /// Those with these indexes.
-    pub fn part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
-        Rows { table, left: rows, weights: weights(table), tally: TableChecksum::default(), stop: None }
+    pub fn of_part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
+        Rows { table, left: rows, weights: column_weights(table), tally: TableChecksum::default(), stop: None }
     }
 
     /// There are no more once this is set.
     #[must_use]
-    pub fn until(self, stop: &'a AtomicBool) -> Rows<'a> {
+    pub fn until_stopped(self, stop: &'a AtomicBool) -> Rows<'a> {
         Rows { stop: Some(stop), ..self }
     }
 
     /// Replaces `row` by the next one; `false` if there is none.
-    pub fn next(&mut self, row: &mut Vec<Datum>) -> bool {
+    pub fn next_into(&mut self, row: &mut Vec<Datum>) -> bool {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             self.left.start = self.left.end;
         }
@@ -98,23 +98,23 @@ impl<'a> Rows<'a> {
             row.get(*index).and_then(Datum::as_int).map_or(NULL, |value| value % MODULUS) * weight
         });
         let sum = terms.sum();
-        self.tally = self.tally.with(TableChecksum { rows: 1, sum });
+        self.tally = self.tally.plus(TableChecksum { rows: 1, sum });
         true
     }
 
     /// Whether there are no more.
-    pub fn is_over(&self) -> bool {
+    pub fn are_over(&self) -> bool {
         self.left.is_empty()
     }
 
     /// The checksum of the rows that were taken.
-    pub fn tally(&self) -> TableChecksum {
+    pub fn checksum(&self) -> TableChecksum {
         self.tally
     }
 }
 
 /// Places of the columns that are summed up, with what each is multiplied by: exchanged columns have another sum.
-fn weights(table: &Table) -> Vec<(usize, i64)> {
+fn column_weights(table: &Table) -> Vec<(usize, i64)> {
     let columns = table.columns.iter().zip(1..).enumerate();
     columns
         .filter(|(_, (column, _))| matches!(column.kind, ColumnKind::Int | ColumnKind::BigInt))
@@ -131,9 +131,13 @@ pub struct Contents {
 
 impl Contents {
     /// What the tables are to hold by their rules, before [`Dataset::afterwards`]; summed up on all processors.
-    pub fn expected(data: &Dataset) -> Contents {
-        let chunks: Vec<(usize, Range<u64>)> =
-            data.tables.iter().enumerate().flat_map(|(table, of)| chunks(of).map(move |rows| (table, rows))).collect();
+    pub fn expected_of(data: &Dataset) -> Contents {
+        let chunks: Vec<(usize, Range<u64>)> = data
+            .tables
+            .iter()
+            .enumerate()
+            .flat_map(|(table, of)| integer_at(of).map(move |rows| (table, rows)))
+            .collect();
         let next = AtomicUsize::new(0);
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
         let of_others: Vec<Vec<TableChecksum>> = thread::scope(|scope| {
@@ -143,9 +147,9 @@ impl Contents {
                         let mut row = Vec::new();
                         let mut sums = vec![TableChecksum::default(); data.tables.len()];
                         while let Some((table, range)) = chunks.get(next.fetch_add(1, Ordering::Relaxed)) {
-                            let mut rows = Rows::part(&data.tables[*table], range.clone());
-                            while rows.next(&mut row) {}
-                            sums[*table] = sums[*table].with(rows.tally());
+                            let mut rows = Rows::of_part(&data.tables[*table], range.clone());
+                            while rows.next_into(&mut row) {}
+                            sums[*table] = sums[*table].plus(rows.checksum());
                         }
                         sums
                     })
@@ -162,7 +166,7 @@ impl Contents {
                     let tally = if table.columns.is_empty() {
                         TableChecksum { rows: table.rows, sum: 0 }
                     } else {
-                        of_others.iter().fold(TableChecksum::default(), |sum, of| sum.with(of[place]))
+                        of_others.iter().fold(TableChecksum::default(), |sum, of| sum.plus(of[place]))
                     };
                     (table.name.to_string(), tally)
                 })
@@ -174,7 +178,7 @@ impl Contents {
     ///
     /// # Errors
     /// The system does not answer, or has no such table.
-    pub fn read(data: &Dataset, system: &dyn System) -> Result<Contents, Failure> {
+    pub fn read_from(data: &Dataset, system: &dyn System) -> Result<Contents, Failure> {
         // The largest first, lest one be left to a single processor.
         let mut places: Vec<(usize, &Table)> = data.tables.iter().enumerate().collect();
         places.sort_by_key(|(_, table)| Reverse(table.rows));
@@ -192,11 +196,12 @@ impl Contents {
             Ok(found)
         };
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(data.tables.len());
-        let first = system.reader()?;
+        let first = system.patient_session()?;
         let of_threads: Result<Vec<_>, Failure> = thread::scope(|scope| {
             // The account may have fewer connections; the first does the work then.
-            let threads: Vec<_> =
-                (1..count).map(|_| scope.spawn(|| system.reader().map_or_else(|_| Ok(Vec::new()), work))).collect();
+            let threads: Vec<_> = (1..count)
+                .map(|_| scope.spawn(|| system.patient_session().map_or_else(|_| Ok(Vec::new()), work)))
+                .collect();
             let own = work(first);
             let others = threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
             [own].into_iter().chain(others).collect()
@@ -238,17 +243,17 @@ impl Contents {
         dialect: &dyn Dialect,
         ask: impl FnOnce(&str) -> Result<Vec<Datum>, E>,
     ) -> Result<TableChecksum, E> {
-        let row = ask(&query(table, dialect))?;
+        let row = ask(&checksum_sql(table, dialect))?;
         Ok(TableChecksum { rows: whole_at(&row, 0) as u64, sum: whole_at(&row, 1) })
     }
 
-    /// Holds what is there against these.
+    /// Checks the checksums of all tables that were found.
     ///
     /// # Errors
     /// [`FailureKind::Verification`] with the first table that differs.
-    pub fn verify(&self, data: &Dataset, found: &Contents) -> Result<(), Failure> {
+    pub fn verify_found(&self, data: &Dataset, found: &Contents) -> Result<(), Failure> {
         let mut pairs = self.tables.iter().zip(&found.tables);
-        pairs.try_for_each(|((name, expected), (_, found))| expected.verify(name, &data.name, *found))
+        pairs.try_for_each(|((name, expected), (_, found))| expected.verify_found(name, &data.name, *found))
     }
 }
 
@@ -256,15 +261,15 @@ fn whole_at(row: &[Datum], index: usize) -> i64 {
     row.get(index).and_then(Datum::as_int).unwrap_or_default()
 }
 
-/// The chunks of a table whose columns are known.
-fn chunks(table: &Table) -> impl Iterator<Item = Range<u64>> {
+/// The whole number at an index of a row, 0 if there is none.
+fn integer_at(table: &Table) -> impl Iterator<Item = Range<u64>> {
     let rows = if table.columns.is_empty() { 0 } else { table.rows };
     (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
 }
 
-/// `%` has the sign of the dividend on all engines, as in Rust.
-fn query(table: &Table, dialect: &dyn Dialect) -> String {
-    let terms: Vec<String> = weights(table)
+/// The query for a chunk's checksum. `%` has the sign of the dividend on all engines, as in Rust.
+fn checksum_sql(table: &Table, dialect: &dyn Dialect) -> String {
+    let terms: Vec<String> = column_weights(table)
         .iter()
         .filter_map(|(place, weight)| {
             table.columns.get(*place).map(|column| format!("COALESCE({} % {MODULUS}, {NULL}) * {weight}", column.name))
@@ -317,26 +322,26 @@ mod tests {
         assert_eq!(tally(3), TableChecksum { rows: 3, sum: -3 + (1 - 3) + (2 - 3) });
         let parts = [0..70_000, 70_000..123_457].map(|part| {
             let (table, mut row) = (table(123_457), Vec::new());
-            let mut rows = Rows::part(&table, part);
-            while rows.next(&mut row) {}
-            assert!(rows.is_over());
-            rows.tally()
+            let mut rows = Rows::of_part(&table, part);
+            while rows.next_into(&mut row) {}
+            assert!(rows.are_over());
+            rows.checksum()
         });
-        assert_eq!(parts[0].with(parts[1]), tally(123_457));
+        assert_eq!(parts[0].plus(parts[1]), tally(123_457));
     }
 
     fn tally(rows: u64) -> TableChecksum {
-        Contents::expected(&dataset_with(table(rows))).tables[0].1
+        Contents::expected_of(&dataset_with(table(rows))).tables[0].1
     }
 
     #[test]
     fn a_difference_names_the_table() {
         let data = dataset_with(table(3));
-        let expected = Contents::expected(&data);
-        assert_eq!(expected.verify(&data, &expected), Ok(()));
+        let expected = Contents::expected_of(&data);
+        assert_eq!(expected.verify_found(&data, &expected), Ok(()));
         let mut found = expected.clone();
         found.tables[0].1.sum += 1;
-        let failure = expected.verify(&data, &found).unwrap_err();
+        let failure = expected.verify_found(&data, &found).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Verification);
         assert_eq!(
             failure.to_string(),
@@ -347,8 +352,8 @@ mod tests {
     #[test]
     fn only_rows_of_the_user_s_own_statement_are_not_summed_up() {
         let own = Table { columns: Vec::new(), create: Some("CREATE TABLE t (x int)".to_owned()), ..table(5) };
-        assert_eq!(Contents::expected(&dataset_with(own)).tables[0].1, TableChecksum { rows: 5, sum: 0 });
-        let contents = Contents::expected(&pgbench_tables(1));
+        assert_eq!(Contents::expected_of(&dataset_with(own)).tables[0].1, TableChecksum { rows: 5, sum: 0 });
+        let contents = Contents::expected_of(&pgbench_tables(1));
         let sums = contents.tables.iter().map(|(_, tally)| tally.sum != 0);
         assert_eq!(sums.collect::<Vec<_>>(), [true, true, true, false], "{contents:?}");
     }

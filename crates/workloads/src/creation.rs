@@ -37,11 +37,11 @@ impl Workload for TableCreation {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let Keys { thread_count, digits } = Keys::read(point)?;
         let table = TableA { threads: thread_count, digits };
-        let name = format!("table_a of {} rows, made by the server", table.rows());
-        let size_bytes = table.rows() as u64 * ROW_BYTES;
+        let name = format!("table_a of {} rows, made by the server", table.row_count());
+        let size_bytes = table.row_count() as u64 * ROW_BYTES;
         let dataset = Dataset { name, size_bytes, later: vec!["table_a".to_owned()], ..Dataset::default() };
         Ok(Task { dataset, action: Action::Step(Box::new(table)) })
     }
@@ -54,33 +54,34 @@ struct TableA {
 }
 
 impl TableA {
-    fn values(&self) -> i64 {
+    fn value_count(&self) -> i64 {
         10_i64.pow(self.digits)
     }
 
-    fn rows(&self) -> i64 {
-        self.threads * self.values()
+    fn row_count(&self) -> i64 {
+        self.threads * self.value_count()
     }
 
     /// Instead of PostgreSQL's `generate_series`: joined digits are equal work on every engine.
-    fn insert(&self) -> String {
+    fn insert_sql(&self) -> String {
         let places: Vec<String> = (0..self.digits).map(|place| format!("{} * d{place}.n", 10_i64.pow(place))).collect();
-        let digits: Vec<String> = (0..self.digits).map(|place| format!("{} d{place}", numbers(0, 9))).collect();
+        let digits: Vec<String> = (0..self.digits).map(|place| format!("{} d{place}", numbers_sql(0, 9))).collect();
         format!(
             "INSERT INTO table_a (thread_id, a_value) SELECT t.n, 1 + {} FROM {} t CROSS JOIN {}",
             places.join(" + "),
-            numbers(1, self.threads),
+            numbers_sql(1, self.threads),
             digits.join(" CROSS JOIN ")
         )
     }
 
     /// Count and sum: doing less is not faster.
-    fn check(&self, session: &mut dyn Session) -> Result<(), Failure> {
-        let (values, rows) = (self.values(), self.rows());
+    fn check_rows(&self, session: &mut dyn Session) -> Result<(), Failure> {
+        let (values, rows) = (self.value_count(), self.row_count());
         let expected = [rows, self.threads * values * (values + 1) / 2, values * self.threads * (self.threads + 1) / 2];
-        let query = format!("SELECT count(*), {}, {} FROM table_a", exact_sum("a_value"), exact_sum("thread_id"));
+        let query =
+            format!("SELECT count(*), {}, {} FROM table_a", exact_sum_sql("a_value"), exact_sum_sql("thread_id"));
         let found = session.query(&query)?;
-        let found: Vec<Option<f64>> = found.into_iter().flatten().map(|datum| number(&datum)).collect();
+        let found: Vec<Option<f64>> = found.into_iter().flatten().map(|datum| number_of(&datum)).collect();
         if found == expected.map(|number| Some(number as f64)) {
             return Ok(());
         }
@@ -89,17 +90,19 @@ impl TableA {
     }
 }
 
-fn exact_sum(column: &str) -> String {
+/// SQL for a column's sum without overflow.
+fn exact_sum_sql(column: &str) -> String {
     format!("sum(CAST({column} AS DECIMAL(20, 0)))")
 }
 
-fn numbers(from: i64, to: i64) -> String {
+/// A subquery of the numbers from `from` to `to`.
+fn numbers_sql(from: i64, to: i64) -> String {
     let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
     format!("({})", selects.join(" UNION ALL "))
 }
 
 /// Reads a sum, which some servers send as text.
-fn number(datum: &Datum) -> Option<f64> {
+fn number_of(datum: &Datum) -> Option<f64> {
     match datum {
         Datum::Int(number) => Some(*number as f64),
         Datum::Double(number) => Some(*number),
@@ -114,17 +117,17 @@ impl Procedure for TableA {
         let mut session = system.session(SessionKind::Plain)?;
         session.execute("CREATE TABLE table_a (thread_id INTEGER, a_value INTEGER)")?;
         session.execute("CREATE INDEX table_a_thread_id_idx ON table_a (thread_id)")?;
-        context.progress("filling the table", 0, 1);
-        let statement = self.insert();
+        context.report_progress("filling the table", 0, 1);
+        let statement = self.insert_sql();
         let watch = Stopwatch::start(system);
         session.execute(&statement)?;
-        let spent = watch.read(system);
-        self.check(&mut *session)?;
-        Ok(Stepped::Done(outcome(spent, self.rows())))
+        let spent = watch.spent_since_start(system);
+        self.check_rows(&mut *session)?;
+        Ok(Stepped::Done(step_outcome(spent, self.row_count())))
     }
 }
 
-fn outcome(spent: Spent, rows: i64) -> StepOutcome {
+fn step_outcome(spent: Spent, rows: i64) -> StepOutcome {
     let Spent { elapsed_s, cpu_s } = spent;
     let rate = Reading::Value(rows as f64 / elapsed_s);
     StepOutcome {
@@ -145,8 +148,8 @@ mod tests {
     #[test]
     fn the_statement_is_the_same_for_every_engine() {
         let table = TableA { threads: 2, digits: 2 };
-        assert_eq!((table.values(), table.rows()), (100, 200));
-        let text = table.insert();
+        assert_eq!((table.value_count(), table.row_count()), (100, 200));
+        let text = table.insert_sql();
         assert!(
             text.starts_with("INSERT INTO table_a (thread_id, a_value) SELECT t.n, 1 + 1 * d0.n + 10 * d1.n FROM (")
         );

@@ -91,7 +91,7 @@ impl Dataset {
     }
 
     /// The parts of all tables, in their order.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn split_into_parts(&self) -> Vec<Part> {
         let all: u64 = self.tables.iter().map(|table| table.rows).sum();
         let like = (u128::from(all) * u128::from(PART_BYTES) / u128::from(self.size_bytes.max(1))) as u64;
         self.tables
@@ -217,19 +217,19 @@ pub struct Explain {
 pub trait ContentsDialect: Sync {
     /// Gives table and column of every column of every table that a backup holds, as they stand in statements, a table's columns in
     /// their order.
-    fn columns(&self) -> &'static str;
+    fn columns_sql(&self) -> &'static str;
 
     /// Gives schema and name of each table and view that a statement may name, as they stand in statements; an engine without schemas
     /// gives an empty one.
     fn tables_and_views(&self) -> &'static str;
 
     /// Gives a row if the table has one.
-    fn first_row(&self, table: &str) -> String {
+    fn first_row_sql(&self, table: &str) -> String {
         format!("SELECT 1 FROM {table} LIMIT 1")
     }
 
     /// Gives the number of a table's rows, and a sum over their values that no order of rows changes. `None`: étalon reads the rows.
-    fn digest(&self, _table: &str, _columns: &[String]) -> Option<String> {
+    fn digest_sql(&self, _table: &str, _columns: &[String]) -> Option<String> {
         None
     }
 }
@@ -252,7 +252,7 @@ pub trait Dialect: Sync {
     fn placeholder(&self, number: usize) -> String;
 
     /// A statement of a portable script in the engine's own words, where those are others.
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }
 
@@ -262,7 +262,7 @@ pub trait Dialect: Sync {
     }
 
     /// Names by which files of SQL are marked as the engine's own: `q7.NAME.sql`. The first that is found is taken.
-    fn names(&self) -> &'static [&'static str] {
+    fn file_names(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -299,7 +299,7 @@ pub trait Dialect: Sync {
     }
 
     /// How the plan of a query is asked for; `None`: étalon reads no plans of the engine.
-    fn explain(&self) -> Option<Explain> {
+    fn explain_form(&self) -> Option<Explain> {
         None
     }
 
@@ -319,7 +319,7 @@ pub trait Dialect: Sync {
     }
 
     /// How the tables of others are read whole; `None`: étalon does not know how.
-    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+    fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         None
     }
 
@@ -328,7 +328,7 @@ pub trait Dialect: Sync {
         format!("SELECT {columns} {rest} LIMIT {count}")
     }
 
-    fn create_index(&self, index: &Index) -> String {
+    fn create_index_sql(&self, index: &Index) -> String {
         format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.columns.join(", "))
     }
 

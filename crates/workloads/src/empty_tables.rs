@@ -6,7 +6,7 @@ use std::time::Duration;
 use load::error::{Failure, FailureKind};
 
 use crate::dataset::Dialect;
-use crate::session::{Session, SessionKind, text};
+use crate::session::{Session, SessionKind, datum_text};
 use crate::system::System;
 use crate::transactions::Program;
 
@@ -30,14 +30,14 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
     if used.is_empty() {
         return Ok(held);
     }
-    let Some(contents) = system.dialect().contents() else { return Ok(held) };
+    let Some(contents) = system.dialect().contents_dialect() else { return Ok(held) };
     let mut session = match system.session(SessionKind::OnTablesOfOthers) {
         // A pooler that lends sessions for a transaction.
         Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(held),
         opened => opened?,
     };
     for row in session.query(contents.tables_and_views())? {
-        let (schema, table) = (text(row.first()), text(row.get(1)));
+        let (schema, table) = (datum_text(row.first()), datum_text(row.get(1)));
         let (in_schema, name) = (bare(&schema), bare(&table));
         // The engine finds the one that is meant by a name alone as it does for the script.
         let written = [(None, table.clone()), (Some(in_schema.clone()), format!("{schema}.{table}"))];
@@ -45,7 +45,7 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
             if !used.contains(&(schema.clone(), name.clone())) {
                 continue;
             }
-            if let Some(holds) = holds_rows(&mut *session, system.dialect(), &contents.first_row(&words)) {
+            if let Some(holds) = holds_rows(&mut *session, system.dialect(), &contents.first_row_sql(&words)) {
                 let key = schema.map_or_else(|| name.clone(), |schema| format!("{schema}.{name}"));
                 let said = held.entry(key).or_insert(EMPTY);
                 *said = if holds { HOLDS_ROWS } else { *said };
@@ -58,8 +58,9 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
 fn holds_rows(session: &mut dyn Session, dialect: &dyn Dialect, sql: &str) -> Option<bool> {
     let (begin, end) = dialect.read_only();
     let run = |session: &mut dyn Session, sql: &str| if sql.is_empty() { Ok(()) } else { session.execute(sql) };
-    let asked = run(session, begin).and_then(|()| session.limit(Some(LONGEST))).and_then(|()| session.query(sql));
-    let ended = run(session, end).and_then(|()| session.limit(None));
+    let asked =
+        run(session, begin).and_then(|()| session.limit_queries(Some(LONGEST))).and_then(|()| session.query(sql));
+    let ended = run(session, end).and_then(|()| session.limit_queries(None));
     let rows = asked.and_then(|rows| ended.map(|()| rows)).ok()?;
     Some(!rows.is_empty())
 }

@@ -28,7 +28,7 @@ const KINDS: [&str; 10] =
 
 impl Dataset {
     /// Names of all tables, views, routines and triggers that étalon makes for it, without those of a schema or database.
-    pub fn names(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
+    pub fn made_names(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let tables = self.tables.iter().map(|table| table.name.clone().into_owned());
         let last = self.last_statements(dialect);
         tables.chain(last.iter().flat_map(|sql| created_names(sql))).chain(self.later.iter().cloned()).collect()
@@ -47,7 +47,7 @@ impl Dataset {
 
 /// The names after each `CREATE` of a text of one or more statements.
 pub fn created_names(sql: &str) -> Vec<String> {
-    let words = words(sql);
+    let words = words_of(sql);
     let mut names = Vec::new();
     for place in
         words.iter().enumerate().filter(|(_, word)| word.eq_ignore_ascii_case("CREATE")).map(|(place, _)| place)
@@ -72,23 +72,25 @@ pub fn created_names(sql: &str) -> Vec<String> {
 
 /// The tables that `SELECT … INTO name` makes. Variables, files and temporary tables are none, and in a routine it fills variables.
 fn selected_names(words: &[String]) -> Vec<String> {
-    if words.iter().any(|word| is_one(word, &["DECLARE", "FUNCTION", "PROCEDURE", "TRIGGER"])) {
+    if words.iter().any(|word| is_any_of(word, &["DECLARE", "FUNCTION", "PROCEDURE", "TRIGGER"])) {
         return Vec::new();
     }
     let mut names = Vec::new();
-    for place in words.iter().enumerate().filter(|(_, word)| is_one(word, &["INTO"])).map(|(place, _)| place) {
+    for place in words.iter().enumerate().filter(|(_, word)| is_any_of(word, &["INTO"])).map(|(place, _)| place) {
         let before = &words[..place];
-        let verb =
-            before.iter().rev().find(|word| is_one(word, &["SELECT", "INSERT", "MERGE", "DELETE", "UPDATE", "FETCH"]));
-        let is_replace = before.iter().rev().take(2).any(|word| is_one(word, &["REPLACE"]));
-        if is_replace || verb.is_none_or(|verb| !is_one(verb, &["SELECT"])) {
+        let verb = before
+            .iter()
+            .rev()
+            .find(|word| is_any_of(word, &["SELECT", "INSERT", "MERGE", "DELETE", "UPDATE", "FETCH"]));
+        let is_replace = before.iter().rev().take(2).any(|word| is_any_of(word, &["REPLACE"]));
+        if is_replace || verb.is_none_or(|verb| !is_any_of(verb, &["SELECT"])) {
             continue;
         }
-        let name = words[place + 1..].iter().find(|word| !is_one(word, &["UNLOGGED", "TABLE"]));
+        let name = words[place + 1..].iter().find(|word| !is_any_of(word, &["UNLOGGED", "TABLE"]));
         names.extend(
             name.filter(|name| {
                 !name.starts_with(['@', ':', '#', '$', '\''])
-                    && !is_one(name, &["OUTFILE", "DUMPFILE", "TEMP", "TEMPORARY", "STRICT"])
+                    && !is_any_of(name, &["OUTFILE", "DUMPFILE", "TEMP", "TEMPORARY", "STRICT"])
             })
             .map(|name| plain_name(name)),
         );
@@ -96,12 +98,13 @@ fn selected_names(words: &[String]) -> Vec<String> {
     names
 }
 
-fn is_one(word: &str, known: &[&str]) -> bool {
+/// Tests whether a word is one of these, in any case.
+fn is_any_of(word: &str, known: &[&str]) -> bool {
     known.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
 /// Words of a statement, of which a name is one; brackets and commas end a word.
-fn words(sql: &str) -> Vec<String> {
+fn words_of(sql: &str) -> Vec<String> {
     sql.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';'))
         .filter(|word| !word.is_empty())
         .map(str::to_owned)

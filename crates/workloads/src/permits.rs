@@ -62,34 +62,39 @@ pub const ALLOW_DIR: &str = "--allow-dir";
 /// For logins that can do more than a plan needs.
 pub const ALLOW_ANY_LOGIN: &str = "--allow-any-login";
 
-fn refuse(tried: String, flag: impl std::fmt::Display) -> Failure {
+/// The failure of what the starter of an agent did not allow.
+fn not_permitted(tried: String, flag: impl std::fmt::Display) -> Failure {
     let cause = "whoever started the agent did not allow it";
-    Failure::new(FailureKind::Permission, tried, cause).hint(format!("start the agent with `{flag}`"))
+    Failure::new(FailureKind::Permission, tried, cause).with_hint(format!("start the agent with `{flag}`"))
 }
 
 impl NamedPermits {
-    /// `HOST`, `HOST:PORT`, or the path of a Unix socket.
-    pub fn allow(&mut self, written: &str) -> Result<(), String> {
-        self.addresses.push(Address::read(written)?);
+    /// Allows connections to `HOST`, `HOST:PORT`, or the path of a Unix socket.
+    pub fn allow_address(&mut self, written: &str) -> Result<(), String> {
+        self.addresses.push(Address::parse(written)?);
         Ok(())
     }
 
+    /// Allows private servers of this engine, from programs in this folder.
     pub fn allow_server(&mut self, engine: &str, programs: Option<&Path>) -> Result<(), String> {
         let programs = programs.map(canonical_folder).transpose()?;
         self.servers.push(Server { engine: engine.to_owned(), programs });
         Ok(())
     }
 
+    /// Allows files below this folder.
     pub fn allow_folder(&mut self, folder: &Path) -> Result<(), String> {
         self.folders.push(canonical_folder(folder)?);
         Ok(())
     }
 
+    /// Sets which logins are allowed.
     pub fn allow_logins(&mut self, logins: Logins) {
         self.logins = logins;
     }
 
-    pub fn shown(&self) -> Vec<String> {
+    /// Lists what is allowed, for a message.
+    pub fn describe(&self) -> Vec<String> {
         let addresses = self.addresses.iter().map(Address::shown);
         let folders = self.folders.iter().map(|folder| format!("the folder {}", folder.display()));
         let logins = (self.logins == Logins::Any).then(|| "any login".to_owned());
@@ -104,23 +109,25 @@ impl NamedPermits {
     }
 }
 
+/// The folder's path without links; an error if it is no folder.
 fn canonical_folder(folder: &Path) -> Result<PathBuf, String> {
     let found = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     if found.is_dir() { Ok(found) } else { Err(format!("{} is no folder", folder.display())) }
 }
 
 impl Address {
-    fn read(written: &str) -> Result<Address, String> {
+    /// Reads `HOST`, `HOST:PORT`, or the path of a Unix socket.
+    fn parse(written: &str) -> Result<Address, String> {
         if written.starts_with('/') {
-            let socket = resolved(Path::new(written)).ok_or_else(|| format!("`{written}` cannot be looked at"))?;
+            let socket = resolve_links(Path::new(written)).ok_or_else(|| format!("`{written}` cannot be looked at"))?;
             return Ok(Address::Socket(socket));
         }
         let (host, port) = match written.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, "")) => (host, None),
-            Some((host, rest)) => (host, Some(port(written, rest.strip_prefix(':').unwrap_or(rest))?)),
+            Some((host, rest)) => (host, Some(parse_port(written, rest.strip_prefix(':').unwrap_or(rest))?)),
             None if written.parse::<IpAddr>().is_ok() => (written, None),
             None => match written.split_once(':') {
-                Some((host, text)) => (host, Some(port(written, text)?)),
+                Some((host, text)) => (host, Some(parse_port(written, text)?)),
                 None => (written, None),
             },
         };
@@ -133,20 +140,21 @@ impl Address {
     fn shown(&self) -> String {
         match self {
             Address::Tcp(host, None) => host.clone(),
-            Address::Tcp(host, Some(port)) => with_port(host, *port),
+            Address::Tcp(host, Some(port)) => host_and_port(host, *port),
             Address::Socket(path) => path.display().to_string(),
         }
     }
 }
 
-fn port(written: &str, text: &str) -> Result<u16, String> {
+/// Reads a port, 1 to 65,535; `written` is the whole address.
+fn parse_port(written: &str, text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
         _ => Err(format!("`{written}`: `{text}` is no port")),
     }
 }
 
-fn with_port(host: &str, port: u16) -> String {
+fn host_and_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
@@ -161,7 +169,7 @@ fn is_same_host(one: &str, other: &str) -> bool {
 }
 
 /// Links resolved as far as the path exists. `None` for dangling links and paths that go back up.
-fn resolved(path: &Path) -> Option<PathBuf> {
+fn resolve_links(path: &Path) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
     }
@@ -177,7 +185,8 @@ impl Permits {
         matches!(self, Permits::Named(_))
     }
 
-    pub fn connect(&self, host: &str, port: u16) -> Result<(), Failure> {
+    /// Checks whether a plan may connect to this host and port.
+    pub fn check_connect(&self, host: &str, port: u16) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         if named.addresses.iter().any(|address| match address {
             Address::Tcp(allowed, at) => is_same_host(allowed, host) && at.is_none_or(|at| at == port),
@@ -185,35 +194,36 @@ impl Permits {
         }) {
             return Ok(());
         }
-        let wanted = with_port(host, port);
-        Err(refuse(format!("reach `{wanted}`"), format!("{ALLOW} {wanted}")))
+        let wanted = host_and_port(host, port);
+        Err(not_permitted(format!("reach `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    pub fn connect_socket(&self, socket: &Path) -> Result<(), Failure> {
+    /// Checks whether a plan may connect to this Unix socket.
+    pub fn check_socket(&self, socket: &Path) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
-        let found = resolved(socket).map(Address::Socket);
+        let found = resolve_links(socket).map(Address::Socket);
         if found.is_some_and(|found| named.addresses.contains(&found)) {
             return Ok(());
         }
         let wanted = socket.display();
-        Err(refuse(format!("reach the socket `{wanted}`"), format!("{ALLOW} {wanted}")))
+        Err(not_permitted(format!("reach the socket `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    /// Returns the path to use, with links resolved.
-    pub fn path(&self, path: &Path) -> Result<PathBuf, Failure> {
+    /// Checks whether a plan may use a file; returns its path with links resolved.
+    pub fn check_path(&self, path: &Path) -> Result<PathBuf, Failure> {
         let Permits::Named(named) = self else { return Ok(path.to_owned()) };
-        let found = resolved(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
+        let found = resolve_links(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
         found.ok_or_else(|| {
             let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
-            refuse(format!("use the path `{}`", path.display()), format!("{ALLOW_DIR} {}", folder.display()))
+            not_permitted(format!("use the path `{}`", path.display()), format!("{ALLOW_DIR} {}", folder.display()))
         })
     }
 
     /// A file named relative to a system's folder, checked by its name; the opener asks for its path.
-    pub fn name(&self, name: &str) -> Result<(), Failure> {
+    pub fn check_name(&self, name: &str) -> Result<(), Failure> {
         let path = Path::new(name);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-        if is_inside { Ok(()) } else { self.path(path).map(|_| ()) }
+        if is_inside { Ok(()) } else { self.check_path(path).map(|_| ()) }
     }
 
     /// A private server by one of the engine's `words`; `safe` settings are allowed on other hosts. Returns the folder
@@ -234,20 +244,21 @@ impl Permits {
         let Some(allowed) =
             named.servers.iter().find(|allowed| allowed.engine == *engine && words.contains(&engine.as_str()))
         else {
-            return Err(refuse(tried, format!("{ALLOW_SERVER} {engine}")));
+            return Err(not_permitted(tried, format!("{ALLOW_SERVER} {engine}")));
         };
         if let Some(folder) = &server.bin_dir {
             let cause =
                 format!("the plan names its programs by `bin_dir = \"{folder}\"`, and an agent runs only its own");
-            return Err(Failure::new(FailureKind::Permission, tried, cause)
-                .hint(format!("leave `bin_dir` out, and start the agent with `{ALLOW_SERVER} {engine}={folder}`")));
+            return Err(Failure::new(FailureKind::Permission, tried, cause).with_hint(format!(
+                "leave `bin_dir` out, and start the agent with `{ALLOW_SERVER} {engine}={folder}`"
+            )));
         }
-        self.settings(settings, safe)?;
+        self.check_settings(settings, safe)?;
         Ok(allowed.programs.as_ref().map(|folder| folder.display().to_string()))
     }
 
     /// `safe` names are allowed on other hosts.
-    pub fn settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
+    pub fn check_settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
         }
@@ -266,7 +277,7 @@ impl Permits {
                 "it is not among the settings that a plan may have on an agent: those concern the server's speed \
                           and its own data"
             };
-            return Err(Failure::new(FailureKind::Permission, format!("set `{name}` to `{value}`"), cause).hint(
+            return Err(Failure::new(FailureKind::Permission, format!("set `{name}` to `{value}`"), cause).with_hint(
                 "leave it out; or start the server on its host by hand, with what it needs, and name its `url`, which \
                  `--allow HOST:PORT` permits",
             ));
@@ -284,8 +295,10 @@ impl Permits {
             return Ok(());
         }
         // Engines accept other separators and capitals.
-        let of_files = options.into_iter().filter(|(key, _)| named.iter().any(|name| bare(name) == bare(key)));
-        of_files.filter(|(_, file)| *file != "system").try_for_each(|(_, file)| self.path(Path::new(file)).map(|_| ()))
+        let of_files = options.into_iter().filter(|(key, _)| named.iter().any(|name| bare_key(name) == bare_key(key)));
+        of_files
+            .filter(|(_, file)| *file != "system")
+            .try_for_each(|(_, file)| self.check_path(Path::new(file)).map(|_| ()))
     }
 
     /// To restore a foreign server's data in a private server on this host.
@@ -295,8 +308,9 @@ impl Permits {
         }
         let cause = "an agent restores nothing but backups of private servers: others bring code along that would run on \
                      its host";
-        Err(Failure::new(FailureKind::Permission, tried, cause)
-            .hint("use a private server, which `--allow-server ENGINE` permits; or run the benchmark without `host`"))
+        Err(Failure::new(FailureKind::Permission, tried, cause).with_hint(
+            "use a private server, which `--allow-server ENGINE` permits; or run the benchmark without `host`",
+        ))
     }
 
     /// A login that can run programs, reach files on the server's host or connect from it. `how` names the alternative.
@@ -308,14 +322,15 @@ impl Permits {
                      connect from it, which whoever started the agent did not allow"
                 );
                 Err(Failure::new(FailureKind::Permission, format!("work as `{login}`"), cause)
-                    .hint(format!("{how}; or start the agent with `{ALLOW_ANY_LOGIN}`")))
+                    .with_hint(format!("{how}; or start the agent with `{ALLOW_ANY_LOGIN}`")))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn bare(key: &str) -> String {
+/// A key in lower case without separators.
+fn bare_key(key: &str) -> String {
     key.to_ascii_lowercase().replace(['_', '-', ' '], "")
 }
 
@@ -333,20 +348,20 @@ mod tests {
     fn nothing_is_allowed_that_was_not_named() {
         let nothing = permits(|_| {});
         for host in ["localhost", "127.0.0.1", "::1", "127.2", "db"] {
-            let refused = nothing.connect(host, 5432).unwrap_err();
+            let refused = nothing.check_connect(host, 5432).unwrap_err();
             assert_eq!(refused.kind, FailureKind::Permission);
             assert!(refused.hint.unwrap().contains("--allow "), "{host}");
         }
-        assert!(nothing.connect_socket(Path::new("/run/x/.s.PGSQL.5432")).is_err());
-        assert!(nothing.path(Path::new("/")).is_err() && nothing.path(Path::new("x")).is_err());
-        assert!(Permits::All.connect("db", 1).is_ok() && Permits::All.path(Path::new("/")).is_ok());
+        assert!(nothing.check_socket(Path::new("/run/x/.s.PGSQL.5432")).is_err());
+        assert!(nothing.check_path(Path::new("/")).is_err() && nothing.check_path(Path::new("x")).is_err());
+        assert!(Permits::All.check_connect("db", 1).is_ok() && Permits::All.check_path(Path::new("/")).is_ok());
     }
 
     #[test]
     fn addresses_are_compared_as_they_are_connected_to() {
         let permits = permits(|named| {
             for written in ["127.0.0.1:5432", "Db.Example:3306", "10.0.0.7", "[::1]:5432", "fe80::1"] {
-                named.allow(written).unwrap();
+                named.allow_address(written).unwrap();
             }
         });
         for (host, port) in [
@@ -357,7 +372,7 @@ mod tests {
             ("0:0:0:0:0:0:0:1", 5432),
             ("fe80::1", 9),
         ] {
-            assert!(permits.connect(host, port).is_ok(), "{host}:{port}");
+            assert!(permits.check_connect(host, port).is_ok(), "{host}:{port}");
         }
         for (host, port) in [
             ("127.0.0.1", 5433),
@@ -372,14 +387,14 @@ mod tests {
             ("", 5432),
             ("127.0.0.2", 5432),
         ] {
-            assert!(permits.connect(host, port).is_err(), "{host}:{port}");
+            assert!(permits.check_connect(host, port).is_err(), "{host}:{port}");
         }
     }
 
     #[test]
     fn what_is_no_address_cannot_be_allowed() {
         for wrong in ["", ":5432", "db:", "db:0", "db:70000", "db:x", "a,b:1", "a b", "[::1]5x", "postgres://db"] {
-            assert!(NamedPermits::default().allow(wrong).is_err(), "{wrong}");
+            assert!(NamedPermits::default().allow_address(wrong).is_err(), "{wrong}");
         }
         assert!(NamedPermits::default().allow_folder(Path::new("/no/such/folder")).is_err());
     }
@@ -406,11 +421,11 @@ mod tests {
     #[test]
     fn settings_are_those_that_are_safe_and_name_no_path() {
         let permits = permits(|_| {});
-        assert!(permits.settings(&settings("Buffer-Size", "64M"), &["buffer_size"]).is_ok());
-        assert!(permits.settings(&settings("buffer_size", "../x"), &["buffer_size"]).is_err());
-        let refused = permits.settings(&settings("command", "touch x"), &["buffer_size"]).unwrap_err();
+        assert!(permits.check_settings(&settings("Buffer-Size", "64M"), &["buffer_size"]).is_ok());
+        assert!(permits.check_settings(&settings("buffer_size", "../x"), &["buffer_size"]).is_err());
+        let refused = permits.check_settings(&settings("command", "touch x"), &["buffer_size"]).unwrap_err();
         assert!(refused.tried.contains("`command`") && refused.hint.is_some());
-        assert!(Permits::All.settings(&settings("command", "touch x"), &[]).is_ok());
+        assert!(Permits::All.check_settings(&settings("command", "touch x"), &[]).is_ok());
     }
 
     fn settings(name: &str, value: &str) -> BTreeMap<String, Value> {
@@ -433,15 +448,15 @@ mod tests {
         link(&outside.join("secret"), &inside.join("file"));
         link(&inside, &whole.path().join("way-in"));
         let permits = permits(|named| named.allow_folder(&whole.path().join("way-in")).unwrap());
-        let found = permits.path(&inside.join("new/deep.db")).unwrap();
+        let found = permits.check_path(&inside.join("new/deep.db")).unwrap();
         assert_eq!(found, inside.canonicalize().unwrap().join("new/deep.db"));
-        assert!(permits.path(&whole.path().join("way-in/x")).is_ok());
+        assert!(permits.check_path(&whole.path().join("way-in/x")).is_ok());
         for wrong in ["link", "link/x", "link/secret", "dangling", "dangling/x", "file", "../out/x", "x/../../out"] {
-            let refused = permits.path(&inside.join(wrong)).unwrap_err();
+            let refused = permits.check_path(&inside.join(wrong)).unwrap_err();
             assert!(refused.hint.unwrap().contains("--allow-dir "), "{wrong}");
         }
-        assert!(permits.path(&whole.path().join("in2")).is_err());
-        assert!(permits.path(&outside).is_err());
-        assert!(permits.path(Path::new("in")).is_err(), "a path from the agent's own folder on");
+        assert!(permits.check_path(&whole.path().join("in2")).is_err());
+        assert!(permits.check_path(&outside).is_err());
+        assert!(permits.check_path(Path::new("in")).is_err(), "a path from the agent's own folder on");
     }
 }

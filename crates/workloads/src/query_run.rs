@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use model::{Absence, Direction, Measurement, NoValue, Reading, Role};
 
 use crate::rows::Rows;
-use crate::session::{Session, running};
+use crate::session::{Session, running_words};
 use load::error::{Failure, FailureKind};
 use load::rng::Rng;
 
@@ -47,13 +47,13 @@ pub(crate) struct Answer {
 
 impl QueryText<'_> {
     /// Asks it once by every session at the same time.
-    pub(crate) fn run(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
+    pub(crate) fn run_at_once(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
         let answers: Vec<Answer> = match sessions {
-            [one] => vec![self.ask(&mut **one, || ())],
+            [one] => vec![self.ask_once(&mut **one, || ())],
             several => {
                 let start = Barrier::new(several.len());
                 let ask = |session: &mut Box<dyn Session>| {
-                    self.ask(&mut **session, || {
+                    self.ask_once(&mut **session, || {
                         start.wait();
                     })
                 };
@@ -81,22 +81,24 @@ impl QueryText<'_> {
     }
 
     /// Asks it by one session; `wait` stands between the preparation and the clock.
-    pub(crate) fn ask(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
+    pub(crate) fn ask_once(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
         let (before, after) = self.around;
         let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
-        let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit(Some(limit.left))));
+        let prepared = begun.and_then(|()| self.limit.map_or(Ok(()), |limit| session.limit_queries(Some(limit.left))));
         wait();
         let from = Instant::now();
-        let rows = prepared.and_then(|()| session.answer(self.sql)).and_then(|rows| rows.whole(|| running(self.sql)));
+        let rows = prepared
+            .and_then(|()| session.query_answer(self.sql))
+            .and_then(|rows| rows.require_whole(|| running_words(self.sql)));
         let to = Instant::now();
         let ended = if after.is_empty() { Ok(()) } else { session.execute(after) };
-        let ended = if self.limit.is_some() { ended.and(session.limit(None)) } else { ended };
-        let rows = rows.map_err(|failure| self.explain(failure, to - from));
+        let ended = if self.limit.is_some() { ended.and(session.limit_queries(None)) } else { ended };
+        let rows = rows.map_err(|failure| self.explain_timeout(failure, to - from));
         Answer { rows: rows.and_then(|rows| ended.map(|()| rows)), from, to }
     }
 
     /// Says that a query was ended by its timeout.
-    fn explain(self, failure: Failure, elapsed: Duration) -> Failure {
+    fn explain_timeout(self, failure: Failure, elapsed: Duration) -> Failure {
         let Some(limit) = self.limit.filter(|limit| elapsed >= limit.left) else { return failure };
         if failure.kind == FailureKind::ConnectionLost {
             return failure;
@@ -117,7 +119,7 @@ fn first_row_s(answers: &[Answer], from: Instant) -> Option<f64> {
 }
 
 /// Indices of the queries in the order of a run. It differs by round, so that no query always profits from the one before it.
-pub(crate) fn order(queries: usize, seed: u64) -> Vec<usize> {
+pub(crate) fn shuffled_order(queries: usize, seed: u64) -> Vec<usize> {
     let mut rng = Rng::new(seed);
     let mut order: Vec<usize> = (0..queries).collect();
     for last in (1..order.len()).rev() {
@@ -130,7 +132,7 @@ pub(crate) fn order(queries: usize, seed: u64) -> Vec<usize> {
 ///
 /// # Errors
 /// The system failed, and not the query.
-pub(crate) fn missing_of(failure: Failure) -> Result<NoValue, Failure> {
+pub(crate) fn absence_of_failure(failure: Failure) -> Result<NoValue, Failure> {
     match failure.kind {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
             Err(failure)
@@ -141,12 +143,13 @@ pub(crate) fn missing_of(failure: Failure) -> Result<NoValue, Failure> {
     }
 }
 
-pub(crate) fn count(id: &str, count: f64) -> Measurement {
+/// A diagnostic measurement of a count.
+pub(crate) fn count_measurement(id: &str, count: f64) -> Measurement {
     Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
 }
 
 /// A time in milliseconds.
-pub(crate) fn milliseconds(id: &str, role: Role, seconds: Reading) -> Measurement {
+pub(crate) fn milliseconds_measurement(id: &str, role: Role, seconds: Reading) -> Measurement {
     let reading = match seconds {
         Reading::Value(seconds) => Reading::Value(seconds * 1e3),
         unavailable => unavailable,
@@ -163,7 +166,7 @@ pub(crate) fn mean_s(executions_s: &[f64]) -> Reading {
 }
 
 /// Sum over all queries; unknown if any is missing, since it would compare with nothing.
-pub(crate) fn total<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
+pub(crate) fn total_reading<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
     let mut sum = 0.0;
     for (name, reading) in names.zip(readings) {
         match reading {
@@ -175,7 +178,7 @@ pub(crate) fn total<'a>(names: impl Iterator<Item = &'a str>, readings: &[Readin
 }
 
 /// Withholds a figure whose answer is not right.
-pub(crate) fn refused(check: &AnswerCheck, reading: Reading) -> Reading {
+pub(crate) fn only_if_right(check: &AnswerCheck, reading: Reading) -> Reading {
     check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
 }
 
@@ -185,9 +188,9 @@ mod tests {
 
     #[test]
     fn a_lost_connection_fails_the_run_and_a_refused_query_does_not() {
-        assert!(missing_of(failure(FailureKind::ConnectionLost)).is_err());
-        assert_eq!(missing_of(failure(FailureKind::Unsupported)), Ok(Absence::Unsupported.because("why")));
-        assert_eq!(missing_of(failure(FailureKind::Other)), Ok(Absence::Failed.because("why")));
+        assert!(absence_of_failure(failure(FailureKind::ConnectionLost)).is_err());
+        assert_eq!(absence_of_failure(failure(FailureKind::Unsupported)), Ok(Absence::Unsupported.because("why")));
+        assert_eq!(absence_of_failure(failure(FailureKind::Other)), Ok(Absence::Failed.because("why")));
     }
 
     fn failure(kind: FailureKind) -> Failure {
@@ -196,9 +199,9 @@ mod tests {
 
     #[test]
     fn every_round_has_an_order_of_its_own_that_its_systems_share() {
-        assert_eq!(order(15, 5), order(15, 5));
-        assert_ne!(order(15, 5), order(15, 6));
-        let mut sorted = order(15, 7);
+        assert_eq!(shuffled_order(15, 5), shuffled_order(15, 5));
+        assert_ne!(shuffled_order(15, 5), shuffled_order(15, 6));
+        let mut sorted = shuffled_order(15, 7);
         sorted.sort_unstable();
         assert_eq!(sorted, (0..15).collect::<Vec<_>>());
     }

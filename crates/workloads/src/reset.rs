@@ -13,11 +13,11 @@ pub const COPIED_FROM_BYTES: u64 = 512 << 20;
 ///
 /// # Errors
 /// [`FailureKind::Unsupported`], with the reason `else_why`: it is none of those that the system `can`.
-pub fn chosen(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str) -> Result<Reset, Failure> {
+pub fn choose_reset(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str) -> Result<Reset, Failure> {
     match asked {
         None => Ok(usual),
         Some(reset) if can.contains(&reset) => Ok(reset),
-        Some(reset) => Err(refused(reset, else_why, can)),
+        Some(reset) => Err(cannot_reset(reset, else_why, can)),
     }
 }
 
@@ -26,7 +26,7 @@ pub fn chosen(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why: &str)
 /// # Errors
 /// [`FailureKind::Unsupported`]: the plan asks for a way.
 pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
-    asked.map_or(Ok(()), |reset| Err(refused(reset, "it has no tables that étalon would bring back", &[])))
+    asked.map_or(Ok(()), |reset| Err(cannot_reset(reset, "it has no tables that étalon would bring back", &[])))
 }
 
 /// Names the reset and, for a clone, says whether its copies share blocks, which it tries with a small file in `folder`.
@@ -40,12 +40,13 @@ pub fn words_for_files(reset: Reset, folder: &Path) -> String {
     }
 }
 
-fn refused(reset: Reset, why: &str, can: &[Reset]) -> Failure {
+/// The failure of a way of resetting that the system does not have.
+fn cannot_reset(reset: Reset, why: &str, can: &[Reset]) -> Failure {
     let words: Vec<String> = can.iter().map(|reset| format!("`reset = \"{reset}\"`")).collect();
     let hint = match words.split_last() {
         None => "leave `reset` out of this system".to_owned(),
         Some((last, [])) => format!("write {last}"),
         Some((last, others)) => format!("write {} or {last}", others.join(", ")),
     };
-    Failure::new(FailureKind::Unsupported, format!("use `reset = \"{reset}\"`"), why).hint(hint)
+    Failure::new(FailureKind::Unsupported, format!("use `reset = \"{reset}\"`"), why).with_hint(hint)
 }

@@ -26,7 +26,7 @@ pub enum Value<'a> {
 
 impl Value<'_> {
     /// The value as text; `None` is `NULL`.
-    pub fn text(self) -> Option<String> {
+    pub fn into_text(self) -> Option<String> {
         match self {
             Value::Null => None,
             Value::Int(number) => Some(number.to_string()),
@@ -35,7 +35,7 @@ impl Value<'_> {
         }
     }
 
-    fn datum(self) -> Datum {
+    fn into_datum(self) -> Datum {
         match self {
             Value::Null => Datum::Null,
             Value::Int(number) => Datum::Int(number),
@@ -70,7 +70,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    pub fn push<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) {
+    /// Appends a row, unless the answer has grown too large.
+    pub fn push_row<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) {
         self.first_at.get_or_insert_with(Instant::now);
         self.count += 1;
         if self.is_cut {
@@ -83,10 +84,10 @@ impl Rows {
             width += 1;
             match value {
                 Value::Null => self.packed.push(NULL),
-                Value::Int(number) => self.put(INT, &number.to_le_bytes()),
-                Value::Double(number) => self.put(DOUBLE, &number.to_le_bytes()),
+                Value::Int(number) => self.put_value(INT, &number.to_le_bytes()),
+                Value::Double(number) => self.put_value(DOUBLE, &number.to_le_bytes()),
                 Value::Text(bytes) => {
-                    self.put(TEXT, &u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
+                    self.put_value(TEXT, &u32::try_from(bytes.len()).unwrap_or(u32::MAX).to_le_bytes());
                     self.packed.extend_from_slice(bytes);
                 }
             }
@@ -98,7 +99,8 @@ impl Rows {
         }
     }
 
-    fn put(&mut self, kind: u8, bytes: &[u8]) {
+    /// Appends a value's kind and bytes.
+    fn put_value(&mut self, kind: u8, bytes: &[u8]) {
         self.packed.push(kind);
         self.packed.extend_from_slice(bytes);
     }
@@ -108,7 +110,8 @@ impl Rows {
         self.numbers = Some(numbers);
     }
 
-    pub fn numbers(&self) -> Option<&[bool]> {
+    /// Says which columns are numbers, if the engine says so.
+    pub fn number_columns(&self) -> Option<&[bool]> {
         self.numbers.as_deref()
     }
 
@@ -117,23 +120,25 @@ impl Rows {
         self.first_at
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = Vec<Value<'_>>> {
+    /// Unpacks row by row.
+    pub fn iter_rows(&self) -> impl Iterator<Item = Vec<Value<'_>>> {
         let mut rest = self.packed.as_slice();
         std::iter::from_fn(move || {
-            let width = u32::from_le_bytes(taken(&mut rest)?);
-            (0..width).map(|_| value(&mut rest)).collect()
+            let width = u32::from_le_bytes(take_bytes(&mut rest)?);
+            (0..width).map(|_| take_value(&mut rest)).collect()
         })
     }
 
-    pub fn data(&self) -> Vec<Vec<Datum>> {
-        self.iter().map(|row| row.into_iter().map(Value::datum).collect()).collect()
+    /// All rows as data.
+    pub fn to_data(&self) -> Vec<Vec<Datum>> {
+        self.iter_rows().map(|row| row.into_iter().map(Value::into_datum).collect()).collect()
     }
 
     /// Refuses an answer of which not all rows are kept.
     ///
     /// # Errors
     /// [`FailureKind::Other`]: it is too large.
-    pub fn whole(self, tried: impl FnOnce() -> String) -> Result<Rows, Failure> {
+    pub fn require_whole(self, tried: impl FnOnce() -> String) -> Result<Rows, Failure> {
         if !self.is_cut {
             return Ok(self);
         }
@@ -146,13 +151,14 @@ impl Rows {
     }
 }
 
-fn value<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
-    let [kind] = taken(rest)?;
+/// Takes one packed value from the front of `rest`.
+fn take_value<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
+    let [kind] = take_bytes(rest)?;
     Some(match kind {
-        INT => Value::Int(i64::from_le_bytes(taken(rest)?)),
-        DOUBLE => Value::Double(f64::from_le_bytes(taken(rest)?)),
+        INT => Value::Int(i64::from_le_bytes(take_bytes(rest)?)),
+        DOUBLE => Value::Double(f64::from_le_bytes(take_bytes(rest)?)),
         TEXT => {
-            let length = u32::from_le_bytes(taken(rest)?);
+            let length = u32::from_le_bytes(take_bytes(rest)?);
             let (bytes, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;
             *rest = behind;
             Value::Text(bytes)
@@ -161,7 +167,8 @@ fn value<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
     })
 }
 
-fn taken<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+/// Takes `N` bytes from the front of `rest`.
+fn take_bytes<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (first, behind) = rest.split_first_chunk()?;
     *rest = behind;
     Some(*first)
@@ -180,10 +187,10 @@ mod tests {
         ];
         let mut rows = Rows::default();
         assert_eq!(rows.first_at(), None);
-        all.iter().for_each(|row| rows.push(row.iter().copied()));
-        assert_eq!(rows.iter().collect::<Vec<_>>(), all);
+        all.iter().for_each(|row| rows.push_row(row.iter().copied()));
+        assert_eq!(rows.iter_rows().collect::<Vec<_>>(), all);
         assert!(rows.first_at().is_some());
-        assert_eq!(rows.whole(String::new).unwrap().count, 3);
+        assert_eq!(rows.require_whole(String::new).unwrap().count, 3);
     }
 
     #[test]
@@ -191,10 +198,10 @@ mod tests {
         let mut rows = Rows::default();
         let large = vec![b'x'; MOST_BYTES / 2];
         for _ in 0..5 {
-            rows.push([Value::Text(&large)].into_iter());
+            rows.push_row([Value::Text(&large)].into_iter());
         }
         assert_eq!(rows.packed.capacity(), 0);
-        let failure = rows.whole(|| "run it".to_owned()).unwrap_err();
+        let failure = rows.require_whole(|| "run it".to_owned()).unwrap_err();
         assert!(failure.cause.starts_with("its answer of 5 rows has more than 512 MiB"), "{failure}");
     }
 }

@@ -21,6 +21,7 @@ pub enum SessionKind {
 }
 
 impl SessionKind {
+    /// Whose tables such a session works on.
     pub fn tables(self) -> Tables {
         match self {
             SessionKind::Plain | SessionKind::Spatial => Tables::Own,
@@ -32,11 +33,11 @@ impl SessionKind {
 /// A connection in étalon's own schema, with the plan's settings. Used by one thread at a time; several clients take
 /// several sessions.
 pub trait Session: Send {
-    /// Discards rows.
+    /// Executes a statement, and discards its rows.
     fn execute(&mut self, sql: &str) -> Result<(), Failure>;
 
     /// For repeated statements: prepared once in process; servers get the text each time.
-    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+    fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
         self.execute(sql)
     }
 
@@ -46,7 +47,7 @@ pub trait Session: Send {
     }
 
     /// Number of transactions that the engine has committed in this session, as it counts them itself; `None` if it does not.
-    fn commits(&self) -> Option<u64> {
+    fn committed_count(&self) -> Option<u64> {
         None
     }
 
@@ -60,17 +61,17 @@ pub trait Session: Send {
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: it does not end queries.
-    fn limit(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
+    fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
         limit.map_or(Ok(()), |_| Err(without_limit()))
     }
 
-    /// Numbers may come as text; the caller knows the types.
+    /// Runs a query, and returns its rows. Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 
     /// The rows of a user's query, as they come.
-    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+    fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let mut rows = Rows::default();
-        self.query(sql)?.iter().for_each(|row| rows.push(row.iter().map(Value::from)));
+        self.query(sql)?.iter().for_each(|row| rows.push_row(row.iter().map(Value::from)));
         Ok(rows)
     }
 
@@ -88,15 +89,15 @@ pub fn without_limit() -> Failure {
     Failure::new(FailureKind::Unsupported, "limit the time of a query", cause)
 }
 
-/// For a failure's message.
-pub fn running(sql: &str) -> String {
+/// What a failure says was tried: to run a statement, by its first words.
+pub fn running_words(sql: &str) -> String {
     let words: Vec<&str> = sql.split(REMARK).next().unwrap_or_default().split_whitespace().collect();
     let start: String = words.join(" ").chars().take(80).collect();
     format!("run `{start}`")
 }
 
 /// A value as text; nothing for NULL or for none.
-pub fn text(datum: Option<&Datum>) -> String {
+pub fn datum_text(datum: Option<&Datum>) -> String {
     match datum {
         None | Some(Datum::Null) => String::new(),
         Some(Datum::Int(number)) => number.to_string(),
@@ -106,24 +107,24 @@ pub fn text(datum: Option<&Datum>) -> String {
 }
 
 /// A value as a number, which may come as text.
-pub fn number(datum: Option<&Datum>) -> Option<f64> {
-    text(datum).trim().parse().ok()
+pub fn datum_number(datum: Option<&Datum>) -> Option<f64> {
+    datum_text(datum).trim().parse().ok()
 }
 
 /// The only number that a query gives.
-pub fn one(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
+pub fn query_number(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
-    number(cell).ok_or_else(|| Failure::new(FailureKind::Verification, running(sql), "it gave no number"))
+    datum_number(cell).ok_or_else(|| Failure::new(FailureKind::Verification, running_words(sql), "it gave no number"))
 }
 
 /// The only number that a query gives, or why the login may not ask it or the engine does not have it.
-pub fn readable(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
-    Ok(refused(one(session, sql))?.into())
+pub fn query_reading(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
+    Ok(split_refusal(query_number(session, sql))?.into())
 }
 
 /// Separates what the server refuses, which the run survives, from what ends the run.
-pub fn refused<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
+pub fn split_refusal<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),
         Err(failure) => match failure.kind {

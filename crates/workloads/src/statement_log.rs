@@ -22,9 +22,9 @@ pub struct LogSwitch {
 
 /// An engine's log of statements.
 pub trait StatementLog: Sync {
-    /// Reads the settings, and changes none.
+    /// Reads the log's settings, and says what to change so that it can be captured; changes none.
     ///
     /// # Errors
     /// The server does not answer, or the login may not read them.
-    fn switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure>;
+    fn read_switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure>;
 }

@@ -39,18 +39,18 @@ pub enum Stepped {
 }
 
 impl StepContext<'_> {
-    pub fn interrupted(&self) -> bool {
+    pub fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Part `done` (from 0) of `of`.
-    pub fn progress(&mut self, what: &str, done: usize, of: usize) {
-        self.observer.step(StepProgress { what, done, of });
+    /// Reports that part `done` (from 0) of `of` begins.
+    pub fn report_progress(&mut self, what: &str, done: usize, of: usize) {
+        self.observer.step_started(StepProgress { what, done, of });
     }
 }
 
-/// The data set must be prepared and settled.
-pub fn run(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
+/// Runs a procedure on tables that are prepared and settled.
+pub fn run_step(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
     Ok(match procedure.run(context)? {
         Stepped::Interrupted => RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED),
         Stepped::Done(outcome) => RunRecord {
@@ -88,7 +88,7 @@ impl Stopwatch {
         Stopwatch { started: Instant::now(), cpu_s }
     }
 
-    pub fn read(&self, system: &dyn System) -> Spent {
+    pub fn spent_since_start(&self, system: &dyn System) -> Spent {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(system)? - before));
         let cpu_s = match used {

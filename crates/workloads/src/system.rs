@@ -23,7 +23,7 @@ use crate::transactions::Program;
 use crate::work::{Load, LoadKind};
 use load::counters::{Counters, Placement};
 use load::error::{Failure, FailureKind};
-use load::generator::{ThreadLimit, shares};
+use load::generator::{ThreadLimit, share_clients};
 use load::lock_watch::LockWaiters;
 use load::worker::{LoadCounts, WorkerContext};
 
@@ -86,7 +86,8 @@ impl Notices {
         Notices(Arc::new(hear))
     }
 
-    pub fn tell(&self, notice: Notice<'_>) {
+    /// Gives the notice to the one that listens.
+    pub fn give(&self, notice: Notice<'_>) {
         (self.0)(notice);
     }
 }
@@ -112,23 +113,23 @@ pub struct LoadProgress {
 
 impl LoadProgress {
     /// A load starts of which this many rows are there already.
-    pub fn begin(&self, done: u64, all: u64) {
+    pub fn begin_load(&self, done: u64, all: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.all.store(all, Ordering::Relaxed);
     }
 
     /// More rows are there to stay.
-    pub fn add(&self, rows: u64) {
+    pub fn add_rows(&self, rows: u64) {
         self.done.fetch_add(rows, Ordering::Relaxed);
     }
 
     /// It is over.
-    pub fn end(&self) {
-        self.begin(0, 0);
+    pub fn end_load(&self) {
+        self.begin_load(0, 0);
     }
 
     /// Rows that are there, and that will be. `None` while nothing long is loaded.
-    pub fn rows(&self) -> Option<(u64, u64)> {
+    pub fn rows_so_far(&self) -> Option<(u64, u64)> {
         let all = self.all.load(Ordering::Relaxed);
         (all > 0).then(|| (self.done.load(Ordering::Relaxed), all))
     }
@@ -163,14 +164,16 @@ impl<'a> OpenRequest<'a> {
 }
 
 pub trait Engine: Sync {
+    /// What plans and lists say of the engine.
     fn spec(&self) -> EngineSpec;
 
+    /// Opens the system that a plan names.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
     /// What étalon makes there and removes at the end, to stand after "makes", `None` for nothing; without connecting.
     fn would_make(&self, system: &SystemPlan) -> Option<String>;
 
-    /// For `etalon plan`, without connecting.
+    /// What étalon would drop there, for `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
     /// Reads the system's URL without connecting.
@@ -197,7 +200,7 @@ pub trait Engine: Sync {
     }
 
     /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
-    fn needs(&self, _system: &SystemPlan) -> Option<String> {
+    fn needed_privileges(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
 
@@ -215,14 +218,14 @@ pub trait Engine: Sync {
         self.programs_version(server).err()
     }
 
-    /// If known without connecting.
+    /// Folder of the server's data, if it is known without connecting.
     fn data_directory(&self, _system: &SystemPlan) -> Option<PathBuf> {
         None
     }
 
     /// What a commit promises by the plan's settings, all others at their defaults; `None` where only the system itself
     /// tells.
-    fn promised(&self, _system: &SystemPlan) -> Option<model::DurabilityTier> {
+    fn durability_of_plan(&self, _system: &SystemPlan) -> Option<model::DurabilityTier> {
         None
     }
 
@@ -231,7 +234,7 @@ pub trait Engine: Sync {
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the plan asks for what cannot be had there.
-    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
         crate::reset::nothing_to_reset(system.reset).map(|()| None)
     }
 
@@ -262,18 +265,20 @@ pub struct OsIo {
 
 impl OsIo {
     pub fn new(processes: ProcIo, folder: &Path) -> OsIo {
-        OsIo { processes, device: OsIo::device_of(folder) }
+        OsIo { processes, device: OsIo::device_counters_of(folder) }
     }
 
-    fn device_of(folder: &Path) -> Result<(String, DeviceCounters), String> {
+    /// Name and counters of the device that holds a folder.
+    fn device_counters_of(folder: &Path) -> Result<(String, DeviceCounters), String> {
         let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
         let name = filesystem.device?.name;
-        Ok((name.clone(), DeviceCounters::read(&name)?))
+        Ok((name.clone(), DeviceCounters::read_device(&name)?))
     }
 }
 
 /// A CPU limit until released; dropping it hides errors.
 pub trait CpuHold {
+    /// Ends the limit on the CPU.
     fn release(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -298,15 +303,18 @@ pub trait System: Send + Sync {
     /// Product, version, settings, effective durability, data directory: read back, never assumed.
     fn facts(&self) -> Result<Facts, Failure>;
 
-    fn carries(&self) -> LoadKind {
+    /// The kind of load that the system can run.
+    fn load_kind(&self) -> LoadKind {
         LoadKind::Statements
     }
 
+    /// The dialect in which statements for this system are written.
     fn dialect(&self) -> &'static dyn Dialect;
 
+    /// Where the system runs, as seen from the load generator.
     fn placement(&self) -> Placement;
 
-    /// For telling its load from that of other programs.
+    /// How the system's load is distinguished from that of other programs.
     fn presence(&self) -> Presence {
         Presence::Own
     }
@@ -315,7 +323,7 @@ pub trait System: Send + Sync {
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
 
     /// How [`System::prepare`] brings these tables back, with what a reader must know of it. `None`: it has none.
-    fn reset(&self, _data: &Dataset) -> Option<String> {
+    fn explain_reset(&self, _data: &Dataset) -> Option<String> {
         None
     }
 
@@ -328,6 +336,7 @@ pub trait System: Send + Sync {
     /// [`System::facts`].
     fn settle(&self) -> Result<(), Failure>;
 
+    /// Reads what the server has counted so far.
     fn counters(&self) -> Result<Counters, Failure>;
 
     /// The load's sessions that wait for locks at this instant. `None`: they are not shown.
@@ -335,7 +344,7 @@ pub trait System: Send + Sync {
         Ok(None)
     }
 
-    /// Result of a query.
+    /// Runs a query, and returns the whole number that it answers.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
     /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
@@ -344,10 +353,10 @@ pub trait System: Send + Sync {
     }
 
     /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         match threads {
             ThreadLimit::Best => clients.map(|client| client..client + 1).collect(),
-            ThreadLimit::AtMost(count) => shares(clients, count),
+            ThreadLimit::AtMost(count) => share_clients(clients, count),
         }
     }
 
@@ -386,7 +395,7 @@ pub trait System: Send + Sync {
     }
 
     /// Opens a [`System::session`] without the plan's time-outs, for what takes as long as it takes.
-    fn reader(&self) -> Result<Box<dyn Session>, Failure> {
+    fn patient_session(&self) -> Result<Box<dyn Session>, Failure> {
         self.session(SessionKind::Plain)
     }
 
@@ -404,17 +413,17 @@ pub trait System: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "empty the caches", cause))
     }
 
-    /// `None` without page inserts.
+    /// The dialect of the pages workload; `None` if the engine does not run it.
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
         None
     }
 
-    /// `None` without the spatial suite.
+    /// The dialect of the spatial suite; `None` if the engine does not run it.
     fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
         None
     }
 
-    /// [`FailureKind::Unsupported`] for engines without backups.
+    /// The engine's backups; [`FailureKind::Unsupported`] for engines without.
     fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
         let cause = "étalon knows no way to back up this engine";
         Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
@@ -430,6 +439,7 @@ pub trait System: Send + Sync {
         Err("the engine does not work in étalon's process".to_owned())
     }
 
+    /// The operating system's count of the server's I/O.
     fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
@@ -448,10 +458,10 @@ pub trait System: Send + Sync {
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: an embedded engine, or a server that listens on this host alone.
-    fn reach(&self, _system: &SystemPlan) -> Result<SystemPlan, Failure> {
+    fn plan_for_other_hosts(&self, _system: &SystemPlan) -> Result<SystemPlan, Failure> {
         let cause = "the engine works in the process that loads it";
         Err(Failure::new(FailureKind::Unsupported, "load the system from other hosts", cause)
-            .hint("leave out `clients_on`: the load is then made on the system's own host"))
+            .with_hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
     /// Checks that étalon has kept its claim on the tables since they were last prepared.
@@ -469,12 +479,13 @@ pub trait System: Send + Sync {
     }
 
     /// Waits until the system is available after a lost connection; restarts a private server.
-    fn revive(&self) -> Result<(), Failure> {
+    fn wait_until_available(&self) -> Result<(), Failure> {
         self.counters().map(|_| ())
     }
 
     /// Lets questions be asked after an interrupt, to undo what étalon did. Nothing is measured any more.
     fn begin_clean_up(&self) {}
 
+    /// Removes everything that étalon made there.
     fn drop_all(&self) -> Result<(), Failure>;
 }

@@ -31,7 +31,7 @@ pub enum Texts {
     Sent(Arc<NamedTexts>),
 }
 
-fn lock(noted: &Mutex<NamedTexts>) -> MutexGuard<'_, NamedTexts> {
+fn lock_texts(noted: &Mutex<NamedTexts>) -> MutexGuard<'_, NamedTexts> {
     // A map is changed by single insertions.
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -42,25 +42,28 @@ pub(crate) fn sibling_path(file: &str, name: &str) -> PathBuf {
 }
 
 impl Texts {
+    /// Texts that notes each file that it reads, to be sent to other hosts.
     pub fn noting() -> Texts {
         Texts::Noting(Arc::default())
     }
 
-    pub fn sent(texts: NamedTexts) -> Texts {
+    /// Texts that were sent from another host.
+    pub fn from_sent(texts: NamedTexts) -> Texts {
         Texts::Sent(Arc::new(texts))
     }
 
-    pub fn noted(&self) -> NamedTexts {
+    /// The texts that were noted.
+    pub fn noted_texts(&self) -> NamedTexts {
         match self {
-            Texts::Noting(noted) => lock(noted).clone(),
+            Texts::Noting(noted) => lock_texts(noted).clone(),
             Texts::Files | Texts::Sent(_) => NamedTexts::new(),
         }
     }
 
     /// What distinguishes each text that was noted from another of its name.
-    pub fn facts(&self) -> Facts {
+    pub fn text_facts(&self) -> Facts {
         let mut facts = Facts::default();
-        for (name, text) in self.noted() {
+        for (name, text) in self.noted_texts() {
             let hash = Sha256::digest(text.as_bytes());
             let short: String = hash.iter().take(HASH_BYTES).map(|byte| format!("{byte:02x}")).collect();
             facts.identity(name.replace('\n', " names "), format!("sha256 {short}"));
@@ -72,10 +75,10 @@ impl Texts {
     ///
     /// # Errors
     /// It cannot be read, is not UTF-8, or is too long for a script.
-    pub fn read(&self, path: &str) -> io::Result<String> {
-        let text = String::from_utf8(self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?);
+    pub fn read_script(&self, path: &str) -> io::Result<String> {
+        let text = String::from_utf8(self.read_bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?);
         let text = text.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not UTF-8"))?;
-        Ok(without_mark(&text).to_owned())
+        Ok(strip_byte_order_mark(&text).to_owned())
     }
 
     /// The files of queries in a folder, by name, without those of its folders; of a file its own path.
@@ -105,12 +108,17 @@ impl Texts {
 
     /// For texts where bytes that are not UTF-8 do no harm, as in a comment.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
-        Ok(without_mark(&String::from_utf8_lossy(&self.bytes(path, Path::new(path), LONGEST_SCRIPT_BYTES)?)).to_owned())
+        Ok(strip_byte_order_mark(&String::from_utf8_lossy(&self.read_bytes(
+            path,
+            Path::new(path),
+            LONGEST_SCRIPT_BYTES,
+        )?))
+        .to_owned())
     }
 
     /// Reads a file next to another one.
     pub fn read_sibling(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
-        self.bytes(&sibling_name(file, name), &sibling_path(file, name), u64::MAX)
+        self.read_bytes(&sibling_name(file, name), &sibling_path(file, name), u64::MAX)
     }
 
     /// Notes what tells a file that is no text from another of its name.
@@ -121,7 +129,7 @@ impl Texts {
         match self {
             Texts::Files => Ok(()),
             Texts::Noting(noted) => {
-                lock(noted).insert(name.to_owned(), fingerprint.into());
+                lock_texts(noted).insert(name.to_owned(), fingerprint.into());
                 Ok(())
             }
             Texts::Sent(_) => Err(io::Error::new(
@@ -138,12 +146,13 @@ impl Texts {
         }
     }
 
-    fn bytes(&self, name: &str, path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
+    /// Reads a file from disk or from what was sent; notes it if it is to be sent.
+    fn read_bytes(&self, name: &str, path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
         match self {
             Texts::Files => read_at_most(path, longest_bytes),
             Texts::Noting(noted) => {
                 let bytes = read_at_most(path, longest_bytes)?;
-                lock(noted).insert(name.to_owned(), String::from_utf8_lossy(&bytes).into());
+                lock_texts(noted).insert(name.to_owned(), String::from_utf8_lossy(&bytes).into());
                 Ok(bytes)
             }
             Texts::Sent(texts) => texts.get(name).map(|text| text.as_bytes().to_vec()).ok_or_else(|| {
@@ -175,7 +184,7 @@ fn is_in_folder(rest: &str) -> bool {
     rest.strip_prefix('/').is_some_and(|file| !file.contains(['/', '\n']) && is_query(file))
 }
 
-fn without_mark(text: &str) -> &str {
+fn strip_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
@@ -196,15 +205,15 @@ mod tests {
         std::fs::write(folder.path().join("words.dat"), "a\nb\n").unwrap();
         std::fs::write(folder.path().join("others.dat"), "c\n").unwrap();
         let noting = Texts::noting();
-        assert_eq!(noting.read(&path).unwrap(), "SELECT 1;");
+        assert_eq!(noting.read_script(&path).unwrap(), "SELECT 1;");
         assert!(noting.has_sibling(&path, "words.dat") && !noting.has_sibling(&path, "none.dat"));
         assert_eq!(noting.read_sibling(&path, "words.dat").unwrap(), b"a\nb\n");
-        let sent = Texts::sent(noting.noted());
+        let sent = Texts::from_sent(noting.noted_texts());
         drop(folder);
-        assert_eq!(sent.read(&path).unwrap(), "SELECT 1;");
+        assert_eq!(sent.read_script(&path).unwrap(), "SELECT 1;");
         assert_eq!(sent.read_sibling(&path, "words.dat").unwrap(), b"a\nb\n");
         assert!(!sent.has_sibling(&path, "others.dat"), "it was not read");
-        assert!(sent.read("/etc/passwd").is_err() && sent.read_sibling("/etc/passwd", "passwd").is_err());
+        assert!(sent.read_script("/etc/passwd").is_err() && sent.read_sibling("/etc/passwd", "passwd").is_err());
         assert!(!sent.has_sibling("/etc/passwd", "passwd"));
     }
 
@@ -214,11 +223,11 @@ mod tests {
         let path = folder.path().join("a.sql").display().to_string();
         std::fs::write(&path, "\u{feff}SELECT 1;").unwrap();
         let noting = Texts::noting();
-        assert_eq!(noting.read(&path).unwrap(), "SELECT 1;");
+        assert_eq!(noting.read_script(&path).unwrap(), "SELECT 1;");
         assert_eq!(noting.read_lossily(&path).unwrap(), "SELECT 1;");
-        assert_eq!(Texts::sent(noting.noted()).read(&path).unwrap(), "SELECT 1;");
+        assert_eq!(Texts::from_sent(noting.noted_texts()).read_script(&path).unwrap(), "SELECT 1;");
         File::create(&path).unwrap().set_len(1 << 40).unwrap();
-        let refused = noting.read(&path).unwrap_err().to_string();
+        let refused = noting.read_script(&path).unwrap_err().to_string();
         assert_eq!(refused, "it is longer than 16 MiB");
     }
 
@@ -228,7 +237,10 @@ mod tests {
         let path = folder.path().join("a.smack").display().to_string();
         std::fs::write(&path, b"// M\xfcller\n").unwrap();
         let noting = Texts::noting();
-        assert!(noting.read(&path).is_err());
-        assert_eq!(noting.read_lossily(&path).unwrap(), Texts::sent(noting.noted()).read_lossily(&path).unwrap());
+        assert!(noting.read_script(&path).is_err());
+        assert_eq!(
+            noting.read_lossily(&path).unwrap(),
+            Texts::from_sent(noting.noted_texts()).read_lossily(&path).unwrap()
+        );
     }
 }

@@ -32,13 +32,14 @@ pub enum Load<'a> {
 }
 
 impl<'a> Load<'a> {
+    /// The program of a load of statements; fails for a load of blocks.
     pub fn statements(self) -> Result<&'a Program, Failure> {
         match self {
             Load::Statements(program) => Ok(program),
             Load::Blocks { .. } => {
                 let cause = "this engine answers statements, and has no blocks to read and write";
                 let hint = "name a folder or a file: `url = \"disk:DIR\"`";
-                Err(Failure::new(FailureKind::Unsupported, "carry the load", cause).hint(hint))
+                Err(Failure::new(FailureKind::Unsupported, "carry the load", cause).with_hint(hint))
             }
         }
     }
@@ -64,21 +65,21 @@ impl From<Program> for StreamWork {
 }
 
 impl StreamWork {
-    pub fn kind(&self) -> LoadKind {
+    pub fn load_kind(&self) -> LoadKind {
         match self {
             StreamWork::Statements(_) => LoadKind::Statements,
             StreamWork::Blocks(_) => LoadKind::Blocks,
         }
     }
 
-    pub fn on<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
+    pub fn on_system<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
         WorkOn { system, work: self, cursors: Cursors::for_work(self) }
     }
 }
 
 impl StreamWork {
     /// Facts that the keys of a load leave open, by name.
-    pub fn facts(&self) -> Vec<(&'static str, String)> {
+    pub fn work_facts(&self) -> Vec<(&'static str, String)> {
         match self {
             StreamWork::Statements(program) => program.native.as_ref().map_or_else(Vec::new, |own| own.facts()),
             StreamWork::Blocks(_) => Vec::new(),
@@ -86,39 +87,39 @@ impl StreamWork {
     }
 
     /// Roughly how long its own checks take.
-    pub fn checking(&self) -> Checking {
+    pub fn check_cost(&self) -> Checking {
         match self {
             StreamWork::Statements(program) => {
-                program.native.as_ref().map_or_else(Checking::default, |own| own.checking())
+                program.native.as_ref().map_or_else(Checking::default, |own| own.check_cost())
             }
             StreamWork::Blocks(_) => Checking::default(),
         }
     }
 
     /// The queries by which its runs are checked.
-    pub fn questions(&self) -> Vec<String> {
+    pub fn check_queries(&self) -> Vec<String> {
         match self {
-            StreamWork::Statements(program) => program.questions(),
+            StreamWork::Statements(program) => program.check_queries(),
             StreamWork::Blocks(_) => Vec::new(),
         }
     }
 
     /// Those of them whose answers grow with every run.
-    pub fn counts(&self) -> Vec<String> {
+    pub fn growing_queries(&self) -> Vec<String> {
         match self {
-            StreamWork::Statements(program) => program.counts(),
+            StreamWork::Statements(program) => program.growing_queries(),
             StreamWork::Blocks(_) => Vec::new(),
         }
     }
 
-    /// Holds everything that the load knows of its tables against them.
+    /// Checks the server's tables by everything that the load knows of them.
     ///
     /// # Errors
     /// [`FailureKind::Verification`]: they are not what they must be.
-    pub fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
+    pub fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
         match self {
             StreamWork::Statements(program) => {
-                program.native.as_ref().map_or(Ok(()), |own| own.inspect(server, moment))
+                program.native.as_ref().map_or(Ok(()), |own| own.inspect_tables(server, moment))
             }
             StreamWork::Blocks(_) => Ok(()),
         }
@@ -126,23 +127,23 @@ impl StreamWork {
 }
 
 impl Account for StreamWork {
-    fn check(
+    fn check_counts(
         &self,
         server: &dyn ServerCounters,
         before: &Counters,
         counts: &LoadCounts,
     ) -> Result<(Counters, Vec<Mark>), Failure> {
         match self {
-            StreamWork::Statements(program) => counted::check(program, server, before, counts),
+            StreamWork::Statements(program) => counted::check_run(program, server, before, counts),
             StreamWork::Blocks(_) => Ok((server.counters()?.since(before), Vec::new())),
         }
     }
 
-    fn record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord {
+    fn make_record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord {
         match self {
             StreamWork::Statements(program) => {
-                let own = program.native.as_ref().map(|native| native.measure(&evidence.counts));
-                let mut record = measure::record(evidence);
+                let own = program.native.as_ref().map(|native| native.extra_measurements(&evidence.counts));
+                let mut record = measure::run_record(evidence);
                 if let Some((measurements, marks)) = own {
                     demote_to_secondary(&mut record.measurements);
                     record.measurements.extend(measurements);
@@ -150,7 +151,7 @@ impl Account for StreamWork {
                 }
                 record
             }
-            StreamWork::Blocks(load) => disk::record(evidence, load, before.devices.as_ref()),
+            StreamWork::Blocks(load) => disk::run_record(evidence, load, before.devices.as_ref()),
         }
     }
 }
@@ -170,11 +171,11 @@ pub struct WorkOn<'a> {
 }
 
 impl Driver for WorkOn<'_> {
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
-        self.system.workers(clients, threads)
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+        self.system.split_clients(clients, threads)
     }
 
-    fn drive(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
+    fn run_worker(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let load = match self.work {
             StreamWork::Statements(program) => Load::Statements(program),
             StreamWork::Blocks(load) => Load::Blocks { load, cursors: &self.cursors },
@@ -198,16 +199,18 @@ pub struct RunTask<'a> {
 }
 
 impl RunTask<'_> {
-    pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
-        self.run_by(&Local::new(&self.task.work.on(self.system)), observer)
+    /// Runs the task with this process as the load generator.
+    pub fn run_here(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
+        self.run_by(&Local::new(&self.task.work.on_system(self.system)), observer)
     }
 
     /// Runs the load as long as `overlap` lasts, instead of the schedule's length.
     pub fn run_overlapping(&self, overlap: &Overlap, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let _end_of_load = EndOfLoad(overlap);
-        self.run_by(&Local::new(&self.task.work.on(self.system)).overlapping(overlap), observer)
+        self.run_by(&Local::new(&self.task.work.on_system(self.system)).overlapping(overlap), observer)
     }
 
+    /// Runs the task with this load generator, and returns the run's record.
     fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let RunTask { system, task, schedule, seed, interrupt } = *self;
         let spec = LoadSpec { shape: &task.shape, schedule, seed, interrupt };

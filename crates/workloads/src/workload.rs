@@ -26,7 +26,7 @@ pub trait Workload: Sync {
     }
 
     /// `point` holds a value for every key of the specification.
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
 }
 
 /// What the user grants on the command line; a plan cannot grant it to itself.
@@ -52,6 +52,7 @@ pub struct Task {
 }
 
 impl Task {
+    /// Whose tables the task works on.
     pub fn tables(&self) -> Tables {
         match &self.action {
             Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) => program.tables,
@@ -60,17 +61,18 @@ impl Task {
         }
     }
 
+    /// The kind of load that the task needs a system for.
     pub fn load_kind(&self) -> LoadKind {
         match &self.action {
-            Action::Stream(stream) => stream.work.kind(),
+            Action::Stream(stream) => stream.work.load_kind(),
             Action::Step(_) => LoadKind::Statements,
         }
     }
 
     /// Holds the task against the plan's schedule.
-    pub fn check(&self, schedule: &Schedule) -> Result<(), Failure> {
+    pub fn check_schedule(&self, schedule: &Schedule) -> Result<(), Failure> {
         match &self.action {
-            Action::Stream(stream) => stream.shape.check(schedule),
+            Action::Stream(stream) => stream.shape.check_schedule(schedule),
             Action::Step(_) => Ok(()),
         }
     }
@@ -94,6 +96,8 @@ impl std::fmt::Debug for Action {
 
 /// A single long step, run once a run.
 pub trait Procedure: Send + Sync {
+    /// Runs the procedure once.
+    ///
     /// # Errors
     ///
     /// The system failed or its answer was wrong, so the run has no result. A feature that an engine does not have is not an
@@ -125,13 +129,13 @@ pub trait Procedure: Send + Sync {
         Tables::Own
     }
 
-    /// At a time, not counting the one or two that it asks by.
+    /// How many connections it has at a time, not counting the one or two that it asks by.
     fn connections(&self) -> u64 {
         0
     }
 
     /// Facts beyond the system's own, such as the versions of programs that the procedure calls.
-    fn facts(&self, _system: &dyn System) -> Facts {
+    fn procedure_facts(&self, _system: &dyn System) -> Facts {
         Facts::default()
     }
 }

@@ -63,11 +63,11 @@ fn connect(host: &str, port: u16) -> Result<Socket> {
         (&socket).write_all(&out)?;
         out.clear();
         let length = (&socket).read(&mut received)?;
-        ensure!(length > 0, handshake.closed());
+        ensure!(length > 0, handshake.closed_error());
         progress = handshake.receive(&received[..length], &mut out)?;
     }
-    frontend::parse(NAME, SELECT, &[], &mut out)?;
-    frontend::sync(&mut out);
+    frontend::write_parse(NAME, SELECT, &[], &mut out)?;
+    frontend::write_sync(&mut out);
     (&socket).write_all(&out)?;
     let length = (&socket).read(&mut received)?;
     let answer = &received[..length];
@@ -134,7 +134,7 @@ fn unexpected(kind: EventKind, answer: &[u8]) -> String {
 /// Waits until the server has closed every connection: then it has counted what was asked of it.
 fn part(reactor: &mut Reactor, tokens: &[Token]) -> Result<()> {
     let mut farewell = Vec::new();
-    frontend::terminate(&mut farewell);
+    frontend::write_terminate(&mut farewell);
     tokens.iter().for_each(|token| reactor.send(*token, &farewell));
     let deadline_ns = now_ns() + PATIENCE.as_nanos() as u64;
     let mut open = tokens.len();

@@ -20,6 +20,7 @@ pub const ETALON: &str = "etalon";
 pub struct Values(BTreeMap<String, String>);
 
 impl Values {
+    /// Adds a value.
     pub fn add(&mut self, name: &str, value: impl Display) {
         self.0.insert(name.to_owned(), value.to_string());
     }
@@ -46,13 +47,13 @@ impl Values {
     ///
     /// # Errors
     /// A name is not known.
-    pub fn filled(&self, text: &str) -> Result<String> {
+    pub fn fill_in(&self, text: &str) -> Result<String> {
         let Some((before, (name, after))) = text.split_once('{').and_then(|(b, rest)| Some((b, rest.split_once('}')?)))
         else {
             return Ok(text.to_owned());
         };
         let value = self.0.get(name).with_context(|| format!("nothing is called {{{name}}}"))?;
-        Ok(format!("{before}{}{}", self.filled(value)?, self.filled(after)?))
+        Ok(format!("{before}{}{}", self.fill_in(value)?, self.fill_in(after)?))
     }
 }
 
@@ -140,10 +141,12 @@ pub struct Comparison {
     pub bars: Vec<Bar>,
 }
 
+/// A single case without keys.
 fn one_case() -> Vec<BTreeMap<String, toml::Value>> {
     vec![BTreeMap::new()]
 }
 
+/// A single view without a name.
 fn one_view() -> Vec<String> {
     vec![String::new()]
 }
@@ -172,10 +175,12 @@ pub struct Side {
     pub operations: f64,
 }
 
+/// The tool that sides are read by if none is named.
 fn etalon() -> String {
     ETALON.to_owned()
 }
 
+/// The usual factor.
 fn one() -> f64 {
     1.0
 }
@@ -206,10 +211,12 @@ enum Of {
     Value,
 }
 
+/// A bar without a lower end.
 fn lowest() -> f64 {
     f64::NEG_INFINITY
 }
 
+/// A bar without an upper end.
 fn highest() -> f64 {
     f64::INFINITY
 }
@@ -224,16 +231,17 @@ pub struct Run<'p> {
     pub side: &'p Side,
 }
 
-fn plain(value: &toml::Value) -> String {
+/// A value of TOML as text.
+fn plain_text(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// A part's file; one that `extends` another has what the other has, but for what it says itself.
-fn table(path: &Path) -> Result<toml::Table> {
+fn read_table(path: &Path) -> Result<toml::Table> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let mut own: toml::Table = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
     let Some(other) = own.remove("extends") else { return Ok(own) };
-    let mut whole = table(&path.with_file_name(format!("{}.toml", plain(&other))))?;
+    let mut whole = read_table(&path.with_file_name(format!("{}.toml", plain_text(&other))))?;
     for (key, value) in own {
         match (whole.get_mut(&key), value) {
             (Some(toml::Value::Table(known)), toml::Value::Table(more)) => known.extend(more),
@@ -258,7 +266,7 @@ impl Part {
             names.sort();
             bail!("no part is called `{name}`\nhint: cargo xtask bench {}", names.join(" | "));
         }
-        let mut part: Part = table(&path)?.try_into().with_context(|| format!("reading {}", path.display()))?;
+        let mut part: Part = read_table(&path)?.try_into().with_context(|| format!("reading {}", path.display()))?;
         if let Some(other) = beside {
             part.comparisons.iter_mut().for_each(|comparison| comparison.put_next_to(other));
             part.comparisons.retain(|comparison| !comparison.sides.is_empty());
@@ -279,17 +287,19 @@ impl Part {
 }
 
 impl Comparison {
-    pub fn metrics(&self) -> impl Iterator<Item = &str> {
+    /// Names of the metrics.
+    pub fn metric_names(&self) -> impl Iterator<Item = &str> {
         self.metrics.split(',')
     }
 
-    fn keys(&self) -> impl Iterator<Item = &String> {
+    /// Names of the cases' keys.
+    fn key_names(&self) -> impl Iterator<Item = &String> {
         self.cases.first().into_iter().flat_map(BTreeMap::keys)
     }
 
     /// The first lines of its table.
-    pub fn heading(&self, seed: u64) -> String {
-        let keys: String = self.keys().map(|key| format!("{key},")).collect();
+    pub fn table_heading(&self, seed: u64) -> String {
+        let keys: String = self.key_names().map(|key| format!("{key},")).collect();
         format!(
             "# etalon: repetitions=rounds order=interleaved margin=0.03 level=0.95 seed={seed} experiment={EXPERIMENT} \
              baseline={}\nsystem,benchmark,experiment,{keys}repetition,metric,unit,role,kind,value\n",
@@ -310,10 +320,10 @@ impl Comparison {
 
 impl Run<'_> {
     /// The values of the part with those of the case.
-    pub fn values(&self, common: &Values) -> Values {
+    pub fn values_with_case(&self, common: &Values) -> Values {
         let mut values = common.clone();
         for (key, value) in self.case {
-            let value = plain(value);
+            let value = plain_text(value);
             let variant = self.part.variants.get(key).and_then(|variants| variants.get(&value));
             values.add(key, value);
             values.0.extend(variant.into_iter().flat_map(|more| more.0.clone()));
@@ -322,13 +332,13 @@ impl Run<'_> {
     }
 
     /// A key of the case that is a number.
-    pub fn number(&self, key: &str) -> Option<f64> {
+    pub fn number_key(&self, key: &str) -> Option<f64> {
         self.case.get(key).and_then(toml::Value::as_integer).map(|number| number as f64)
     }
 
     /// What stands in its rows before the repetition.
-    pub fn fields(&self) -> String {
-        let keys = self.comparison.keys().map(|key| self.case.get(key).map(plain).unwrap_or_default());
+    pub fn row_fields(&self) -> String {
+        let keys = self.comparison.key_names().map(|key| self.case.get(key).map(plain_text).unwrap_or_default());
         [self.name.to_owned(), self.comparison.name.clone(), EXPERIMENT.to_owned()]
             .into_iter()
             .chain(keys)
@@ -340,13 +350,13 @@ impl Run<'_> {
 impl Display for Run<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.comparison.name, self.name)?;
-        self.case.iter().try_for_each(|(key, value)| write!(f, " {key}={}", plain(value)))
+        self.case.iter().try_for_each(|(key, value)| write!(f, " {key}={}", plain_text(value)))
     }
 }
 
 impl Bar {
     /// A row of a table: asked, measured, and whether it is met.
-    pub fn row(&self, answer: &Json, baseline: &str) -> String {
+    pub fn table_row(&self, answer: &Json, baseline: &str) -> String {
         let rows = |of: &str| {
             answer[of]
                 .as_array()
@@ -376,7 +386,7 @@ impl Bar {
             }
         };
         let over = if self.of == Of::Ratio { format!(" over {baseline}") } else { String::new() };
-        let case: String = self.case.iter().map(|(key, value)| format!(", {key}={}", plain(value))).collect();
+        let case: String = self.case.iter().map(|(key, value)| format!(", {key}={}", plain_text(value))).collect();
         let asked = match (self.at_least.is_finite(), self.at_most.is_finite()) {
             (true, true) => format!("{} to {}", self.at_least, self.at_most),
             (true, false) => format!("≥ {}", self.at_least),
@@ -392,6 +402,7 @@ impl Bar {
         }
     }
 
+    /// Whether a value and its interval meet the bar.
     fn verdict(&self, value: f64, lo: f64, hi: f64) -> &'static str {
         match (
             (self.at_least..=self.at_most).contains(&value),
@@ -438,13 +449,13 @@ mod tests {
                 |server: &Server| [&[server.start.clone(), server.ready.clone()], &server.prepare[..]].concat();
             let lines = part.versions.iter().chain(&part.setup).cloned().chain(part.servers.iter().flat_map(of_server));
             for line in lines {
-                assert!(shlex::split(&common.filled(&line).unwrap()).is_some(), "{line}");
+                assert!(shlex::split(&common.fill_in(&line).unwrap()).is_some(), "{line}");
             }
             for run in part.runs() {
-                let values = run.values(&common);
+                let values = run.values_with_case(&common);
                 let counted = run.comparison.counted.iter().map(|counted| &counted.command);
                 for line in run.comparison.before.iter().chain(counted).chain([&run.side.command]) {
-                    assert!(shlex::split(&values.filled(line).unwrap()).is_some(), "{run}: {line}");
+                    assert!(shlex::split(&values.fill_in(line).unwrap()).is_some(), "{run}: {line}");
                 }
             }
         }
@@ -454,10 +465,10 @@ mod tests {
     fn every_bar_is_of_something_that_is_run() {
         for comparison in parts().iter().flat_map(|part| &part.comparisons) {
             assert!(comparison.sides.contains_key(&comparison.baseline), "{}", comparison.name);
-            assert!(comparison.cases.iter().all(|case| case.keys().eq(comparison.keys())), "{}", comparison.name);
+            assert!(comparison.cases.iter().all(|case| case.keys().eq(comparison.key_names())), "{}", comparison.name);
             for bar in &comparison.bars {
                 assert!(comparison.sides.contains_key(&bar.side), "{bar:?}");
-                assert!(comparison.metrics().any(|metric| metric == bar.metric), "{bar:?}");
+                assert!(comparison.metric_names().any(|metric| metric == bar.metric), "{bar:?}");
                 assert!(
                     comparison
                         .cases
@@ -476,7 +487,7 @@ mod tests {
             .unwrap();
         fs::write(folder.path().join("own.toml"), "extends = 'base'\ntitle = 'own'\n[values]\ny = '3'\n").unwrap();
         let both: toml::Table = toml::from_str("title = 'own'\nneeds = ['a']\n[values]\nx = '1'\ny = '3'\n").unwrap();
-        assert_eq!(table(&folder.path().join("own.toml")).unwrap(), both);
+        assert_eq!(read_table(&folder.path().join("own.toml")).unwrap(), both);
     }
 
     #[test]
@@ -488,7 +499,7 @@ mod tests {
         assert_eq!(runs[0].comparison.baseline, "étalon before");
         let mut values = values(&part);
         assert!(values.replace("no", "1").is_err() && values.replace("run", "{etalon}").is_ok());
-        assert_eq!(values.filled("{run}!").unwrap(), "etalon!");
+        assert_eq!(values.fill_in("{run}!").unwrap(), "etalon!");
     }
 
     #[test]
@@ -500,13 +511,13 @@ mod tests {
             (0.6, 0.4, 0.7, "| not met, not surely |"),
             (0.6, 0.55, 0.7, "| **not met** |"),
         ] {
-            let text = bar.row(&answer_with(ratio, lo, hi), "a");
+            let text = bar.table_row(&answer_with(ratio, lo, hi), "a");
             assert!(text.starts_with("| cpu of b over a, n=2 | ≤ 0.5 |") && text.ends_with(verdict), "{text}");
         }
-        assert!(bar.row(&answer_with(0.4, 0.3, 0.4), "c").ends_with("| not measured |"));
+        assert!(bar.table_row(&answer_with(0.4, 0.3, 0.4), "c").ends_with("| not measured |"));
         let value: Bar = toml::from_str("metric = 'cpu'\nside = 'a'\nof = 'value'\nat_least = 2").unwrap();
         assert_eq!(
-            value.row(&answer_with(1.0, 1.0, 1.0), "a"),
+            value.table_row(&answer_with(1.0, 1.0, 1.0), "a"),
             "| cpu of a | ≥ 2 | 2.000 | 1.000 to 3.000 | met, not surely |"
         );
     }

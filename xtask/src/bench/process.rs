@@ -23,7 +23,7 @@ impl Programs {
     ///
     /// # Errors
     /// A quote is not closed, or there is no such program.
-    pub fn words(&self, line: &str) -> Result<Vec<String>> {
+    pub fn split_line(&self, line: &str) -> Result<Vec<String>> {
         let mut words = shlex::split(line).with_context(|| format!("a quote is not closed: {line}"))?;
         let name = words.first_mut().context("a command line is empty")?;
         let found = self.0.iter().map(|folder| folder.join(&*name)).find(|path| path.is_file());
@@ -34,9 +34,9 @@ impl Programs {
     /// A command line without a shell, and without what the environment tells PostgreSQL's clients.
     ///
     /// # Errors
-    /// As [`Programs::words`].
-    pub fn command(&self, line: &str) -> Result<Command> {
-        let words = self.words(line)?;
+    /// As [`Programs::split_line`].
+    pub fn make_command(&self, line: &str) -> Result<Command> {
+        let words = self.split_line(line)?;
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
@@ -65,9 +65,9 @@ pub struct Took {
 ///
 /// # Errors
 /// It does not start, or ends badly: with its last words.
-pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took> {
+pub fn run_command(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took> {
     let name = Path::new(command.get_program()).file_name().unwrap_or_default().display().to_string();
-    command.stdin(Stdio::null()).stdout(create(folder, "stdout")?).stderr(create(folder, "stderr")?);
+    command.stdin(Stdio::null()).stdout(create_file(folder, "stdout")?).stderr(create_file(folder, "stderr")?);
     let watch = Watch::start(&Measured { listener: None, co_located: servers.to_vec() });
     let usage = command.spawn().and_then(|child| child.wait4()).with_context(|| format!("running {name}"))?;
     let watched = watch.stop();
@@ -77,12 +77,13 @@ pub fn run(mut command: Command, folder: &Path, servers: &[u32]) -> Result<Took>
         bail!("{name}: {}: {}", usage.status, words[words.len().saturating_sub(8)..].join("; "));
     }
     let [user_s, system_s] = [usage.rusage.utime, usage.rusage.stime].map(|time| time.as_secs_f64());
-    let cores = watched.cores().unwrap_or_else(|| host::cpu::available_cores() as f64);
+    let cores = watched.core_count().unwrap_or_else(|| host::cpu::available_cores() as f64);
     let foreign_share = watched.others.map(|load| load.mean_cores / cores);
     Ok(Took { user_s, system_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 
-fn create(folder: &Path, name: &str) -> Result<File> {
+/// Makes a file in a folder.
+fn create_file(folder: &Path, name: &str) -> Result<File> {
     File::create(folder.join(name)).with_context(|| format!("making {name}"))
 }
 
@@ -92,17 +93,17 @@ mod tests {
     use super::*;
 
     fn shell(script: &str) -> Command {
-        Programs::new(std::iter::empty()).command(&format!("sh -c '{script}'")).unwrap()
+        Programs::new(std::iter::empty()).make_command(&format!("sh -c '{script}'")).unwrap()
     }
 
     #[test]
     fn a_run_costs_its_cpu_time_and_its_memory() {
         let folder = tempfile::tempdir().unwrap();
         let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; echo done";
-        let usage = run(shell(busy), folder.path(), &[]).unwrap();
+        let usage = run_command(shell(busy), folder.path(), &[]).unwrap();
         assert_eq!(std::fs::read_to_string(folder.path().join("stdout")).unwrap(), "done\n");
         assert!(usage.user_s > 0.01 && usage.user_s < 20.0, "{usage:?}");
-        let idle = run(shell("sleep 0.3"), folder.path(), &[]).unwrap();
+        let idle = run_command(shell("sleep 0.3"), folder.path(), &[]).unwrap();
         assert!(idle.user_s < usage.user_s, "{idle:?}");
         assert!((1e5..1e8).contains(&idle.peak_bytes), "{idle:?}");
     }
@@ -110,7 +111,7 @@ mod tests {
     #[test]
     fn what_ends_badly_says_its_last_words() {
         let folder = tempfile::tempdir().unwrap();
-        let error = run(shell("echo no table >&2; exit 3"), folder.path(), &[]).unwrap_err();
+        let error = run_command(shell("echo no table >&2; exit 3"), folder.path(), &[]).unwrap_err();
         assert!(format!("{error:#}").contains("no table"), "{error:#}");
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 
 use super::Bench;
-use crate::{ask, changes};
+use crate::{ask, git_changes};
 
 const DOCUMENT: &str = "docs/performance.md";
 /// The facts of this machine that the figures depend on.
@@ -29,7 +29,7 @@ const FACTS: [&str; 9] = [
 /// # Errors
 /// The tree differs from its commit elsewhere than in the document.
 pub fn refuse_changes(root: &Path) -> Result<()> {
-    let changed = changes(root, &[DOCUMENT])?;
+    let changed = git_changes(root, &[DOCUMENT])?;
     if changed.is_empty() {
         return Ok(());
     }
@@ -42,21 +42,21 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
 ///
 /// # Errors
 /// git does not give the commit, or a version's command fails.
-pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
+pub fn part_head(root: &Path, bench: &Bench<'_>) -> Result<String> {
     let day = ask(Command::new("date").args(["-u", "+%F"]))?;
     let commit = ask(Command::new("git").args(["describe", "--always"]).current_dir(root))?;
     // The parts that were measured before this one have changed the document, and nothing that is measured.
-    let changed = if changes(root, &[DOCUMENT])?.is_empty() { "" } else { "-dirty" };
+    let changed = if git_changes(root, &[DOCUMENT])?.is_empty() { "" } else { "-dirty" };
     let version = ask(Command::new(&bench.etalon).arg("--version"))?;
     let mut said = vec![format!("{}, commit {}{changed}", version.trim(), commit.trim())];
     for line in &bench.part.versions {
-        let answer = ask(bench.programs.command(&bench.values.filled(line)?)?)?;
+        let answer = ask(bench.programs.make_command(&bench.values.fill_in(line)?)?)?;
         said.extend(answer.lines().next().map(|line| line.trim().to_owned()));
     }
     let facts = host::facts::client_facts(&[]);
     said.extend(FACTS.iter().filter_map(|name| Some(format!("{name} {}", facts.get(name)?))));
     let mut text = format!("## {}\n\n{}\n", bench.part.title, bench.part.text.trim());
-    let _ = write!(text, "\n    {}\n\n{}: {}.\n", bench.options.command(), day.trim(), said.join("; "));
+    let _ = write!(text, "\n    {}\n\n{}: {}.\n", bench.options.command_line(), day.trim(), said.join("; "));
     Ok(text)
 }
 
@@ -64,7 +64,7 @@ pub fn origin(root: &Path, bench: &Bench<'_>) -> Result<String> {
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write(root: &Path, bench: &Bench<'_>, text: &str) -> Result<()> {
+pub fn write_part(root: &Path, bench: &Bench<'_>, text: &str) -> Result<()> {
     let name = &bench.options.part;
     let path = bench.output.join("text.md");
     fs::write(&path, text).with_context(|| format!("writing {}", path.display()))?;
@@ -72,14 +72,14 @@ pub fn write(root: &Path, bench: &Bench<'_>, text: &str) -> Result<()> {
     if bench.options.is_whole() {
         let path = root.join(DOCUMENT);
         let before = fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
-        fs::write(&path, put(&before, name, text)).with_context(|| format!("writing {}", path.display()))?;
+        fs::write(&path, put_part(&before, name, text)).with_context(|| format!("writing {}", path.display()))?;
         eprintln!("document: {}", path.display());
     }
     Ok(())
 }
 
 /// The document with a part between its two marks, or at the end.
-fn put(document: &str, name: &str, text: &str) -> String {
+fn put_part(document: &str, name: &str, text: &str) -> String {
     let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
     let (before, rest) = document.split_once(&begin).unwrap_or((document, ""));
     let after = rest.split_once(&end).map_or("", |(_, after)| after);
@@ -90,14 +90,14 @@ fn put(document: &str, name: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::put;
+    use super::put_part;
 
     #[test]
     fn a_part_is_put_and_replaced_and_others_stay() {
-        let first = put("# Performance\n", "disk", "## Disk\n\none\n");
+        let first = put_part("# Performance\n", "disk", "## Disk\n\none\n");
         assert_eq!(first, "# Performance\n\n<!-- disk: begin -->\n## Disk\n\none\n<!-- disk: end -->\n");
-        let both = put(&first, "fleet", "hosts");
-        let again = put(&both, "disk", "## Disk\n\ntwo");
+        let both = put_part(&first, "fleet", "hosts");
+        let again = put_part(&both, "disk", "## Disk\n\ntwo");
         assert_eq!(again, both.replace("one", "two"));
     }
 }

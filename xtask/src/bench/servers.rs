@@ -33,11 +33,11 @@ impl Servers {
     ///
     /// # Errors
     /// One of them does not answer.
-    pub fn start(bench: &mut Bench<'_>, scratch: &Scratch) -> Result<Servers> {
+    pub fn start_all(bench: &mut Bench<'_>, scratch: &Scratch) -> Result<Servers> {
         let mut servers = Servers(Vec::new());
         for server in &bench.part.servers {
             eprintln!("starting {}", server.name);
-            let started = start(bench, server, scratch).with_context(|| format!("starting {}", server.name))?;
+            let started = start_one(bench, server, scratch).with_context(|| format!("starting {}", server.name))?;
             servers.0.push(started);
         }
         Ok(servers)
@@ -49,7 +49,8 @@ impl Servers {
     }
 }
 
-fn start(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<ServerProcess> {
+/// Starts one server.
+fn start_one(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<ServerProcess> {
     let folder = scratch.path().join(&server.name);
     fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;
     let user = match &server.user {
@@ -62,16 +63,16 @@ fn start(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<Se
     bench.values.add(&format!("{}_dir", server.name), folder.display());
     drop(listener);
     for line in &server.prepare {
-        let line = bench.values.filled(line)?;
-        let mut command = bench.programs.command(&as_user(user.as_ref(), &line))?;
+        let line = bench.values.fill_in(line)?;
+        let mut command = bench.programs.make_command(&as_user(user.as_ref(), &line))?;
         ask(command.current_dir(&folder))?;
     }
-    let words = bench.programs.words(&bench.values.filled(&server.start)?)?;
-    let spec = ServerSpec::new(&words[0], folder.join("log")).args(&words[1..]).working_dir(&folder);
+    let words = bench.programs.split_line(&bench.values.fill_in(&server.start)?)?;
+    let spec = ServerSpec::new(&words[0], folder.join("log")).with_args(&words[1..]).in_folder(&folder);
     let spec = spec.in_scratch(scratch).end_signal(StopSignal::Terminate);
     let mut process = ServerProcess::spawn(user.into_iter().fold(spec, ServerSpec::run_as))?;
     let begin = Instant::now();
-    while let Err(error) = ask(bench.programs.command(&bench.values.filled(&server.ready)?)?) {
+    while let Err(error) = ask(bench.programs.make_command(&bench.values.fill_in(&server.ready)?)?) {
         if process.has_ended()?.is_some() || begin.elapsed() > TIMEOUT {
             bail!("{error:#}; its log ends: {}", process.log_tail(5));
         }
@@ -80,6 +81,7 @@ fn start(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<Se
     Ok(process)
 }
 
+/// A command line run as a user.
 fn as_user(user: Option<&User>, line: &str) -> String {
     user.map_or_else(
         || line.to_owned(),

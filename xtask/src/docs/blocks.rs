@@ -57,14 +57,14 @@ pub struct BadBlock {
 }
 
 /// Every block of `text` that is to be executed or checked, in order.
-pub fn parse(text: &str) -> Vec<Result<Block, BadBlock>> {
+pub fn parse_blocks(text: &str) -> Vec<Result<Block, BadBlock>> {
     let mut blocks = Vec::new();
     let mut before = String::new();
     for (event, range) in Parser::new(text).into_offset_iter() {
         match event {
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info))) => {
                 let raw = Raw::new(text, range);
-                blocks.extend(raw.read(&info, before.trim()).transpose());
+                blocks.extend(raw.to_block(&info, before.trim()).transpose());
             }
             Event::Html(html) => before.push_str(&html),
             Event::Start(Tag::HtmlBlock) => before.clear(),
@@ -100,16 +100,17 @@ impl<'a> Raw<'a> {
         Self { start: text[..range.start].matches('\n').count(), indent, lines }
     }
 
-    fn read(&self, info: &str, before: &str) -> Result<Option<Block>, BadBlock> {
+    /// Makes a block of a fence by its words; `None` if it is not to be executed.
+    fn to_block(&self, info: &str, before: &str) -> Result<Option<Block>, BadBlock> {
         let mut words = info.split([',', ' ']).filter(|word| !word.is_empty());
         let language = words.next().unwrap_or_default();
         let flags: Vec<&str> = words.collect();
         if language == "console" {
             return match flags[..] {
-                [] => Ok(Some(self.block(false, Content::Transcript(self.steps()?)))),
+                [] => Ok(Some(self.make_block(false, Content::Transcript(self.read_steps()?)))),
                 ["no-run"] if is_reason(before) => Ok(None),
-                ["no-run"] => Err(self.bad(0, "put <!-- not run: reason --> just before it")),
-                _ => Err(self.bad(0, "console takes no flag but no-run")),
+                ["no-run"] => Err(self.bad_block(0, "put <!-- not run: reason --> just before it")),
+                _ => Err(self.bad_block(0, "console takes no flag but no-run")),
             };
         }
         let text: String = self.lines.iter().flat_map(|line| [line, "\n"]).collect();
@@ -120,28 +121,30 @@ impl<'a> Raw<'a> {
         Ok(match file {
             Some(name) => {
                 let name = name.to_owned();
-                Some(self.block(is_plan, Content::File { name, text }))
+                Some(self.make_block(is_plan, Content::File { name, text }))
             }
-            None if is_plan => Some(self.block(true, Content::Plan(text))),
+            None if is_plan => Some(self.make_block(true, Content::Plan(text))),
             None => None,
         })
     }
 
-    fn block(&self, is_plan: bool, content: Content) -> Block {
+    /// A block of this content.
+    fn make_block(&self, is_plan: bool, content: Content) -> Block {
         Block { line: self.start + 1, indent: self.indent, is_plan, content }
     }
 
     /// `index` counts the block's lines from its opening fence.
-    fn bad(&self, index: usize, advice: &str) -> BadBlock {
+    fn bad_block(&self, index: usize, advice: &str) -> BadBlock {
         BadBlock { line: self.start + 1 + index, advice: advice.to_owned() }
     }
 
-    fn steps(&self) -> Result<Vec<Step>, BadBlock> {
+    /// Reads the commands of a block with what they print.
+    fn read_steps(&self) -> Result<Vec<Step>, BadBlock> {
         let mut steps = Vec::new();
         let mut index = 0;
         while index < self.lines.len() {
             let Some(command) = self.lines[index].strip_prefix("$ ") else {
-                return Err(self.bad(index + 1, "a transcript starts with `$ command`"));
+                return Err(self.bad_block(index + 1, "a transcript starts with `$ command`"));
             };
             let line = self.start + index + 2;
             let mut command = command.trim_end().to_owned();
@@ -155,7 +158,7 @@ impl<'a> Raw<'a> {
             let mut exit = 0;
             let code = self.lines.get(index).and_then(|l| l.strip_prefix("? "));
             if let Some(code) = code {
-                exit = code.trim().parse().map_err(|_| self.bad(index + 1, "`?` is followed by an exit code"))?;
+                exit = code.trim().parse().map_err(|_| self.bad_block(index + 1, "`?` is followed by an exit code"))?;
                 index += 1;
             }
             let first = index;

@@ -94,26 +94,26 @@ impl Sandbox {
     }
 
     /// The text with the ports of here in place of the documents' own.
-    pub fn localized(&self, text: &str) -> String {
-        self.ports().fold(text.to_owned(), |text, (documented, here)| text.replace(documented, here))
+    pub fn localize(&self, text: &str) -> String {
+        self.port_pairs().fold(text.to_owned(), |text, (documented, here)| text.replace(documented, here))
     }
 
     /// The text with the documents' ports in place of those of here.
     fn as_documented(&self, text: String) -> String {
-        self.ports().fold(text, |text, (documented, here)| text.replace(here, documented))
+        self.port_pairs().fold(text, |text, (documented, here)| text.replace(here, documented))
     }
 
     /// Each address that documents name, and the one that stands for it.
-    fn ports(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    fn port_pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let nats = self.nats.as_deref().map(|here| (NATS_PORT, here));
         let postgres = self.postgres.as_ref().map(|server| (Postgres::DOCUMENTED, server.address()));
         nats.into_iter().chain(postgres)
     }
 
     /// Runs one command, split into words. One that ends with `&` goes on until the document ends.
-    pub fn run(&mut self, words: &[String]) -> Result<Outcome> {
+    pub fn run_words(&mut self, words: &[String]) -> Result<Outcome> {
         if let Some(("&", words)) = words.split_last().map(|(last, words)| (last.as_str(), words)) {
-            return self.start(words);
+            return self.start_background(words);
         }
         let Some((program, arguments)) = words.split_first() else {
             bail!("no command after `$`");
@@ -123,14 +123,14 @@ impl Sandbox {
             bail!("there is no shell here, so `{word}` means nothing");
         }
         match program.as_str() {
-            "etalon" => self.foreground(&self.etalon, arguments),
-            "cat" | "ls" => self.foreground(Path::new(program), arguments),
-            "timeout" => self.foreground(Path::new(program), &self.with_etalon(arguments)),
+            "etalon" => self.run_foreground(&self.etalon, arguments),
+            "cat" | "ls" => self.run_foreground(Path::new(program), arguments),
+            "timeout" => self.run_foreground(Path::new(program), &self.with_etalon(arguments)),
             "psql" => {
                 if self.postgres.is_none() {
                     self.postgres = Some(Postgres::start()?);
                 }
-                self.foreground(&requirements::POSTGRES.sibling("psql")?, arguments)
+                self.run_foreground(&requirements::POSTGRES.sibling_path("psql")?, arguments)
             }
             other => bail!(
                 "`{other}` is not run here, only etalon, psql, timeout, cat and ls: mark the block console,no-run"
@@ -145,25 +145,25 @@ impl Sandbox {
     }
 
     /// Starts a command in the background and waits until it says that it is ready. What else it says is not compared.
-    fn start(&mut self, words: &[String]) -> Result<Outcome> {
+    fn start_background(&mut self, words: &[String]) -> Result<Outcome> {
         let Some((name, arguments)) = words.split_first() else { bail!("no command before `&`") };
         let program = match name.as_str() {
             "etalon" => self.etalon.clone(),
             "nats-server" => {
                 let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
                 self.nats = Some(free.to_string());
-                requirements::NATS.path()?
+                requirements::NATS.program_path()?
             }
             other => bail!("`{other} &` is not run here, only nats-server and etalon: mark the block console,no-run"),
         };
         let log = self.home.join(format!("background-{}", self.background.len()));
-        let mut arguments: Vec<String> = arguments.iter().map(|word| self.localized(word)).collect();
+        let mut arguments: Vec<String> = arguments.iter().map(|word| self.localize(word)).collect();
         if let (Some(nats), "nats-server") = (&self.nats, name.as_str()) {
             let (address, port) = nats.rsplit_once(':').unwrap_or_default();
             arguments.extend(["--addr", address, "--port", port].map(str::to_owned));
         }
-        let spec = ServerSpec::new(&program, &log).args(&arguments).working_dir(&self.folder);
-        let spec = spec.env("HOME", &self.home).env("NO_COLOR", "1").end_signal(StopSignal::Fast);
+        let spec = ServerSpec::new(&program, &log).with_args(&arguments).in_folder(&self.folder);
+        let spec = spec.with_env("HOME", &self.home).with_env("NO_COLOR", "1").end_signal(StopSignal::Fast);
         let mut process = ServerProcess::spawn(spec)?;
         let deadline = Instant::now() + READY_TIMEOUT;
         while !says_that_it_is_ready(&fs::read_to_string(&log).unwrap_or_default()) {
@@ -176,13 +176,14 @@ impl Sandbox {
         Ok(Outcome { exit: Some(0), output: String::new() })
     }
 
-    fn foreground(&self, program: &Path, arguments: &[String]) -> Result<Outcome> {
+    /// Runs a command to its end.
+    fn run_foreground(&self, program: &Path, arguments: &[String]) -> Result<Outcome> {
         // A file rather than a pipe: a server that outlives the command would keep a pipe open.
         let output = self.home.join("output");
         let file = File::create(&output)?;
         let mut command = Command::new(program);
         command
-            .args(arguments.iter().flat_map(|word| expand(&self.folder, &self.localized(word))))
+            .args(arguments.iter().flat_map(|word| expand_pattern(&self.folder, &self.localize(word))))
             .current_dir(&self.folder)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
@@ -200,7 +201,7 @@ impl Sandbox {
             command.env(name, value);
         }
         let mut child = command.spawn().with_context(|| format!("starting {}", program.display()))?;
-        let status = wait(&mut child, self.time_limit)?;
+        let status = wait_or_kill(&mut child, self.time_limit)?;
         let output = String::from_utf8_lossy(&fs::read(&output)?).into_owned();
         Ok(Outcome { exit: status.and_then(|status| status.code()), output: self.as_documented(output) })
     }
@@ -211,7 +212,7 @@ fn says_that_it_is_ready(text: &str) -> bool {
 }
 
 /// The files that a word with a `*` in its last part names, in order; the word itself where there is none, as in a shell.
-fn expand(folder: &Path, word: &str) -> Vec<String> {
+fn expand_pattern(folder: &Path, word: &str) -> Vec<String> {
     let start = word.rfind('/').map_or(0, |slash| slash + 1);
     let (parent, pattern) = word.split_at(start);
     let Some((before, after)) = pattern.split_once('*') else { return vec![word.to_owned()] };
@@ -226,7 +227,7 @@ fn expand(folder: &Path, word: &str) -> Vec<String> {
 }
 
 /// Waits until `limit`, then asks `child` to leave, then kills it; `None` when it took too long.
-fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
+fn wait_or_kill(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Some(status) = wait_until(child, Instant::now() + limit)? {
         return Ok(Some(status));
     }
@@ -242,6 +243,7 @@ fn wait(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     Ok(None)
 }
 
+/// Waits for a child until a deadline.
 fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     loop {
         let status = child.try_wait()?;
@@ -262,7 +264,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sleep")).unwrap();
         sandbox.time_limit = Duration::from_millis(50);
-        let outcome = sandbox.run(&["etalon".into(), "60".into()]).unwrap();
+        let outcome = sandbox.run_words(&["etalon".into(), "60".into()]).unwrap();
         assert_eq!(outcome.exit, None);
     }
 
@@ -272,7 +274,7 @@ mod tests {
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
         let script = "echo out; echo err >&2; echo $CARGO_PKG_NAME $NO_COLOR $COLUMNS; exit 4";
         let words = ["etalon", "-c", script].map(str::to_owned);
-        let outcome = sandbox.run(&words).unwrap();
+        let outcome = sandbox.run_words(&words).unwrap();
         assert_eq!(outcome.output, "out\nerr\n1 80\n");
         assert_eq!(outcome.exit, Some(4));
     }
@@ -281,12 +283,12 @@ mod tests {
     fn a_command_in_the_background_is_ready_first_and_ends_with_the_document() {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
-        sandbox.run(&in_background("sleep 0.2; echo $$ > pid; echo ready; exec sleep 60")).unwrap();
+        sandbox.run_words(&in_background("sleep 0.2; echo $$ > pid; echo ready; exec sleep 60")).unwrap();
         let pid = fs::read_to_string(sandbox.folder.join("pid")).unwrap();
         let process = PathBuf::from(format!("/proc/{}", pid.trim()));
         let is_shown = Path::new("/proc/self").exists();
         assert!(process.exists() || !is_shown);
-        let failed = sandbox.run(&in_background("echo broken")).map(|_| ()).unwrap_err().to_string();
+        let failed = sandbox.run_words(&in_background("echo broken")).map(|_| ()).unwrap_err().to_string();
         assert!(failed.contains("did not say that it is ready:\nbroken"), "{failed}");
         drop(sandbox);
         assert!(!process.exists());
@@ -300,12 +302,12 @@ mod tests {
     fn a_server_is_started_on_a_free_port_that_documents_call_by_its_usual_name() {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/sh")).unwrap();
-        sandbox.run(&["nats-server", "--jetstream", "--store_dir", "stream", "&"].map(str::to_owned)).unwrap();
-        let own = sandbox.localized("127.0.0.1:4222");
+        sandbox.run_words(&["nats-server", "--jetstream", "--store_dir", "stream", "&"].map(str::to_owned)).unwrap();
+        let own = sandbox.localize("127.0.0.1:4222");
         assert_ne!(own, "127.0.0.1:4222");
         assert!(std::net::TcpStream::connect(&own).is_ok());
         let echo = ["etalon", "-c", "echo nats://127.0.0.1:4222; test 127.0.0.1:4222 != 127.0.0.1:\"4222\""];
-        let outcome = sandbox.run(&echo.map(str::to_owned)).unwrap();
+        let outcome = sandbox.run_words(&echo.map(str::to_owned)).unwrap();
         assert_eq!((outcome.output.as_str(), outcome.exit), ("nats://127.0.0.1:4222\n", Some(0)));
     }
 
@@ -317,7 +319,7 @@ mod tests {
             fs::write(sandbox.folder.join(name), "").unwrap();
         }
         let words = ["etalon", "x-*.db", "y-*.db", "benchmarks.*.clients=1"].map(str::to_owned);
-        let outcome = sandbox.run(&words).unwrap();
+        let outcome = sandbox.run_words(&words).unwrap();
         assert_eq!(outcome.output, "x-1.db x-2.db y-*.db benchmarks.*.clients=1\n");
     }
 
@@ -325,7 +327,7 @@ mod tests {
     fn timeout_runs_the_tested_etalon() {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/echo")).unwrap();
-        let outcome = sandbox.run(&["timeout", "60", "etalon", "run"].map(str::to_owned)).unwrap();
+        let outcome = sandbox.run_words(&["timeout", "60", "etalon", "run"].map(str::to_owned)).unwrap();
         assert_eq!((outcome.output.as_str(), outcome.exit), ("run\n", Some(0)));
     }
 
@@ -334,11 +336,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let mut sandbox = Sandbox::new(root.path(), Path::new("/bin/echo")).unwrap();
         let query = ["psql", "-Atc", "SELECT current_user", "postgres://me@127.0.0.1:5432/postgres"];
-        let outcome = sandbox.run(&query.map(str::to_owned)).unwrap();
+        let outcome = sandbox.run_words(&query.map(str::to_owned)).unwrap();
         assert_eq!((outcome.output.as_str(), outcome.exit), ("me\n", Some(0)));
-        let address = sandbox.localized("127.0.0.1:5432");
+        let address = sandbox.localize("127.0.0.1:5432");
         assert_ne!(address, "127.0.0.1:5432");
-        let echoed = sandbox.run(&["etalon", "127.0.0.1:5432"].map(str::to_owned)).unwrap();
+        let echoed = sandbox.run_words(&["etalon", "127.0.0.1:5432"].map(str::to_owned)).unwrap();
         assert_eq!(echoed.output, "127.0.0.1:5432\n");
         drop(sandbox);
         assert!(std::net::TcpStream::connect(address).is_err());

@@ -38,7 +38,7 @@ impl Postgres {
         let user = is_root().then(|| user_by_name("postgres")).transpose()?;
         user.as_ref().map(|user| chown(folder.path(), user)).transpose()?;
         let data = folder.path().join("data");
-        let mut init = command_as(user.as_ref(), &POSTGRES.sibling("initdb")?);
+        let mut init = command_as(user.as_ref(), &POSTGRES.sibling_path("initdb")?);
         init.args(["--username=me", "--auth=trust", "--encoding=UTF8", "--locale=C", "--pgdata"]).arg(&data);
         ask(init.current_dir(folder.path()))?;
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -49,10 +49,11 @@ impl Postgres {
                  shared_preload_libraries = 'pg_stat_statements'\n"
             ),
         )?;
-        let spec = ServerSpec::new(POSTGRES.sibling("postgres")?, folder.path().join("log"));
-        let spec = spec.args(["-D".as_ref(), data.as_os_str()]).working_dir(folder.path()).end_signal(StopSignal::Fast);
+        let spec = ServerSpec::new(POSTGRES.sibling_path("postgres")?, folder.path().join("log"));
+        let spec =
+            spec.with_args(["-D".as_ref(), data.as_os_str()]).in_folder(folder.path()).end_signal(StopSignal::Fast);
         let mut process = ServerProcess::spawn(user.into_iter().fold(spec, ServerSpec::run_as))?;
-        let (psql, deadline) = (POSTGRES.sibling("psql")?, Instant::now() + START_LIMIT);
+        let (psql, deadline) = (POSTGRES.sibling_path("psql")?, Instant::now() + START_LIMIT);
         let url = format!("postgres://me@127.0.0.1:{port}/postgres");
         while let Err(error) = ask(Command::new(&psql).args(["-c", "SELECT 1", &url])) {
             if process.has_ended()?.is_some() || Instant::now() >= deadline {

@@ -8,7 +8,7 @@ fn run_document(text: &str) -> (Vec<String>, String) {
     let mut document = Document::new("x.md".to_owned(), text, Path::new("/bin/sh")).unwrap();
     document.run().unwrap();
     let failures = document.failures.iter().map(|f| f.text.clone()).collect();
-    let blessed = document.blessed();
+    let blessed = document.blessed_text();
     (failures, blessed)
 }
 

@@ -8,14 +8,14 @@ use anyhow::{Context as _, Result};
 use host::scratch::Scratch;
 
 use super::platform::Platform;
-use super::{make, sums};
+use super::{make_packages, sums};
 use crate::ask;
 
 /// Makes the packages from a clone of the commit, and compares them with those in `made`. True if none differs.
 ///
 /// # Errors
 /// The clone cannot be made, or the packages not be made from it.
-pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool> {
+pub fn compare_again(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool> {
     // A longer name than the first folder's: what holds it somewhere has another length.
     let scratch =
         Scratch::new("packages-made-once-more-elsewhere", None).context("making a folder for the second build")?;
@@ -25,10 +25,10 @@ pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool>
     let tools = clone.join("target/tools");
     fs::create_dir_all(clone.join("target")).context("making the second build's folder")?;
     std::os::unix::fs::symlink(root.join("target/tools"), tools).context("linking the tools")?;
-    let again = make(&clone, platforms)?;
+    let again = make_packages(&clone, platforms)?;
     let mut is_same = true;
-    for name in sums::names(made)? {
-        match difference(&read_package(made, &name)?, &read_package(&again, &name)?) {
+    for name in sums::file_names(made)? {
+        match first_difference(&read_package(made, &name)?, &read_package(&again, &name)?) {
             None => eprintln!("the same  {name}"),
             Some(at) => {
                 is_same = false;
@@ -45,12 +45,13 @@ pub fn compare(root: &Path, made: &Path, platforms: &[Platform]) -> Result<bool>
     Ok(is_same)
 }
 
+/// Reads a package.
 fn read_package(folder: &Path, name: &str) -> Result<Vec<u8>> {
     fs::read(folder.join(name)).with_context(|| format!("reading {name}"))
 }
 
 /// Where two files begin to differ.
-fn difference(one: &[u8], other: &[u8]) -> Option<usize> {
+fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let common = one.iter().zip(other).position(|(one, other)| one != other);
     common.or_else(|| (one.len() != other.len()).then_some(one.len().min(other.len())))
 }
@@ -61,8 +62,8 @@ mod tests {
 
     #[test]
     fn files_differ_in_a_byte_or_in_their_length() {
-        assert_eq!(difference(b"abc", b"abc"), None);
-        assert_eq!(difference(b"abc", b"axc"), Some(1));
-        assert_eq!(difference(b"abc", b"abcd"), Some(3));
+        assert_eq!(first_difference(b"abc", b"abc"), None);
+        assert_eq!(first_difference(b"abc", b"axc"), Some(1));
+        assert_eq!(first_difference(b"abc", b"abcd"), Some(3));
     }
 }

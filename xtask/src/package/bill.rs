@@ -71,7 +71,7 @@ impl Crate {
     }
 
     /// Its name in the bill: a package URL, as scanners look it up.
-    fn reference(&self) -> String {
+    fn package_url(&self) -> String {
         let Listed { name, version, .. } = &self.listed;
         match self.listed.source.as_str() {
             "crates.io" => format!("pkg:cargo/{name}@{}", version.replace('+', "%2B")),
@@ -79,9 +79,10 @@ impl Crate {
         }
     }
 
-    fn as_json(&self) -> Json {
+    /// The crate as the bill has it.
+    fn to_json(&self) -> Json {
         let Listed { name, version, source, root, .. } = &self.listed;
-        let reference = self.reference();
+        let reference = self.package_url();
         let mut component = json!({
             "type": if *root { "application" } else { "library" },
             "bom-ref": reference,
@@ -110,18 +111,18 @@ impl Bill {
     ///
     /// # Errors
     /// It has none, or it names a crate that the workspace's lock does not.
-    pub fn read(release: &Release, platform: Platform, program: &Path) -> Result<Self> {
-        let listing = ask(Command::new(toolchain::tool(&release.root, "rust-audit-info")?).arg(program))?;
+    pub fn read_from_program(release: &Release, platform: Platform, program: &Path) -> Result<Self> {
+        let listing = ask(Command::new(toolchain::compile_tool(&release.root, "rust-audit-info")?).arg(program))?;
         let listing: Listing = serde_json::from_str(&listing).context("reading the program's list of crates")?;
         let lock = String::from_utf8(release.read_file("Cargo.lock")?).context("Cargo.lock is no text")?;
         let lock: Lock = toml::from_str(&lock).context("reading Cargo.lock")?;
         let crates =
-            listing.packages.into_iter().map(|listed| describe(release, &lock, listed)).collect::<Result<_>>()?;
-        Ok(Self { name: platform.package(release), committed: release.committed.clone(), crates })
+            listing.packages.into_iter().map(|listed| describe_crate(release, &lock, listed)).collect::<Result<_>>()?;
+        Ok(Self { name: platform.package_name(release), committed: release.committed.clone(), crates })
     }
 
     /// The crates that are in the program.
-    pub fn linked(&self) -> impl Iterator<Item = &Crate> {
+    pub fn linked_crates(&self) -> impl Iterator<Item = &Crate> {
         self.crates.iter().filter(|one| one.is_linked() && one.listed.source != "local")
     }
 
@@ -131,21 +132,22 @@ impl Bill {
     /// It cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         let file = folder.join(format!("{}.cdx.json", self.name));
-        let text = serde_json::to_string_pretty(&self.as_json()).context("writing the bill of materials")?;
+        let text = serde_json::to_string_pretty(&self.to_json()).context("writing the bill of materials")?;
         fs::write(&file, text + "\n").with_context(|| format!("writing {}", file.display()))
     }
 
-    fn as_json(&self) -> Json {
-        let root = self.crates.iter().find(|one| one.listed.root).map(Crate::as_json);
-        let components: Vec<Json> = self.crates.iter().filter(|one| !one.listed.root).map(Crate::as_json).collect();
+    /// The bill in CycloneDX's form.
+    fn to_json(&self) -> Json {
+        let root = self.crates.iter().find(|one| one.listed.root).map(Crate::to_json);
+        let components: Vec<Json> = self.crates.iter().filter(|one| !one.listed.root).map(Crate::to_json).collect();
         let dependencies = self.crates.iter().map(|one| {
             let on: Vec<String> = one
                 .listed
                 .dependencies
                 .iter()
-                .filter_map(|index| self.crates.get(*index).map(Crate::reference))
+                .filter_map(|index| self.crates.get(*index).map(Crate::package_url))
                 .collect();
-            json!({ "ref": one.reference(), "dependsOn": on })
+            json!({ "ref": one.package_url(), "dependsOn": on })
         });
         json!({
             "bomFormat": "CycloneDX",
@@ -158,7 +160,8 @@ impl Bill {
     }
 }
 
-fn describe(release: &Release, lock: &Lock, listed: Listed) -> Result<Crate> {
+/// A crate with its licence and hash.
+fn describe_crate(release: &Release, lock: &Lock, listed: Listed) -> Result<Crate> {
     let Listed { name, version, .. } = &listed;
     let packages = release.metadata["packages"].as_array().context("cargo told of no packages")?;
     let found = packages.iter().find(|package| package["name"] == **name && package["version"] == **version);

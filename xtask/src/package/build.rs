@@ -20,8 +20,8 @@ const MOST_BYTES_WITH_LIBRARY: u64 = 22_000_000;
 ///
 /// # Errors
 /// It does not compile, a tool that it takes cannot be had, or it is larger than anybody expects.
-pub fn binary(release: &Release, platform: Platform) -> Result<PathBuf> {
-    let triple = platform.triple();
+pub fn build_program(release: &Release, platform: Platform) -> Result<PathBuf> {
+    let triple = platform.target_triple();
     eprintln!("building étalon for {triple}, profile {PROFILE}");
     let mut cargo = toolchain::cargo_build(release, platform)?;
     cargo.args(["--locked", "--package", "cli", "--bin", "etalon"]);
@@ -31,11 +31,12 @@ pub fn binary(release: &Release, platform: Platform) -> Result<PathBuf> {
     if !status.success() {
         bail!("étalon does not compile for {triple}: {status}");
     }
-    let binary = release.root.join("target").join(triple).join(PROFILE).join(platform.program());
+    let binary = release.root.join("target").join(triple).join(PROFILE).join(platform.program_name());
     refuse_large(&binary, if platform == Platform::Glibc { MOST_BYTES } else { MOST_BYTES_WITH_LIBRARY })?;
     Ok(binary)
 }
 
+/// Refuses a program larger than this.
 fn refuse_large(binary: &Path, most: u64) -> Result<()> {
     let bytes = binary.metadata().with_context(|| format!("looking at {}", binary.display()))?.len();
     eprintln!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);

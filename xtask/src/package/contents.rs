@@ -51,7 +51,13 @@ impl Tree {
     ///
     /// # Errors
     /// A file cannot be read or written, or the speaker does not speak.
-    pub fn stage(release: &Release, layout: Layout, program: &Path, speaker: &Path, notices: &str) -> Result<Self> {
+    pub fn stage_package(
+        release: &Release,
+        layout: Layout,
+        program: &Path,
+        speaker: &Path,
+        notices: &str,
+    ) -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for a package")?;
         let tree = Self { folder };
         let binary = fs::read(program).with_context(|| format!("reading {}", program.display()))?;
@@ -62,17 +68,17 @@ impl Tree {
             Layout::Windows => ("", ""),
         };
         if layout == Layout::Windows {
-            tree.put("etalon.exe", PROGRAM, &binary)?;
+            tree.put_file("etalon.exe", PROGRAM, &binary)?;
             // Not `etalon.ps1`, which a shell would take for the command.
-            tree.put("completions/_etalon.ps1", TEXT, said(&["completions", "powershell"])?.as_bytes())?;
+            tree.put_file("completions/_etalon.ps1", TEXT, said(&["completions", "powershell"])?.as_bytes())?;
         } else {
-            tree.put(&format!("{prefix}bin/etalon"), PROGRAM, &binary)?;
+            tree.put_file(&format!("{prefix}bin/etalon"), PROGRAM, &binary)?;
             tree.put_helpers(release, layout, prefix, &said)?;
         }
         for name in DOCUMENTS {
-            tree.put(&format!("{documents}{name}"), TEXT, &release.read_file(name)?)?;
+            tree.put_file(&format!("{documents}{name}"), TEXT, &release.read_file(name)?)?;
         }
-        tree.put(&format!("{documents}THIRD-PARTY"), TEXT, notices.as_bytes())?;
+        tree.put_file(&format!("{documents}THIRD-PARTY"), TEXT, notices.as_bytes())?;
         Ok(tree)
     }
 
@@ -84,7 +90,7 @@ impl Tree {
         prefix: &str,
         said: &dyn Fn(&[&str]) -> Result<String>,
     ) -> Result<()> {
-        let put = |path: &str, bytes: &[u8]| self.put(&format!("{prefix}{path}"), TEXT, bytes);
+        let put = |path: &str, bytes: &[u8]| self.put_file(&format!("{prefix}{path}"), TEXT, bytes);
         put("share/man/man1/etalon.1", said(&["man"])?.as_bytes())?;
         if layout != Layout::Archive {
             let manual = self.path().join(prefix).join("share/man/man1/etalon.1");
@@ -97,7 +103,7 @@ impl Tree {
         for (from, to) in UNITS {
             let bytes = release.read_file(from)?;
             let text = String::from_utf8(bytes).with_context(|| format!("{from} is no text"))?;
-            put(to, if prefix.is_empty() { text } else { installed(&text) }.as_bytes())?;
+            put(to, if prefix.is_empty() { text } else { installed_unit(&text) }.as_bytes())?;
         }
         for (from, to) in EXAMPLES {
             put(&format!("share/doc/etalon/{to}"), &release.read_file(from)?)?;
@@ -117,7 +123,7 @@ impl Tree {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn put(&self, path: &str, mode: u32, bytes: &[u8]) -> Result<()> {
+    pub fn put_file(&self, path: &str, mode: u32, bytes: &[u8]) -> Result<()> {
         let file = self.path().join(path);
         let parent = file.parent().context("a file has a folder")?;
         fs::create_dir_all(parent).with_context(|| format!("making {}", parent.display()))?;
@@ -159,11 +165,12 @@ const DEBIAN_COPYRIGHT: &str = "étalon is licensed under MIT or Apache-2.0, at 
     folder. The licences of what is linked into it stand in THIRD-PARTY.\n";
 
 /// A unit as a package installs it: the program in the system's own folder, and no word on how to install it by hand.
-fn installed(unit: &str) -> String {
+fn installed_unit(unit: &str) -> String {
     let kept: Vec<&str> = unit.lines().filter(|line| !line.starts_with("#   ") && *line != "#").collect();
     kept.join("\n").replace("/usr/local/bin/etalon", "/usr/bin/etalon") + "\n"
 }
 
+/// Sets the rights of a file.
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).with_context(|| format!("setting the rights of {}", path.display()))

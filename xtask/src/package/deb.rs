@@ -17,7 +17,7 @@ const BEFORE_REMOVAL: &str = "deploy/packages/prerm";
 ///
 /// # Errors
 /// dpkg-deb fails, or a file cannot be read or written.
-pub fn write(release: &Release, tree: &Tree, glibc: &str, folder: &Path) -> Result<()> {
+pub fn write_deb(release: &Release, tree: &Tree, glibc: &str, folder: &Path) -> Result<()> {
     let architecture = ask(release.tool("dpkg").arg("--print-architecture"))?;
     let architecture = architecture.trim();
     let files = tree.files()?;
@@ -29,9 +29,9 @@ pub fn write(release: &Release, tree: &Tree, glibc: &str, folder: &Path) -> Resu
     let control = String::from_utf8(release.read_file(CONTROL)?).context("control is no text")?;
     let control = control.replace("@VERSION@", &release.version).replace("@ARCHITECTURE@", architecture);
     let control = control.replace("@GLIBC@", glibc).replace("@SIZE@", &size_kib.to_string());
-    tree.put("DEBIAN/control", 0o644, control.as_bytes())?;
-    tree.put("DEBIAN/md5sums", 0o644, sums.as_bytes())?;
-    tree.put("DEBIAN/prerm", 0o755, &release.read_file(BEFORE_REMOVAL)?)?;
+    tree.put_file("DEBIAN/control", 0o644, control.as_bytes())?;
+    tree.put_file("DEBIAN/md5sums", 0o644, sums.as_bytes())?;
+    tree.put_file("DEBIAN/prerm", 0o755, &release.read_file(BEFORE_REMOVAL)?)?;
     let mut build = release.tool("dpkg-deb");
     // One thread, since their number would show in the file.
     build.args(["--root-owner-group", "--threads-max=1", "-Zxz", "--build"]).arg(tree.path());

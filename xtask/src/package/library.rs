@@ -34,9 +34,9 @@ pub struct Notices {
 ///
 /// # Errors
 /// It has no file with notices.
-pub fn notices(sysroot: &Path) -> Result<Notices> {
+pub fn read_notices(sysroot: &Path) -> Result<Notices> {
     if let Ok(page) = std::fs::read_to_string(sysroot.join(PAGE)) {
-        return Ok(of_page(&page));
+        return Ok(notices_of_page(&page));
     }
     let file = sysroot.join(DEBIANS);
     let said = std::fs::read_to_string(&file)
@@ -48,12 +48,13 @@ pub fn notices(sysroot: &Path) -> Result<Notices> {
 ///
 /// # Errors
 /// It does not start.
-pub fn sysroot() -> Result<PathBuf> {
+pub fn compiler_sysroot() -> Result<PathBuf> {
     let compiler = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     Ok(PathBuf::from(ask(Command::new(compiler).args(["--print", "sysroot"]))?.trim()))
 }
 
-fn of_page(page: &str) -> Notices {
+/// The notices on the page of the toolchain's licences.
+fn notices_of_page(page: &str) -> Notices {
     let mut parts = page.split("<h3>");
     let said = parts.next().unwrap_or_default().split("<body>").last().unwrap_or_default();
     let mut licences = Vec::new();
@@ -61,18 +62,21 @@ fn of_page(page: &str) -> Notices {
         let (title, rest) = part.split_once("</h3>").unwrap_or((part, ""));
         let name = title.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let texts = rest.split("<pre>").skip(1).filter_map(|text| text.split("</pre>").next());
-        licences.extend(texts.map(|text| (format!("{name} of Rust's library"), plain(text).trim().to_owned())));
+        licences
+            .extend(texts.map(|text| (format!("{name} of Rust's library"), decode_entities(text).trim().to_owned())));
     }
     let lines = without_tags(said);
     let lines: Vec<&str> = lines.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Notices { said: plain(&lines.join("\n")), licences }
+    Notices { said: decode_entities(&lines.join("\n")), licences }
 }
 
+/// A page's text without its tags.
 fn without_tags(page: &str) -> String {
     page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect()
 }
 
-fn plain(text: &str) -> String {
+/// A text with its entities replaced.
+fn decode_entities(text: &str) -> String {
     ENTITIES.iter().fold(text.to_owned(), |text, (written, is)| text.replace(written, is))
 }
 
@@ -85,7 +89,7 @@ mod tests {
         let page = "<html><title>x</title><body>\n<h1>Notices</h1>\n\n <p>By <b>us</b> &#60;a@b&#62;</p>\n\
             <h3>📦 one-1.0.0</h3><p>MIT</p><pre>\n  Be &#34;good&#34;\n</pre><pre>Or\nelse</pre>\n<h3>📦 two-2.0.0</h3>\n";
         let licences = vec![licence("Be \"good\""), licence("Or\nelse")];
-        assert_eq!(of_page(page), Notices { said: "Notices\nBy us <a@b>".to_owned(), licences });
+        assert_eq!(notices_of_page(page), Notices { said: "Notices\nBy us <a@b>".to_owned(), licences });
     }
 
     fn licence(text: &str) -> (String, String) {
@@ -94,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_toolchain_in_use_tells() {
-        let Notices { said, licences } = notices(&sysroot().unwrap()).unwrap();
+        let Notices { said, licences } = read_notices(&compiler_sysroot().unwrap()).unwrap();
         assert!(said.contains("Rust") && said.contains("Apache"), "{said}");
         assert!(licences.is_empty() || licences.iter().any(|(_, text)| text.contains("Permission is hereby granted")));
     }

@@ -19,14 +19,15 @@ const OLDEST: (u32, u32) = (2, 34);
 /// objdump cannot read it, or it asks for a library or a glibc that systems which are named in the documents do not have.
 pub fn oldest_glibc(program: &Path) -> Result<String> {
     let head = objdump("--private-headers", program)?;
-    let strange = needed(&head).into_iter().find(|name| !EXPECTED.iter().any(|known| name.starts_with(known)));
+    let strange =
+        needed_libraries(&head).into_iter().find(|name| !EXPECTED.iter().any(|known| name.starts_with(known)));
     if let Some(strange) = strange {
         bail!("{} asks for {strange}, which not every system has", program.display());
     }
-    let newest = versions(&head).last().copied().context("objdump lists no version of glibc")?;
+    let newest = glibc_versions(&head).last().copied().context("objdump lists no version of glibc")?;
     if newest > OLDEST {
         let symbols = objdump("--dynamic-syms", program)?;
-        let culprits: Vec<&str> = importing(&symbols, newest).collect();
+        let culprits: Vec<&str> = imported_symbols(&symbols, newest).collect();
         let (major, minor) = OLDEST;
         bail!("{} is not for glibc {major}.{minor}: it imports {}", program.display(), culprits.join(", "));
     }
@@ -42,7 +43,7 @@ pub fn refuse_dynamic(program: &Path) -> Result<()> {
     if is_static(&head) {
         return Ok(());
     }
-    let libraries: Vec<&str> = needed(&head).into_iter().collect();
+    let libraries: Vec<&str> = needed_libraries(&head).into_iter().collect();
     bail!("{} is not static: it asks for a loader, and for {:?}", program.display(), libraries.join(", "))
 }
 
@@ -52,24 +53,25 @@ pub fn refuse_dynamic(program: &Path) -> Result<()> {
 /// objdump cannot read it, or it does.
 pub fn refuse_mingw(program: &Path) -> Result<()> {
     let head = objdump("--private-headers", program)?;
-    let foreign: Vec<&str> = libraries(&head).filter(|name| name.starts_with("lib")).collect();
+    let foreign: Vec<&str> = windows_libraries(&head).filter(|name| name.starts_with("lib")).collect();
     if !foreign.is_empty() {
         bail!("{} asks for {}, which Windows has not", program.display(), foreign.join(", "));
     }
     Ok(())
 }
 
+/// What `objdump` prints of a program.
 fn objdump(what: &str, program: &Path) -> Result<String> {
     ask(Command::new("objdump").arg(what).arg(program).env("LC_ALL", "C"))
 }
 
 /// The libraries of `objdump --private-headers`.
-fn needed(head: &str) -> BTreeSet<&str> {
+fn needed_libraries(head: &str) -> BTreeSet<&str> {
     head.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect()
 }
 
 /// The libraries of a program of Windows.
-fn libraries(head: &str) -> impl Iterator<Item = &str> {
+fn windows_libraries(head: &str) -> impl Iterator<Item = &str> {
     head.lines().filter_map(|line| line.trim().strip_prefix("DLL Name:")).map(str::trim)
 }
 
@@ -80,7 +82,7 @@ fn is_static(head: &str) -> bool {
 }
 
 /// The versions of glibc that the loader will ask for, by `objdump --private-headers`.
-fn versions(head: &str) -> BTreeSet<(u32, u32)> {
+fn glibc_versions(head: &str) -> BTreeSet<(u32, u32)> {
     let references = head.split_once("Version References:").map_or("", |(_, references)| references);
     references
         .split_whitespace()
@@ -92,7 +94,7 @@ fn versions(head: &str) -> BTreeSet<(u32, u32)> {
 }
 
 /// The symbols of `objdump --dynamic-syms` that are imported from one version of glibc.
-fn importing(symbols: &str, version: (u32, u32)) -> impl Iterator<Item = &str> {
+fn imported_symbols(symbols: &str, version: (u32, u32)) -> impl Iterator<Item = &str> {
     let mark = format!("(GLIBC_{}.{})", version.0, version.1);
     symbols.lines().filter_map(move |line| Some(line.split_once(&mark)?.1.trim()))
 }
@@ -105,10 +107,10 @@ mod tests {
     fn versions_are_ordered_as_numbers() {
         let head = "  NEEDED               libc.so.6\n\nVersion References:\n  required from libc.so.6:\n\
             \x20   0x09691a75 0x00 04 GLIBC_2.2.5\n    0x06969194 0x00 03 GLIBC_2.34\n    0x069691b9 0x00 02 GLIBC_2.9\n";
-        assert_eq!(versions(head).into_iter().collect::<Vec<_>>(), [(2, 2), (2, 9), (2, 34)]);
+        assert_eq!(glibc_versions(head).into_iter().collect::<Vec<_>>(), [(2, 2), (2, 9), (2, 34)]);
         let symbols = "0000000000000000      DF *UND*\t0000000000000000 (GLIBC_2.34)  pthread_create\n\
             0000000000000000      DF *UND*\t0000000000000000 (GLIBC_2.2.5) write\n";
-        assert_eq!(importing(symbols, (2, 34)).collect::<Vec<_>>(), ["pthread_create"]);
+        assert_eq!(imported_symbols(symbols, (2, 34)).collect::<Vec<_>>(), ["pthread_create"]);
     }
 
     #[test]
@@ -119,15 +121,15 @@ mod tests {
         assert!(!is_static(&format!("{head}  NEEDED               libc.so\n")));
         assert!(!is_static("something else"), "not what objdump prints");
         let windows = "The Import Tables\n\tDLL Name: KERNEL32.dll\n\tDLL Name: libgcc_s_seh-1.dll\n";
-        assert_eq!(libraries(windows).collect::<Vec<_>>(), ["KERNEL32.dll", "libgcc_s_seh-1.dll"]);
+        assert_eq!(windows_libraries(windows).collect::<Vec<_>>(), ["KERNEL32.dll", "libgcc_s_seh-1.dll"]);
     }
 
     #[test]
     fn this_test_is_a_dynamic_program_and_says_so() {
         let own = std::env::current_exe().unwrap();
         let head = objdump("--private-headers", &own).unwrap();
-        assert!(needed(&head).contains("libc.so.6") && !is_static(&head), "{head}");
-        let newest = versions(&head).last().copied().unwrap();
-        assert!(importing(&objdump("--dynamic-syms", &own).unwrap(), newest).count() > 0);
+        assert!(needed_libraries(&head).contains("libc.so.6") && !is_static(&head), "{head}");
+        let newest = glibc_versions(&head).last().copied().unwrap();
+        assert!(imported_symbols(&objdump("--dynamic-syms", &own).unwrap(), newest).count() > 0);
     }
 }

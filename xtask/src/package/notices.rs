@@ -18,20 +18,20 @@ const NAMES: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"
 ///
 /// # Errors
 /// A crate's folder or a licence cannot be read.
-pub fn text(bill: &Bill, platform: Platform) -> Result<String> {
+pub fn notices_text(bill: &Bill, platform: Platform) -> Result<String> {
     let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut text = String::from("The crates that are linked into étalon, and their licences.\n\n");
-    for one in bill.linked() {
+    for one in bill.linked_crates() {
         let name = format!("{} {}", one.listed.name, one.listed.version);
         let _ = writeln!(text, "{name}: {}", one.licence.as_deref().unwrap_or("see below"));
-        for licence in licences(&one.folder)? {
+        for licence in licence_texts(&one.folder)? {
             let of = owners.entry(licence).or_default();
             if of.last() != Some(&name) {
                 of.push(name.clone());
             }
         }
     }
-    let library = library::notices(&platform.sysroot()?)?;
+    let library = library::read_notices(&platform.sysroot()?)?;
     for (name, licence) in library.licences {
         owners.entry(licence).or_default().push(name);
     }
@@ -39,7 +39,7 @@ pub fn text(bill: &Bill, platform: Platform) -> Result<String> {
         let _ = write!(text, "\n{}\n{}\n\n{licence}\n", "=".repeat(72), of.join(", "));
     }
     let _ = write!(text, "\n{}\nRust's standard library\n\n{}\n", "=".repeat(72), library.said.trim());
-    for file in platform.copyrights() {
+    for file in platform.copyright_files() {
         let copyright = fs::read_to_string(file).with_context(|| format!("reading {file}"))?;
         let _ = write!(text, "\n{}\n{file}\n\n{copyright}", "=".repeat(72));
     }
@@ -47,7 +47,7 @@ pub fn text(bill: &Bill, platform: Platform) -> Result<String> {
 }
 
 /// The texts in a crate's folder, sorted by the names of their files.
-fn licences(folder: &Path) -> Result<Vec<String>> {
+fn licence_texts(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut files = Vec::new();
     for entry in entries {

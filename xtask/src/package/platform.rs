@@ -52,7 +52,7 @@ impl Platform {
     }
 
     /// The name that compilers use.
-    pub fn triple(self) -> String {
+    pub fn target_triple(self) -> String {
         match self {
             Self::Glibc => format!("{ARCH}-unknown-linux-gnu"),
             Self::Musl => format!("{ARCH}-unknown-linux-musl"),
@@ -61,7 +61,7 @@ impl Platform {
     }
 
     /// What a package that is no system's own is called, without its ending.
-    pub fn package(self, release: &Release) -> String {
+    pub fn package_name(self, release: &Release) -> String {
         let of = match self {
             Self::Glibc => format!("{ARCH}-linux-gnu"),
             Self::Musl => format!("{ARCH}-linux-musl"),
@@ -71,12 +71,12 @@ impl Platform {
     }
 
     /// The file's name.
-    pub fn program(self) -> &'static str {
+    pub fn program_name(self) -> &'static str {
         if self == Self::Windows { "etalon.exe" } else { "etalon" }
     }
 
     /// Flags of the compiler, besides those that every build has.
-    pub fn flags(self) -> &'static [&'static str] {
+    pub fn compiler_flags(self) -> &'static [&'static str] {
         if self == Self::Musl { &MUSL_FLAGS } else { &[] }
     }
 
@@ -95,13 +95,13 @@ impl Platform {
     /// The compiler does not start.
     pub fn sysroot(self) -> Result<PathBuf> {
         match self {
-            Self::Glibc => library::sysroot(),
+            Self::Glibc => library::compiler_sysroot(),
             Self::Musl | Self::Windows => Ok(debian::SYSROOT.into()),
         }
     }
 
     /// The licences, on Debian, of what is linked in and is no crate.
-    pub fn copyrights(self) -> &'static [&'static str] {
+    pub fn copyright_files(self) -> &'static [&'static str] {
         match self {
             Self::Glibc => &[LIBGCC],
             Self::Musl => &[LIBGCC, "/usr/share/doc/musl-dev/copyright", "/usr/share/doc/libunwind-19-dev/copyright"],

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value as Json;
 
-use crate::{ask, changes};
+use crate::{ask, git_changes};
 
 /// A commit in a folder.
 pub struct Release {
@@ -26,7 +26,7 @@ impl Release {
     /// # Errors
     /// The tree differs from its commit, or git or cargo do not answer.
     pub fn read(root: &Path) -> Result<Self> {
-        let changed = changes(root, &[])?;
+        let changed = git_changes(root, &[])?;
         if !changed.is_empty() {
             bail!(
                 "nobody could make these packages again: the tree differs from its commit\n{changed}hint: commit the changes, or put them aside with `git stash`"
@@ -35,7 +35,7 @@ impl Release {
         let log =
             |format: &str| ask(Command::new("git").args(["log", "-1", format]).env("TZ", "UTC").current_dir(root));
         let arguments = ["metadata", "--locked", "--format-version=1"];
-        let metadata = ask(Command::new(crate::cargo()).args(arguments).current_dir(root))?;
+        let metadata = ask(Command::new(crate::cargo_path()).args(arguments).current_dir(root))?;
         let metadata: Json = serde_json::from_str(&metadata).context("reading cargo's metadata")?;
         let packages = metadata["packages"].as_array().context("cargo told of no packages")?;
         let of_cli = packages.iter().find(|package| package["name"] == "cli" && package["source"].is_null());

@@ -40,7 +40,7 @@ const SYSTEMS: [&str; 9] = [
 ///
 /// # Errors
 /// rpmbuild fails, or a file cannot be read or written.
-pub fn write(release: &Release, tree: &Tree, folder: &Path) -> Result<()> {
+pub fn write_rpm(release: &Release, tree: &Tree, folder: &Path) -> Result<()> {
     let work = tempfile::tempdir().context("making a folder for rpmbuild")?;
     let mut list = String::from("%defattr(-,root,root)\n");
     for entry in tree.entries()? {

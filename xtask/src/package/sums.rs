@@ -15,7 +15,7 @@ pub const FILE: &str = "SHA256SUMS";
 ///
 /// # Errors
 /// It cannot be read.
-pub fn names(folder: &Path) -> Result<Vec<String>> {
+pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut names = Vec::new();
     for entry in entries {
@@ -29,8 +29,8 @@ pub fn names(folder: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// sha256sum fails, or the sums cannot be written.
-pub fn write(folder: &Path) -> Result<()> {
-    let names = names(folder)?;
+pub fn write_sums(folder: &Path) -> Result<()> {
+    let names = file_names(folder)?;
     let sums = ask(Command::new("sha256sum").arg("--").args(&names).current_dir(folder))?;
     eprint!("{sums}");
     fs::write(folder.join(FILE), sums).with_context(|| format!("writing {FILE}"))

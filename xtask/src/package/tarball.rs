@@ -12,7 +12,7 @@ use crate::ask;
 ///
 /// # Errors
 /// tar or gzip fail.
-pub fn write(release: &Release, tree: &Tree, name: &str, folder: &Path) -> Result<()> {
+pub fn write_tarball(release: &Release, tree: &Tree, name: &str, folder: &Path) -> Result<()> {
     let mut tar = release.tool("tar");
     tar.args(["--create", "--sort=name", "--format=gnu", "--owner=0", "--group=0", "--numeric-owner"]);
     tar.arg(format!("--mtime=@{}", release.committed_s)).arg("--use-compress-program=gzip -n -9");

@@ -36,25 +36,31 @@ fn pack(etalon: &Path, folder: &Path) {
     // The size is not what is tested, and a debug build takes xz a minute.
     let program = folder.join("program");
     fs::write(&program, &fs::read(etalon).unwrap()[..100_000]).unwrap();
-    tarball::write(
+    tarball::write_tarball(
         &release,
-        &Tree::stage(&release, Layout::Archive, &program, etalon, "none\n").unwrap(),
+        &Tree::stage_package(&release, Layout::Archive, &program, etalon, "none\n").unwrap(),
         "etalon-1.2.3-here",
         folder,
     )
     .unwrap();
-    deb::write(&release, &Tree::stage(&release, Layout::Deb, &program, etalon, "none\n").unwrap(), "2.34", folder)
-        .unwrap();
-    rpm::write(&release, &Tree::stage(&release, Layout::Rpm, &program, etalon, "none\n").unwrap(), folder).unwrap();
-    zip::write(
+    deb::write_deb(
         &release,
-        &Tree::stage(&release, Layout::Windows, &program, etalon, "none\n").unwrap(),
+        &Tree::stage_package(&release, Layout::Deb, &program, etalon, "none\n").unwrap(),
+        "2.34",
+        folder,
+    )
+    .unwrap();
+    rpm::write_rpm(&release, &Tree::stage_package(&release, Layout::Rpm, &program, etalon, "none\n").unwrap(), folder)
+        .unwrap();
+    zip::write_zip(
+        &release,
+        &Tree::stage_package(&release, Layout::Windows, &program, etalon, "none\n").unwrap(),
         "etalon-1.2.3-windows",
         folder,
     )
     .unwrap();
     fs::remove_file(program).unwrap();
-    sums::write(folder).unwrap();
+    sums::write_sums(folder).unwrap();
 }
 
 #[test]
@@ -66,7 +72,7 @@ fn packages_hold_what_they_should_and_are_the_same_twice() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     pack(&etalon, two.path());
     assert_eq!(read_sums(one.path()), read_sums(two.path()));
-    assert_eq!(sums::names(one.path()).unwrap().len(), 5);
+    assert_eq!(sums::file_names(one.path()).unwrap().len(), 5);
 
     let said = |program: &str, arguments: &[&str]| {
         ask(Command::new(program).args(arguments).current_dir(one.path()).env("TZ", "UTC")).unwrap()

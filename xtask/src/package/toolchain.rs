@@ -18,13 +18,13 @@ const TOOLS: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("rust-audit-inf
 ///
 /// # Errors
 /// It does not compile.
-pub fn tool(root: &Path, name: &str) -> Result<PathBuf> {
+pub fn compile_tool(root: &Path, name: &str) -> Result<PathBuf> {
     let folder = root.join("target/tools");
     let program = folder.join("bin").join(name);
     let missing = TOOLS.iter().find(|(known, _)| *known == name && !program.is_file());
     if let Some((name, version)) = missing {
         eprintln!("compiling {name} {version} into {}", folder.display());
-        let mut install = Command::new(crate::cargo());
+        let mut install = Command::new(crate::cargo_path());
         install.args(["install", "--quiet", "--locked", "--version", version, name, "--root"]).arg(&folder);
         ask(install.arg("--target-dir").arg(folder.join("build")))?;
         let _ = fs::remove_dir_all(folder.join("build"));
@@ -37,7 +37,7 @@ pub fn tool(root: &Path, name: &str) -> Result<PathBuf> {
 /// # Errors
 /// A tool cannot be had.
 pub fn cargo_build(release: &Release, platform: Platform) -> Result<Command> {
-    let auditable = tool(&release.root, "cargo-auditable")?;
+    let auditable = compile_tool(&release.root, "cargo-auditable")?;
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).context("there is no home for cargo")?;
     let folders = [(home.as_path(), "/cargo"), (release.root.as_path(), "/etalon")];
@@ -49,18 +49,18 @@ pub fn cargo_build(release: &Release, platform: Platform) -> Result<Command> {
             flag.push(format!("={to}"));
             flag
         })
-        .chain(platform.flags().iter().map(OsString::from))
+        .chain(platform.compiler_flags().iter().map(OsString::from))
         .collect();
     // Folders may have spaces, so cargo parts the flags by this character.
     let all = all.join(OsStr::new("\x1f"));
     let in_c: Vec<String> =
         folders.iter().map(|(from, to)| format!("-ffile-prefix-map={}={to}", from.display())).collect();
     let mut command = Command::new(auditable);
-    command.args(["auditable", "build"]).env("CARGO", crate::cargo());
+    command.args(["auditable", "build"]).env("CARGO", crate::cargo_path());
     command.env("CARGO_ENCODED_RUSTFLAGS", all).env_remove("LD_LIBRARY_PATH");
     if let Some(compiler) = platform.c_compiler() {
         debian::compile_along(&mut command)?;
-        let triple = platform.triple().replace('-', "_");
+        let triple = platform.target_triple().replace('-', "_");
         command.env(format!("CARGO_TARGET_{}_LINKER", triple.to_uppercase()), compiler);
         command.env(format!("CC_{triple}"), compiler);
     }

@@ -94,14 +94,14 @@ const WAYS: [Way; 4] = [
 pub fn run(root: &Path, folder: &Path) -> Result<bool> {
     let clean = clean_root(root)?;
     let mut is_good = true;
-    for name in sums::names(folder)? {
+    for name in sums::file_names(folder)? {
         if name.ends_with(".cdx.json") {
-            validity::check(root, &folder.join(&name))?;
+            validity::check_bill(root, &folder.join(&name))?;
             eprintln!("{name}: a valid bill of materials");
         } else if name.ends_with(".zip") {
             is_good &= is_clean_under_wine(root, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         } else if let Some(way) = WAYS.iter().find(|way| name.ends_with(way.ending)) {
-            is_good &= way.is_clean(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
+            is_good &= way.leaves_nothing(&clean, &folder.join(&name)).with_context(|| format!("trying {name}"))?;
         }
     }
     ask(Command::new("sha256sum").args(["--check", "--strict", "--quiet", sums::FILE]).current_dir(folder))?;
@@ -109,7 +109,8 @@ pub fn run(root: &Path, folder: &Path) -> Result<bool> {
 }
 
 impl Way {
-    fn is_clean(&self, clean: &Path, package: &Path) -> Result<bool> {
+    /// Installs a package in a clean root, runs and removes it; `true` if nothing is left.
+    fn leaves_nothing(&self, clean: &Path, package: &Path) -> Result<bool> {
         let scratch = Scratch::new("root", None).context("making a folder for a clean root")?;
         let root = scratch.path().join("root");
         fs::create_dir(&root).context("making a clean root")?;
@@ -123,21 +124,21 @@ impl Way {
             |line: &str| line.replace("PACKAGE", &format!("/{name}")).replace("ROOT", &root.to_string_lossy());
         let order = |line: &str| {
             if self.inside {
-                inside(&root, AS_ROOT, &["sh", "-c", &command(line)])
+                run_inside(&root, AS_ROOT, &["sh", "-c", &command(line)])
             } else {
                 ask(Command::new("sh").args(["-c", &command(line)]))
             }
         };
         order(self.prepare)?;
-        let before = files(&root)?;
+        let before = list_files(&root)?;
         let start = Instant::now();
         order(self.install)?;
         let installed = start.elapsed();
-        let said = inside(&root, AS_USER, &[&[self.program], &QUICKSTART[..], &[RESULTS]].concat())?;
+        let said = run_inside(&root, AS_USER, &[&[self.program], &QUICKSTART[..], &[RESULTS]].concat())?;
         let took = start.elapsed();
         fs::remove_dir_all(root.join(RESULTS.trim_start_matches('/'))).context("removing the results")?;
         order(self.remove)?;
-        report(&name, installed, took, &said, &changes(&before, &files(&root)?))
+        report_trial(&name, installed, took, &said, &list_changes(&before, &list_files(&root)?))
     }
 }
 
@@ -146,23 +147,23 @@ fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
     let wine = Wine::start(root)?;
     let scratch = Scratch::new("windows", None).context("making a folder for Windows")?;
     let name = package.file_name().context("a package has a name")?.to_string_lossy().into_owned();
-    let before = files(&wine.drive())?;
+    let before = list_files(&wine.drive_c())?;
     let start = Instant::now();
     ask(Command::new("unzip").arg("-q").arg(package).arg("-d").arg(scratch.path()))?;
     let installed = start.elapsed();
     let folder = scratch.path().join(package.file_stem().context("a package has a name")?);
-    let mut quickstart = wine.windows(&folder.join("etalon.exe"));
+    let mut quickstart = wine.windows_command(&folder.join("etalon.exe"));
     let said = ask(quickstart.args(QUICKSTART).arg("results").current_dir(scratch.path()))?;
-    report(&name, installed, start.elapsed(), &said, &changes(&before, &files(&wine.drive())?))
+    report_trial(&name, installed, start.elapsed(), &said, &list_changes(&before, &list_files(&wine.drive_c())?))
 }
 
 /// Reports what came of a package, true if nothing is left of it.
-fn report(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
+fn report_trial(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
     eprintln!(
         "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
         installed.as_secs_f64(),
         took.as_secs_f64(),
-        answer(said)?
+        first_answer(said)?
     );
     if !left.is_empty() {
         eprintln!("{name}: left behind:\n{left}");
@@ -174,7 +175,7 @@ fn report(name: &str, installed: Duration, took: Duration, said: &str, left: &st
 }
 
 /// The first line of what quickstart found.
-fn answer(said: &str) -> Result<String> {
+fn first_answer(said: &str) -> Result<String> {
     let results: Json = serde_json::from_str(said).with_context(|| format!("reading what quickstart said: {said}"))?;
     let rows = results["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
     if !rows.iter().any(|row| row["verdict"].is_string()) {
@@ -190,7 +191,7 @@ const AS_ROOT: &str = "0";
 const AS_USER: &str = "65534";
 
 /// Runs a command in the root, with its own processes and no network: what it takes is in the package.
-fn inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
+fn run_inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     let mut script = String::new();
     let _ = writeln!(script, "set -e");
     let _ = writeln!(script, "root=$1 user=$2; shift 2");
@@ -233,7 +234,7 @@ fn clean_root(root: &Path) -> Result<PathBuf> {
 }
 
 /// Every file of a root with what `ls` would show of it, without times: the folders of a diary's files change with it.
-fn files(root: &Path) -> Result<BTreeMap<String, String>> {
+fn list_files(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut find = Command::new("find");
     find.args([".", "-xdev", "-printf", "%p\\t%y %m %U:%G %l\\n"]).current_dir(root);
     let listed = ask(find)?;
@@ -249,17 +250,18 @@ fn files(root: &Path) -> Result<BTreeMap<String, String>> {
 }
 
 /// What is there after and was not before, and the other way round.
-fn changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
+fn list_changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
-    for (path, kind) in after.iter().filter(|(path, kind)| is_own(path) && before.get(*path) != Some(kind)) {
+    for (path, kind) in after.iter().filter(|(path, kind)| is_own_file(path) && before.get(*path) != Some(kind)) {
         let _ = writeln!(text, "  + {path} {kind}");
     }
-    for (path, kind) in before.iter().filter(|(path, _)| is_own(path) && !after.contains_key(*path)) {
+    for (path, kind) in before.iter().filter(|(path, _)| is_own_file(path) && !after.contains_key(*path)) {
         let _ = writeln!(text, "  - {path} {kind}");
     }
     text
 }
 
-fn is_own(path: &str) -> bool {
+/// Tests whether a file is a package's and no diary's.
+fn is_own_file(path: &str) -> bool {
     !DIARIES.iter().any(|diary| path.starts_with(diary))
 }

@@ -20,7 +20,7 @@ sys.exit(str(wrong) if wrong else 0)";
 ///
 /// # Errors
 /// It does, or the library cannot be had.
-pub fn check(root: &Path, bill: &Path) -> Result<()> {
+pub fn check_bill(root: &Path, bill: &Path) -> Result<()> {
     let library = root.join("target/tools/cyclonedx");
     if !library.is_dir() {
         let install = ["-m", "pip", "install", "--quiet", "--target"];

@@ -15,7 +15,7 @@ use crate::ask;
 ///
 /// # Errors
 /// zip fails, or a file's time cannot be set.
-pub fn write(release: &Release, tree: &Tree, name: &str, folder: &Path) -> Result<()> {
+pub fn write_zip(release: &Release, tree: &Tree, name: &str, folder: &Path) -> Result<()> {
     let committed = UNIX_EPOCH + Duration::from_secs(release.committed_s);
     let files = tree.files()?;
     for file in &files {

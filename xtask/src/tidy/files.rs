@@ -25,7 +25,7 @@ const UNFINISHED_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 /// # Errors
 ///
 /// When this is no git checkout.
-pub fn list(root: &Path) -> Result<Vec<String>> {
+pub fn list_files(root: &Path) -> Result<Vec<String>> {
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
     let mut files: Vec<String> = ask(Command::new("git").args(arguments).current_dir(root))?
         .split_terminator('\0')
@@ -43,7 +43,7 @@ pub fn list(root: &Path) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// When one cannot be read.
-pub fn check(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
+pub fn check_files(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     let mut findings = Vec::new();
     for path in files {
         let size_bytes = root.join(path).metadata().context(path.clone())?.len();
@@ -56,18 +56,20 @@ pub fn check(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
+/// Tests whether a file is a source.
 fn is_source(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| SOURCE.contains(&extension))
 }
 
-fn finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
+/// A finding about a file.
+fn file_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }
 
 fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if size_bytes > MAX_FILE_BYTES {
-        findings.push(finding(
+        findings.push(file_finding(
             path,
             1,
             "file-size",
@@ -80,7 +82,7 @@ fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
         ));
     }
     if path.ends_with(".min.js") {
-        findings.push(finding(
+        findings.push(file_finding(
             path,
             1,
             "vendored",
@@ -91,11 +93,12 @@ fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
     findings
 }
 
+/// Checks the lines of a text.
 fn check_text(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines = text.lines().count();
     if lines > MAX_FILE_LINES {
-        findings.push(finding(
+        findings.push(file_finding(
             path,
             lines,
             "file-length",
@@ -106,7 +109,7 @@ fn check_text(path: &str, text: &str) -> Vec<Finding> {
     for (index, line) in text.lines().enumerate() {
         let mut words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
         if let Some(word) = words.find(|word| UNFINISHED_WORDS.contains(word)) {
-            findings.push(finding(
+            findings.push(file_finding(
                 path,
                 index + 1,
                 "unfinished",

@@ -49,7 +49,7 @@ pub fn check_all(root: &Path, files: &[String], plain: &Plain) -> Result<Vec<Fin
             crates.entry(name).or_default().push((path, text));
         }
     }
-    Ok(crates.iter().flat_map(|(name, sources)| check(name, sources, plain)).collect())
+    Ok(crates.iter().flat_map(|(name, sources)| check_crate(name, sources, plain)).collect())
 }
 
 /// The crate whose `src` a file is in.
@@ -61,7 +61,8 @@ fn crate_of(path: &str) -> Option<&str> {
     rest.starts_with("src/").then_some(name)
 }
 
-fn check(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> {
+/// Checks the words and comments of a crate's sources.
+fn check_crate(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> {
     let folder = if name == "xtask" { "xtask/src".to_owned() } else { format!("crates/{name}/src") };
     let mut findings = Vec::new();
     let mut left: Vec<&Word> =
@@ -82,20 +83,22 @@ fn check(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> 
             }
             if !word.left_in.iter().any(|other| other == name) {
                 let advice = format!("\"{}\": write {}", word.word, word.write);
-                findings.extend(found.into_iter().map(|line| finding(path, line, "word", &word.word, advice.clone())));
+                findings.extend(
+                    found.into_iter().map(|line| plain_finding(path, line, "word", &word.word, advice.clone())),
+                );
             }
         }
     }
     findings.extend(left.into_iter().map(|word| {
         let advice = format!("no \"{}\" is left: take {name} out of its `left_in` in xtask/tidy.toml", word.word);
-        finding(&folder, 1, "word", &word.word, advice)
+        plain_finding(&folder, 1, "word", &word.word, advice)
     }));
     if continuations * 100 > docs * MOST_CONTINUATIONS_PERCENT {
         let advice = format!(
             "{continuations} of {docs} doc comments begin with {}: begin with a subject, so that they can be read without the name",
             CONTINUATIONS.join(", ")
         );
-        findings.push(finding(&folder, 1, "doc-start", name, advice));
+        findings.push(plain_finding(&folder, 1, "doc-start", name, advice));
     }
     let limit = (MOST_CLOSURES * lines).div_ceil(1000);
     if closures > limit {
@@ -103,15 +106,17 @@ fn check(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> 
             "{closures} closures are bound by `let` in {lines} lines, and {limit} are read easily: write functions, or write them where \
              they are called"
         );
-        findings.push(finding(&folder, 1, "closures", name, advice));
+        findings.push(plain_finding(&folder, 1, "closures", name, advice));
     }
     findings
 }
 
-fn finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
+/// A finding about plain words.
+fn plain_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }
 
+/// Tests whether a line binds a closure by `let`.
 fn binds_closure(line: &str) -> bool {
     line.match_indices("let ").any(|(at, found)| {
         let rest = &line[at + found.len()..];
@@ -133,6 +138,7 @@ fn first_lines_of_docs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The first word of a text.
 fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
 }
@@ -145,11 +151,12 @@ struct Parts {
 }
 
 impl Parts {
+    /// Splits a file into code and comments.
     fn of_file(text: &str) -> Parts {
         let (mut code, mut comments) = (String::new(), String::new());
         let mut rest = text;
         while let Some(c) = rest.chars().next() {
-            let (kind, length) = piece(rest);
+            let (kind, length) = next_piece(rest);
             let length = length.max(c.len_utf8());
             for c in rest[..length].chars() {
                 let blank = if c == '\n' { c } else { ' ' };
@@ -186,7 +193,7 @@ enum Piece {
 }
 
 /// What a rest of a file begins with, and its length in bytes.
-fn piece(rest: &str) -> (Piece, usize) {
+fn next_piece(rest: &str) -> (Piece, usize) {
     let until = |end: &str, from: usize| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
     if rest.starts_with("//") {
         return (Piece::Comment, rest.find('\n').unwrap_or(rest.len()));
@@ -277,7 +284,7 @@ mod tests {
     fn found_in(name: &str, text: &str, rules: &str) -> Vec<String> {
         let path = format!("crates/{name}/src/lib.rs");
         let plain: Plain = toml::from_str(rules).unwrap();
-        let findings = check(name, &[(&path, text.to_owned())], &plain);
+        let findings = check_crate(name, &[(&path, text.to_owned())], &plain);
         findings.iter().map(|finding| format!("{} {}", finding.line, finding.rule)).collect()
     }
 

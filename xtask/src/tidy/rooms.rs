@@ -49,7 +49,7 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         }
         let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
         match room.split('/').collect::<Vec<&str>>()[..] {
-            [room] => findings.extend(check(path, room, &text)?),
+            [room] => findings.extend(check_manifest(path, room, &text)?),
             ["engines", .., engine, "ffi"] => findings.extend(check_foreign(path, engine, &text)?),
             _ if path.starts_with("crates/") => {
                 let advice = "a crate is a folder of crates/, or `ffi` in the folder of an engine".to_owned();
@@ -59,15 +59,15 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         }
     }
     let text = std::fs::read_to_string(root.join(ARCHITECTURE)).context(ARCHITECTURE)?;
-    if !text.contains(&drawing()) {
-        let advice = format!("the drawing of the rooms is\n{}", drawing());
+    if !text.contains(&rooms_drawing()) {
+        let advice = format!("the drawing of the rooms is\n{}", rooms_drawing());
         findings.push(Finding { path: ARCHITECTURE.into(), line: 1, rule: "rooms", item: "drawing".into(), advice });
     }
     Ok(findings)
 }
 
 /// The rooms with what they know, as the document has them.
-fn drawing() -> String {
+fn rooms_drawing() -> String {
     format!(
         "```rooms\n{}```\n",
         ROOMS
@@ -81,7 +81,8 @@ fn drawing() -> String {
     )
 }
 
-fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
+/// Checks the dependencies of a room by its manifest.
+fn check_manifest(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
     let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
     let mut findings = Vec::new();
     let mut report = |item: &str, advice: String| {
@@ -101,7 +102,7 @@ fn check(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
         report("[package]", format!("add {room} to ROOMS in xtask and to the design"));
         return Ok(findings);
     };
-    for name in dependencies(&manifest) {
+    for name in dependency_names(&manifest) {
         let is_ours = ROOMS.iter().any(|(ours, _)| *ours == name);
         if is_ours && !allowed.contains(&name.as_str()) {
             let known = match allowed {
@@ -122,19 +123,20 @@ fn check_foreign(path: &str, engine: &str, text: &str) -> Result<Vec<Finding>> {
     let is_named = package.and_then(toml::Value::as_str) == Some(&name);
     let misnamed =
         (!is_named).then(|| foreign_finding(path, "name", format!("call the crate {name}, as its engine's folder")));
-    let known = dependencies(&manifest).into_iter().filter(|name| ROOMS.iter().any(|(ours, _)| ours == name));
+    let known = dependency_names(&manifest).into_iter().filter(|name| ROOMS.iter().any(|(ours, _)| ours == name));
     let known =
         known.map(|room| foreign_finding(path, &room, format!("{name} knows no crate of ours, and not {room}")));
     Ok(misnamed.into_iter().chain(known).collect())
 }
 
+/// A finding about a dependency from outside.
 fn foreign_finding(path: &str, item: &str, advice: String) -> Finding {
     let item = item.to_owned();
     Finding { path: path.to_owned(), line: 1, rule: "rooms", item, advice }
 }
 
 /// The packages in every table of dependencies: plain, dev, build, and for one platform.
-fn dependencies(manifest: &toml::Table) -> Vec<String> {
+fn dependency_names(manifest: &toml::Table) -> Vec<String> {
     let mut names = Vec::new();
     for (key, value) in manifest {
         let Some(table) = value.as_table() else {
@@ -149,7 +151,7 @@ fn dependencies(manifest: &toml::Table) -> Vec<String> {
             }
             "target" => {
                 let platforms = table.values().filter_map(toml::Value::as_table);
-                names.extend(platforms.flat_map(dependencies));
+                names.extend(platforms.flat_map(dependency_names));
             }
             _ => {}
         }
@@ -180,7 +182,7 @@ mod tests {
                 "[package]\nname = \"report\"\n[{table}]\nstore.workspace = true\n\
                  conductor.workspace = true\n"
             );
-            let found = check("crates/report/Cargo.toml", "report", &text).unwrap();
+            let found = check_manifest("crates/report/Cargo.toml", "report", &text).unwrap();
             assert_eq!(
                 found[0].to_string(),
                 "crates/report/Cargo.toml:5: rooms: report does not know conductor: only store, stats, model"
@@ -192,12 +194,12 @@ mod tests {
     #[test]
     fn a_renamed_dependency_is_still_ours() {
         let text = "[package]\nname = \"stats\"\n[dependencies]\nm = { package = \"model\", path = \"../model\" }\n";
-        assert_eq!(check("crates/stats/Cargo.toml", "stats", text).unwrap().len(), 1);
+        assert_eq!(check_manifest("crates/stats/Cargo.toml", "stats", text).unwrap().len(), 1);
     }
 
     #[test]
     fn an_unknown_crate_and_a_wrong_name_are_found() {
-        let found = check("crates/x/Cargo.toml", "x", "[package]\nname = \"y\"\n").unwrap();
+        let found = check_manifest("crates/x/Cargo.toml", "x", "[package]\nname = \"y\"\n").unwrap();
         assert_eq!((found.len(), found[0].line), (2, 2));
     }
 

@@ -33,29 +33,29 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
         let text = std::fs::read_to_string(root.join(path)).context(path.clone())?;
         let tokens: TokenStream = text.parse().map_err(|error| anyhow::anyhow!("{path} is no Rust: {error}"))?;
         let mut walker = Walker { path, findings };
-        walker.tokens(tokens);
+        walker.walk_tokens(tokens);
         findings = walker.findings;
     }
     Ok(findings)
 }
 
 /// Every identifier in `tokens`, at any depth.
-fn words(tokens: &TokenStream) -> BTreeSet<String> {
+fn all_words(tokens: &TokenStream) -> BTreeSet<String> {
     tokens
         .clone()
         .into_iter()
         .flat_map(|token| match token {
             TokenTree::Ident(ident) => BTreeSet::from([ident.to_string()]),
-            TokenTree::Group(group) => words(&group.stream()),
+            TokenTree::Group(group) => all_words(&group.stream()),
             _ => BTreeSet::new(),
         })
         .collect()
 }
 
 /// The words in the parentheses behind a word, or behind its `!`.
-fn arguments(after: &[TokenTree]) -> Option<BTreeSet<String>> {
+fn argument_words(after: &[TokenTree]) -> Option<BTreeSet<String>> {
     after.iter().take(2).find_map(|token| match token {
-        TokenTree::Group(group) => Some(words(&group.stream())),
+        TokenTree::Group(group) => Some(all_words(&group.stream())),
         _ => None,
     })
 }
@@ -67,27 +67,30 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    fn is_in(&self, rooms: &[&str]) -> bool {
+    /// Tests whether the file is in one of these rooms.
+    fn is_in_rooms(&self, rooms: &[&str]) -> bool {
         rooms.iter().any(|room| self.path.starts_with(room))
     }
 
+    /// Adds a finding at a place.
     fn report(&mut self, span: Span, rule: &'static str, item: &str, advice: String) {
         let (path, line) = (self.path.to_owned(), span.start().line);
         self.findings.push(Finding { path, line, rule, item: item.to_owned(), advice });
     }
 
-    fn tokens(&mut self, tokens: TokenStream) {
+    /// Checks tokens at any depth.
+    fn walk_tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut is_test = false;
         for (index, token) in tokens.iter().enumerate() {
             match token {
-                TokenTree::Ident(word) => self.word(word, arguments(&tokens[index + 1..])),
-                TokenTree::Literal(literal) => self.database(literal),
+                TokenTree::Ident(word) => self.check_word(word, argument_words(&tokens[index + 1..])),
+                TokenTree::Literal(literal) => self.check_database(literal),
                 // What `#[cfg(test)]` stands on ends with its body, or with a semicolon.
                 TokenTree::Punct(point) if point.as_char() == ';' => is_test = false,
                 TokenTree::Group(group) => {
                     let names = self.findings.len();
-                    self.tokens(group.stream());
+                    self.walk_tokens(group.stream());
                     if is_test {
                         let inner = self.findings.split_off(names);
                         self.findings.extend(inner.into_iter().filter(|finding| finding.rule != "database-name"));
@@ -95,7 +98,7 @@ impl Walker<'_> {
                     match group.delimiter() {
                         proc_macro2::Delimiter::Brace => is_test = false,
                         proc_macro2::Delimiter::Bracket => {
-                            let said = words(&group.stream());
+                            let said = all_words(&group.stream());
                             is_test |= said.contains("test")
                                 && ["not", "any", "cfg_attr"].iter().all(|word| !said.contains(*word));
                         }
@@ -107,11 +110,12 @@ impl Walker<'_> {
         }
     }
 
-    fn word(&mut self, word: &proc_macro2::Ident, arguments: Option<BTreeSet<String>>) {
+    /// Checks a word and its arguments.
+    fn check_word(&mut self, word: &proc_macro2::Ident, arguments: Option<BTreeSet<String>>) {
         let (text, span) = (word.to_string(), word.span());
         let arguments = arguments.unwrap_or_default();
-        let is_foreign = self.is_in(&[ENGINES]) && self.path.contains(FOREIGN);
-        if text == "unsafe" && !self.is_in(&[HOST]) && !is_foreign {
+        let is_foreign = self.is_in_rooms(&[ENGINES]) && self.path.contains(FOREIGN);
+        if text == "unsafe" && !self.is_in_rooms(&[HOST]) && !is_foreign {
             let advice = "only crates/host and the `ffi` of an engine are unsafe: put a safe function there";
             self.report(span, "unsafe", "", advice.to_owned());
         }
@@ -120,7 +124,7 @@ impl Walker<'_> {
             self.report(span, "dead-code", "", advice);
         }
         let platform = PLATFORM_WORDS.iter().find(|platform| arguments.contains(**platform));
-        let may_tell_apart = self.is_in(&[HOST, "xtask/"]) || is_foreign;
+        let may_tell_apart = self.is_in_rooms(&[HOST, "xtask/"]) || is_foreign;
         if let Some(platform) = platform
             && text.starts_with("cfg")
             && !may_tell_apart
@@ -131,10 +135,10 @@ impl Walker<'_> {
     }
 
     /// A string that is a database's name, or the scheme of its URLs.
-    fn database(&mut self, literal: &proc_macro2::Literal) {
+    fn check_database(&mut self, literal: &proc_macro2::Literal) {
         let is_test = ["/tests/", "/benches/", "/examples/", "/tests.rs", "_tests.rs"];
-        if !self.is_in(&["crates/"])
-            || self.is_in(&[DATABASE_ROOM])
+        if !self.is_in_rooms(&["crates/"])
+            || self.is_in_rooms(&[DATABASE_ROOM])
             || is_test.iter().any(|end| self.path.contains(end))
         {
             return;
@@ -156,7 +160,7 @@ mod tests {
     /// What is found in a file, as `line rule`.
     fn found_in(path: &str, text: &str) -> Vec<String> {
         let mut walker = Walker { path, findings: Vec::new() };
-        walker.tokens(text.parse().unwrap());
+        walker.walk_tokens(text.parse().unwrap());
         walker.findings.iter().map(|finding| format!("{} {}", finding.line, finding.rule)).collect()
     }
 

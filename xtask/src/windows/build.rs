@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::elsewhere;
-use crate::requirements::{MINGW, make_sure};
+use crate::requirements::{MINGW, ensure_present};
 
 /// What it is built for.
 pub const TARGET: &str = "x86_64-pc-windows-gnu";
@@ -26,9 +26,9 @@ const LEVELS: [(&str, u8); 8] = [
 ///
 /// # Errors
 /// The compilers are not there, or it does not compile.
-pub fn build(root: &Path, profile: &str) -> Result<PathBuf> {
-    make_sure(vec![&MINGW])?;
-    let mut command = elsewhere::cargo(root, "build", "cli", TARGET)?;
+pub fn build_windows(root: &Path, profile: &str) -> Result<PathBuf> {
+    ensure_present(vec![&MINGW])?;
+    let mut command = elsewhere::cargo_command(root, "build", "cli", TARGET)?;
     command.args(["--profile", profile]);
     if profile == "dev" {
         command.args(["--config", "profile.dev.debug=false"]);

@@ -10,10 +10,10 @@ use std::path::Path;
 use anyhow::Result;
 use clap::Args;
 
-pub use self::build::{TARGET, build};
+pub use self::build::{TARGET, build_windows};
 pub use self::wine::Wine;
 use crate::elsewhere;
-use crate::requirements::{MINGW, WINE, make_sure};
+use crate::requirements::{MINGW, WINE, ensure_present};
 
 /// What to do.
 #[derive(Args)]
@@ -30,21 +30,21 @@ pub struct Options {
 ///
 /// # Errors
 /// Something cannot be had here.
-pub fn ready(root: &Path) -> Result<()> {
-    make_sure(vec![&MINGW, &WINE])?;
-    elsewhere::ready()?;
-    postgres::programs(root).map(|_| ())
+pub fn prepare(root: &Path) -> Result<()> {
+    ensure_present(vec![&MINGW, &WINE])?;
+    elsewhere::prepare()?;
+    postgres::programs_folder(root).map(|_| ())
 }
 
-/// True if every trial holds.
+/// Runs all trials on Windows by Wine. True if every trial holds.
 ///
 /// # Errors
 /// It does not compile, or there is no Wine.
 pub fn run(root: &Path, options: &Options) -> Result<bool> {
-    let etalon = build(root, &options.profile)?;
+    let etalon = build_windows(root, &options.profile)?;
     let wine = Wine::start(root)?;
-    let command = wine.wrap(&etalon)?;
+    let command = wine.write_wrapper(&etalon)?;
     eprintln!("étalon for Windows: {}", etalon.display());
     eprintln!("under Wine: {}", command.display());
-    if options.build_only { Ok(true) } else { trials::run(root, &wine, &command) }
+    if options.build_only { Ok(true) } else { trials::run_trials(root, &wine, &command) }
 }

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::trials::{Bench, TIMEOUT, says};
+use super::trials::{Bench, TIMEOUT, ensure_said};
 use crate::{ask, docs, releases};
 
 /// The folder of its programs, fetched at the first call.
-pub fn programs(root: &Path) -> Result<PathBuf> {
+pub fn programs_folder(root: &Path) -> Result<PathBuf> {
     releases::POSTGRES_FOR_WINDOWS.found_in(&root.join("target/servers"))
 }
 
@@ -20,7 +20,7 @@ pub fn programs(root: &Path) -> Result<PathBuf> {
 const SHARED: &str = "64MB";
 
 /// A private server of étalon's own, with the programs of a folder of Windows.
-fn plan(bin_dir: &Path) -> String {
+fn private_plan(bin_dir: &Path) -> String {
     format!(
         "[systems.windows]\nserver = {{ engine = \"postgres\", connect = \"tcp\", bin_dir = '{}' }}\n\
          settings = {{ min_dynamic_shared_memory = \"{SHARED}\" }}\n\
@@ -36,39 +36,41 @@ fn windows_path(path: &Path) -> String {
 }
 
 /// Étalon starts the server without an administrator's rights, measures it, and removes it.
-pub fn private(bench: &Bench<'_>) -> Result<()> {
-    let bin_dir = programs(bench.root)?;
-    fs::write(bench.path("private.toml"), plan(&bin_dir))?;
-    let said = bench.ran("run private.toml -o private", 0)?;
-    says(&said, &["windows", "throughput of select-update", "neither Windows nor Linux"])?;
-    ensure!(running(&bin_dir).is_empty(), "its server still runs");
+pub fn private_server(bench: &Bench<'_>) -> Result<()> {
+    let bin_dir = programs_folder(bench.root)?;
+    fs::write(bench.path("private.toml"), private_plan(&bin_dir))?;
+    let said = bench.run_etalon("run private.toml -o private", 0)?;
+    ensure_said(&said, &["windows", "throughput of select-update", "neither Windows nor Linux"])?;
+    ensure!(running_processes(&bin_dir).is_empty(), "its server still runs");
     Ok(())
 }
 
 /// A killed étalon takes its server with it.
-pub fn killed(bench: &Bench<'_>) -> Result<()> {
-    let bin_dir = programs(bench.root)?;
-    fs::write(bench.path("long.toml"), plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
-    let mut etalon = bench.etalon("run long.toml -o long").stderr(Stdio::null()).spawn()?;
-    let started =
-        wait_for(|| Ok(bench.store("long").is_ok() && running(&bin_dir).len() > 3 || etalon.try_wait()?.is_some()));
+pub fn killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
+    let bin_dir = programs_folder(bench.root)?;
+    fs::write(bench.path("long.toml"), private_plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
+    let mut etalon = bench.etalon_command("run long.toml -o long").stderr(Stdio::null()).spawn()?;
+    let started = wait_for(|| {
+        Ok(bench.only_store("long").is_ok() && running_processes(&bin_dir).len() > 3 || etalon.try_wait()?.is_some())
+    });
     let has_ended = etalon.try_wait()?;
     etalon.kill()?;
     etalon.wait()?;
     started.context("its server was not started")?;
     ensure!(has_ended.is_none(), "étalon ended by itself");
-    wait_for(|| Ok(running(&bin_dir).is_empty())).with_context(|| format!("still running: {:?}", running(&bin_dir)))
+    wait_for(|| Ok(running_processes(&bin_dir).is_empty()))
+        .with_context(|| format!("still running: {:?}", running_processes(&bin_dir)))
 }
 
 /// The question of 2016: the same plan on a server of Linux and on one of Windows, in one report.
 pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
-    let bin_dir = programs(bench.root)?;
+    let bin_dir = programs_folder(bench.root)?;
     let data = bench.path("pgdata");
     let words = ["-A", "trust", "-U", "etalon", "-E", "UTF8", "--locale", "C", "--no-sync", "-D"];
-    ask(bench.wine.windows(&bin_dir.join("initdb.exe")).args(words).arg(windows_path(&data)))?;
+    ask(bench.wine.windows_command(&bin_dir.join("initdb.exe")).args(words).arg(windows_path(&data)))?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let pg_ctl = || {
-        let mut command = bench.wine.windows(&bin_dir.join("pg_ctl.exe"));
+        let mut command = bench.wine.windows_command(&bin_dir.join("pg_ctl.exe"));
         command.args(["-D", &windows_path(&data)]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
@@ -79,7 +81,7 @@ pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
         .context("the server of Windows does not answer")?;
     let ran = side_by_side(bench, port);
     pg_ctl().args(["stop", "-m", "immediate"]).status().context("stopping the server of Windows")?;
-    wait_for(|| Ok(running(&bin_dir).is_empty()))?;
+    wait_for(|| Ok(running_processes(&bin_dir).is_empty()))?;
     ran
 }
 
@@ -92,16 +94,16 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     let (before, rest) = plan.split_once("[systems.postgresql]").context("the plan has another system")?;
     let (_, after) = rest.split_once("[[benchmarks]]").context("the plan has no benchmarks")?;
     fs::write(bench.path("both.toml"), format!("{before}{systems}[[benchmarks]]{after}"))?;
-    let mut command = Command::new(docs::etalon(bench.root)?);
+    let mut command = Command::new(docs::etalon_path(bench.root)?);
     command.args(["run", "both.toml", "--quick", "-o", "both"]).current_dir(bench.path(""));
     let said = ask(&mut command)?;
-    says(&said, &["A = linux, B = windows", "creation", "tasks", "figures are of neither"])?;
-    let page = fs::read_to_string(bench.store("both")?.with_extension("html"))?;
-    says(&page, &["figures are of neither"])
+    ensure_said(&said, &["A = linux, B = windows", "creation", "tasks", "figures are of neither"])?;
+    let page = fs::read_to_string(bench.only_store("both")?.with_extension("html"))?;
+    ensure_said(&page, &["figures are of neither"])
 }
 
 /// Process numbers of what was started of these programs.
-fn running(bin_dir: &Path) -> Vec<PathBuf> {
+fn running_processes(bin_dir: &Path) -> Vec<PathBuf> {
     let programs = windows_path(bin_dir);
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
     all.filter(|process| {
@@ -111,6 +113,7 @@ fn running(bin_dir: &Path) -> Vec<PathBuf> {
     .collect()
 }
 
+/// Waits until a condition holds.
 fn wait_for(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so()? {

@@ -20,16 +20,16 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 type Trial = fn(&Bench<'_>) -> Result<()>;
 
 /// True if all hold; what does not is said.
-pub fn run(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
+pub fn run_trials(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
     let bench = Bench { root, command, wine, folder: tempfile::Builder::new().prefix("etalon-windows-").tempdir()? };
     let own: [(&str, Trial); 8] = [
-        ("quickstart, report and export", quickstart),
-        ("doctor names what it looked at", doctor),
-        ("a killed experiment is resumed", resumed),
-        ("SQLIO's command line, on a drive", sqlio),
-        ("backups are restored", backup),
-        ("a private server of Windows", postgres::private),
-        ("a killed étalon leaves no server", postgres::killed),
+        ("quickstart, report and export", try_quickstart),
+        ("doctor names what it looked at", try_doctor),
+        ("a killed experiment is resumed", try_resume),
+        ("SQLIO's command line, on a drive", try_sqlio),
+        ("backups are restored", try_backup),
+        ("a private server of Windows", postgres::private_server),
+        ("a killed étalon leaves no server", postgres::killed_with_etalon),
         ("servers of Linux and of Windows in one report", postgres::next_to_linux),
     ];
     let mut failed = 0;
@@ -72,22 +72,23 @@ impl Bench<'_> {
         self.folder.path().join(name)
     }
 
-    pub fn etalon(&self, words: &str) -> Command {
+    /// A command of `etalon` in the folder of trials.
+    pub fn etalon_command(&self, words: &str) -> Command {
         let mut command = Command::new(self.command);
         command.args(words.split(' ')).current_dir(self.folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
         command
     }
 
     /// Runs it to its end, and gives what it printed.
-    pub fn ran(&self, words: &str, exit: i32) -> Result<String> {
-        let Output { status, stdout, stderr } = self.etalon(words).output().context("starting étalon")?;
+    pub fn run_etalon(&self, words: &str, exit: i32) -> Result<String> {
+        let Output { status, stdout, stderr } = self.etalon_command(words).output().context("starting étalon")?;
         let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
         ensure!(status.code() == Some(exit), "etalon {words}: {status} instead of {exit}\n{said}");
         Ok(said)
     }
 
     /// The only store below a folder.
-    pub fn store(&self, folder: &str) -> Result<PathBuf> {
+    pub fn only_store(&self, folder: &str) -> Result<PathBuf> {
         let entries = fs::read_dir(self.folder.path().join(folder)).with_context(|| folder.to_owned())?;
         let stores = entries.filter_map(|entry| Some(entry.ok()?.path()));
         let mut stores = stores.filter(|path| path.extension().is_some_and(|extension| extension == "etalon"));
@@ -96,46 +97,48 @@ impl Bench<'_> {
 }
 
 /// Fails unless all of it was said.
-pub fn says(said: &str, parts: &[&str]) -> Result<()> {
+pub fn ensure_said(said: &str, parts: &[&str]) -> Result<()> {
     match parts.iter().find(|part| !said.contains(**part)) {
         Some(part) => bail!("{part:?} is not in what it said:\n{said}"),
         None => Ok(()),
     }
 }
 
-fn quickstart(bench: &Bench<'_>) -> Result<()> {
-    let said = bench.ran("run quickstart --quick -o first", 0)?;
-    says(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;
-    let store = bench.store("first")?;
+/// Runs the first example.
+fn try_quickstart(bench: &Bench<'_>) -> Result<()> {
+    let said = bench.run_etalon("run quickstart --quick -o first", 0)?;
+    ensure_said(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;
+    let store = bench.only_store("first")?;
     let page = fs::read_to_string(store.with_extension("html")).context("the report that a run writes")?;
-    says(&page, &["rollback-journal", "neither Windows nor Linux"])?;
+    ensure_said(&page, &["rollback-journal", "neither Windows nor Linux"])?;
     let store = store.strip_prefix(bench.folder.path())?.display().to_string();
-    bench.ran(&format!("report {store} -o again.html"), 0)?;
+    bench.run_etalon(&format!("report {store} -o again.html"), 0)?;
     ensure!(bench.folder.path().join("again.html").is_file(), "no report was written");
-    says(&bench.ran(&format!("export {store}"), 0)?, &["throughput"])
+    ensure_said(&bench.run_etalon(&format!("export {store}"), 0)?, &["throughput"])
 }
 
 /// Its exit code is 1 where something is bad, as a debug build is.
-fn doctor(bench: &Bench<'_>) -> Result<()> {
-    let output = bench.etalon("doctor").output().context("starting étalon")?;
+fn try_doctor(bench: &Bench<'_>) -> Result<()> {
+    let output = bench.etalon_command("doctor").output().context("starting étalon")?;
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    says(&said, &["QueryPerformanceCounter", "free space", "sync: ", "power plan", "backing: "])
+    ensure_said(&said, &["QueryPerformanceCounter", "free space", "sync: ", "power plan", "backing: "])
 }
 
 /// Unbuffered reads and writes by a completion port, on a file of drive C:.
-fn sqlio(bench: &Bench<'_>) -> Result<()> {
+fn try_sqlio(bench: &Bench<'_>) -> Result<()> {
     fs::write(bench.path("param.txt"), "C:\\etalon-trial.dat 2 0x0 32\r\n")?;
     for kind in ["-kR -frandom", "-kW -fsequential"] {
-        let said = bench.ran(&format!("--quiet sqlio --sqlio-exact {kind} -s1 -o4 -b8 -LS -BH -Fparam.txt"), 0)?;
+        let said =
+            bench.run_etalon(&format!("--quiet sqlio --sqlio-exact {kind} -s1 -o4 -b8 -LS -BH -Fparam.txt"), 0)?;
         let head =
             ["sqlio v1.5.SG", "from file C:\\etalon-trial.dat", "hardware disk cache (but not file cache)", "IOs/sec:"];
-        says(&said.replace(" to file", " from file"), &head)?;
+        ensure_said(&said.replace(" to file", " from file"), &head)?;
     }
     fs::write(bench.path("disk.toml"), DISK)?;
-    let said = bench.ran("run disk.toml -o disk", 0)?;
-    says(&said, &["cache=none, ", "cache=all", "reactor: overlapped I/O on a completion port"])?;
+    let said = bench.run_etalon("run disk.toml -o disk", 0)?;
+    ensure_said(&said, &["cache=none, ", "cache=all", "reactor: overlapped I/O on a completion port"])?;
     // With its marker and its stream.
-    let left: Vec<_> = fs::read_dir(bench.wine.drive())?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
+    let left: Vec<_> = fs::read_dir(bench.wine.drive_c())?.filter_map(|entry| Some(entry.ok()?.file_name())).collect();
     ensure!(!left.iter().any(|name| name.to_string_lossy().contains("etalon")), "files were left behind: {left:?}");
     Ok(())
 }
@@ -144,19 +147,23 @@ fn sqlio(bench: &Bench<'_>) -> Result<()> {
 const DISK: &str = "[systems.port]\nurl = \"disk:.\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 16\nop = \"read\"\ndepth = 4\n\
     block_kb = 8\ncache = [\"none\", \"hw\", \"fs\", \"all\"]\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"200ms\"\n";
 
-fn backup(bench: &Bench<'_>) -> Result<()> {
-    let said = bench.ran("run backup-compression --quick --quiet --format backup -o backup", 0)?;
-    says(&said, &["gzip-6 saves 79 %", "zstd-3 saves 80 %", "every restore was verified"])
+/// Runs a comparison of backups.
+fn try_backup(bench: &Bench<'_>) -> Result<()> {
+    let said = bench.run_etalon("run backup-compression --quick --quiet --format backup -o backup", 0)?;
+    ensure_said(&said, &["gzip-6 saves 79 %", "zstd-3 saves 80 %", "every restore was verified"])
 }
 
-fn resumed(bench: &Bench<'_>) -> Result<()> {
-    let mut child =
-        bench.etalon("run quickstart --quick --set schedule.rounds=3 -o killed").stderr(Stdio::null()).spawn()?;
+/// Kills a run, and resumes it.
+fn try_resume(bench: &Bench<'_>) -> Result<()> {
+    let mut child = bench
+        .etalon_command("run quickstart --quick --set schedule.rounds=3 -o killed")
+        .stderr(Stdio::null())
+        .spawn()?;
     let deadline = Instant::now() + TIMEOUT;
     let started = loop {
         ensure!(child.try_wait()?.is_none(), "it ended before it was killed");
         ensure!(Instant::now() < deadline, "no run began");
-        if let Ok(store) = bench.store("killed") {
+        if let Ok(store) = bench.only_store("killed") {
             break store;
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -167,8 +174,8 @@ fn resumed(bench: &Bench<'_>) -> Result<()> {
     let store = started.strip_prefix(bench.folder.path())?.display().to_string();
     // Volumes may still be without names when the first program of Wine starts, and the drive looks like another one.
     let resume = format!("resume {store}");
-    let said = bench.ran(&resume, 0).or_else(|_| bench.ran(&resume, 0))?;
-    says(&said, &["3 rounds of 4 cases", "A = rollback-journal, B = wal"])?;
+    let said = bench.run_etalon(&resume, 0).or_else(|_| bench.run_etalon(&resume, 0))?;
+    ensure_said(&said, &["3 rounds of 4 cases", "A = rollback-journal, B = wal"])?;
     ensure!(!said.contains("still to run"), "not all runs were made:\n{said}");
     Ok(())
 }

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 
 use crate::ask;
-use crate::requirements::{WINE, make_sure};
+use crate::requirements::{WINE, ensure_present};
 
 /// What is of no use to étalon, and each is a question or a file outside the prefix: .NET, HTML, menus.
 const WITHOUT: &str = "mscoree,mshtml,winemenubuilder.exe=";
@@ -24,7 +24,7 @@ pub struct Wine {
 impl Drop for Wine {
     fn drop(&mut self) {
         // Ends what runs in this prefix, and nothing else.
-        let _ = self.command("wineserver").arg("-k").stderr(Stdio::null()).status();
+        let _ = self.wine_command("wineserver").arg("-k").stderr(Stdio::null()).status();
     }
 }
 
@@ -34,15 +34,15 @@ impl Wine {
     /// # Errors
     /// Wine is not there, or does not start.
     pub fn start(root: &Path) -> Result<Wine> {
-        make_sure(vec![&WINE])?;
-        let programs = WINE.folder().context("looking for Wine")?;
+        ensure_present(vec![&WINE])?;
+        let programs = WINE.programs_folder().context("looking for Wine")?;
         let wine = Wine { prefix: root.join("target/wine"), programs };
         let system = wine.prefix.join("drive_c/windows/system32");
         if !system.is_dir() {
             eprintln!("making Wine's folder, {}", wine.prefix.display());
             fs::create_dir_all(&wine.prefix).context("making Wine's folder")?;
-            ask(wine.command("wine64").args(["wineboot", "--init"]))?;
-            ask(wine.command("wineserver").arg("-w"))?;
+            ask(wine.wine_command("wine64").args(["wineboot", "--init"]))?;
+            ask(wine.wine_command("wineserver").arg("-w"))?;
             // A drive for the trials' folders: of the root of all, which is `Z:`, Wine complains where it is no device.
             let drive = wine.prefix.join("dosdevices/t:");
             ask(Command::new("ln").arg("-s").arg(std::env::temp_dir()).arg(&drive))?;
@@ -57,13 +57,14 @@ impl Wine {
     }
 
     /// A program of Wine's, for this prefix.
-    fn command(&self, program: &str) -> Command {
+    fn wine_command(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
-        command.envs(self.variables()).stdin(Stdio::null());
+        command.envs(self.environment()).stdin(Stdio::null());
         command
     }
 
-    fn variables(&self) -> [(&'static str, String); 4] {
+    /// The variables of Wine's environment.
+    fn environment(&self) -> [(&'static str, String); 4] {
         let prefix = self.prefix.display().to_string();
         [
             ("WINEPREFIX", prefix.clone()),
@@ -75,13 +76,13 @@ impl Wine {
     }
 
     /// Its drive C:.
-    pub fn drive(&self) -> PathBuf {
+    pub fn drive_c(&self) -> PathBuf {
         self.prefix.join("drive_c")
     }
 
     /// A program of Windows.
-    pub fn windows(&self, program: &Path) -> Command {
-        let mut command = self.command("wine64");
+    pub fn windows_command(&self, program: &Path) -> Command {
+        let mut command = self.wine_command("wine64");
         command.arg(program);
         command
     }
@@ -90,13 +91,13 @@ impl Wine {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn wrap(&self, etalon: &Path) -> Result<PathBuf> {
+    pub fn write_wrapper(&self, etalon: &Path) -> Result<PathBuf> {
         let mut script = "#!/bin/sh\n# Written by `cargo xtask windows`: étalon for Windows, under Wine.\n".to_owned();
-        for (name, value) in self.variables() {
-            script += &format!("export {name}={}\n", quoted(&value)?);
+        for (name, value) in self.environment() {
+            script += &format!("export {name}={}\n", shell_quote(&value)?);
         }
         let (wine, etalon_path) = (self.programs.join("wine64"), etalon.display().to_string());
-        script += &format!("exec {} {} \"$@\"\n", quoted(&wine.to_string_lossy())?, quoted(&etalon_path)?);
+        script += &format!("exec {} {} \"$@\"\n", shell_quote(&wine.to_string_lossy())?, shell_quote(&etalon_path)?);
         let path = etalon.with_file_name("etalon-wine");
         fs::write(&path, script).with_context(|| path.display().to_string())?;
         ask(Command::new("chmod").arg("+x").arg(&path))?;
@@ -104,6 +105,7 @@ impl Wine {
     }
 }
 
-fn quoted(text: &str) -> Result<String, shlex::QuoteError> {
+/// Quotes a word for a shell.
+fn shell_quote(text: &str) -> Result<String, shlex::QuoteError> {
     shlex::try_quote(text).map(|quoted| quoted.into_owned())
 }

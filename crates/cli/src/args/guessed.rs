@@ -8,8 +8,8 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
 
-use self::line::{Line, is_option, is_sqlite, quote};
-pub use self::line::{has_sqlite_magic, system, typed};
+use self::line::{Line, is_option, is_sqlite, shell_quote};
+pub use self::line::{as_system, has_sqlite_magic, typed_line};
 use self::words::{For, Meaning, SETTINGS, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;
@@ -26,12 +26,12 @@ const CI_FOLDER: &str = "ci-results";
 ///
 /// # Errors
 /// There is no such line: clap's own error, without its guesses that lead nowhere.
-pub fn answer(arguments: &[String], error: clap::Error) -> Result<CliError, clap::Error> {
+pub fn suggest_line(arguments: &[String], error: clap::Error) -> Result<CliError, clap::Error> {
     let mut etalon = Cli::command();
     etalon.build();
     let answered = match named_verb(arguments, &etalon) {
-        Some((verb, rest)) if etalon.find_subcommand(&verb).is_some() => own(&verb, &rest, &etalon, error.kind()),
-        Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => other(&verb, &rest, &etalon),
+        Some((verb, rest)) if etalon.find_subcommand(&verb).is_some() => own_verb(&verb, &rest, &etalon, error.kind()),
+        Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => other_verb(&verb, &rest, &etalon),
         _ if matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) => {
             without_verb(arguments, &etalon)
         }
@@ -41,7 +41,7 @@ pub fn answer(arguments: &[String], error: clap::Error) -> Result<CliError, clap
 }
 
 /// The words of this command line, without the program's name.
-pub fn arguments() -> Vec<String> {
+pub fn process_arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
@@ -49,7 +49,7 @@ pub fn arguments() -> Vec<String> {
 pub fn import_and_compare(files: &[String]) -> [String; 2] {
     let store = imported_name(files);
     let import = ["import".to_owned()].into_iter().chain(files.iter().cloned()).chain(["-o".to_owned(), store.clone()]);
-    [typed(&import.collect::<Vec<_>>()), typed(&["compare".to_owned(), store])]
+    [typed_line(&import.collect::<Vec<_>>()), typed_line(&["compare".to_owned(), store])]
 }
 
 /// `old-vs-new.etalon` for `a/old.txt` and `b/new.txt`; numbered where it is taken.
@@ -103,7 +103,7 @@ pub fn is_url(word: &str) -> bool {
 const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max-regression", "--limit"];
 
 /// The verb that a line means: systems are compared by measuring them, and what fails a build is a gate.
-fn meant<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
+fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
     let judges = |word: &String| JUDGING.iter().any(|option| word.split('=').next() == Some(option));
     match verb {
         "compare" | "gate" if names_systems(rest) => ("run", "`etalon run` measures systems and compares them"),
@@ -117,21 +117,21 @@ fn meant<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
 
 /// The line that measures what this command line names as if it were stores; `None` if there is none.
 pub fn run_instead() -> Option<String> {
-    let mut words = arguments();
+    let mut words = process_arguments();
     let verb = words.iter().position(|word| !is_option(word))?;
     words.remove(verb);
     let mut etalon = Cli::command();
     etalon.build();
     let mut line = Line::read("run", &words, &etalon);
     add_script(&mut line);
-    parses(&line).then(|| line.text())
+    parses(&line).then(|| line.typed_text())
 }
 
 /// A verb of étalon's with options that it does not have, or without those that it has to have.
-fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
-    let (meant, about) = meant(verb, rest);
+fn own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
+    let (meant, about) = meant_verb(verb, rest);
     let mut line = Line::read_for(meant, verb, rest, etalon);
-    line.note(about);
+    line.add_note(about);
     let is_answered = match kind {
         ErrorKind::DisplayHelp => names_a_host(&line, rest),
         ErrorKind::UnknownArgument => !line.strange.is_empty() || !line.about.is_empty() || meant != verb,
@@ -144,7 +144,7 @@ fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option
     if !is_answered {
         return None;
     }
-    let missing = complete(&mut line);
+    let missing = add_missing_options(&mut line);
     let quoted: Vec<String> = line.strange.iter().map(|option| format!("`{option}`")).collect();
     let message = match (quoted.as_slice(), missing) {
         _ if verb == "queries" && meant == "run" => "`etalon queries` takes one URL".to_owned(),
@@ -153,7 +153,7 @@ fn own(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option
         ([], None) => format!("`etalon {verb}` takes one store"),
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
     };
-    Some(with_line(CliError::user(message), line))
+    Some(with_line(CliError::user_error(message), line))
 }
 
 /// Whether `-h` is followed by a host, as clients of databases have it, and asks for no help.
@@ -166,7 +166,7 @@ fn names_a_host(line: &Line, rest: &[String]) -> bool {
 }
 
 /// Adds the options without which a verb does not work; says which.
-fn complete(line: &mut Line) -> Option<&'static str> {
+fn add_missing_options(line: &mut Line) -> Option<&'static str> {
     let (missing, option, value) = match line.verb.as_str() {
         "import" if !line.has_option(&["-o", "--output"]) => ("the store to write", "-o", imported_name(&line.words)),
         "capacity" if !line.has_option(&["--p99"]) => {
@@ -179,26 +179,26 @@ fn complete(line: &mut Line) -> Option<&'static str> {
 }
 
 /// A verb of another tool.
-fn other(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
+fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
     let (_, meaning, about) = VERBS.iter().find(|(names, ..)| names.contains(&verb))?;
-    let error = CliError::user(format!("étalon has no command `{verb}`"));
+    let error = CliError::user_error(format!("étalon has no command `{verb}`"));
     let read = |verb: &str| {
         let mut line = Line::read(verb, rest, etalon);
-        line.note(about);
+        line.add_note(about);
         line
     };
     Some(match meaning {
-        Meaning::Nothing => error.hint(*about),
-        Meaning::Version => error.hint("type `etalon --version`"),
+        Meaning::Nothing => error.with_hint(*about),
+        Meaning::Version => error.with_hint("type `etalon --version`"),
         Meaning::Verb(own) => {
             let mut line = read(own);
-            complete(&mut line);
+            add_missing_options(&mut line);
             if line.words.is_empty() {
-                return Some(error.hint(*about).hint(format!("`etalon {own} --help` has examples")));
+                return Some(error.with_hint(*about).with_hint(format!("`etalon {own} --help` has examples")));
             }
             with_line(error, line)
         }
-        Meaning::Steps => steps(error, read("run"), read("capacity")),
+        Meaning::Steps => suggest_steps(error, read("run"), read("capacity")),
         Meaning::Backup => {
             let mut line = read("run");
             line.is_backup = true;
@@ -211,8 +211,8 @@ fn other(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
             let mut line = read("run");
             add_script(&mut line);
             leave_out_strange_words(&mut line);
-            let text = run_and_gate(line.with_folder(), &line.judging());
-            line.about.iter().fold(error, |error, about| error.hint(about)).hint(format!("type `{text}`"))
+            let text = run_and_gate(line.with_folder(), &line.gate_options());
+            line.about.iter().fold(error, |error, about| error.with_hint(about)).with_hint(format!("type `{text}`"))
         }
         Meaning::List => {
             let mut line = read("list");
@@ -221,19 +221,19 @@ fn other(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
             }
             with_line(error, line)
         }
-        Meaning::Compare => compare(error, read("compare"), read("run")),
+        Meaning::Compare => suggest_compare(error, read("compare"), read("run")),
     })
 }
 
 /// Several numbers of clients, and the most.
-fn steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
+fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
     if !run.has_option(&["-c", "--clients", "--p99"]) {
         run.options.extend(["--clients".to_owned(), "1,2,4,8".to_owned()]);
     }
-    complete(&mut capacity);
+    add_missing_options(&mut capacity);
     add_script(&mut capacity);
     let error = with_line(error, run);
-    if parses(&capacity) { error.hint(format!("or `{}`", capacity.text())) } else { error }
+    if parses(&capacity) { error.with_hint(format!("or `{}`", capacity.typed_text())) } else { error }
 }
 
 /// Whether it is a file that is neither a store nor a database.
@@ -243,18 +243,18 @@ fn is_foreign_file(word: &String) -> bool {
 }
 
 /// Stores are compared, systems are run, and whatever else is a file is imported before.
-fn compare(error: CliError, line: Line, run: Line) -> CliError {
+fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
     match line.words.first() {
-        None => {
-            error.hint("`etalon list .` has the stores in this folder").hint("`etalon compare --help` has examples")
-        }
+        None => error
+            .with_hint("`etalon list .` has the stores in this folder")
+            .with_hint("`etalon compare --help` has examples"),
         Some(first) if is_store(first) => with_line(error, line),
         Some(_) if line.words.iter().all(|word| is_strange(word)) => {
-            error.hint("stores are named by their files: `etalon list etalon-results` has them")
+            error.with_hint("stores are named by their files: `etalon list etalon-results` has them")
         }
         Some(_) if line.words.iter().all(is_foreign_file) => {
             let [import, compare] = import_and_compare(&line.words);
-            error.hint(format!("type `{import}`, then `{compare}`"))
+            error.with_hint(format!("type `{import}`, then `{compare}`"))
         }
         Some(_) => with_line(error, run),
     }
@@ -262,7 +262,7 @@ fn compare(error: CliError, line: Line, run: Line) -> CliError {
 
 /// Answers a verb of another tool that stands behind one of étalon's, as in `etalon run backup URL`; `None` where it does not.
 pub fn behind_a_verb(word: &str) -> Option<CliError> {
-    let mut words = arguments();
+    let mut words = process_arguments();
     let at = words.iter().position(|other| other == word).filter(|at| *at > 0)?;
     words.remove(at);
     let verb = words.iter().position(|word| !is_option(word))?;
@@ -270,7 +270,7 @@ pub fn behind_a_verb(word: &str) -> Option<CliError> {
     let mut etalon = Cli::command();
     etalon.build();
     let is_known = VERBS.iter().any(|(names, meaning, _)| names.contains(&word) && *meaning != Meaning::List);
-    let answered = if is_known { other(word, &words, &etalon) } else { None };
+    let answered = if is_known { other_verb(word, &words, &etalon) } else { None };
     answered.map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
 }
 
@@ -279,11 +279,14 @@ fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     let catalog = conductor::Registry::built_in().catalog();
     let first = arguments
         .iter()
-        .find(|word| is_store(word) || is_sqlite(word) || crate::ask::words::word(word, &catalog).is_ok())?;
+        .find(|word| is_store(word) || is_sqlite(word) || crate::ask::words::classify_word(word, &catalog).is_ok())?;
     let verb = if is_store(first) { "compare" } else { "run" };
     let line = Line::read(verb, arguments, etalon);
-    let shown = line::masked(&arguments[0]);
-    Some(with_line(CliError::user(format!("`{shown}` is no command: `etalon {verb}` is missing before it")), line))
+    let shown = line::mask_passwords(&arguments[0]);
+    Some(with_line(
+        CliError::user_error(format!("`{shown}` is no command: `etalon {verb}` is missing before it")),
+        line,
+    ))
 }
 
 /// Adds what to know and the line to type, if étalon takes it.
@@ -295,32 +298,32 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
     }
     leave_out_strange_words(&mut line);
     let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
-    let error = line.about.iter().fold(error, |error, about| error.hint(about));
+    let error = line.about.iter().fold(error, |error, about| error.with_hint(about));
     let text = match (&line.junit, line.judged.is_empty()) {
         (Some(file), _) => {
-            run_and_gate(line.with_folder(), &format!("{} --format junit > {}", line.judging(), quote(file)))
+            run_and_gate(line.with_folder(), &format!("{} --format junit > {}", line.gate_options(), shell_quote(file)))
         }
-        (None, false) => run_and_gate(line.with_folder(), &line.judging()),
-        (None, true) => line.text(),
+        (None, false) => run_and_gate(line.with_folder(), &line.gate_options()),
+        (None, true) => line.typed_text(),
     };
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
     match (parses(&line), unknown.is_empty()) {
-        (true, true) => error.hint(format!("type `{text}`")),
-        (true, false) => error.hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
-        (false, _) => error.hint(help),
+        (true, true) => error.with_hint(format!("type `{text}`")),
+        (true, false) => error.with_hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
+        (false, _) => error.with_hint(help),
     }
 }
 
 /// Words that are nothing here are no systems: the line would fail on the first of them. Where all are, they may be folders to come.
 fn leave_out_strange_words(line: &mut Line) {
-    if For::verb(&line.verb) == Some(For::Measuring) && !line.words.iter().all(|word| is_strange(word)) {
+    if For::for_verb(&line.verb) == Some(For::Measuring) && !line.words.iter().all(|word| is_strange(word)) {
         let strange: Vec<String> = line.words.extract_if(.., |word| is_strange(word)).collect();
         let (settings, strange): (Vec<String>, Vec<String>) = strange.into_iter().partition(|word| is_setting(word));
         for setting in settings {
-            line.note(SETTINGS);
+            line.add_note(SETTINGS);
             line.options.extend(["--set-b".to_owned(), setting]);
         }
-        line.unknown.extend(strange.iter().map(|word| line::masked(word)));
+        line.unknown.extend(strange.iter().map(|word| line::mask_passwords(word)));
     }
 }
 
@@ -335,20 +338,21 @@ fn is_setting(word: &str) -> bool {
 fn is_strange(word: &str) -> bool {
     let is_file = Path::new(word).extension().is_some() && !word.contains('=');
     let is_path = word.contains(['/', std::path::MAIN_SEPARATOR]);
-    !is_file && !is_path && crate::ask::words::word(word, &conductor::Registry::built_in().catalog()).is_err()
+    !is_file && !is_path && crate::ask::words::classify_word(word, &conductor::Registry::built_in().catalog()).is_err()
 }
 
+/// Tests whether étalon takes a line.
 fn parses(line: &Line) -> bool {
     Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(line.arguments())).is_ok()
 }
 
 /// Adds a script where systems are databases of SQLite that are there: étalon makes tables in files of its own alone.
 fn add_script(line: &mut Line) {
-    if For::verb(&line.verb) == Some(For::Measuring)
+    if For::for_verb(&line.verb) == Some(For::Measuring)
         && line.words.iter().any(|word| file_of_sqlite(word).is_some())
         && !(line.has_option(&["--script", "--queries"]) || line.words.iter().any(|word| is_load(word)))
     {
-        line.note(
+        line.add_note(
             "in a database of yours étalon makes no tables: `my.sql` is a script of yours on those that are there",
         );
         line.options.splice(0..0, ["--script".to_owned(), "my.sql".to_owned()]);
@@ -359,7 +363,7 @@ fn add_script(line: &mut Line) {
 pub fn is_load(word: &str) -> bool {
     let path = Path::new(word);
     is_plan(word)
-        || crate::ask::words::ending(word) == "sql"
+        || crate::ask::words::file_ending(word) == "sql"
         || workloads::queries::has_queries(path)
         || crate::commands::show_capture::is_capture(path)
 }
@@ -372,16 +376,16 @@ fn file_of_sqlite(word: &str) -> Option<&Path> {
 
 /// The built-in plan of backups, on the systems among the words.
 fn name_systems_of_backup(line: &mut Line) {
-    if For::verb(&line.verb) != Some(For::Measuring) || line.words.iter().any(|word| is_plan(word)) {
+    if For::for_verb(&line.verb) != Some(For::Measuring) || line.words.iter().any(|word| is_plan(word)) {
         return;
     }
     let systems = std::mem::replace(&mut line.words, vec!["backup-compression".to_owned()]);
     if systems.iter().any(|system| system.contains("postgres")) {
-        line.note("PostgreSQL copies all databases of a server: `whole_server` allows it");
+        line.add_note("PostgreSQL copies all databases of a server: `whole_server` allows it");
         line.options.extend(["--set".to_owned(), "benchmarks.*.whole_server=true".to_owned()]);
     }
     if systems.iter().any(|system| system.contains("://") || file_of_sqlite(system).is_some()) {
-        line.note("`tables=none` backs up the database that is there, and writes nothing into it");
+        line.add_note("`tables=none` backs up the database that is there, and writes nothing into it");
         line.options.extend(["--set".to_owned(), "benchmarks.*.tables=none".to_owned()]);
     }
     for system in systems {
@@ -389,20 +393,21 @@ fn name_systems_of_backup(line: &mut Line) {
     }
 }
 
+/// Tests whether a word names a plan.
 fn is_plan(word: &str) -> bool {
-    crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::ending(word) == "toml"
+    crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::file_ending(word) == "toml"
 }
 
 /// A line that measures into a folder of its own, and one that judges the store in it.
 fn run_and_gate((run, folder): (String, String), options: &str) -> String {
     // The folder has a store of each time.
-    format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", quote(&folder), store::EXTENSION)
+    format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", shell_quote(&folder), store::EXTENSION)
 }
 
 impl Line {
     /// The options of the gate behind it, as they are typed.
-    fn judging(&self) -> String {
-        self.judged.iter().map(|word| format!(" {}", quote(word))).collect()
+    fn gate_options(&self) -> String {
+        self.judged.iter().map(|word| format!(" {}", shell_quote(word))).collect()
     }
 
     /// The line with the folder of its store, which it names if the user has not.
@@ -413,7 +418,7 @@ impl Line {
             arguments.extend(["-o".to_owned(), CI_FOLDER.to_owned()]);
             CI_FOLDER.to_owned()
         });
-        (typed(&arguments), folder)
+        (typed_line(&arguments), folder)
     }
 }
 
@@ -439,7 +444,7 @@ mod tests {
     fn said(typed: &str) -> String {
         let words: Vec<String> = shlex::split(typed).unwrap();
         let error = Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(words.iter().cloned())).unwrap_err();
-        match answer(&words, error) {
+        match suggest_line(&words, error) {
             Ok(error) => format!("{}\n{}", error.message, error.hints.join("\n")),
             Err(error) => error.to_string(),
         }

@@ -9,7 +9,7 @@ use formats::capture::logs;
 use model::near::did_you_mean;
 use model::{Catalog, duration};
 
-use super::quoted;
+use super::quote_toml;
 use super::words::{self, ScriptKind};
 use crate::args::Question;
 use crate::error::CliError;
@@ -81,11 +81,12 @@ impl Load {
     /// One is none, or out of its range.
     pub fn from_question(question: &Question) -> Result<Load, CliError> {
         let load = Load {
-            clients: counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
-            scale: counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
-            threads: counts("--threads", "a number of threads", question.threads.as_slice(), 0..=MOST_THREADS)?.pop(),
-            p99: question.p99.as_deref().map(promised).transpose()?,
-            max_clients: counts(
+            clients: parse_counts("--clients", "a number of clients", &question.clients, 1..=MOST_CLIENTS)?,
+            scale: parse_counts("--scale", "the size of the tables", &question.scale, 1..=LARGEST_SCALE)?,
+            threads: parse_counts("--threads", "a number of threads", question.threads.as_slice(), 0..=MOST_THREADS)?
+                .pop(),
+            p99: question.p99.as_deref().map(parse_promise).transpose()?,
+            max_clients: parse_counts(
                 "--max-clients",
                 "a number of clients",
                 question.max_clients.as_slice(),
@@ -94,14 +95,16 @@ impl Load {
             .pop(),
         };
         match load.max_clients {
-            Some(most) if load.p99.is_none() => Err(CliError::user(format!(
+            Some(most) if load.p99.is_none() => Err(CliError::user_error(format!(
                 "`--max-clients {most}` bounds a search, and nothing is sought"
             ))
-            .hint("`--p99 20ms` looks for the most clients that are answered in this time; `--clients` says how many")),
-            Some(most) if !load.clients.is_empty() => Err(CliError::user(format!(
+            .with_hint(
+                "`--p99 20ms` looks for the most clients that are answered in this time; `--clients` says how many",
+            )),
+            Some(most) if !load.clients.is_empty() => Err(CliError::user_error(format!(
                 "`--max-clients {most}` bounds a search for clients, and `--clients` says how many"
             ))
-            .hint("leave one of them out: with `--clients` the highest rate is sought")),
+            .with_hint("leave one of them out: with `--clients` the highest rate is sought")),
             _ => Ok(load),
         }
     }
@@ -111,7 +114,7 @@ impl Load {
         let within = duration::format(self.p99?);
         Some(Key {
             name: "promise",
-            value: format!("{{ response_p99 = {}, errors = 0.001 }}", quoted(&within)),
+            value: format!("{{ response_p99 = {}, errors = 0.001 }}", quote_toml(&within)),
             about: "The highest rate at which 99 of 100 are answered in this time, and one in a thousand fails at most.",
         })
     }
@@ -124,7 +127,7 @@ impl Load {
     /// The size of pgbench's tables for so many clients: a branch for each, or its row is all that is measured.
     fn scale_for(&self, clients: &[u32]) -> String {
         if !self.scale.is_empty() {
-            return list(&self.scale);
+            return toml_list(&self.scale);
         }
         let most = clients.iter().copied().max().unwrap_or_else(|| self.most_tried());
         most.min(USUAL_SCALE).to_string()
@@ -137,20 +140,20 @@ impl Load {
             let most = self.most_tried();
             return vec![Key {
                 name: "promise",
-                value: format!("{{ response_p99 = {}, errors = 0.001, max_clients = {most} }}", quoted(&within)),
+                value: format!("{{ response_p99 = {}, errors = 0.001, max_clients = {most} }}", quote_toml(&within)),
                 about: "The most clients, up to `max_clients`, of whom 99 of 100 transactions are answered in this time, and one in \
                         a thousand fails at most.",
             }];
         }
         let about = "Transactions come by chance, as those of many users.";
-        let arrivals = Key { name: "arrivals", value: quoted("poisson"), about };
+        let arrivals = Key { name: "arrivals", value: quote_toml("poisson"), about };
         std::iter::once(arrivals).chain(self.promised_rate()).collect()
     }
 }
 
 impl Bench {
     /// The keys as TOML; keys that are not among `explained` yet have a comment.
-    pub fn text(&self, explained: &mut Vec<&'static str>) -> String {
+    pub fn to_toml(&self, explained: &mut Vec<&'static str>) -> String {
         let mut text = String::from("[[benchmarks]]\n");
         for Key { name, value, about } in &self.keys {
             if !explained.contains(about) {
@@ -179,10 +182,11 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
                     .map(|most| (format!("`--max-clients {most}` is of clients of a database"), "leave it out: ")),
             };
             match refused {
-                None => Ok(blocks(load)),
-                Some((what, advice)) => Err(CliError::user(format!("{what}, and the systems are disks")).hint(
-                    format!("{advice}disks are read and written in blocks; `--clients 1,32` says how many at a time"),
-                )),
+                None => Ok(disk_benchmarks(load)),
+                Some((what, advice)) => Err(CliError::user_error(format!("{what}, and the systems are disks"))
+                    .with_hint(format!(
+                        "{advice}disks are read and written in blocks; `--clients 1,32` says how many at a time"
+                    ))),
             }
         }
         _ => transactions(scripts, load, catalog),
@@ -202,11 +206,11 @@ pub fn for_queries(
 ) -> Result<Asked, CliError> {
     if workload == DISK {
         let message = format!("`{}` has queries, and the systems are disks", queries.join(","));
-        return Err(CliError::user(message).hint("name servers or databases: `etalon run A_URL B_URL sql/`"));
+        return Err(CliError::user_error(message).with_hint("name servers or databases: `etalon run A_URL B_URL sql/`"));
     }
     if load.p99.is_some() && scripts.is_empty() {
-        return Err(CliError::user("`--p99` needs a rate, and queries are asked one by one")
-            .hint("leave it out, or name a script: `--script FILE`"));
+        return Err(CliError::user_error("`--p99` needs a rate, and queries are asked one by one")
+            .with_hint("leave it out, or name a script: `--script FILE`"));
     }
     let mut asked = if scripts.is_empty() { Asked::default() } else { for_workload(workload, scripts, load, catalog)? };
     let name = match queries {
@@ -216,20 +220,20 @@ pub fn for_queries(
     let files: Vec<&str> = queries.iter().map(|path| path.trim_end_matches(['/', '\\'])).collect();
     asked.benchmarks.push(Bench {
         keys: vec![
-            Key { name: "name", value: quoted(&name), about: "As it is called in the results." },
+            Key { name: "name", value: quote_toml(&name), about: "As it is called in the results." },
             Key {
                 name: "workload",
-                value: quoted("queries"),
+                value: quote_toml("queries"),
                 about: "Queries, each timed by itself, whose answers are compared before.",
             },
             Key {
                 name: "files",
-                value: quoted(&files.join(", ")),
+                value: quote_toml(&files.join(", ")),
                 about: "A folder whose `*.sql` are asked, or files. They may only read.",
             },
             Key {
                 name: "clients",
-                value: list(&clients_or(&load.clients, &[1])),
+                value: toml_list(&clients_or(&load.clients, &[1])),
                 about: "Clients that ask the same query at the same time. Each value is a case.",
             },
         ],
@@ -241,16 +245,16 @@ pub fn for_queries(
 pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
     let benchmarks = captures.iter().map(|capture| Bench {
         keys: vec![
-            Key { name: "name", value: quoted(&stem_of(capture)), about: "As it is called in the results." },
+            Key { name: "name", value: quote_toml(&stem_of(capture)), about: "As it is called in the results." },
             Key {
                 name: "workload",
-                value: quoted("replay"),
+                value: quote_toml("replay"),
                 about: "What a server was asked, each class of statements timed by itself, whose answers are compared.",
             },
-            Key { name: "capture", value: quoted(capture), about: "The file that `etalon capture` has written." },
+            Key { name: "capture", value: quote_toml(capture), about: "The file that `etalon capture` has written." },
             Key {
                 name: "pace",
-                value: quoted(pace.unwrap_or("original")),
+                value: quote_toml(pace.unwrap_or("original")),
                 about: "`original`, at the captured times, `2x`, twice as fast, `think`, or `none`, as fast as it goes.",
             },
         ],
@@ -262,40 +266,51 @@ pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
 /// The systems are disks, or something else is named than a capture says itself.
 pub fn refuse_next_to_capture(workload: &str, other: Option<&String>, load: &Load) -> Result<(), CliError> {
     if workload == DISK {
-        return Err(CliError::user("a capture has statements, and the systems are disks")
-            .hint("name servers or databases: `etalon run A_URL B_URL shop.capture`"));
+        return Err(CliError::user_error("a capture has statements, and the systems are disks")
+            .with_hint("name servers or databases: `etalon run A_URL B_URL shop.capture`"));
     }
     let has_load = !load.clients.is_empty() || !load.scale.is_empty() || load.threads.is_some() || load.p99.is_some();
     match other {
-        Some(other) => Err(CliError::user(format!("a capture is replayed by itself, and `{other}` is named with it"))
-            .hint("run them one after the other, or write both into a plan: `etalon init`")),
-        None if has_load => Err(CliError::user(
-            "a capture says itself which sessions there are, and how much is asked",
-        )
-        .hint("leave `--clients`, `--scale`, `--threads` and `--p99` out; `--pace 2x` replays it twice as fast")),
+        Some(other) => {
+            Err(CliError::user_error(format!("a capture is replayed by itself, and `{other}` is named with it"))
+                .with_hint("run them one after the other, or write both into a plan: `etalon init`"))
+        }
+        None if has_load => {
+            Err(CliError::user_error("a capture says itself which sessions there are, and how much is asked")
+                .with_hint(
+                    "leave `--clients`, `--scale`, `--threads` and `--p99` out; `--pace 2x` replays it twice as fast",
+                ))
+        }
         None => Ok(()),
     }
 }
 
 /// The error of a pace where no capture is replayed.
 pub fn pace_of_nothing(pace: &str) -> CliError {
-    CliError::user(format!("`--pace {pace}` is about a capture, and none is named"))
-        .hint("name one: `etalon run A_URL B_URL shop.capture`; `etalon capture LOG` writes it")
+    CliError::user_error(format!("`--pace {pace}` is about a capture, and none is named"))
+        .with_hint("name one: `etalon run A_URL B_URL shop.capture`; `etalon capture LOG` writes it")
 }
 
-fn promised(text: &str) -> Result<Duration, CliError> {
+/// Reads the time of `--p99`.
+fn parse_promise(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| {
-        CliError::user(format!("`--p99 {text}` is not a length of time: {error}")).hint("write it as `--p99 20ms`")
+        CliError::user_error(format!("`--p99 {text}` is not a length of time: {error}"))
+            .with_hint("write it as `--p99 20ms`")
     })
 }
 
 /// Each once.
-fn counts(option: &str, what: &str, written: &[String], range: RangeInclusive<u32>) -> Result<Vec<u32>, CliError> {
+fn parse_counts(
+    option: &str,
+    what: &str,
+    written: &[String],
+    range: RangeInclusive<u32>,
+) -> Result<Vec<u32>, CliError> {
     let mut counts = Vec::new();
     for text in written {
         let count = text.trim().parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
-            CliError::user(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
-                .hint(format!("give one or several, as in `{option} 1,8`"))
+            CliError::user_error(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
+                .with_hint(format!("give one or several, as in `{option} 1,8`"))
         })?;
         if !counts.contains(&count) {
             counts.push(count);
@@ -304,13 +319,15 @@ fn counts(option: &str, what: &str, written: &[String], range: RangeInclusive<u3
     Ok(counts)
 }
 
-fn list(counts: &[u32]) -> String {
+/// Numbers as one value or a list of TOML.
+fn toml_list(counts: &[u32]) -> String {
     match counts {
         [one] => one.to_string(),
         many => format!("[{}]", many.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 
+/// The benchmarks of scripts.
 fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
     let clients = &load.clients;
@@ -318,7 +335,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
     let several: &[u32] = if load.p99.is_some() { &[] } else { &[1, busy] };
     let one = &several[several.len().saturating_sub(1)..];
     let usual = [("tpcb-like", clients_or(clients, several)), ("select-only", clients_or(clients, one))];
-    let single: Vec<&str> = scripts.iter().flat_map(|script| singled(script)).collect();
+    let single: Vec<&str> = scripts.iter().flat_map(|script| split_scripts(script)).collect();
     let scripts: Vec<(&str, Vec<u32>)> = match single.as_slice() {
         [] => usual.into(),
         scripts => scripts.iter().map(|script| (*script, clients_or(clients, several))).collect(),
@@ -337,7 +354,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
                     index: asked.benchmarks.len(),
                     benchmark: name.clone(),
                     tables: named.clone(),
-                    scale: (!load.scale.is_empty()).then(|| list(&load.scale)),
+                    scale: (!load.scale.is_empty()).then(|| toml_list(&load.scale)),
                     made_scale: load.scale_for(&clients),
                 });
             }
@@ -350,7 +367,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
 }
 
 /// The scripts of a list, each of which is measured for itself; a list with weights is one mix.
-fn singled(script: &str) -> Vec<&str> {
+fn split_scripts(script: &str) -> Vec<&str> {
     let is_mix = script.split(',').any(|part| weight_of(part).is_some());
     if is_mix || Path::new(script).is_file() { vec![script] } else { script.split(',').map(str::trim).collect() }
 }
@@ -361,6 +378,7 @@ fn weight_of(part: &str) -> Option<(&str, &str)> {
     (!weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit())).then_some((name, weight))
 }
 
+/// The numbers of clients, or the usual ones.
 fn clients_or(clients: &[u32], usual: &[u32]) -> Vec<u32> {
     if clients.is_empty() { usual.to_vec() } else { clients.to_vec() }
 }
@@ -372,6 +390,7 @@ fn busy_clients() -> u32 {
 }
 
 impl ScriptKind {
+    /// What such scripts are, in a sentence.
     fn about(self) -> &'static str {
         match self {
             ScriptKind::Sql => "Scripts in pgbench's language, by many clients.",
@@ -405,41 +424,46 @@ struct Script {
 const SCALE: &str = "100,000 accounts and a branch for each step; clients beyond it wait for one another.";
 
 impl Script {
+    /// The keys of the script's benchmark.
     fn keys(&self, name: &str, clients: &[u32], load: &Load) -> Result<Vec<Key>, CliError> {
         let mut keys = vec![
-            Key { name: "name", value: quoted(name), about: "As it is called in the results." },
-            Key { name: "workload", value: quoted(self.kind.workload()), about: self.kind.about() },
+            Key { name: "name", value: quote_toml(name), about: "As it is called in the results." },
+            Key { name: "workload", value: quote_toml(self.kind.workload()), about: self.kind.about() },
             Key {
                 name: "script",
-                value: quoted(&self.text),
+                value: quote_toml(&self.text),
                 about: "Built in, or the path of a file. `\"a.sql@9, b.sql\"` mixes two by weights.",
             },
         ];
         if !clients.is_empty() {
             let about = "At the same time, each on a connection of its own. Each value is a case.";
-            keys.push(Key { name: "clients", value: list(clients), about });
+            keys.push(Key { name: "clients", value: toml_list(clients), about });
         }
-        let scale = (!load.scale.is_empty()).then(|| list(&load.scale));
+        let scale = (!load.scale.is_empty()).then(|| toml_list(&load.scale));
         match (&self.tables, scale) {
             (TablesOf::Own { .. }, _) => {
                 keys.push(Key { name: "scale", value: load.scale_for(clients), about: SCALE });
             }
             (TablesOf::User, scale) => {
-                keys.push(of_user());
+                keys.push(tables_key());
                 keys.extend(scale.map(scale_of_variable));
             }
             (TablesOf::Script, None) => {}
             (TablesOf::Script, Some(scale)) => {
-                return Err(CliError::user(format!(
+                return Err(CliError::user_error(format!(
                     "`--scale {scale}` is the size of pgbench's tables, and `{name}` makes its own"
                 ))
-                .hint("leave it out: a script in super-smack's language says itself how many rows its tables have"));
+                .with_hint(
+                    "leave it out: a script in super-smack's language says itself how many rows its tables have",
+                ));
             }
         }
         let promised = load.promised_load();
         if !promised.is_empty() && self.kind == ScriptKind::Smack {
-            return Err(CliError::user(format!("`--p99` takes no script in super-smack's language, as `{name}` is"))
-                .hint("write it in pgbench's language"));
+            return Err(CliError::user_error(format!(
+                "`--p99` takes no script in super-smack's language, as `{name}` is"
+            ))
+            .with_hint("write it in pgbench's language"));
         }
         keys.extend(promised);
         if let (Some(threads), ScriptKind::Sql) = (load.threads, self.kind) {
@@ -449,9 +473,10 @@ impl Script {
     }
 }
 
-fn of_user() -> Key {
+/// The key that says on which tables a user's script works.
+fn tables_key() -> Key {
     let about = "It works on tables that are there; `\"own\"` makes pgbench's.";
-    Key { name: "tables", value: quoted("none"), about }
+    Key { name: "tables", value: quote_toml("none"), about }
 }
 
 fn scale_of_variable(value: String) -> Key {
@@ -463,7 +488,7 @@ impl Asked {
     pub fn work_on_tables_of_user(&mut self, script: &OwnScript, found_scale: Option<u64>) {
         let keys = &mut self.benchmarks[script.index].keys;
         keys.retain(|key| key.name != "scale");
-        keys.push(of_user());
+        keys.push(tables_key());
         let scale = script.scale.clone().or_else(|| found_scale.map(|scale| scale.to_string()));
         keys.extend(scale.map(scale_of_variable));
         self.on_tables_of_the_user.push(script.benchmark.clone());
@@ -472,10 +497,10 @@ impl Asked {
 
 /// A script that is there and not empty.
 fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
-    if kind_of(script, catalog) == ScriptKind::Smack {
+    if kind_of_script(script, catalog) == ScriptKind::Smack {
         let is_of_user = words::built_in_script(script, catalog).is_none();
         if is_of_user {
-            contents(script, catalog)?;
+            read_contents(script, catalog)?;
         }
         let text = as_path(script, catalog);
         return Ok(Script { text, kind: ScriptKind::Smack, tables: TablesOf::Script, is_of_user });
@@ -489,7 +514,7 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
             has_built_in = true;
         } else {
             is_of_user = true;
-            let text = contents(name, catalog)?;
+            let text = read_contents(name, catalog)?;
             named.extend(
                 own.tables.iter().map(|table| table.name.to_string()).filter(|table| text.contains(table.as_str())),
             );
@@ -503,34 +528,35 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     Ok(Script { text: parts.join(", "), kind: ScriptKind::Sql, tables, is_of_user: is_of_user && !has_built_in })
 }
 
-fn kind_of(name: &str, catalog: &Catalog) -> ScriptKind {
+/// The kind of a script, by its name.
+fn kind_of_script(name: &str, catalog: &Catalog) -> ScriptKind {
     match words::built_in_script(name, catalog) {
         Some(kind) => kind,
-        None if words::ending(name) == "smack" => ScriptKind::Smack,
+        None if words::file_ending(name) == "smack" => ScriptKind::Smack,
         None => ScriptKind::Sql,
     }
 }
 
 /// What is in a script's file.
-fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
+fn read_contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     let bytes = words::read_text(name).map_err(|error| {
         let kinds = [ScriptKind::Sql, ScriptKind::Smack];
         let known: Vec<&str> =
             kinds.into_iter().flat_map(|kind| words::built_in_scripts(kind, catalog).iter().copied()).collect();
-        let error = CliError::user(format!("cannot read the script `{name}`: {error}"));
-        error.hint(did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
+        let error = CliError::user_error(format!("cannot read the script `{name}`: {error}"));
+        error.with_hint(did_you_mean(name, known.iter().copied()).unwrap_or_else(|| {
             format!("name a file in pgbench's or super-smack's language, or a built-in script: {}", known.join(", "))
         }))
     })?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     if is_log(&text) {
-        return Err(CliError::user(format!("`{name}` looks like the log of a server, and no script"))
-            .hint("write one transaction that the clients repeat, as for `pgbench -f`")
-            .hint(format!("`etalon capture {name}` makes a capture of it, which `etalon run` replays")));
+        return Err(CliError::user_error(format!("`{name}` looks like the log of a server, and no script"))
+            .with_hint("write one transaction that the clients repeat, as for `pgbench -f`")
+            .with_hint(format!("`etalon capture {name}` makes a capture of it, which `etalon run` replays")));
     }
     if !text.lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with("--")) {
-        return Err(CliError::user(format!("the script `{name}` is empty: it has no statement"))
-            .hint("write one transaction, as for `pgbench -f`: `SELECT 1;`"));
+        return Err(CliError::user_error(format!("the script `{name}` is empty: it has no statement"))
+            .with_hint("write one transaction, as for `pgbench -f`: `SELECT 1;`"));
     }
     Ok(text)
 }
@@ -538,7 +564,8 @@ fn contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
 /// Whether it is a log that `etalon capture` reads, or most of the first lines begin with a day and a time, as those of logs do.
 fn is_log(text: &str) -> bool {
     const SHAPE: &[u8] = b"0000-00-00 00:00";
-    fn has_time(line: &str) -> bool {
+    /// Tests whether a line begins with a date and time.
+    fn begins_with_time(line: &str) -> bool {
         let line = line.trim_start_matches(['[', '"']).as_bytes();
         line.len() >= SHAPE.len()
             && line.iter().zip(SHAPE).all(|(byte, shape)| match shape {
@@ -549,7 +576,8 @@ fn is_log(text: &str) -> bool {
     }
     let first: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).take(20).collect();
     let head = &text.as_bytes()[..text.len().min(logs::HEAD_BYTES as usize)];
-    2 * first.iter().filter(|line| has_time(line)).count() > first.len() || logs::recognise(head, None).is_some()
+    2 * first.iter().filter(|line| begins_with_time(line)).count() > first.len()
+        || logs::recognise_log(head, None).is_some()
 }
 
 /// Plans recognise a path by its `/`, `\` or `.`.
@@ -571,25 +599,26 @@ fn stem_of(script: &str) -> String {
 }
 
 /// What databases ask of a disk: reads and writes of pages, and the log of commits.
-fn blocks(load: &Load) -> Asked {
+fn disk_benchmarks(load: &Load) -> Asked {
     let usual: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, 32] };
-    let depths = list(&clients_or(&load.clients, usual));
+    let depths = toml_list(&clients_or(&load.clients, usual));
     let paged = || std::iter::once(depth_key(&depths)).chain(load.promised_rate()).collect();
     let mut benchmarks = vec![
-        bench("read-pages", "read", "Pages at random places: what a cache misses.", paged()),
-        bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", paged()),
+        disk_bench("read-pages", "read", "Pages at random places: what a cache misses.", paged()),
+        disk_bench("write-pages", "write", "Pages at random places: what a checkpoint writes.", paged()),
     ];
     if load.p99.is_none() {
         let log = vec![
-            Key { name: "pattern", value: quoted("sequential"), about: "One block behind the other." },
-            Key { name: "cache", value: quoted("none"), about: "Each write ends when it is durable." },
+            Key { name: "pattern", value: quote_toml("sequential"), about: "One block behind the other." },
+            Key { name: "cache", value: quote_toml("none"), about: "Each write ends when it is durable." },
             depth_key("1"),
         ];
-        benchmarks.push(bench("write-log", "write", "What a commit waits for.", log));
+        benchmarks.push(disk_bench("write-log", "write", "What a commit waits for.", log));
     }
     Asked { benchmarks, ..Asked::default() }
 }
 
+/// The key of the depth.
 fn depth_key(value: &str) -> Key {
     Key {
         name: "depth",
@@ -598,11 +627,12 @@ fn depth_key(value: &str) -> Key {
     }
 }
 
-fn bench(name: &str, op: &str, about: &'static str, more: Vec<Key>) -> Bench {
+/// A benchmark of one kind of disk operation.
+fn disk_bench(name: &str, op: &str, about: &'static str, more: Vec<Key>) -> Bench {
     let mut keys = vec![
-        Key { name: "name", value: quoted(name), about },
-        Key { name: "workload", value: quoted(DISK), about: "Blocks of files, without SQL." },
-        Key { name: "op", value: quoted(op), about: "`read`, `write` or `mixed`." },
+        Key { name: "name", value: quote_toml(name), about },
+        Key { name: "workload", value: quote_toml(DISK), about: "Blocks of files, without SQL." },
+        Key { name: "op", value: quote_toml(op), about: "`read`, `write` or `mixed`." },
     ];
     keys.extend(more);
     keys.push(Key { name: "block_kb", value: "8".to_owned(), about: "The size of a page of most databases." });

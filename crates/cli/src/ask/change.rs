@@ -5,10 +5,10 @@ use std::path::Path;
 
 use model::Change;
 
-use super::quoted;
+use super::quote_toml;
 use super::words::{self, SystemWord};
 use crate::args::States;
-use crate::args::guessed::{arguments, typed};
+use crate::args::guessed::{process_arguments, typed_line};
 use crate::error::CliError;
 
 /// The names of the two states, behind the name that the server has got.
@@ -18,40 +18,44 @@ const STATES: [&str; 2] = ["before", "after"];
 ///
 /// # Errors
 /// It names no way to undo it, or a file cannot be read.
-pub fn read(states: &States) -> Result<Option<Change>, CliError> {
+pub fn read_change(states: &States) -> Result<Option<Change>, CliError> {
     if !states.has_change() {
         return Ok(None);
     }
     if states.change.is_empty() {
-        return Err(CliError::user("`--undo` undoes a change, and none is named")
-            .hint("name it, too: `--change 'CREATE INDEX …' --undo 'DROP INDEX …'`"));
+        return Err(CliError::user_error("`--undo` undoes a change, and none is named")
+            .with_hint("name it, too: `--change 'CREATE INDEX …' --undo 'DROP INDEX …'`"));
     }
     if states.undo.is_empty() {
-        let line = [arguments(), vec!["--undo".to_owned(), "SQL that undoes it".to_owned()]].concat();
-        return Err(CliError::user("étalon changes a server only if it can undo the change, and there is no `--undo`")
-            .hint(format!("say how: `{}`", typed(&line))));
+        let line = [process_arguments(), vec!["--undo".to_owned(), "SQL that undoes it".to_owned()]].concat();
+        return Err(CliError::user_error(
+            "étalon changes a server only if it can undo the change, and there is no `--undo`",
+        )
+        .with_hint(format!("say how: `{}`", typed_line(&line))));
     }
-    Ok(Some(Change { make: texts(&states.change)?, undo: texts(&states.undo)? }))
+    Ok(Some(Change { make: read_texts(&states.change)?, undo: read_texts(&states.undo)? }))
 }
 
-fn texts(written: &[String]) -> Result<Vec<String>, CliError> {
-    written.iter().map(|word| text(word)).collect()
+/// Reads statements, or the files that hold them.
+fn read_texts(written: &[String]) -> Result<Vec<String>, CliError> {
+    written.iter().map(|word| read_text(word)).collect()
 }
 
 /// A statement, or the text of a file.
-fn text(word: &str) -> Result<String, CliError> {
+fn read_text(word: &str) -> Result<String, CliError> {
     let named = word.strip_prefix('@');
     let path = named.unwrap_or(word);
-    let is_file = named.is_some() || (words::ending(path) == "sql" && !path.contains(' ')) || Path::new(path).is_file();
+    let is_file =
+        named.is_some() || (words::file_ending(path) == "sql" && !path.contains(' ')) || Path::new(path).is_file();
     let text = if is_file {
         let read = words::read_text(path);
-        let bytes = read.map_err(|error| CliError::user(format!("cannot read `{path}`: {error}")))?;
+        let bytes = read.map_err(|error| CliError::user_error(format!("cannot read `{path}`: {error}")))?;
         String::from_utf8_lossy(&bytes).into_owned()
     } else {
         word.to_owned()
     };
     if text.trim().is_empty() {
-        Err(CliError::user(format!("`{word}` is no statement: it is empty")))
+        Err(CliError::user_error(format!("`{word}` is no statement: it is empty")))
     } else {
         Ok(text)
     }
@@ -64,7 +68,9 @@ fn text(word: &str) -> Result<String, CliError> {
 pub fn both_states(systems: Vec<SystemWord>) -> Result<Vec<SystemWord>, CliError> {
     let [system] = systems.as_slice() else {
         let message = format!("`--change` compares one server before and after it, and {} are named", systems.len());
-        return Err(CliError::user(message).hint("name one; servers that differ are compared without `--change`"));
+        return Err(
+            CliError::user_error(message).with_hint("name one; servers that differ are compared without `--change`")
+        );
     };
     let states = STATES.map(|state| {
         let label = system.label.as_ref().map_or_else(|| state.to_owned(), |label| format!("{label}-{state}"));
@@ -74,22 +80,22 @@ pub fn both_states(systems: Vec<SystemWord>) -> Result<Vec<SystemWord>, CliError
 }
 
 /// The keys of the second state, in a plan's text.
-pub fn keys(change: &Change) -> String {
+pub fn change_keys(change: &Change) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
     let _ = write!(
         text,
         "# Made before runs of this system, in the server of the other one; undone before runs of that one, and at the end.\n\
          change = [{}]\nundo = [{}]\n",
-        list(&change.make),
-        list(&change.undo)
+        toml_items(&change.make),
+        toml_items(&change.undo)
     );
     text
 }
 
 /// Statements as the items of a list in TOML.
-fn list(texts: &[String]) -> String {
-    texts.iter().map(|text| quoted(text.trim())).collect::<Vec<_>>().join(", ")
+fn toml_items(texts: &[String]) -> String {
+    texts.iter().map(|text| quote_toml(text.trim())).collect::<Vec<_>>().join(", ")
 }
 
 /// Statements in a line.

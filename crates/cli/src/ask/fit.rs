@@ -10,7 +10,7 @@ use model::{Length, Plan, Promise, Schedule, duration};
 use super::short_length;
 use crate::commands::plan::{ExpectedTime, expected_time};
 use crate::error::CliError;
-use crate::progress::{clock, seeks};
+use crate::progress::{clock_text, has_searches};
 
 /// How often every case is run, and how long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,9 +75,9 @@ const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duratio
 ///
 /// # Errors
 /// A benchmark cannot be run as its keys say.
-pub fn usual(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
+pub fn usual_fit(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
     let length = shortest_length(plan);
-    if seeks(plan) {
+    if has_searches(plan) {
         // A single system leaves nothing to be sure of.
         let most_rounds = if plan.systems.len() > 1 { SEARCH.most_rounds } else { None };
         return Ok(Fitted { most_rounds, duration: SEARCH.duration.max(length), ..SEARCH });
@@ -92,33 +92,33 @@ pub fn usual(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
 ///
 /// # Errors
 /// Not even the fewest rounds of the shortest runs fit.
-pub fn fit(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<String, CliError> {
+pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &Registry) -> Result<String, CliError> {
     let steps = expected_time(plan, registry)?.steps;
     let has_length = matches!(plan.schedule.length, Length::Duration(_)) && steps < plan.cases().len();
     let fixed = Fixed { length: fixed.length || !has_length, warmup: fixed.warmup || !has_length, ..fixed };
-    let pace = Pace::here(plan, registry)?;
-    let found = match best(plan, time, fixed, pace)? {
+    let pace = Pace::measured_here(plan, registry)?;
+    let found = match best_fit(plan, time, fixed, pace)? {
         Some(found) => found,
         // On a quiet machine it would fit.
-        None if pace.is_busy() && best(plan, time, fixed, pace.quiet())?.is_some() => shortest(plan, fixed),
+        None if pace.is_busy() && best_fit(plan, time, fixed, pace.quiet())?.is_some() => shortest(plan, fixed),
         None => return Err(too_short(plan, time, fixed, pace.quiet())),
     };
     found.put_into(plan, fixed);
-    let expected = pace.expected(plan)?;
+    let expected = pace.expected_time(plan)?;
     let loading = expected.loading;
     let mut text = format!("`--for {}`: {} rounds", duration::format(time), plan.schedule.rounds);
     if steps > 0 && !fixed.rounds {
         text.push_str(" at most, as many as fit into it");
     }
     if let (true, Length::Duration(length)) = (has_length, plan.schedule.length) {
-        let run = if seeks(plan) { "short run" } else { "run" };
+        let run = if has_searches(plan) { "short run" } else { "run" };
         let warmup = short_length(plan.schedule.warmup);
         text.push_str(&format!(", each {run} {} after a warm-up of {warmup}", short_length(length)));
     }
     if loading >= Duration::from_secs(1) {
-        text.push_str(&format!(", and about {} for loading", clock(loading)));
+        text.push_str(&format!(", and about {} for loading", clock_text(loading)));
     }
-    text.push_str(&pace.text(expected, time));
+    text.push_str(&pace.busy_clause(expected, time));
     Ok(text)
 }
 
@@ -135,7 +135,7 @@ impl<'r> Pace<'r> {
     ///
     /// # Errors
     /// A benchmark cannot be run as its keys say.
-    pub fn here(plan: &Plan, registry: &'r Registry) -> Result<Pace<'r>, CliError> {
+    pub fn measured_here(plan: &Plan, registry: &'r Registry) -> Result<Pace<'r>, CliError> {
         let has_loads = !expected_time(plan, registry)?.loading.is_zero();
         // Read once: what is fitted, and what is printed of it, go by one reading.
         static LOAD: OnceLock<Option<f64>> = OnceLock::new();
@@ -144,14 +144,16 @@ impl<'r> Pace<'r> {
     }
 
     /// How many times as long as on a quiet machine loading takes.
-    pub fn slower(self) -> f64 {
+    pub fn slower_by(self) -> f64 {
         self.slower
     }
 
+    /// The pace of a quiet machine.
     fn quiet(self) -> Pace<'r> {
         Pace { slower: 1.0, ..self }
     }
 
+    /// Tests whether the machine is so busy that loading takes longer.
     fn is_busy(self) -> bool {
         self.slower > BUSY
     }
@@ -160,25 +162,25 @@ impl<'r> Pace<'r> {
     ///
     /// # Errors
     /// A benchmark cannot be run as its keys say.
-    pub fn expected(self, plan: &Plan) -> Result<ExpectedTime, CliError> {
+    pub fn expected_time(self, plan: &Plan) -> Result<ExpectedTime, CliError> {
         let quiet = expected_time(plan, self.registry)?;
         Ok(ExpectedTime { loading: quiet.loading.mul_f64(self.slower), ..quiet })
     }
 
     /// That the machine is busy, as the end of a sentence; empty where it is not.
-    fn text(self, expected: ExpectedTime, time: Duration) -> String {
+    fn busy_clause(self, expected: ExpectedTime, time: Duration) -> String {
         if !self.is_busy() {
             return String::new();
         }
-        let whole = expected.whole();
-        let instead = if whole > time { format!(", {} in all", clock(whole)) } else { String::new() };
+        let whole = expected.total();
+        let instead = if whole > time { format!(", {} in all", clock_text(whole)) } else { String::new() };
         format!("; this machine is busy, so loading is expected to take {:.1} times as long{instead}", self.slower)
     }
 }
 
 /// The longest runs, or the most rounds beyond a length that is long enough.
-fn best(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Option<Fitted>, CliError> {
-    let bare = bare(plan, fixed);
+fn best_fit(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Option<Fitted>, CliError> {
+    let bare = bare_plan(plan, fixed);
     let own = plan.schedule.rounds;
     let range = if fixed.rounds { own..=own } else { FEWEST_ROUNDS..=MOST_ROUNDS };
     if fixed.length {
@@ -194,7 +196,7 @@ fn best(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Opt
             break;
         }
         best = Some(if fixed.warmup {
-            Fitted { rounds, most_rounds: None, warmup: plan.schedule.warmup, duration: rounded(each) }
+            Fitted { rounds, most_rounds: None, warmup: plan.schedule.warmup, duration: round_down(each) }
         } else {
             of_length(rounds, each)
         });
@@ -203,7 +205,7 @@ fn best(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Opt
 }
 
 /// The plan without what is fitted.
-fn bare(plan: &Plan, fixed: Fixed) -> Plan {
+fn bare_plan(plan: &Plan, fixed: Fixed) -> Plan {
     let mut bare = plan.clone();
     if !fixed.warmup {
         // The shortest warm-up is counted where the length of runs is fixed, and may take what is left over.
@@ -224,18 +226,18 @@ fn rounds_within(bare: &Plan, pace: Pace<'_>, time: Duration) -> Result<u32, Cli
 fn time_of_rounds(bare: &Plan, pace: Pace<'_>, rounds: u32) -> Result<Duration, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
-    pace.expected(&plan).map(ExpectedTime::whole)
+    pace.expected_time(&plan).map(ExpectedTime::total)
 }
 
 /// Fits this number of rounds, of runs whose length is fixed, into the time.
 fn with_length(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
-    let Some(left) = time.checked_sub(pace.expected(&plan)?.whole()) else { return Ok(None) };
-    let each = WARMUP_LIMITS.0 + left / loads(&plan).max(1);
+    let Some(left) = time.checked_sub(pace.expected_time(&plan)?.total()) else { return Ok(None) };
+    let each = WARMUP_LIMITS.0 + left / count_loads(&plan).max(1);
     let duration = if let Length::Duration(length) = plan.schedule.length { length } else { Duration::ZERO };
     // A warm-up that is fitted takes what is left, up to a sixth of a run.
-    let warmup = rounded(each.min(duration / 5).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
+    let warmup = round_down(each.min(duration / 5).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
     Ok(Some(Fitted { rounds, most_rounds: None, warmup, duration }))
 }
 
@@ -247,6 +249,7 @@ impl Fitted {
         Fitted { rounds: schedule.rounds, most_rounds: None, warmup: schedule.warmup, duration }
     }
 
+    /// Puts rounds and lengths into a plan, but for what is fixed.
     fn put_into(self, plan: &mut Plan, fixed: Fixed) {
         let schedule = &mut plan.schedule;
         if !fixed.rounds {
@@ -267,43 +270,45 @@ fn shortest(plan: &Plan, fixed: Fixed) -> Fitted {
     Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) }
 }
 
+/// The error of a time that is too short for the plan.
 fn too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
-    let mut least = bare(plan, fixed);
+    let mut least = bare_plan(plan, fixed);
     let shortest = shortest(plan, fixed);
     let rounds = shortest.rounds;
     shortest.put_into(&mut least, fixed);
     let runs = least.cases().len() as u32 * rounds;
-    let needed = pace.expected(&least).unwrap_or_default().whole();
+    let needed = pace.expected_time(&least).unwrap_or_default().total();
     let message = format!(
         "`--for {}` is too short for a verdict: {rounds} rounds of {} cases are {runs} runs, about {}",
         duration::format(time),
         least.cases().len(),
-        clock(needed)
+        clock_text(needed)
     );
     // A little more than is needed, since it is an estimate.
     let seconds = needed.as_secs().next_multiple_of(10) + 10;
-    CliError::user(message).hint(format!(
+    CliError::user_error(message).with_hint(format!(
         "give it `--for {}`, fewer `--clients` or scripts; or `--quick`, which shows that it runs and gives no verdict",
         duration::format(Duration::from_secs(seconds))
     ))
 }
 
 /// Number of loads of clients that are as long as the schedule says: searches have several a run.
-fn loads(plan: &Plan) -> u32 {
+fn count_loads(plan: &Plan) -> u32 {
     let cases = plan.cases();
     let as_scheduled = cases.iter().filter(|case| !case.point.contains_key(Schedule::OWN_LENGTH));
     as_scheduled.map(usual_loads).sum::<u32>() * plan.schedule.rounds
 }
 
+/// The longest runs with which this many rounds take the time.
 fn length_at(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
     // A search of shorter runs is refused.
-    let length = if seeks(&plan) { shortest_length(&plan) } else { Duration::ZERO };
+    let length = if has_searches(&plan) { shortest_length(&plan) } else { Duration::ZERO };
     plan.schedule.length = Length::Duration(length);
-    let expected = pace.expected(&plan)?;
-    let runs = loads(&plan).saturating_sub(expected.steps as u32 * rounds);
-    Ok(time.checked_sub(expected.whole()).map(|left| left / runs.max(1) + length))
+    let expected = pace.expected_time(&plan)?;
+    let runs = count_loads(&plan).saturating_sub(expected.steps as u32 * rounds);
+    Ok(time.checked_sub(expected.total()).map(|left| left / runs.max(1) + length))
 }
 
 /// The shortest measured part: longer than a response that keeps a promise.
@@ -314,12 +319,12 @@ fn shortest_length(plan: &Plan) -> Duration {
 
 /// The warm-up takes a sixth of each run's time.
 fn of_length(rounds: u32, each: Duration) -> Fitted {
-    let warmup = rounded((each / 6).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
-    Fitted { rounds, most_rounds: None, warmup, duration: rounded(each.saturating_sub(warmup)) }
+    let warmup = round_down((each / 6).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
+    Fitted { rounds, most_rounds: None, warmup, duration: round_down(each.saturating_sub(warmup)) }
 }
 
 /// Down to whole seconds or tenths of one.
-fn rounded(length: Duration) -> Duration {
+fn round_down(length: Duration) -> Duration {
     let step_ms = if length >= Duration::from_secs(10) { 1_000 } else { 100 };
     Duration::from_millis((length.as_millis() as u64 / step_ms).max(1) * step_ms)
 }
@@ -342,10 +347,10 @@ mod tests {
         let [quiet, busy] = [1.0, SLOWEST].map(|slower| {
             let pace = Pace { registry: &registry, slower };
             let mut plan = plan.clone();
-            best(&plan, time, Fixed::default(), pace).unwrap().unwrap().put_into(&mut plan, Fixed::default());
-            let expected = pace.expected(&plan).unwrap();
-            assert!(expected.whole() <= time.mul_f64(1.01) && expected.whole() >= time.mul_f64(0.9), "{expected:?}");
-            let text = pace.text(expected, time);
+            best_fit(&plan, time, Fixed::default(), pace).unwrap().unwrap().put_into(&mut plan, Fixed::default());
+            let expected = pace.expected_time(&plan).unwrap();
+            assert!(expected.total() <= time.mul_f64(1.01) && expected.total() >= time.mul_f64(0.9), "{expected:?}");
+            let text = pace.busy_clause(expected, time);
             assert_eq!(text.contains("busy, so loading is expected to take 4.0 times as long"), slower > 1.0, "{text}");
             expected
         });

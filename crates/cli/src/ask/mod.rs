@@ -20,7 +20,7 @@ use model::{Catalog, Plan, SystemPlan, duration};
 use self::benchmarks::Asked;
 use self::fit::{Fitted, Fixed};
 use self::words::{ScriptKind, SystemWord, Word};
-use crate::args::guessed::{self, typed};
+use crate::args::guessed::{self, typed_line};
 use crate::args::{Question, States};
 use crate::error::CliError;
 use crate::source::{DISK, plan_errors};
@@ -50,25 +50,26 @@ pub fn named_systems(arguments: &[String], registry: &Registry) -> Result<Vec<Na
     let mut words: Vec<SystemWord> = Vec::new();
     let mut bare = Vec::new();
     for argument in arguments {
-        bare.push(is_name(argument));
-        words.push(match words::system(argument, &catalog) {
-            _ if is_name(argument) => SystemWord { label: Some(argument.clone()), place: String::new() },
+        bare.push(is_plain_name(argument));
+        words.push(match words::parse_system(argument, &catalog) {
+            _ if is_plain_name(argument) => SystemWord { label: Some(argument.clone()), place: String::new() },
             Ok(Some(word)) => word,
             // The plan's own checks report what is no URL at all.
             _ => match argument.split_once('=') {
-                Some((name, place)) if is_name(name) => {
+                Some((name, place)) if is_plain_name(name) => {
                     SystemWord { label: Some(name.to_owned()), place: place.to_owned() }
                 }
                 _ => SystemWord { label: None, place: argument.clone() },
             },
         });
     }
-    let names = assign(&words, registry);
+    let names = assign_names(&words, registry);
     let named = names.into_iter().zip(words).zip(bare);
     Ok(named.map(|((name, word), bare)| NamedSystem { name, url: (!bare).then_some(word.place) }).collect())
 }
 
-fn is_name(text: &str) -> bool {
+/// Tests whether a text is neither a URL nor a path.
+fn is_plain_name(text: &str) -> bool {
     !text.is_empty() && !text.contains([':', '/', '?', '@', '='])
 }
 
@@ -77,13 +78,18 @@ fn is_name(text: &str) -> bool {
 /// # Errors
 /// No system is named, one is named twice, there is no such script, the systems have no benchmark in common, the time is
 /// too short.
-pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords: Passwords) -> Result<Made, CliError> {
+pub fn make_plan(
+    question: &Question,
+    set: &[String],
+    registry: &Registry,
+    passwords: Passwords,
+) -> Result<Made, CliError> {
     let catalog = registry.catalog();
-    let Sides { systems, scripts, queries, captures, notes } = sides(question, &catalog)?;
+    let Sides { systems, scripts, queries, captures, notes } = split_question(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).chain(&captures).next())?;
     refuse_twice(&systems, question.states.has_settings(), set, &catalog)?;
     let (systems, keys): (Vec<_>, Vec<_>) = with_states(&question.states, systems)?.into_iter().unzip();
-    let names = assign(&systems, registry);
+    let names = assign_names(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
     let asked = match (captures.as_slice(), queries.as_slice(), question.pace.as_deref()) {
@@ -95,9 +101,9 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
             benchmarks::for_captures(captures, pace)
         }
     };
-    let time = question.time.as_deref().map(time_of).transpose()?;
+    let time = question.time.as_deref().map(parse_time).transpose()?;
     let mut draft = Draft {
-        name: question.label()?.map(str::to_owned).unwrap_or_else(|| short(&names.join("-vs-"))),
+        name: question.label()?.map(str::to_owned).unwrap_or_else(|| shorten_name(&names.join("-vs-"))),
         systems: names.into_iter().zip(systems).collect(),
         keys,
         asked,
@@ -113,20 +119,20 @@ pub fn plan(question: &Question, set: &[String], registry: &Registry, passwords:
     let defined = set.iter().filter_map(|pair| pair.split_once('=')).filter(|(key, _)| key.trim().ends_with("define"));
     let set_variables = defined.map(|(key, value)| (key.trim().to_owned(), value.trim().to_owned())).collect();
     let changes = Changes { set: set_variables, ..Changes::default() };
-    let parsed = Plan::parse(&draft.text(bare, Passwords::Kept), "command line", &changes, &catalog, 0);
+    let parsed = Plan::parse(&draft.to_toml(bare, Passwords::Kept), "command line", &changes, &catalog, 0);
     let (parsed, _) = parsed.map_err(|errors| plan_errors(&errors))?;
     let mut notes = [draft.asked.notes.clone(), notes].concat();
     let fitted = match time {
-        None => fit::usual(&parsed, registry)?,
+        None => fit::usual_fit(&parsed, registry)?,
         Some(time) => {
             let mut timed = parsed.clone();
-            notes.push(fit::fit(&mut timed, time, Fixed::default(), registry)?);
+            notes.push(fit::fit_into_time(&mut timed, time, Fixed::default(), registry)?);
             Fitted::from_plan(&timed)
         }
     };
-    notes.extend(tables::choose(&mut draft.asked, &parsed, set, registry));
+    notes.extend(tables::choose_tables(&mut draft.asked, &parsed, set, registry));
     notes.extend(draft.note_of_empty_servers());
-    Ok(Made { text: draft.text(fitted, passwords), notes })
+    Ok(Made { text: draft.to_toml(fitted, passwords), notes })
 }
 
 /// Refuses a private server whose programs are not here, before anything is made.
@@ -140,7 +146,7 @@ pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> 
     for system in &plan.systems {
         if let (Some(server), Ok(engine)) = (&system.server, registry.engine(&system.engine)) {
             engine.lacks_programs(server).map_or(Ok(()), |failure| {
-                Err(CliError::from(&failure).hint(format!(
+                Err(CliError::from(&failure).with_hint(format!(
                     "`--set systems.{}.server.bin_dir=/path/to/bin` names the folder, too",
                     quoted_key(&system.name)
                 )))
@@ -162,11 +168,12 @@ struct Sides {
     notes: Vec<String>,
 }
 
-fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
+/// Splits the words of a question into systems, scripts and queries.
+fn split_question(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     let (mut systems, mut scripts, mut queries) = (Vec::new(), question.script.clone(), question.queries.clone());
     let (mut captures, mut notes) = (Vec::new(), Vec::new());
     for argument in &question.what {
-        match words::word(argument, catalog)? {
+        match words::classify_word(argument, catalog)? {
             Word::System(system) => systems.push(system),
             Word::Script(kind) => {
                 notes.extend(note_of_script(argument, kind));
@@ -180,19 +187,19 @@ fn sides(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
             Word::Plan | Word::Batch => {
                 let message =
                     format!("`{argument}` is a plan, which says what is run, so nothing else can be named with it");
-                return Err(CliError::user(message).hint(format!(
+                return Err(CliError::user_error(message).with_hint(format!(
                     "`etalon run {argument} --system NAME=URL` runs it on a system of yours, each with a `--system` of its own"
                 )));
             }
         }
     }
     for argument in &question.system {
-        let system = words::system(argument, catalog)?.ok_or_else(|| {
-            let shown = words::shown(argument);
-            CliError::user(format!(
+        let system = words::parse_system(argument, catalog)?.ok_or_else(|| {
+            let shown = words::masked_argument(argument);
+            CliError::user_error(format!(
                 "`--system {shown}` is neither a URL nor the name of a server that étalon can start"
             ))
-            .hint(format!("write `NAME=URL`, or one of {}", catalog.own_names().join(", ")))
+            .with_hint(format!("write `NAME=URL`, or one of {}", catalog.own_names().join(", ")))
         })?;
         systems.push(system);
     }
@@ -231,12 +238,12 @@ fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), Cli
         None => ("nothing is named to be run".to_owned(), ""),
     };
     let command = if own.is_empty() { "etalon run".to_owned() } else { format!("etalon run {own}") };
-    let error = CliError::user(message).hint(format!(
+    let error = CliError::user_error(message).with_hint(format!(
         "name one or more systems: `{command} postgres://me@db1/bench postgres://me@db2/bench`, or servers that \
                        étalon starts: `{command} postgres mariadb`"
     ));
     if Path::new(own).is_dir() {
-        return Err(error.hint(format!("`etalon run disk:{own}` measures the disk that the folder is on")));
+        return Err(error.with_hint(format!("`etalon run disk:{own}` measures the disk that the folder is on")));
     }
     Err(error)
 }
@@ -250,10 +257,10 @@ fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &
             other.place == system.place && !(has_settings && other.label.is_some() && system.label.is_some())
         }) {
             let shown = model::plan::redact_url(&system.place);
-            let error = CliError::user(format!("`{shown}` is named twice: both sides would be one system"));
+            let error = CliError::user_error(format!("`{shown}` is named twice: both sides would be one system"));
             let line = against_itself(&system.place, catalog).unwrap_or_else(|| format!("etalon run '{shown}' --aa"));
             let aa = format!("`{line}` measures it against itself, to see how much its runs differ");
-            return Err(error.hint(aa).hint(format!(
+            return Err(error.with_hint(aa).with_hint(format!(
                 "one system under two settings: `etalon run '{shown}' --set-a NAME=VALUE --set-b NAME=VALUE`"
             )));
         }
@@ -265,8 +272,8 @@ fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &
 fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut times = 0;
-    for word in guessed::arguments() {
-        if words::system(&word, catalog).ok().flatten().is_some_and(|system| system.place == place) {
+    for word in guessed::process_arguments() {
+        if words::parse_system(&word, catalog).ok().flatten().is_some_and(|system| system.place == place) {
             times += 1;
             if times > 1 {
                 kept.pop_if(|option| matches!(option.as_str(), "--system" | "--url"));
@@ -277,12 +284,13 @@ fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
     }
     let is_known = times > 1 && kept.first().is_some_and(|verb| verb != "init");
     kept.push("--aa".to_owned());
-    is_known.then(|| typed(&kept))
+    is_known.then(|| typed_line(&kept))
 }
 
-fn assign(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
+/// A name for each system, by what is installed here.
+fn assign_names(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
     let catalog = registry.catalog();
-    names::assign(systems, &catalog, |word, version| {
+    names::assign_names(systems, &catalog, |word, version| {
         let server =
             PrivateServer { engine: word.to_owned(), version: version.map(str::to_owned), ..PrivateServer::default() };
         let engine = registry.engine(catalog.engine_of_server(word)?.name).ok()?;
@@ -293,17 +301,18 @@ fn assign(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
 /// The systems, or two of the one whose states are compared, with further keys of each.
 fn with_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
     if states.has_settings() && states.has_change() {
-        return Err(CliError::user("`--change` and `--set-a` or `--set-b` both say what A and B differ in").hint(
-            "compare one at a time, or write the setting into the change: `--change \"ALTER …; CREATE INDEX …\"`",
-        ));
+        return Err(CliError::user_error("`--change` and `--set-a` or `--set-b` both say what A and B differ in")
+            .with_hint(
+                "compare one at a time, or write the setting into the change: `--change \"ALTER …; CREATE INDEX …\"`",
+            ));
     }
     if states.has_settings() {
         return settings::both_sides(states, systems);
     }
-    match change::read(states)? {
+    match change::read_change(states)? {
         None => Ok(systems.into_iter().map(|system| (system, String::new())).collect()),
         Some(change) => {
-            let keys = [String::new(), change::keys(&change)];
+            let keys = [String::new(), change::change_keys(&change)];
             Ok(change::both_states(systems)?.into_iter().zip(keys).collect())
         }
     }
@@ -319,13 +328,13 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
             Some(OwnSystem::Url(url)) => catalog.engine_of_url(url).copied(),
             Some(OwnSystem::Nothing(_)) | None => {
                 let url = system.place.clone();
-                let name = system.label.clone().unwrap_or_else(|| words::shown(&url));
+                let name = system.label.clone().unwrap_or_else(|| words::masked_argument(&url));
                 let engine = catalog.engine_of_url(&url).map(|engine| engine.name.to_owned()).unwrap_or_default();
                 let plan = SystemPlan { name, url, engine, ..SystemPlan::default() };
                 let resolved = registry.resolve(&plan).map_err(|failure| {
                     let variable = plan.url_variable().unwrap_or("NAME");
                     CliError::from(&failure)
-                        .hint(format!("`export {variable}=…` with the URL, or write the URL itself"))
+                        .with_hint(format!("`export {variable}=…` with the URL, or write the URL itself"))
                 })?;
                 Some(resolved.0.spec())
             }
@@ -339,8 +348,8 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
             let message = format!(
                 "`{first}` is measured by `{workload}`, and `{name}` by `{other}`: they have no benchmark in common"
             );
-            Err(CliError::user(message)
-                .hint("compare systems of one kind: servers and databases, or folders and disks"))
+            Err(CliError::user_error(message)
+                .with_hint("compare systems of one kind: servers and databases, or folders and disks"))
         }
     }
 }
@@ -361,8 +370,8 @@ impl Question {
     pub fn label(&self) -> Result<Option<&str>, CliError> {
         match self.name.as_deref() {
             Some(name) if !(!name.trim().is_empty() && !name.chars().any(char::is_control)) => {
-                Err(CliError::user("`--name` is empty, or has control characters in it")
-                    .hint("write it as `--name old-vs-new`"))
+                Err(CliError::user_error("`--name` is empty, or has control characters in it")
+                    .with_hint("write it as `--name old-vs-new`"))
             }
             name => Ok(name),
         }
@@ -373,13 +382,14 @@ impl Question {
 ///
 /// # Errors
 /// It is no length of time.
-pub fn time_of(text: &str) -> Result<Duration, CliError> {
+pub fn parse_time(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| no_duration(text, &error.to_string()))
 }
 
+/// The error of a `--for` that is no length of time.
 fn no_duration(text: &str, why: &str) -> CliError {
-    CliError::user(format!("`--for {text}` is not a length of time: {why}"))
-        .hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
+    CliError::user_error(format!("`--for {text}` is not a length of time: {why}"))
+        .with_hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
 }
 
 /// `500ms`, `2.1s`: in one unit, as people write it.
@@ -392,19 +402,19 @@ fn short_length(length: Duration) -> String {
 }
 
 /// Shortens a name for a plan of many systems.
-fn short(name: &str) -> String {
+fn shorten_name(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
 /// JSON strings are TOML strings and keys.
-fn quoted(text: &str) -> String {
+fn quote_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
 /// A key of TOML, in quotes where it needs them.
 pub fn quoted_key(key: &str) -> String {
     let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
-    if is_bare { key.to_owned() } else { quoted(key) }
+    if is_bare { key.to_owned() } else { quote_toml(key) }
 }
 
 /// All of a plan but its schedule.
@@ -419,23 +429,23 @@ struct Draft<'c> {
 
 impl Draft<'_> {
     /// The plan as TOML, each key with a comment.
-    fn text(&self, schedule: Fitted, passwords: Passwords) -> String {
+    fn to_toml(&self, schedule: Fitted, passwords: Passwords) -> String {
         let mut text = String::from(
             "# `etalon plan FILE` shows what this does and touches nothing, `etalon run FILE` does it.\n\
              # Any key can be changed for one run: `--set schedule.rounds=10`. docs/plan.md has all of them.\n\n",
         );
         // Writing to a string does not fail.
-        let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quoted(&self.name));
+        let _ = writeln!(text, "# Of the store, the report and its title.\nname = {}\n", quote_toml(&self.name));
         let _ = writeln!(text, "# What is compared: each with the first.");
         for ((name, system), keys) in self.systems.iter().zip(&self.keys) {
-            let _ = writeln!(text, "[systems.{}]\n{}{keys}", quoted_key(name), self.place(system, passwords));
+            let _ = writeln!(text, "[systems.{}]\n{}{keys}", quoted_key(name), self.place_key(system, passwords));
         }
         let mut explained = Vec::new();
         for benchmark in &self.asked.benchmarks {
-            let _ = writeln!(text, "{}", benchmark.text(&mut explained));
+            let _ = writeln!(text, "{}", benchmark.to_toml(&mut explained));
         }
         let Fitted { rounds, most_rounds, warmup, duration: length } = schedule;
-        let rounds = most_rounds.map_or_else(|| rounds.to_string(), |most| quoted(&format!("{rounds}..{most}")));
+        let rounds = most_rounds.map_or_else(|| rounds.to_string(), |most| quote_toml(&format!("{rounds}..{most}")));
         let _ = write!(
             text,
             "[schedule]\n\
@@ -471,14 +481,16 @@ impl Draft<'_> {
         ))
     }
 
-    fn place(&self, system: &SystemWord, passwords: Passwords) -> String {
+    /// The key that says where a system is.
+    fn place_key(&self, system: &SystemWord, passwords: Passwords) -> String {
         let url = match self.catalog.own_system(&system.place) {
             Some(OwnSystem::Server { engine, version }) => {
-                let version = version.map(|version| format!(", version = {}", quoted(&version))).unwrap_or_default();
+                let version =
+                    version.map(|version| format!(", version = {}", quote_toml(&version))).unwrap_or_default();
                 return format!(
                     "# A private server: étalon makes it in a temporary folder, and removes it. `settings = {{ … }}` below are its \
                      own.\nserver = {{ engine = {}{version} }}\n",
-                    quoted(engine)
+                    quote_toml(engine)
                 );
             }
             Some(OwnSystem::Url(url)) => url,
@@ -492,6 +504,6 @@ impl Draft<'_> {
             ),
             _ => (url, ""),
         };
-        format!("# Where it is.{remark}\nurl = {}\n", quoted(url))
+        format!("# Where it is.{remark}\nurl = {}\n", quote_toml(url))
     }
 }

@@ -2,7 +2,7 @@
 
 use model::Catalog;
 use model::catalog::OwnSystem;
-use model::plan::{ENV_PREFIX, MASK, percent_decoded, redact_url, without_password};
+use model::plan::{ENV_PREFIX, MASK, percent_decode, redact_url, without_password};
 
 use super::words::SystemWord;
 
@@ -26,32 +26,34 @@ struct Parts {
 
 /// A name for each system: its label, else one made of what distinguishes it from the others. `found` looks for the release of a private
 /// server, by the engine's word and the release that was asked for.
-pub fn assign(
+pub fn assign_names(
     systems: &[SystemWord],
     catalog: &Catalog,
     found: impl Fn(&str, Option<&str>) -> Option<String>,
 ) -> Vec<String> {
-    let parts: Vec<Parts> = systems.iter().map(|system| parts(&system.place, catalog, &found)).collect();
+    let parts: Vec<Parts> = systems.iter().map(|system| name_parts(&system.place, catalog, &found)).collect();
     let free: Vec<usize> = (0..systems.len()).filter(|at| systems[*at].label.is_none()).collect();
     let labels: Vec<&str> = systems.iter().filter_map(|system| system.label.as_deref()).collect();
     let whats: Vec<String> = free.iter().map(|at| parts[*at].what.clone()).collect();
     // `postgres` next to `postgres-18` says too little.
-    let first = if is_fit(&whats, &labels) { 0 } else { 1 };
+    let first = if all_differ(&whats, &labels) { 0 } else { 1 };
     let names = (first..=Parts::LAST)
-        .map(|level| free.iter().map(|at| parts[*at].at(level)).collect::<Vec<String>>())
-        .find(|names| is_fit(names, &labels));
-    let names = names.unwrap_or_else(|| numbered(&whats, &labels));
+        .map(|level| free.iter().map(|at| parts[*at].name_at(level)).collect::<Vec<String>>())
+        .find(|names| all_differ(names, &labels));
+    let names = names.unwrap_or_else(|| number_names(&whats, &labels));
     let mut names = names.into_iter();
     systems.iter().map(|system| system.label.clone().or_else(|| names.next()).unwrap_or_default()).collect()
 }
 
-fn is_fit(names: &[String], labels: &[&str]) -> bool {
+/// Tests whether all names and labels differ and none is too long.
+fn all_differ(names: &[String], labels: &[&str]) -> bool {
     let mut all: Vec<&str> = names.iter().map(String::as_str).chain(labels.iter().copied()).collect();
     all.sort_unstable();
     !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-fn numbered(whats: &[String], labels: &[&str]) -> Vec<String> {
+/// Names with numbers behind those that are alike.
+fn number_names(whats: &[String], labels: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for what in whats {
         let free = (1..)
@@ -66,19 +68,19 @@ impl Parts {
     const LAST: usize = 9;
 
     /// The name on a level, from short and rough to long and exact.
-    fn at(&self, level: usize) -> String {
+    fn name_at(&self, level: usize) -> String {
         let what = self.what.as_str();
         if !self.path.is_empty() {
             let depth = level.min(self.path.len());
             let last: Vec<&str> = self.path[self.path.len() - depth..].iter().map(String::as_str).collect();
-            return if level == 0 { what.to_owned() } else { join(&last) };
+            return if level == 0 { what.to_owned() } else { join_parts(&last) };
         }
         let release = match level {
             0 => self.asked.as_deref(),
             _ => self.found.as_deref().or(self.asked.as_deref()),
         };
         if let Some(release) = release {
-            return join(&[what, release]);
+            return join_parts(&[what, release]);
         }
         let short = self.host.split('.').next().filter(|first| first.parse::<u8>().is_err());
         let (host, short) = (self.host.as_str(), short.unwrap_or(&self.host));
@@ -91,25 +93,27 @@ impl Parts {
                     short.to_owned()
                 }
             }
-            2 => join(&[what, &self.port]),
-            3 => join(&[what, &self.database]),
-            4 => join(&[what, short]),
-            5 => join(&[what, host, &self.port]),
-            6 => join(&[what, host, &self.database]),
-            7 => join(&[what, host, &self.port, &self.database]),
-            8 => join(&[what, &self.user]),
-            _ => join(&[what, host, &self.port, &self.database, &self.user, &self.options]),
+            2 => join_parts(&[what, &self.port]),
+            3 => join_parts(&[what, &self.database]),
+            4 => join_parts(&[what, short]),
+            5 => join_parts(&[what, host, &self.port]),
+            6 => join_parts(&[what, host, &self.database]),
+            7 => join_parts(&[what, host, &self.port, &self.database]),
+            8 => join_parts(&[what, &self.user]),
+            _ => join_parts(&[what, host, &self.port, &self.database, &self.user, &self.options]),
         }
     }
 }
 
-fn join(parts: &[&str]) -> String {
+/// Parts that are not empty, joined by `-`.
+fn join_parts(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-")
 }
 
-fn parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> Option<String>) -> Parts {
+/// What a system's name can be made of.
+fn name_parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> Option<String>) -> Parts {
     if let Some(variable) = place.strip_prefix(ENV_PREFIX) {
-        return Parts { what: fit(&variable.to_lowercase()), ..Parts::default() };
+        return Parts { what: fit_for_name(&variable.to_lowercase()), ..Parts::default() };
     }
     match catalog.own_system(place) {
         Some(OwnSystem::Server { engine, version }) => {
@@ -121,7 +125,7 @@ fn parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> O
         Some(OwnSystem::Url(url)) => return Parts { what: word_of(url, catalog), ..Parts::default() },
         Some(OwnSystem::Nothing(_)) | None => {}
     }
-    of_url(place, catalog)
+    parts_of_url(place, catalog)
 }
 
 /// The release asked for, else the found one without its last number.
@@ -143,7 +147,8 @@ fn word_of(url: &str, catalog: &Catalog) -> String {
     }
 }
 
-fn of_url(url: &str, catalog: &Catalog) -> Parts {
+/// What a name can be made of a URL.
+fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     let what = word_of(url, catalog);
     // What is no URL may hold a password anywhere.
     if catalog.engine_of_url(url).is_none() || (url.contains('@') && !url.contains("://")) {
@@ -151,7 +156,7 @@ fn of_url(url: &str, catalog: &Catalog) -> Parts {
     }
     let url = without_password(url);
     let rest = url.split_once(':').map_or("", |(_, rest)| rest);
-    let Some(rest) = rest.strip_prefix("//") else { return Parts { path: path(rest), what, ..Parts::default() } };
+    let Some(rest) = rest.strip_prefix("//") else { return Parts { path: path_parts(rest), what, ..Parts::default() } };
     let (place, query) = rest.split_once('?').unwrap_or((rest, ""));
     let (authority, database) = place.split_once('/').unwrap_or((place, ""));
     let (user, authority) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -159,32 +164,34 @@ fn of_url(url: &str, catalog: &Catalog) -> Parts {
         Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => (host, port),
         _ => (authority, ""),
     };
-    let host = or_option(host, query, &["host", "socket"]);
+    let host = part_or_option(host, query, &["host", "socket"]);
     // Of a socket's path the last folder.
     let host = host.trim_end_matches('/').rsplit('/').next().unwrap_or_default().to_owned();
     let shown: String = redact_url(&url).split_once('?').map_or("", |(_, query)| query).replace(MASK, "");
     Parts {
         what,
-        host: fit(&host),
-        port: fit(&or_option(port, query, &["port"])),
-        database: fit(&or_option(database, query, &["dbname"])),
-        user: fit(&or_option(user.split(':').next().unwrap_or_default(), query, &["user"])),
-        options: fit(&shown),
+        host: fit_for_name(&host),
+        port: fit_for_name(&part_or_option(port, query, &["port"])),
+        database: fit_for_name(&part_or_option(database, query, &["dbname"])),
+        user: fit_for_name(&part_or_option(user.split(':').next().unwrap_or_default(), query, &["user"])),
+        options: fit_for_name(&shown),
         ..Parts::default()
     }
 }
 
-fn option(query: &str, names: &[&str]) -> String {
+/// The value of one of these options of a URL.
+fn option_value(query: &str, names: &[&str]) -> String {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decoded(value)).unwrap_or_default()
+    pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decode(value)).unwrap_or_default()
 }
 
-fn or_option(part: &str, query: &str, names: &[&str]) -> String {
-    if part.is_empty() { option(query, names) } else { percent_decoded(part) }
+/// A part of a URL, or the option that stands for it.
+fn part_or_option(part: &str, query: &str, names: &[&str]) -> String {
+    if part.is_empty() { option_value(query, names) } else { percent_decode(part) }
 }
 
 /// The parts of a file's path, the last without its ending.
-fn path(text: &str) -> Vec<String> {
+fn path_parts(text: &str) -> Vec<String> {
     let text = text.split('?').next().unwrap_or(text);
     let absolute = std::path::absolute(text).unwrap_or_else(|_| text.into());
     let mut parts: Vec<String> =
@@ -194,11 +201,11 @@ fn path(text: &str) -> Vec<String> {
     {
         *last = stem.to_owned();
     }
-    parts.iter().map(|part| fit(part)).filter(|part| !part.is_empty()).collect()
+    parts.iter().map(|part| fit_for_name(part)).filter(|part| !part.is_empty()).collect()
 }
 
 /// Keeps only what a file's name and a key of TOML may hold without quotes.
-fn fit(text: &str) -> String {
+fn fit_for_name(text: &str) -> String {
     let text: String =
         text.chars().map(|c| if c.is_alphanumeric() || ['.', '_'].contains(&c) { c } else { '-' }).take(60).collect();
     text.trim_matches('-').to_owned()
@@ -213,7 +220,7 @@ mod tests {
 
     /// Also of what is no system.
     fn assigned(places: &[&str]) -> Vec<String> {
-        assign(
+        assign_names(
             &places.iter().map(|place| SystemWord { label: None, place: (*place).to_owned() }).collect::<Vec<_>>(),
             &Registry::built_in().catalog(),
             |_, _| None,
@@ -223,8 +230,8 @@ mod tests {
     fn names(arguments: &[&str]) -> Vec<String> {
         let catalog = Registry::built_in().catalog();
         let systems: Vec<SystemWord> =
-            arguments.iter().map(|argument| words::system(argument, &catalog).unwrap().unwrap()).collect();
-        assign(&systems, &catalog, |_, asked| asked.is_none().then(|| "15.14".to_owned()))
+            arguments.iter().map(|argument| words::parse_system(argument, &catalog).unwrap().unwrap()).collect();
+        assign_names(&systems, &catalog, |_, asked| asked.is_none().then(|| "15.14".to_owned()))
     }
 
     #[test]

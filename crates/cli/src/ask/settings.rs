@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::words::SystemWord;
-use super::{quoted, quoted_key};
+use super::{quote_toml, quoted_key};
 use crate::args::States;
 use crate::error::CliError;
 
@@ -21,39 +21,42 @@ type Settings<'q> = Vec<(&'q str, &'q str)>;
 /// # Errors
 /// A setting has no value, both sides have the same ones, or there are more systems.
 pub fn both_sides(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
-    let sides = [read("--set-a", &states.set_a)?, read("--set-b", &states.set_b)?];
+    let sides = [parse_pairs("--set-a", &states.set_a)?, parse_pairs("--set-b", &states.set_b)?];
     let both: [SystemWord; 2] = match systems.as_slice() {
-        [system] => of_one(system, &sides)?,
+        [system] => sides_of_one(system, &sides)?,
         [a, b] => [a.clone(), b.clone()],
         _ => {
             let message = format!("`--set-a` and `--set-b` are of two sides, and {} systems are named", systems.len());
-            return Err(
-                CliError::user(message).hint("`--set systems.NAME.settings.KEY=VALUE` gives any system a setting")
-            );
+            return Err(CliError::user_error(message)
+                .with_hint("`--set systems.NAME.settings.KEY=VALUE` gives any system a setting"));
         }
     };
-    Ok(both.into_iter().zip(sides.iter().map(keys)).collect())
+    Ok(both.into_iter().zip(sides.iter().map(settings_keys)).collect())
 }
 
-fn read<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, CliError> {
-    pairs.iter().map(|text| pair(option, text)).collect()
+/// Reads all `NAME=VALUE` of an option.
+fn parse_pairs<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, CliError> {
+    pairs.iter().map(|text| parse_pair(option, text)).collect()
 }
 
-fn pair<'q>(option: &str, text: &'q str) -> Result<(&'q str, &'q str), CliError> {
+/// Reads `NAME=VALUE`.
+fn parse_pair<'q>(option: &str, text: &'q str) -> Result<(&'q str, &'q str), CliError> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim(), value.trim())),
-        _ => Err(CliError::user(format!("`{option} {text}` is no setting with its value"))
-            .hint(format!("write it as `{option} {}=VALUE`", if text.is_empty() { "NAME" } else { text }))),
+        _ => Err(CliError::user_error(format!("`{option} {text}` is no setting with its value"))
+            .with_hint(format!("write it as `{option} {}=VALUE`", if text.is_empty() { "NAME" } else { text }))),
     }
 }
 
-fn of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[SystemWord; 2], CliError> {
+/// The two sides of one system that differ in settings.
+fn sides_of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[SystemWord; 2], CliError> {
     if sides[0] == sides[1] {
-        return Err(CliError::user("`--set-a` and `--set-b` are the same: both sides would be one system")
-            .hint("`--aa` measures a system against itself, to see how much its runs differ"));
+        return Err(CliError::user_error("`--set-a` and `--set-b` are the same: both sides would be one system")
+            .with_hint("`--aa` measures a system against itself, to see how much its runs differ"));
     }
     let [a, b] = sides;
-    let names = [name(a).unwrap_or_else(|| "a".to_owned()), name(b).unwrap_or_else(|| "b".to_owned())];
+    let names =
+        [settings_name(a).unwrap_or_else(|| "a".to_owned()), settings_name(b).unwrap_or_else(|| "b".to_owned())];
     Ok(names.map(|name| {
         let label = system.label.as_ref().map_or_else(|| name.clone(), |label| format!("{label}-{name}"));
         SystemWord { label: Some(label), ..system.clone() }
@@ -61,7 +64,7 @@ fn of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[SystemWord;
 }
 
 /// The settings, unless that is too long.
-fn name(settings: &Settings<'_>) -> Option<String> {
+fn settings_name(settings: &Settings<'_>) -> Option<String> {
     if settings.is_empty() {
         return Some(AS_IT_IS.to_owned());
     }
@@ -70,11 +73,11 @@ fn name(settings: &Settings<'_>) -> Option<String> {
 }
 
 /// The settings of a side in a plan's text.
-fn keys(settings: &Settings<'_>) -> String {
+fn settings_keys(settings: &Settings<'_>) -> String {
     let mut text = String::new();
     for (name, value) in settings {
         let is_bare = matches!(*value, "true" | "false") || value.parse::<i64>().is_ok_and(|n| n.to_string() == *value);
-        let value = if is_bare { (*value).to_owned() } else { quoted(value) };
+        let value = if is_bare { (*value).to_owned() } else { quote_toml(value) };
         // Writing to a string does not fail.
         let _ = writeln!(text, "settings.{} = {value}", quoted_key(name));
     }

@@ -21,7 +21,7 @@ enum Found {
 
 /// Decides for all scripts at once, by a look into the systems, and says in sentences where étalon makes the tables: while they
 /// are there, a script finds them before those of the user.
-pub fn choose(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registry) -> Vec<String> {
+pub fn choose_tables(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registry) -> Vec<String> {
     let scripts: Vec<OwnScript> = std::mem::take(&mut asked.on_tables_to_find)
         .into_iter()
         .filter(|script| !is_set(set, &script.benchmark))
@@ -31,13 +31,13 @@ pub fn choose(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registr
     }
     let built_in = asked.benchmarks.len() - scripts.len() - asked.on_tables_of_the_user.len();
     if built_in > 0 {
-        return scripts.iter().map(|script| note(script, "others here need étalon's own")).collect();
+        return scripts.iter().map(|script| tables_note(script, "others here need étalon's own")).collect();
     }
     let mut scales = Vec::new();
     for script in &scripts {
         match look_everywhere(plan, script, registry) {
             Ok(scale) => scales.push(scale),
-            Err(why) => return scripts.iter().map(|script| note(script, &why)).collect(),
+            Err(why) => return scripts.iter().map(|script| tables_note(script, &why)).collect(),
         }
     }
     for (script, scale) in scripts.iter().zip(scales) {
@@ -55,7 +55,7 @@ fn is_set(set: &[String], benchmark: &str) -> bool {
 /// The scale of the tables if all systems have them, `None` if it differs or they have none; else why not.
 fn look_everywhere(plan: &Plan, script: &OwnScript, registry: &Registry) -> Result<Option<u64>, String> {
     let found: Vec<(&str, Found)> =
-        plan.systems.iter().map(|system| (system.name.as_str(), look(system, script, registry))).collect();
+        plan.systems.iter().map(|system| (system.name.as_str(), look_for_tables(system, script, registry))).collect();
     let missing: Vec<&str> =
         found.iter().filter(|(_, found)| matches!(found, Found::NotAll)).map(|(name, _)| *name).collect();
     match missing.as_slice() {
@@ -73,7 +73,8 @@ fn common_scale(found: &[(&str, Found)]) -> Option<u64> {
     scales.all(|scale| scale == Some(first)).then_some(first)
 }
 
-fn note(script: &OwnScript, why: &str) -> String {
+/// Says that étalon makes tables for a script, and why.
+fn tables_note(script: &OwnScript, why: &str) -> String {
     let larger = if script.scale.is_none() { "; `--scale 50` makes them larger" } else { "" };
     format!(
         "{} names {}, and {why}: étalon makes pgbench's tables, at scale {}{larger}",
@@ -84,12 +85,12 @@ fn note(script: &OwnScript, why: &str) -> String {
 }
 
 /// Asks a system that is there for the tables. Nothing is made or claimed.
-fn look(system: &SystemPlan, script: &OwnScript, registry: &Registry) -> Found {
+fn look_for_tables(system: &SystemPlan, script: &OwnScript, registry: &Registry) -> Found {
     if system.server.is_some() {
         return Found::NotAll;
     }
     let request = OpenRequest { tables: Tables::None, part: Part::Load, ..OpenRequest::new(system, Consent::OwnOnly) };
-    let Ok(opened) = registry.open(&request) else { return Found::Unknown };
+    let Ok(opened) = registry.open_system(&request) else { return Found::Unknown };
     let has_table = |table: &String| opened.scalar(&format!("SELECT COUNT(*) FROM {table} WHERE 1 = 0")).is_ok();
     if !script.tables.iter().all(has_table) {
         return Found::NotAll;

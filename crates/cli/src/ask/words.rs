@@ -10,7 +10,7 @@ use model::near::did_you_mean;
 use model::plan::{MASK, redact_url};
 use model::{Catalog, KeyKind, nearest};
 
-use crate::args::guessed::{self, typed};
+use crate::args::guessed::{self, typed_line};
 use crate::commands::show_capture::is_capture;
 use crate::error::CliError;
 use crate::source::{BUILT_IN, DISK};
@@ -62,7 +62,7 @@ pub struct SystemWord {
 ///
 /// # Errors
 /// It is nothing of all this; says what it is near.
-pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
+pub fn classify_word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
     if BUILT_IN.iter().any(|plan| plan.name == argument) {
         return Ok(Word::Plan);
     }
@@ -75,16 +75,16 @@ pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
     if is_capture(Path::new(argument)) {
         return Ok(Word::Capture);
     }
-    if let Some(system) = system(argument, catalog)? {
+    if let Some(system) = parse_system(argument, catalog)? {
         return Ok(Word::System(system));
     }
-    match (ending(argument).as_str(), Path::new(argument).is_file()) {
+    match (file_ending(argument).as_str(), Path::new(argument).is_file()) {
         ("toml", _) => Ok(Word::Plan),
         ("bat" | "cmd", _) => Ok(Word::Batch),
         ("smack", _) => Ok(Word::Script(ScriptKind::Smack)),
         ("sql", _) => Ok(Word::Script(ScriptKind::Sql)),
         (_, true) => of_contents(argument),
-        (_, false) => Err(unknown(argument, catalog)),
+        (_, false) => Err(unknown_word(argument, catalog)),
     }
 }
 
@@ -92,8 +92,8 @@ pub fn word(argument: &str, catalog: &Catalog) -> Result<Word, CliError> {
 ///
 /// # Errors
 /// It is meant as one, and leads nowhere.
-pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, CliError> {
-    let (label, place) = labelled(argument);
+pub fn parse_system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, CliError> {
+    let (label, place) = split_label(argument);
     let label = label.map(str::to_owned);
     if let Some(url) = catalog.url_of_address(place) {
         return Ok(Some(SystemWord { label, place: url }));
@@ -106,7 +106,7 @@ pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, C
         Some(OwnSystem::Server { .. } | OwnSystem::Url(_)) => return found(place.to_owned()),
         Some(OwnSystem::Nothing(scheme)) => {
             let message = format!("étalon makes no `{place}` by itself: it needs the URL of a server that runs");
-            return Err(CliError::user(message).hint(format!("write it as `{scheme}://user@host:port/`")));
+            return Err(CliError::user_error(message).with_hint(format!("write it as `{scheme}://user@host:port/`")));
         }
         None => {}
     }
@@ -122,7 +122,7 @@ pub fn system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWord>, C
 }
 
 /// Splits `NAME=REST`, where that is no file.
-fn labelled(argument: &str) -> (Option<&str>, &str) {
+fn split_label(argument: &str) -> (Option<&str>, &str) {
     match argument.split_once('=') {
         Some((name, rest))
             if (!name.trim().is_empty() && !name.contains([':', '/', '\\', '?', '@']))
@@ -147,15 +147,16 @@ pub fn built_in_scripts(kind: ScriptKind, catalog: &Catalog) -> &'static [&'stat
     }
 }
 
-pub fn ending(argument: &str) -> String {
+/// The ending of a file's name, in small letters.
+pub fn file_ending(argument: &str) -> String {
     Path::new(argument).extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
 /// A file whose ending says nothing: a plan has tables, whatever else is text is a script.
 fn of_contents(path: &str) -> Result<Word, CliError> {
     let bytes = read_text(path).map_err(|error| {
-        CliError::user(format!("cannot read `{path}`: {error}"))
-            .hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
+        CliError::user_error(format!("cannot read `{path}`: {error}"))
+            .with_hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
     })?;
     if bytes.starts_with(SQLITE) {
         return Err(of_sqlite(path));
@@ -169,21 +170,24 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
 /// A store, which is compared, or another database of SQLite, which is a system by its URL.
 fn of_sqlite(path: &str) -> CliError {
     if store::Store::open_read_only(Path::new(path)).is_ok() {
-        return CliError::user(format!("`{path}` is the store of an experiment, and no plan")).hint(format!(
-            "`{}` compares the results in it, `{}` goes on with it",
-            typed(&["compare", path]),
-            typed(&["resume", path])
-        ));
+        return CliError::user_error(format!("`{path}` is the store of an experiment, and no plan")).with_hint(
+            format!(
+                "`{}` compares the results in it, `{}` goes on with it",
+                typed_line(&["compare", path]),
+                typed_line(&["resume", path])
+            ),
+        );
     }
-    let error = CliError::user(format!("`{path}` is a database of SQLite, which is named by its URL: `sqlite:{path}`"));
-    let mut line: Vec<String> = guessed::arguments().iter().map(|word| guessed::system(word)).collect();
+    let error =
+        CliError::user_error(format!("`{path}` is a database of SQLite, which is named by its URL: `sqlite:{path}`"));
+    let mut line: Vec<String> = guessed::process_arguments().iter().map(|word| guessed::as_system(word)).collect();
     let has_load = line
         .iter()
         .any(|word| ["--script", "--queries"].iter().any(|option| word.starts_with(option)) || guessed::is_load(word));
     if !has_load && !line.is_empty() {
         line.splice(1..1, ["--script".to_owned(), "my.sql".to_owned()]);
     }
-    error.hint(format!("type `{}`", typed(&line)))
+    error.with_hint(format!("type `{}`", typed_line(&line)))
 }
 
 /// The bytes of a plan or a script. Of what is too long to be one, or is no text by its first block, nothing more is read.
@@ -195,21 +199,22 @@ pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     // UTF-16 has bytes of 0, and a mark.
     let is_utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
     if bytes.contains(&0) && !is_utf16 && !bytes.starts_with(SQLITE) {
-        return refused("it is no text: it holds bytes of 0");
+        return invalid_data("it is no text: it holds bytes of 0");
     }
     file.take(LONGEST_TEXT_BYTES).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LONGEST_TEXT_BYTES {
-        return refused("it is longer than 16 MiB, and neither a plan nor a script");
+        return invalid_data("it is longer than 16 MiB, and neither a plan nor a script");
     }
     Ok(bytes)
 }
 
-fn refused(why: &str) -> io::Result<Vec<u8>> {
+/// The error of a file that is no text.
+fn invalid_data(why: &str) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
 /// An argument for a message: without what may be a password, as in a URL without its scheme.
-pub fn shown(argument: &str) -> String {
+pub fn masked_argument(argument: &str) -> String {
     let open = match (argument.find(':'), argument.rfind('@')) {
         (Some(colon), Some(at)) if colon < at && !argument.contains("://") => {
             format!("{}:{MASK}{}", &argument[..colon], &argument[at..])
@@ -219,6 +224,7 @@ pub fn shown(argument: &str) -> String {
     open.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
+/// The error of a URL whose scheme no engine has.
 fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
     let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
     let known: Vec<&str> = public.flat_map(|engine| engine.schemes.iter().copied()).collect();
@@ -227,33 +233,35 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
         Some(near) => format!("did you mean `{near}://`?"),
         None => format!("there are {}", known.join(", ")),
     };
-    CliError::user(format!("no engine has URLs of the scheme `{scheme}://`")).hint(hint)
+    CliError::user_error(format!("no engine has URLs of the scheme `{scheme}://`")).with_hint(hint)
 }
 
-fn unknown(argument: &str, catalog: &Catalog) -> CliError {
+/// The error of an argument that names nothing.
+fn unknown_word(argument: &str, catalog: &Catalog) -> CliError {
     if let Some(answered) = guessed::behind_a_verb(argument) {
         return answered;
     }
-    let message = format!("`{}` is neither a plan, a script, a system's URL, nor the name of one", shown(argument));
+    let message =
+        format!("`{}` is neither a plan, a script, a system's URL, nor the name of one", masked_argument(argument));
     let plans = BUILT_IN.iter().map(|plan| plan.name);
     let kinds = [ScriptKind::Sql, ScriptKind::Smack];
     let scripts = kinds.into_iter().flat_map(|kind| built_in_scripts(kind, catalog).iter().copied());
     let own = catalog.own_names();
-    let (_, place) = labelled(argument);
+    let (_, place) = split_label(argument);
     let (name, version) = place.split_once(':').unwrap_or((place, ""));
-    let error = CliError::user(message);
+    let error = CliError::user_error(message);
     let near = if model::catalog::is_release(version) {
         nearest(name, own.iter().copied()).map(|near| format!("did you mean `{near}:{version}`?"))
     } else {
         did_you_mean(place, plans.chain(scripts).chain(own.iter().copied()))
     };
     if let Some(hint) = near {
-        return error.hint(hint);
+        return error.with_hint(hint);
     }
     let is_path = argument.contains(['/', '\\', '.']);
     let no_file = if is_path { "there is no such file; " } else { "" };
     let names = own.join(", ");
-    error.hint(format!(
+    error.with_hint(format!(
         "{no_file}name servers by URL, as in `etalon run postgres://me@db1/bench mysql://me@db2/`, or by name for servers of \
          étalon's own ({names}), or a plan: `etalon list` lists them"
     ))
@@ -266,7 +274,7 @@ mod tests {
     use super::*;
 
     fn word_of(argument: &str) -> Word {
-        word(argument, &Registry::built_in().catalog()).unwrap_or_else(|error| panic!("{argument}: {error:?}"))
+        classify_word(argument, &Registry::built_in().catalog()).unwrap_or_else(|error| panic!("{argument}: {error:?}"))
     }
 
     fn system_of(label: Option<&str>, place: &str) -> Word {
@@ -293,7 +301,7 @@ mod tests {
     fn what_is_none_of_it_says_what_it_is_near() {
         let catalog = Registry::built_in().catalog();
         let said = |argument: &str| {
-            let error = word(argument, &catalog).unwrap_err();
+            let error = classify_word(argument, &catalog).unwrap_err();
             format!("{} {}", error.message, error.hints.join(" "))
         };
         assert!(said("quickstrat").contains("did you mean `quickstart`?"));

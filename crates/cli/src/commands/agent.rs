@@ -11,7 +11,7 @@ use fleet::{Agent, AgentOptions, Listed, Server, protocol};
 use serde_json::json;
 use workloads::permits::{self, Logins, NamedPermits};
 
-use super::run::choice;
+use super::run::reactor_choice;
 use crate::args::{AgentArgs, AgentsArgs, Nats};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,31 +21,34 @@ use crate::printer::{Printer, log_line};
 /// Interval of the check whether the agent should end.
 const POLL: Duration = Duration::from_millis(100);
 
-fn server(nats: &Nats) -> Server {
+/// The NATS server of the command line.
+fn server_of(nats: &Nats) -> Server {
     Server { url: nats.nats.clone(), creds: nats.creds.clone(), ca: nats.ca.clone() }
 }
 
-fn nothing(_: &str) {}
+/// Discards a line of the log.
+fn log_nothing(_: &str) {}
 
+/// Runs `etalon agent`.
 pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     if !protocol::name_is_fit(&args.name) {
-        return Err(CliError::user(format!("`{}` cannot be the name of an agent", args.name))
-            .hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
+        return Err(CliError::user_error(format!("`{}` cannot be the name of an agent", args.name))
+            .with_hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
     // A killed agent leaves servers and volumes.
-    leftovers::offer(leftovers::RemovalConsent::Ask, printer);
+    leftovers::offer_removal(leftovers::RemovalConsent::Ask, printer);
     // Thousands of clients need as many sockets; above the limit they are refused.
     let _ = host::limits::raise_open_files();
-    let interrupt = host::interrupt::flag(Exit::Interrupted.code());
-    let log = if printer.is_quiet() { nothing } else { log_line };
+    let interrupt = host::interrupt::interrupt_flag(Exit::Interrupted.code());
+    let log = if printer.is_quiet() { log_nothing } else { log_line };
     let options = AgentOptions {
-        allow: allowed(args)?,
+        allow: permits_of(args)?,
         listen: args.listen.clone(),
-        reactor: choice(args.reactor),
-        ..AgentOptions::new(server(&args.server), &args.name, log)
+        reactor: reactor_choice(args.reactor),
+        ..AgentOptions::new(server_of(&args.server), &args.name, log)
     };
     let agent = Agent::start(options, Registry::built_in())?;
-    printer.note(&format!("agent {}: étalon {} serves", args.name, protocol::VERSION));
+    printer.print_note(&format!("agent {}: étalon {} serves", args.name, protocol::VERSION));
     while !interrupt.load(Ordering::Relaxed) {
         thread::sleep(POLL);
     }
@@ -54,33 +57,35 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// What plans may reach.
-fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
+fn permits_of(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     let mut named = NamedPermits::default();
     for address in &args.allow {
         let is_folder = Path::new(address).is_dir();
         named
-            .allow(address)
+            .allow_address(address)
             .and_then(|()| if is_folder { Err(format!("`{address}` is a folder")) } else { Ok(()) })
             .map_err(|cause| {
-                wrong(permits::ALLOW, &cause).hint("an address, as in `--allow db:5432`; a folder is `--allow-dir DIR`")
+                wrong_value(permits::ALLOW, &cause)
+                    .with_hint("an address, as in `--allow db:5432`; a folder is `--allow-dir DIR`")
             })?;
     }
     for server in &args.allow_server {
         let (name, folder) =
             server.split_once('=').map_or((server.as_str(), None), |(name, folder)| (name, Some(folder)));
-        let known = servers();
+        let known = private_servers();
         if !known.contains(&name) {
             let cause = format!("étalon starts no servers of `{name}`");
-            return Err(wrong(permits::ALLOW_SERVER, &cause).hint(format!("it starts those of {}", known.join(", "))));
+            return Err(wrong_value(permits::ALLOW_SERVER, &cause)
+                .with_hint(format!("it starts those of {}", known.join(", "))));
         }
-        named
-            .allow_server(name, folder.map(Path::new))
-            .map_err(|cause| wrong(permits::ALLOW_SERVER, &cause).hint("name the folder of the server's programs"))?;
+        named.allow_server(name, folder.map(Path::new)).map_err(|cause| {
+            wrong_value(permits::ALLOW_SERVER, &cause).with_hint("name the folder of the server's programs")
+        })?;
     }
     for folder in &args.allow_dir {
         named
             .allow_folder(folder)
-            .map_err(|cause| wrong(permits::ALLOW_DIR, &cause).hint("make the folder, or name another"))?;
+            .map_err(|cause| wrong_value(permits::ALLOW_DIR, &cause).with_hint("make the folder, or name another"))?;
     }
     if args.allow_any_login {
         named.allow_logins(Logins::Any);
@@ -88,27 +93,31 @@ fn allowed(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     Ok(named)
 }
 
-fn wrong(flag: &str, cause: &str) -> CliError {
-    CliError::user(format!("{flag}: {cause}"))
+/// The error of an option's value.
+fn wrong_value(flag: &str, cause: &str) -> CliError {
+    CliError::user_error(format!("{flag}: {cause}"))
 }
 
-fn servers() -> Vec<&'static str> {
+/// Names of the servers that étalon can start.
+fn private_servers() -> Vec<&'static str> {
     Registry::built_in().catalog().engines.iter().flat_map(|engine| engine.private_servers).copied().collect()
 }
 
-pub fn list(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError> {
-    let listed = fleet::list(&server(&args.server))?;
+/// Runs `etalon agents`.
+pub fn list_agents(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError> {
+    let listed = fleet::list_agents(&server_of(&args.server))?;
     if printer.json {
-        let agents: Vec<_> = listed.iter().map(to_json).collect();
-        printer.out(&json!({ "schema_version": 1, "version": protocol::VERSION, "agents": agents }).to_string());
+        let agents: Vec<_> = listed.iter().map(agent_json).collect();
+        printer
+            .print_result(&json!({ "schema_version": 1, "version": protocol::VERSION, "agents": agents }).to_string());
     } else if listed.is_empty() {
-        printer.note("no agent answers; start one on each host: `etalon agent --nats URL --name NAME`");
+        printer.print_note("no agent answers; start one on each host: `etalon agent --nats URL --name NAME`");
     } else {
-        printer.out(&text(&listed));
+        printer.print_result(&agents_text(&listed));
     }
     for one in listed.iter().filter(|one| is_of_other_version(one)) {
         let (name, version) = (&one.info.name, &one.info.version);
-        printer.warning(&format!(
+        printer.print_warning(&format!(
             "agent {name} is étalon {version}, this is étalon {}: no plan runs there",
             protocol::VERSION
         ));
@@ -120,7 +129,8 @@ fn is_of_other_version(one: &Listed) -> bool {
     one.info.version != protocol::VERSION
 }
 
-fn to_json(one: &Listed) -> serde_json::Value {
+/// An agent as JSON.
+fn agent_json(one: &Listed) -> serde_json::Value {
     let info = &one.info;
     json!({
         "name": info.name,
@@ -136,7 +146,7 @@ fn to_json(one: &Listed) -> serde_json::Value {
 }
 
 /// A table, with each agent's machine and permissions under it.
-fn text(listed: &[Listed]) -> String {
+fn agents_text(listed: &[Listed]) -> String {
     let width = listed.iter().map(|one| one.info.name.len()).max().unwrap_or_default().max("agent".len());
     let of_version = listed.iter().map(|one| one.info.version.len()).max().unwrap_or_default().max("version".len());
     let mut text = format!(

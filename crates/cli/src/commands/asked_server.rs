@@ -15,11 +15,11 @@ use crate::source;
 pub fn asked_server(url: &str) -> Result<(&'static dyn Engine, SystemPlan), CliError> {
     let registry = Registry::built_in();
     let question = Question { what: vec![url.to_owned()], ..Question::default() };
-    let plan = source::load(&PlanSource { question, ..PlanSource::default() }, &registry, 0)?.plan;
-    let system = plan.systems.first().ok_or_else(|| CliError::user("no system is named"))?;
+    let plan = source::load_plan(&PlanSource { question, ..PlanSource::default() }, &registry, 0)?.plan;
+    let system = plan.systems.first().ok_or_else(|| CliError::user_error("no system is named"))?;
     if system.server.is_some() {
         let message = format!("`{url}` is a server that étalon starts, which has executed nothing yet");
-        return Err(CliError::user(message).hint("name a server that runs your statements by its URL"));
+        return Err(CliError::user_error(message).with_hint("name a server that runs your statements by its URL"));
     }
     registry.resolve(system).map_err(|failure| CliError::from(&failure))
 }

@@ -11,28 +11,29 @@ use model::Direction;
 use report::comparison::{Estimate, Family, Outcome};
 use report::{Comparison, ComparisonSet, MetricFilter, Options, Pairing};
 
-use super::import::{evidence, in_file, table_text, unreadable};
+use super::import::{evidence_of, in_file, table_text, unreadable};
 use super::report::set_of;
 use crate::args::{AuditArgs, AuditFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Runs `etalon audit`.
 pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     let bytes = std::fs::read(&args.file).map_err(|error| unreadable(&args.file, &error))?;
     let wrong = |error| in_file(&args.file, &error);
-    let table = tidy::parse(&table_text(&args.file, &bytes)?).map_err(wrong)?;
-    let mut facts = TableFacts::read(&table).map_err(wrong)?;
+    let table = tidy::parse_table(&table_text(&args.file, &bytes)?).map_err(wrong)?;
+    let mut facts = TableFacts::from_table(&table).map_err(wrong)?;
     for log in &args.task_log {
         add_log(&mut facts, log)?;
     }
     let source = args.file.display().to_string();
-    let judgements = audit::comparable(&facts, &table).map(|table| judgements(&table, &source)).unwrap_or_default();
-    let audit = audit::audit(&facts, &source, &judgements);
+    let judgements = audit::compared_rows(&facts, &table).map(|table| judge_rows(&table, &source)).unwrap_or_default();
+    let audit = audit::audit_table(&facts, &source, &judgements);
     if printer.json {
-        printer.out(&audit::json::document(&audit).to_string());
+        printer.print_result(&audit::json::audit_document(&audit).to_string());
     } else {
-        printer.out(&match args.format {
+        printer.print_result(&match args.format {
             AuditFormat::Text => audit::text::render(&audit, printer.width()),
             AuditFormat::Markdown => audit::markdown::render(&audit),
         });
@@ -41,20 +42,21 @@ pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// What `compare` says of the rows once they are imported.
-fn judgements(table: &Table, source: &str) -> Judgements {
-    compared(table, source).unwrap_or_else(|error| {
+fn judge_rows(table: &Table, source: &str) -> Judgements {
+    compare_rows(table, source).unwrap_or_else(|error| {
         let refused = Some(format!("`etalon compare` cannot take the rows: {}", error.message));
         Judgements { refused, ..Judgements::default() }
     })
 }
 
-fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
-    let experiment = tidy::import(table, source).and_then(|import| formats::into_experiment(source, &[import]));
-    let evidence = evidence(experiment.map_err(|error| CliError::user(error.to_string()))?);
+/// Imports the rows of a table and compares them.
+fn compare_rows(table: &Table, source: &str) -> Result<Judgements, CliError> {
+    let experiment = tidy::import_table(table, source).and_then(|import| formats::into_experiment(source, &[import]));
+    let evidence = evidence_of(experiment.map_err(|error| CliError::user_error(error.to_string()))?);
     let set = set_of(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() })?;
     let found = set.rows().map(|row| {
         let key = FindingKey::from_row(&row.benchmark, &row.case, &row.metric.id, &row.b.label);
-        (key, judged(row, &set))
+        (key, judge_metric(row, &set))
     });
     let method = match set.rules.pairing {
         Pairing::Paired => "paired by round",
@@ -66,16 +68,17 @@ fn compared(table: &Table, source: &str) -> Result<Judgements, CliError> {
     Ok(Judgements { a, method, found: found.collect(), refused: None })
 }
 
-fn judged(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
+/// What a row of a comparison concludes.
+fn judge_metric(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
     let conclusion = match &row.outcome {
-        Outcome::None(reason) => Conclusion::None(reason.text()),
+        Outcome::None(reason) => Conclusion::None(reason.reason_text()),
         Outcome::Verdict(verdict) => {
             let (word, rest) = report::verdict_words(row, set);
             let rest = if rest.is_empty() { rest } else { format!(", {rest}") };
             Conclusion::Verdict(*verdict, format!("{word}{rest}"))
         }
     };
-    let estimate = row.ratio().map(|e| {
+    let estimate = row.ratio_estimate().map(|e| {
         let Estimate { ratio, lo, hi, p_t: p, adjusted: p_adjusted, .. } = *e;
         let p_holm = if row.family == Family::Primary { p_adjusted } else { None };
         Estimated { ratio, lo, hi, p, p_holm, p_adjusted }
@@ -87,12 +90,12 @@ fn judged(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
 /// the others.
 fn add_log(facts: &mut TableFacts, argument: &str) -> Result<(), CliError> {
     let Some((system, path)) = argument.split_once('=').filter(|(system, _)| !system.is_empty()) else {
-        return Err(CliError::user(format!("`{argument}` names no system")).hint("write SYSTEM=FILE"));
+        return Err(CliError::user_error(format!("`{argument}` names no system")).with_hint("write SYSTEM=FILE"));
     };
     let path = Path::new(path);
     let file = File::open(path).map_err(|error| unreadable(path, &error))?;
     let mut executions = Vec::new();
-    for task in task_log::tasks(BufReader::new(file)) {
+    for task in task_log::read_tasks(BufReader::new(file)) {
         let task = task.map_err(|error| in_file(path, &error))?;
         let (metric, unit, value) = match task.ticks {
             Some(ticks) => ("duration", "s", ticks as f64 * (task_log::TICK_NS as f64 / 1e9)),

@@ -7,8 +7,9 @@ use workloads::smack::{Shown, SmackScript};
 use crate::error::CliError;
 use crate::smack::Called;
 
-pub fn render(evidence: &Evidence, runs: Runs) -> String {
-    let reports: Vec<String> = barrel::reports(evidence, runs).iter().map(barrel::render).collect();
+/// The reports of all barrels.
+pub fn render_reports(evidence: &Evidence, runs: Runs) -> String {
+    let reports: Vec<String> = barrel::barrel_reports(evidence, runs).iter().map(barrel::render_report).collect();
     format!("{}\n{}", reports.join("\n"), barrel::footnote(evidence))
 }
 
@@ -16,24 +17,26 @@ pub fn render(evidence: &Evidence, runs: Runs) -> String {
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = SmackScript::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
-    for one in barrel::reports(evidence, Runs::Together) {
+    for one in barrel::barrel_reports(evidence, Runs::Together) {
         let shown = script
-            .shown(&called.values, &|_: &str, kind: Option<&str>, field: &str| result(&one, kind, field))
+            .shown_results(&called.values, &|_: &str, kind: Option<&str>, field: &str| result_field(&one, kind, field))
             .map_err(|failure| CliError::from(&failure))?;
         // Several clients of one script share a case and a report.
         let mut reported = false;
         for line in shown {
             match line {
                 Shown::Text(line) => {
-                    text.push_str(&report::text::clean(&line));
+                    text.push_str(&report::text::clean_text(&line));
                     text.push('\n');
                 }
-                Shown::Report(_) if !std::mem::replace(&mut reported, true) => text.push_str(&barrel::render(&one)),
+                Shown::Report(_) if !std::mem::replace(&mut reported, true) => {
+                    text.push_str(&barrel::render_report(&one))
+                }
                 Shown::Report(_) => {}
             }
         }
         if !reported {
-            text.push_str(&barrel::render(&one));
+            text.push_str(&barrel::render_report(&one));
         }
         text.push('\n');
     }
@@ -42,7 +45,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
 }
 
 /// Looks up a result by the name that scripts use.
-fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
+fn result_field(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
     let [max, min, avg] = report.connect_ms;
     let Some(kind) = kind else {
         let ms = match field {
@@ -50,13 +53,13 @@ fn result(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<Stri
             "min_connect_time" => min,
             _ => avg,
         };
-        return Some(barrel::shown(ms, 3));
+        return Some(barrel::decimal_text(ms, 3));
     };
     let row = report.kinds.iter().find(|row| row.name == kind)?;
     Some(match field {
-        "num_queries" => barrel::whole(row.queries),
-        "max_time" => barrel::shown(row.max_ms, 3),
-        "min_time" => barrel::shown(row.min_ms, 3),
-        _ => barrel::shown(row.per_s, 2),
+        "num_queries" => barrel::whole_text(row.queries),
+        "max_time" => barrel::decimal_text(row.max_ms, 3),
+        "min_time" => barrel::decimal_text(row.min_ms, 3),
+        _ => barrel::decimal_text(row.per_s, 2),
     })
 }

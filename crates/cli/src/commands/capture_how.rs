@@ -8,19 +8,21 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Runs `etalon capture --how`.
 pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
     let (engine, system) = asked_server(url)?;
     let Some(log) = engine.dialect().and_then(|dialect| dialect.statement_log()) else {
         let message = format!("the engine `{}` has no log of statements that étalon reads", system.engine);
-        return Err(CliError::could_not(message).hint("PostgreSQL, MySQL and MariaDB have one"));
+        return Err(CliError::could_not_run(message).with_hint("PostgreSQL, MySQL and MariaDB have one"));
     };
     let mut session = engine.visit(&system).map_err(|failure| CliError::from(&failure))?;
-    let switch = log.switch(&mut *session).map_err(|failure| CliError::from(&failure))?;
-    printer.out(&if printer.json { document(&switch).to_string() } else { text(&switch) });
+    let switch = log.read_switch(&mut *session).map_err(|failure| CliError::from(&failure))?;
+    printer.print_result(&if printer.json { switch_json(&switch).to_string() } else { switch_sql(&switch) });
     Ok(Exit::Done)
 }
 
-fn document(switch: &LogSwitch) -> serde_json::Value {
+/// The switch of a log as JSON.
+fn switch_json(switch: &LogSwitch) -> serde_json::Value {
     let LogSwitch { on, needs_restart, off, file, log_line_prefix, remarks } = switch;
     json!({
         "schema_version": 1,
@@ -34,7 +36,7 @@ fn document(switch: &LogSwitch) -> serde_json::Value {
 }
 
 /// SQL with remarks, which a client of the server takes as it is.
-fn text(switch: &LogSwitch) -> String {
+fn switch_sql(switch: &LogSwitch) -> String {
     let mut lines = Vec::new();
     if switch.on.is_empty() && switch.needs_restart {
         lines.push("-- No statement switches the log on.".to_owned());

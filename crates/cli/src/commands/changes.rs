@@ -32,18 +32,18 @@ impl Changes {
         for pair in pairs {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
             let (key, value) = (key.trim(), value.trim().trim_matches(['"', '\'']));
-            let wrong = |why: &str| CliError::user(format!("`--set {pair}`: {why}"));
+            let wrong = |why: &str| CliError::user_error(format!("`--set {pair}`: {why}"));
             match key {
                 ROUNDS => {
                     let rounds = value.parse().map_err(|_| {
                         wrong("it is not a number of rounds")
-                            .hint(format!("as in `--set {ROUNDS}=24`, which is in all"))
+                            .with_hint(format!("as in `--set {ROUNDS}=24`, which is in all"))
                     })?;
                     changes.rounds = Some(rounds);
                 }
                 MAX_TIME => {
                     let time = parse(value).map_err(|error| {
-                        wrong(&error.to_string()).hint(format!("write it with its unit: `--set {MAX_TIME}=20m`"))
+                        wrong(&error.to_string()).with_hint(format!("write it with its unit: `--set {MAX_TIME}=20m`"))
                     })?;
                     changes.max_time = Some(time);
                 }
@@ -64,14 +64,14 @@ impl Changes {
 /// Refuses to change a key that makes other runs, and says how to begin an experiment with it.
 fn keeps_its_plan(header: &Header, key: &str, pair: &str) -> CliError {
     let near = [ROUNDS, MAX_TIME, ON_ERROR].into_iter().find(|known| known.rsplit('.').next() == Some(key));
-    let error =
-        CliError::user(format!("`{key}` cannot change in an experiment that has begun: runs of two plans do not mix"));
+    let error = CliError::user_error(format!(
+        "`{key}` cannot change in an experiment that has begun: runs of two plans do not mix"
+    ));
     match near {
-        Some(near) => {
-            CliError::user(format!("`--set {pair}`: a plan has no such key")).hint(format!("did you mean `{near}`?"))
-        }
+        Some(near) => CliError::user_error(format!("`--set {pair}`: a plan has no such key"))
+            .with_hint(format!("did you mean `{near}`?")),
         None => error
-            .hint(format!("`{ROUNDS}`, `{MAX_TIME}` and `{ON_ERROR}` may change here"))
-            .hint(format!("or begin another: `{} --set {pair}`", header.command)),
+            .with_hint(format!("`{ROUNDS}`, `{MAX_TIME}` and `{ON_ERROR}` may change here"))
+            .with_hint(format!("or begin another: `{} --set {pair}`", header.command)),
     }
 }

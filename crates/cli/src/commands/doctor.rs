@@ -17,41 +17,43 @@ use crate::printer::Printer;
 use crate::progress::print_notice;
 use crate::source;
 
+/// Runs `etalon doctor`.
 pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
-    let uncleaned = if args.clean { leftovers::remove(&host::scratch::find_abandoned(), printer) } else { 0 };
+    let uncleaned = if args.clean { leftovers::remove_all(&host::scratch::find_abandoned(), printer) } else { 0 };
     let mut paths = vec![("here".to_owned(), PathBuf::from("."))];
     let mut system = None;
     if let Some(url) = &args.url {
         let registry = Registry::built_in();
         let question = Question { what: vec![url.clone()], ..Question::default() };
         let named = PlanSource { question, ..PlanSource::default() };
-        let plan = source::load(&named, &registry, 0)?.plan;
-        system = Some(look_at(&plan, &registry, &mut paths, printer)?);
+        let plan = source::load_plan(&named, &registry, 0)?.plan;
+        system = Some(inspect_system(&plan, &registry, &mut paths, printer)?);
     }
     let named: Vec<(&str, &std::path::Path)> = paths.iter().map(|(n, p)| (n.as_str(), p.as_path())).collect();
-    let checks = host::doctor::checks(&named, Build::this());
+    let checks = host::doctor::check_all(&named, Build::of_this_program());
     if printer.json {
         let facts = host::facts::client_facts(&named);
         let checks: Vec<_> = checks.iter().map(check_json).collect();
         let object = json!({ "schema_version": 1, "checks": checks, "client": facts, "system": system });
-        printer.out(&object.to_string());
+        printer.print_result(&object.to_string());
     } else {
-        printer.out(&text(&checks, system.as_ref(), printer.width()));
+        printer.print_result(&checks_text(&checks, system.as_ref(), printer.width()));
     }
     let unfit = uncleaned > 0 || checks.iter().any(|check| check.status == Status::Bad);
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 
-fn look_at(
+/// Opens a system to look at it, and adds the folders of its data.
+fn inspect_system(
     plan: &Plan,
     registry: &Registry,
     paths: &mut Vec<(String, PathBuf)>,
     printer: Printer,
 ) -> Result<Facts, CliError> {
-    let Some(system) = plan.systems.first() else { return Err(CliError::user("the plan has no system")) };
+    let Some(system) = plan.systems.first() else { return Err(CliError::user_error("the plan has no system")) };
     let notices = Notices::new(move |notice| print_notice(notice, printer));
     let request = OpenRequest { notices, ..OpenRequest::new(system, Consent::OwnOnly) };
-    let opened = registry.open(&request).map_err(|failure| CliError::from(&failure))?;
+    let opened = registry.open_system(&request).map_err(|failure| CliError::from(&failure))?;
     let facts = opened.facts().map_err(|failure| CliError::from(&failure));
     opened.drop_all().map_err(|failure| CliError::from(&failure))?;
     if let Some(path) = registry.data_directory(system) {
@@ -60,18 +62,20 @@ fn look_at(
     facts
 }
 
+/// A check as JSON.
 fn check_json(check: &Check) -> serde_json::Value {
     json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.fix })
 }
 
-fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
+/// The checks, and what a system says of itself.
+fn checks_text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
     let mut text = String::new();
     for check in checks {
         let _ = writeln!(text, "{:<8}{}: {}", check.status.as_str(), check.name, check.found);
         if matches!(check.status, Status::Warn | Status::Bad) {
-            text.push_str(&indented(&check.why, width));
+            text.push_str(&indent_paragraph(&check.why, width));
             if let Some(fix) = &check.fix {
-                text.push_str(&indented(&format!("fix: {fix}"), width));
+                text.push_str(&indent_paragraph(&format!("fix: {fix}"), width));
             }
         }
     }
@@ -90,7 +94,7 @@ fn text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
 }
 
 /// A paragraph under a check's line.
-fn indented(text: &str, width: usize) -> String {
-    let wrapped = report::text::wrapped(text, width.saturating_sub(8), 0);
+fn indent_paragraph(text: &str, width: usize) -> String {
+    let wrapped = report::text::wrap_to_width(text, width.saturating_sub(8), 0);
     wrapped.lines().map(|line| format!("        {line}\n")).collect()
 }

@@ -7,12 +7,12 @@ use conductor::experiment::ExperimentOptions;
 use model::plan::{FEWEST_TO_JUDGE, MAX_ROUNDS};
 use model::{Order, RunState, Schedule, Stop, UntilSure};
 use report::comparison::MOST_MORE;
-use report::number::count;
+use report::number::count_noun;
 use store::Store;
 
 use super::changes::Changes;
 use super::resume::{of_this_build, plan_of, refuse_untouched};
-use super::run::{conduct, finish, options, resume_command};
+use super::run::{conduct, experiment_options, finish, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -20,6 +20,7 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::Loaded;
 
+/// Runs `etalon extend`.
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     refuse_untouched(&args.store, |_| Ok(true))?;
@@ -27,11 +28,11 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_what_cannot_grow(&store)?;
     refuse_nothing_to_be_sure_of(store.header(), args)?;
     let stored = plan_of(store.header(), &registry, printer)?;
-    let has = report::Evidence::read(&store)?.rounds();
+    let has = report::Evidence::read_store(&store)?.round_count();
     let added = Added::from_arguments(args, has, store.header())?;
-    let schedule = extended(&stored.plan.schedule, has, added)?;
+    let schedule = extended_schedule(&stored.plan.schedule, has, added)?;
     let further = match added.rounds {
-        Some(rounds) => format!("{} more", count(rounds as usize, "round")),
+        Some(rounds) => format!("{} more", count_noun(rounds as usize, "round")),
         None => {
             let most = schedule.until_sure.and_then(|until| until.max_time);
             let within = most.map_or_else(String::new, |most| {
@@ -43,18 +44,19 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
             format!("up to {MOST_MORE} rounds more, as many as it takes to be sure{within}")
         }
     };
-    printer.note(&format!("{}: {} so far, {further}", stored.plan.name, count(has as usize, "round")));
+    printer.print_note(&format!("{}: {} so far, {further}", stored.plan.name, count_noun(has as usize, "round")));
     if stored.plan.schedule.until_sure.is_none() && stored.plan.systems.len() > 1 {
-        printer.note(
+        printer.print_note(
             "it was planned with a fixed number of rounds; from now on it is judged after each, by an interval that \
              is wider and holds however often one looks. The judgement before it was for one look: to take whichever of the \
              two finds a difference errs in 6 to 7 of 100 experiments between equals instead of 5",
         );
     }
-    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
+    leftovers::offer_removal(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let plan = model::Plan { schedule, ..stored.plan };
     let loaded = Loaded { plan, ..stored };
-    let options = ExperimentOptions { extends: true, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+    let options =
+        ExperimentOptions { extends: true, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
     let task_log = args.conduct.task_log.as_deref();
     let result = conduct(&registry, &loaded.plan, &mut store, options, task_log, printer);
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
@@ -64,12 +66,14 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
     let header = store.header();
     if header.build == report::evidence::IMPORTED {
         let what = "its runs were imported, and étalon cannot make more of them";
-        return Err(CliError::user(what).hint("measure anew with the tool that they are of, and import that"));
+        return Err(
+            CliError::user_error(what).with_hint("measure anew with the tool that they are of, and import that")
+        );
     }
     of_this_build(header)?;
     if header.plan.schedule.order == Order::Sequential {
         let what = "its runs are in a sequential order, in which more of them would be far from the others in time";
-        return Err(CliError::user(what).hint("run the plan anew without `order = \"sequential\"`"));
+        return Err(CliError::user_error(what).with_hint("run the plan anew without `order = \"sequential\"`"));
     }
     // The last attempt at each place; one that failed has ended.
     let last: BTreeMap<u32, RunState> = store.runs()?.iter().map(|run| (run.planned.position, run.state)).collect();
@@ -79,8 +83,9 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
             .filter(|state| matches!(state, RunState::Measured | RunState::Failed | RunState::Superseded))
             .count();
     if open > 0 {
-        let what = format!("{} of it {} not been measured", count(open, "run"), if open == 1 { "has" } else { "have" });
-        return Err(CliError::user(what).hint(format!("end it first: `{}`", resume_command(store.path()))));
+        let what =
+            format!("{} of it {} not been measured", count_noun(open, "run"), if open == 1 { "has" } else { "have" });
+        return Err(CliError::user_error(what).with_hint(format!("end it first: `{}`", resume_command(store.path()))));
     }
     Ok(())
 }
@@ -92,7 +97,7 @@ fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Re
     }
     let what =
         "it is of a single system: with nothing to compare there is nothing to be sure of, and no end to its rounds";
-    Err(CliError::user(what).hint("say how many rounds more: `--rounds N`"))
+    Err(CliError::user_error(what).with_hint("say how many rounds more: `--rounds N`"))
 }
 
 /// What a command adds.
@@ -111,20 +116,22 @@ impl Added {
         let Some(all) = changes.rounds else { return Ok(Added { rounds: args.rounds, changes }) };
         match all.checked_sub(has).filter(|more| *more > 0) {
             Some(more) => Ok(Added { rounds: Some(more), changes }),
-            None => Err(CliError::user(format!("`--set schedule.rounds={all}`: it has {has} rounds already")).hint(
-                format!("say how many in all, `--set schedule.rounds={}`, or how many more, `--rounds 4`", has + 4),
-            )),
+            None => Err(CliError::user_error(format!("`--set schedule.rounds={all}`: it has {has} rounds already"))
+                .with_hint(format!(
+                    "say how many in all, `--set schedule.rounds={}`, or how many more, `--rounds 4`",
+                    has + 4
+                ))),
         }
     }
 }
 
 /// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
-fn extended(started: &Schedule, has: u32, added: Added) -> Result<Schedule, CliError> {
+fn extended_schedule(started: &Schedule, has: u32, added: Added) -> Result<Schedule, CliError> {
     let rounds = has + added.rounds.unwrap_or(MOST_MORE);
     if u64::from(rounds) > MAX_ROUNDS {
         let what = format!("{has} rounds and {} are more than the {MAX_ROUNDS} of an experiment", rounds - has);
-        return Err(CliError::user(what));
+        return Err(CliError::user_error(what));
     }
     let until = started.until_sure;
     let before = started.as_begun();

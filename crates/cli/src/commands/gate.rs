@@ -2,26 +2,27 @@
 
 use model::share::REGRESSION;
 use report::gate::{
-    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, gate_with_limits, render,
+    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, gate_with_limits, render_outcome,
 };
 use serde_json::json;
 
-use super::report::{options, set_of, share};
+use super::report::{compare_options, parse_share, set_of};
 use super::run::{extend_command, resume_command};
-use crate::args::guessed::typed;
+use crate::args::guessed::typed_line;
 use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{Side, open, stores_among};
+use crate::results::{Side, open_results, stores_among};
 
+/// Runs `etalon gate`.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     stores_among("gate", std::slice::from_ref(&args.store), printer)?;
     let candidate = Side::parse(&args.store);
     let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();
-    let evidence = open(&sides)?.evidence;
-    let set = set_of(&evidence, &options(&args.comparing)?)?;
-    let max_regression = share("--max-regression", args.max_regression.as_deref(), REGRESSION)?;
+    let evidence = open_results(&sides)?.evidence;
+    let set = set_of(&evidence, &compare_options(&args.comparing)?)?;
+    let max_regression = parse_share("--max-regression", args.max_regression.as_deref(), REGRESSION)?;
     let rules = GateRules {
         max_regression: max_regression.unwrap_or(set.rules.margin),
         inconclusive: match args.inconclusive {
@@ -32,8 +33,8 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         min_rows: args.min_rows,
     };
     let limits: Vec<Limit> =
-        args.limit.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(|error| no_limit(&error))?;
-    let outcome = gate_with_limits(&evidence, &set, &rules, &limits).map_err(|error| no_limit(&error))?;
+        args.limit.iter().map(|text| text.parse()).collect::<Result<_, _>>().map_err(|error| limit_error(&error))?;
+    let outcome = gate_with_limits(&evidence, &set, &rules, &limits).map_err(|error| limit_error(&error))?;
     let format = match args.format {
         GateFormat::Text => Format::Text,
         GateFormat::Github => Format::Github,
@@ -41,57 +42,60 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateFormat::Markdown => Format::Markdown,
     };
     match format {
-        _ if printer.json => printer.out(&as_json(&outcome).to_string()),
-        Format::Text => printer.out_folded(&render(&outcome, format)),
-        _ => printer.out(&render(&outcome, format)),
+        _ if printer.json => printer.print_result(&outcome_json(&outcome).to_string()),
+        Format::Text => printer.out_folded(&render_outcome(&outcome, format)),
+        _ => printer.print_result(&render_outcome(&outcome, format)),
     }
-    if let (Some(_), None, false) = (outcome.undecided(), &args.baseline, printer.json) {
-        printer.note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
+    if let (Some(_), None, false) = (outcome.undecided_sentence(), &args.baseline, printer.json) {
+        printer.print_note(&format!("`{}` adds rounds until they are decided", extend_command(&candidate.store)));
     }
     match outcome.status {
         GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::TooFewRows => Err(too_few(&outcome, args)),
+        GateStatus::TooFewRows => Err(too_few_runs(&outcome, args)),
         GateStatus::Unfinished => {
-            let how_far = outcome.unfinished.map_or_else(String::new, |found| found.text());
+            let how_far = outcome.unfinished.map_or_else(String::new, |found| found.sentence());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
             let hint = if evidence.header.build == formats::experiment::IMPORTED {
                 "run the rest where the table was exported, and export it again".to_owned()
             } else {
                 format!("run the rest with `{}`", resume_command(&candidate.store))
             };
-            Err(undecided(text).hint(hint))
+            Err(inconclusive(text).with_hint(hint))
         }
     }
 }
 
-fn no_limit(error: &LimitError) -> CliError {
-    CliError::user(format!("`--limit`: {error}")).hint(error.hint())
+/// The error of a limit.
+fn limit_error(error: &LimitError) -> CliError {
+    CliError::user_error(format!("`--limit`: {error}")).with_hint(error.hint())
 }
 
 /// Nothing can be said yet, which is no regression and no wrong use.
-fn undecided(message: String) -> CliError {
-    CliError { exit: Exit::Inconclusive, ..CliError::user(message) }
+fn inconclusive(message: String) -> CliError {
+    CliError { exit: Exit::Inconclusive, ..CliError::user_error(message) }
 }
 
-fn too_few(outcome: &GateOutcome, args: &GateArgs) -> CliError {
+/// The error of a gate without enough runs.
+fn too_few_runs(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     let stores = args.baseline.iter().chain([&args.store]).map(String::as_str);
-    let compare = typed(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
+    let compare = typed_line(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
     let error =
-        undecided(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
+        inconclusive(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
     match compared {
         0 => error
-            .hint(format!("a verdict takes 6 rounds and two systems; `{compare}` shows what is missing"))
-            .hint("a single system can be held to a limit: `--limit 'p99 <= 20ms'`"),
-        _ => error.hint(format!(
+            .with_hint(format!("a verdict takes 6 rounds and two systems; `{compare}` shows what is missing"))
+            .with_hint("a single system can be held to a limit: `--limit 'p99 <= 20ms'`"),
+        _ => error.with_hint(format!(
             "`{compare}` shows why a row has no verdict; `--min-rows {compared}` makes {compared} compared rows enough"
         )),
     }
 }
 
-fn as_json(outcome: &GateOutcome) -> serde_json::Value {
+/// A gate's outcome as JSON.
+fn outcome_json(outcome: &GateOutcome) -> serde_json::Value {
     let status = match outcome.status {
         GateStatus::Passed => "passed",
         GateStatus::NotFailed => "not-failed",
@@ -115,7 +119,7 @@ fn as_json(outcome: &GateOutcome) -> serde_json::Value {
         "notes": outcome.apart,
         "interval": outcome.interval,
         "changed": outcome.changed,
-        "undecided": outcome.undecided(),
+        "undecided": outcome.undecided_sentence(),
         "rows": rows,
     })
 }

@@ -14,32 +14,36 @@ use crate::exit::Exit;
 use crate::output::{self, Consent, STDOUT};
 use crate::printer::Printer;
 
+/// Runs `etalon init`.
 pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let names_none = args.question.what.is_empty() && args.question.system.is_empty();
     let what = if names_none { files_of_here(&registry) } else { args.question.what.clone() };
     let question = Question { what, ..args.question.clone() };
-    let made = ask::plan(&question, &[], &registry, Passwords::LeftOut)?;
-    made.notes.iter().for_each(|note| printer.remark(note));
+    let made = ask::make_plan(&question, &[], &registry, Passwords::LeftOut)?;
+    made.notes.iter().for_each(|note| printer.print_remark(note));
     if names_none {
-        printer
-            .note("its systems are two databases that étalon makes in this folder: put your own URLs in their place");
+        printer.print_note(
+            "its systems are two databases that étalon makes in this folder: put your own URLs in their place",
+        );
     }
     if args.output == STDOUT {
-        printer.out(&if printer.json {
+        printer.print_result(&if printer.json {
             json!({ "schema_version": 1, "text": made.text }).to_string()
         } else {
             made.text
         });
         return Ok(Exit::Done);
     }
-    write(args, &made.text)?;
+    write_plan(args, &made.text)?;
     if printer.json {
-        printer.out(&json!({ "schema_version": 1, "plan": args.output }).to_string());
+        printer.print_result(&json!({ "schema_version": 1, "plan": args.output }).to_string());
     }
     let file = shlex::try_quote(&args.output).unwrap_or_else(|_| args.output.as_str().into());
-    printer
-        .note(&format!("wrote {}: `etalon plan {file}` shows what it does, `etalon run {file}` does it", args.output));
+    printer.print_note(&format!(
+        "wrote {}: `etalon plan {file}` shows what it does, `etalon run {file}` does it",
+        args.output
+    ));
     Ok(Exit::Done)
 }
 
@@ -55,17 +59,17 @@ fn files_of_here(registry: &Registry) -> Vec<String> {
 }
 
 /// A plan that is there may have been changed by hand, even if étalon wrote it first.
-fn write(args: &InitArgs, text: &str) -> Result<(), CliError> {
+fn write_plan(args: &InitArgs, text: &str) -> Result<(), CliError> {
     let path = Path::new(&args.output);
     if files::is_stream(path) {
-        return output::write(path, text.as_bytes(), Consent::OwnOnly);
+        return output::write_file(path, text.as_bytes(), Consent::OwnOnly);
     }
     let replacing = if args.force { Replacing::Any } else { Replacing::Own(&|_| false) };
-    files::put(path, text.as_bytes(), replacing).map_err(|error| match &error {
+    files::put_file(path, text.as_bytes(), replacing).map_err(|error| match &error {
         PutError::Occupied { occupant: Occupant::Foreign, .. } => {
-            CliError::user(format!("`{}` is there already", args.output))
-                .hint("name another file with `-o FILE`, or replace it with `--force`")
+            CliError::user_error(format!("`{}` is there already", args.output))
+                .with_hint("name another file with `-o FILE`, or replace it with `--force`")
         }
-        _ => output::refused(&error),
+        _ => output::put_refused(&error),
     })
 }

@@ -15,33 +15,35 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Runs `etalon list`.
 pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
     if let Some(folder) = &args.folder {
         return stores_of(folder, printer);
     }
     let catalog = Registry::built_in().catalog();
-    let named = named::all(&catalog);
+    let named = named::all_named(&catalog);
     let width = printer.width();
     if printer.json {
         let mut object = Map::from_iter([("schema_version".to_owned(), json!(1))]);
         for kind in Kind::ALL {
             let entries = of_kind(&named, kind).map(Named::as_json).collect();
-            object.insert(kind.plural().to_owned(), entries);
+            object.insert(kind.array_name().to_owned(), entries);
         }
-        printer.out(&serde_json::Value::Object(object).to_string());
+        printer.print_result(&serde_json::Value::Object(object).to_string());
     } else if args.all {
-        printer.out(&Kind::ALL.map(|kind| section(&named, kind, width)).join("\n"));
+        printer.print_result(&Kind::ALL.map(|kind| kind_section(&named, kind, width)).join("\n"));
     } else {
         let names = Kind::ALL.map(|kind| {
             let names = of_kind(&named, kind).map(Named::name);
-            format!("{}\n{}", kind.heading(), named::filled(names, width))
+            format!("{}\n{}", kind.heading(), named::fill_words(names, width))
         });
         let servers: Vec<&str> =
             catalog.engines.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
-        let servers = format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::filled(servers, width));
+        let servers =
+            format!("private servers (server = {{ engine = \"NAME\" }})\n{}", named::fill_words(servers, width));
         let more = "`etalon show NAME` shows one of these whole, `etalon list --all` each in a sentence, `etalon list FOLDER` the \
                     experiments in a folder and in those below it";
-        printer.out(&format!("{}{servers}\n{}", names.concat(), report::text::wrapped(more, width, 0)));
+        printer.print_result(&format!("{}{servers}\n{}", names.concat(), report::text::wrap_to_width(more, width, 0)));
     }
     Ok(Exit::Done)
 }
@@ -55,9 +57,10 @@ struct Listed {
 }
 
 impl Listed {
+    /// Reads what a list says of a store.
     fn read(path: &Path) -> Result<Listed, CliError> {
         let store = Store::open_read_only(path)?;
-        let evidence = Evidence::read(&store)?;
+        let evidence = Evidence::read_store(&store)?;
         let answer = set_of(&evidence, &Options::default().by_factor(&evidence))
             .map_or_else(|error| error.message, |set| set.answer);
         Ok(Listed {
@@ -68,7 +71,8 @@ impl Listed {
         })
     }
 
-    fn day(&self) -> String {
+    /// The day on which the experiment was begun.
+    fn created_day(&self) -> String {
         let created = jiff::Timestamp::from_millisecond(self.created_unix_ms);
         created.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
     }
@@ -115,25 +119,26 @@ fn stores_below(folder: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
 
 /// Lists the stores of a folder and of those in it, the oldest first.
 fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
-    let cannot = |error: std::io::Error| CliError::could_not(format!("cannot read `{}`: {error}", folder.display()));
+    let cannot =
+        |error: std::io::Error| CliError::could_not_run(format!("cannot read `{}`: {error}", folder.display()));
     let (paths, left) = stores_below(folder).map_err(cannot)?;
     if left > 0 {
-        printer.note(&format!(
+        printer.print_note(&format!(
             "{} not read: too deep, too many or without permission; `etalon list FOLDER` lists one of them",
-            report::number::count(left, "folder")
+            report::number::count_noun(left, "folder")
         ));
     }
     let mut listed = Vec::new();
     for path in paths {
         match Listed::read(&path) {
             Ok(one) => listed.push(one),
-            Err(error) => printer.note(&format!("{}: {}", path.display(), error.message)),
+            Err(error) => printer.print_note(&format!("{}: {}", path.display(), error.message)),
         }
     }
     if listed.is_empty() {
         let text = format!("`{}` and the folders in it hold no store that can be read", folder.display());
-        return Err(CliError::user(text)
-            .hint("`etalon run` writes stores into `etalon-results`, or into the folder of `--output`"));
+        return Err(CliError::user_error(text)
+            .with_hint("`etalon run` writes stores into `etalon-results`, or into the folder of `--output`"));
     }
     listed.sort_by(|a, b| (a.created_unix_ms, &a.file).cmp(&(b.created_unix_ms, &b.file)));
     if printer.json {
@@ -141,26 +146,32 @@ fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
             .iter()
             .map(|one| json!({ "store": one.file, "created_unix_ms": one.created_unix_ms, "systems": one.systems, "answer": one.answer }))
             .collect();
-        printer.out(&json!({ "schema_version": 1, "stores": stores }).to_string());
+        printer.print_result(&json!({ "schema_version": 1, "stores": stores }).to_string());
         return Ok(Exit::Done);
     }
     let text = listed.iter().map(|one| {
-        let head = format!("{}  {}  {}", one.day(), one.file, one.systems.join(", "));
-        format!("{head}\n{}", indented(&report::text::wrapped(&one.answer, printer.width().saturating_sub(2), 0)))
+        let head = format!("{}  {}  {}", one.created_day(), one.file, one.systems.join(", "));
+        format!(
+            "{head}\n{}",
+            indent_entry(&report::text::wrap_to_width(&one.answer, printer.width().saturating_sub(2), 0))
+        )
     });
-    printer.out(&text.collect::<String>());
+    printer.print_result(&text.collect::<String>());
     Ok(Exit::Done)
 }
 
+/// The entries of a kind.
 fn of_kind<'n, 'c>(named: &'n [Named<'c>], kind: Kind) -> impl Iterator<Item = &'n Named<'c>> {
     named.iter().filter(move |one| one.kind() == kind)
 }
 
-fn section(named: &[Named<'_>], kind: Kind, width: usize) -> String {
-    let entries = of_kind(named, kind).map(|one| indented(&one.entry(width.saturating_sub(2))));
+/// The section of a kind.
+fn kind_section(named: &[Named<'_>], kind: Kind, width: usize) -> String {
+    let entries = of_kind(named, kind).map(|one| indent_entry(&one.list_entry(width.saturating_sub(2))));
     format!("{}\n{}", kind.heading(), entries.collect::<String>())
 }
 
-fn indented(entry: &str) -> String {
+/// An entry, each line two columns in.
+fn indent_entry(entry: &str) -> String {
     entry.lines().map(|line| format!("  {line}\n")).collect::<String>()
 }

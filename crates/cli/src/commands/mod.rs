@@ -36,6 +36,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Runs a verb.
 pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
     match command {
         Command::Run(args) | Command::Capacity(args) => run::run(&args, printer),
@@ -44,7 +45,7 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Extend(args) => extend::run(&args, printer),
         Command::Watch(args) => watch::run(&args, printer),
         Command::Agent(args) => agent::run(&args, printer),
-        Command::Agents(args) => agent::list(&args, printer),
+        Command::Agents(args) => agent::list_agents(&args, printer),
         Command::Plan(args) => plan::run(&args, printer),
         Command::Queries(args) => queries::run(&args, printer),
         Command::Sqlio(args) => sqlio::run(args, printer),
@@ -62,15 +63,15 @@ pub fn dispatch(command: Command, printer: Printer) -> Result<Exit, CliError> {
         Command::Completions(args) => {
             let mut text = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "etalon", &mut text);
-            printer.out(&String::from_utf8_lossy(&text));
+            printer.print_result(&String::from_utf8_lossy(&text));
             Ok(Exit::Done)
         }
         Command::Man => {
             let mut text = Vec::new();
             clap_mangen::Man::new(Cli::command())
                 .render(&mut text)
-                .map_err(|error| CliError::could_not(format!("cannot write the manual page: {error}")))?;
-            printer.out(&String::from_utf8_lossy(&text));
+                .map_err(|error| CliError::could_not_run(format!("cannot write the manual page: {error}")))?;
+            printer.print_result(&String::from_utf8_lossy(&text));
             Ok(Exit::Done)
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use model::catalog::{EngineSpec, Visibility};
 use model::{Catalog, KeySpec, WorkloadSpec};
-use report::text::wrapped;
+use report::text::wrap_to_width;
 use serde_json::json;
 use workloads::{smack, transactions};
 
@@ -50,7 +50,7 @@ impl Kind {
     }
 
     /// The name of the kind's array in JSON.
-    pub fn plural(self) -> &'static str {
+    pub fn array_name(self) -> &'static str {
         match self {
             Kind::Plan => "plans",
             Kind::Script => "scripts",
@@ -71,6 +71,7 @@ pub enum Named<'c> {
 }
 
 impl Named<'_> {
+    /// The kind of the entry.
     pub fn kind(&self) -> Kind {
         match self {
             Named::Text(kind, ..) => *kind,
@@ -79,6 +80,7 @@ impl Named<'_> {
         }
     }
 
+    /// The entry's name.
     pub fn name(&self) -> &'static str {
         match self {
             Named::Text(_, name, _) => name,
@@ -87,6 +89,7 @@ impl Named<'_> {
         }
     }
 
+    /// The entry in a sentence.
     pub fn about(&self) -> String {
         match self {
             Named::Text(_, _, text) => source::first_sentence(text),
@@ -101,36 +104,40 @@ impl Named<'_> {
     }
 
     /// All that is known about it.
-    pub fn text(&self, width: usize) -> String {
+    pub fn full_text(&self, width: usize) -> String {
         match self {
             Named::Text(_, _, text) => (*text).to_owned(),
-            _ => self.entry(width),
+            _ => self.list_entry(width),
         }
     }
 
     /// Name and sentence, with what belongs to it below.
-    pub fn entry(&self, width: usize) -> String {
-        let mut text = line(self.name(), &self.about(), 0, width);
+    pub fn list_entry(&self, width: usize) -> String {
+        let mut text = entry_line(self.name(), &self.about(), 0, width);
         match self {
             Named::Text(..) => {}
             Named::Workload(workload) => {
-                text.extend(workload.keys.iter().map(|key| line(key.name, &about_key(key), 2, width)));
+                text.extend(workload.keys.iter().map(|key| entry_line(key.name, &about_key(key), 2, width)));
             }
             Named::Engine(engine) => {
                 let schemes: Vec<String> = engine.schemes.iter().map(|scheme| format!("`{scheme}:`")).collect();
-                text += &line("", &format!("URLs begin with {}", schemes.join(" or ")), 0, width);
+                text += &entry_line("", &format!("URLs begin with {}", schemes.join(" or ")), 0, width);
                 if !engine.private_servers.is_empty() {
                     let servers = engine.private_servers.join(", ");
-                    text += &line("", &format!("private servers: {servers}"), 0, width);
+                    text += &entry_line("", &format!("private servers: {servers}"), 0, width);
                 }
                 text.extend(
-                    engine.cautions.iter().map(|caution| line("", &format!("note: {}", caution.text()), 0, width)),
+                    engine
+                        .cautions
+                        .iter()
+                        .map(|caution| entry_line("", &format!("note: {}", caution.text()), 0, width)),
                 );
             }
         }
         text
     }
 
+    /// The entry as JSON.
     pub fn as_json(&self) -> serde_json::Value {
         let mut object = json!({ "name": self.name(), "about": self.about() });
         match self {
@@ -150,7 +157,7 @@ impl Named<'_> {
 }
 
 /// Everything that has a name, in the order of [`Kind::ALL`].
-pub fn all(catalog: &Catalog) -> Vec<Named<'_>> {
+pub fn all_named(catalog: &Catalog) -> Vec<Named<'_>> {
     let plans = BUILT_IN.iter().map(|plan| Named::Text(Kind::Plan, plan.name, plan.text));
     let smack = smack::BUILT_IN.iter().map(|script| Named::Text(Kind::SmackScript, script.name, script.text));
     let public = catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
@@ -167,7 +174,7 @@ pub fn all(catalog: &Catalog) -> Vec<Named<'_>> {
 }
 
 /// What is called `NAME` or `KIND:NAME`: most often one.
-pub fn found<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
+pub fn find_named<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
     let (kind, name) = match what.split_once(':') {
         Some((kind, name)) if Kind::ALL.iter().any(|known| known.as_str() == kind) => (Some(kind), name),
         _ => (None, what),
@@ -175,8 +182,8 @@ pub fn found<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
     named.iter().filter(|one| one.answers_to(name) && kind.is_none_or(|kind| one.kind().as_str() == kind)).collect()
 }
 
-/// All that [`found`] finds.
-pub fn names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
+/// All that [`find_named`] finds.
+pub fn all_names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
     let mut names: Vec<&str> = named
         .iter()
         .map(Named::name)
@@ -195,8 +202,9 @@ pub fn names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
     names
 }
 
+/// A key with its default, in a sentence.
 fn about_key(key: &KeySpec) -> String {
-    match key.default.map(model::Literal::value) {
+    match key.default.map(model::Literal::to_value) {
         None => format!("{} (required)", key.about),
         Some(Some(default)) if default.as_text() == Some("") => format!("{} (default empty)", key.about),
         Some(Some(default)) => format!("{} (default {default})", key.about),
@@ -206,7 +214,7 @@ fn about_key(key: &KeySpec) -> String {
 }
 
 /// Further lines are indented to the first word.
-pub fn line(name: &str, about: &str, indent: usize, width: usize) -> String {
+pub fn entry_line(name: &str, about: &str, indent: usize, width: usize) -> String {
     let mut text = String::new();
     let column = indent + NAME_WIDTH;
     let mut name = name;
@@ -214,7 +222,7 @@ pub fn line(name: &str, about: &str, indent: usize, width: usize) -> String {
         let _ = writeln!(text, "{:indent$}{name}", "");
         name = "";
     }
-    for line in wrapped(about, width.saturating_sub(column).max(20), 0).lines() {
+    for line in wrap_to_width(about, width.saturating_sub(column).max(20), 0).lines() {
         let _ = writeln!(text, "{:indent$}{name:<NAME_WIDTH$}{line}", "");
         name = "";
     }
@@ -222,7 +230,7 @@ pub fn line(name: &str, about: &str, indent: usize, width: usize) -> String {
 }
 
 /// Words in lines that begin two columns in.
-pub fn filled<'w>(words: impl IntoIterator<Item = &'w str>, width: usize) -> String {
+pub fn fill_words<'w>(words: impl IntoIterator<Item = &'w str>, width: usize) -> String {
     let mut text = String::new();
     let mut used = usize::MAX;
     for word in words {

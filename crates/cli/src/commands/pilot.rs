@@ -5,14 +5,14 @@ use std::path::Path;
 
 use model::share::EFFECT;
 use model::{Length, Plan, Schedule};
-use report::number::{Script, count, percent};
+use report::number::{Script, count_noun, percent_text};
 use report::pilot::{Rounds, RoundsForecast, forecast_rounds};
-use report::text::wrapped;
+use report::text::wrap_to_width;
 use serde_json::json;
 
-use super::report::share;
+use super::report::parse_share;
 use crate::error::CliError;
-use crate::results::{Side, open};
+use crate::results::{Side, open_results};
 
 /// Fewer rounds do not show the spread between them.
 const FEWEST: u32 = 3;
@@ -38,17 +38,17 @@ pub struct PilotForecast {
 
 /// Forecasts the plan's rounds from the store of an earlier experiment.
 pub fn forecast_from_pilot(pilot: &Path, detect: Option<&str>, plan: &Plan) -> Result<PilotForecast, CliError> {
-    let detect = share("--detect", detect, EFFECT)?.unwrap_or(plan.comparison.margin);
-    let evidence = open(&[Side { store: pilot.to_owned(), system: None }])?.evidence;
-    let rounds = evidence.rounds();
+    let detect = parse_share("--detect", detect, EFFECT)?.unwrap_or(plan.comparison.margin);
+    let evidence = open_results(&[Side { store: pilot.to_owned(), system: None }])?.evidence;
+    let rounds = evidence.round_count();
     if rounds < FEWEST {
-        let what = format!("the pilot {} has {}", pilot.display(), count(rounds as usize, "round"));
-        return Err(CliError::user(what).hint(format!("run the plan with `--rounds {FEWEST}` first")));
+        let what = format!("the pilot {} has {}", pilot.display(), count_noun(rounds as usize, "round"));
+        return Err(CliError::user_error(what).with_hint(format!("run the plan with `--rounds {FEWEST}` first")));
     }
-    let forecast = forecast_rounds(&evidence, plan, detect).map_err(|error| CliError::user(error.to_string()))?;
+    let forecast = forecast_rounds(&evidence, plan, detect).map_err(|error| CliError::user_error(error.to_string()))?;
     if forecast.rows.is_empty() {
         let what = format!("the pilot {} has no row with the systems and benchmarks of the plan", pilot.display());
-        return Err(CliError::user(what).hint(format!("run the plan itself with `--rounds {FEWEST}` first")));
+        return Err(CliError::user_error(what).with_hint(format!("run the plan itself with `--rounds {FEWEST}` first")));
     }
     let pilots = &evidence.header.plan.schedule;
     let is_alike = (pilots.warmup, pilots.length) == (plan.schedule.warmup, plan.schedule.length);
@@ -57,12 +57,13 @@ pub fn forecast_from_pilot(pilot: &Path, detect: Option<&str>, plan: &Plan) -> R
 }
 
 impl PilotForecast {
+    /// The forecast as text.
     pub fn text(&self, width: usize) -> String {
-        let [detect, margin] = [self.detect, self.margin].map(|share| percent(share, Script::Plain));
-        let pilot = count(self.rounds as usize, "round");
+        let [detect, margin] = [self.detect, self.margin].map(|share| percent_text(share, Script::Plain));
+        let pilot = count_noun(self.rounds as usize, "round");
         let head = format!("rounds after which a row is sure in 6 of 10 experiments or more, by {pilot} of the pilot");
-        let mut text = format!("\n{}", wrapped(&head, width, 0));
-        self.table(&mut text, width);
+        let mut text = format!("\n{}", wrap_to_width(&head, width, 0));
+        self.write_table(&mut text, width);
         for (column, meaning) in [
             ("seen", "how B differed from A in the pilot, of which so few rounds tell little"),
             ("noise", "two of three rounds lie within so much of that (the standard deviation)"),
@@ -71,11 +72,11 @@ impl PilotForecast {
             (&*detect, "the same, if it differs by so much"),
             ("fixed", &format!("rounds, judged once, that find {detect} in four of five experiments")),
         ] {
-            text.push_str(&wrapped(&format!("{column}: {meaning}"), width, 2));
+            text.push_str(&wrap_to_width(&format!("{column}: {meaning}"), width, 2));
         }
-        let mut say = |line: &str| text.push_str(&wrapped(line, width, 2));
-        self.propose(&mut say);
-        if self.is_within() {
+        let mut say = |line: &str| text.push_str(&wrap_to_width(line, width, 2));
+        self.propose_rounds(&mut say);
+        if self.is_within_margin() {
             say(&format!(
                 "A difference of {detect} lies within the margin of {margin} and is called equivalent, in a fixed number of rounds, \
                  too: `--set margin={}` asks for it.",
@@ -92,53 +93,57 @@ impl PilotForecast {
     }
 
     /// A name that leaves the figures no room has a line of its own.
-    fn table(&self, text: &mut String, width: usize) {
-        let head = format!("   seen  noise  as seen  equal  {:>6}  fixed", percent(self.detect, Script::Plain));
+    fn write_table(&self, text: &mut String, width: usize) {
+        let head = format!("   seen  noise  as seen  equal  {:>6}  fixed", percent_text(self.detect, Script::Plain));
         let room = width.saturating_sub(head.len() + 4);
         let sizes = self.forecast.rows.iter().map(|row| row.name.chars().count());
         let named = sizes.filter(|size| *size <= room).max().unwrap_or_default();
         let _ = writeln!(text, "  {:named$}  {head}", "");
         for row in &self.forecast.rows {
-            let figures = row.rounds.as_ref().map_or_else(|why| format!("n/a: {why}"), |rounds| self.figures(rounds));
+            let figures =
+                row.rounds.as_ref().map_or_else(|why| format!("n/a: {why}"), |rounds| self.rounds_figures(rounds));
             let line = format!("  {:named$}  {figures}", row.name);
             let whole = match line.chars().count() > width {
                 false => format!("{line}\n"),
-                true if row.rounds.is_err() => format!("  {}", wrapped(&line, width.saturating_sub(2), 4)),
+                true if row.rounds.is_err() => format!("  {}", wrap_to_width(&line, width.saturating_sub(2), 4)),
                 true => {
-                    format!("  {}  {:named$}  {figures}\n", wrapped(&row.name, width.saturating_sub(2), 4), "")
+                    format!("  {}  {:named$}  {figures}\n", wrap_to_width(&row.name, width.saturating_sub(2), 4), "")
                 }
             };
             text.push_str(&whole);
         }
     }
 
-    fn propose(&self, say: &mut impl FnMut(&str)) {
-        let rows = self.known().count();
-        if let Some(until_sure) = self.most(|row| row.until_sure).filter(|rounds| *rounds > 0) {
+    /// Says which rounds would be enough.
+    fn propose_rounds(&self, say: &mut impl FnMut(&str)) {
+        let rows = self.known_rows().count();
+        if let Some(until_sure) = self.most_rounds(|row| row.until_sure).filter(|rounds| *rounds > 0) {
             let together = if rows > 1 { "; all rows together may take longer" } else { "" };
             say(&format!(
                 "`--rounds {}` ends after about {until_sure}, earlier where differences are larger{together}.",
-                range(until_sure)
+                rounds_range(until_sure)
             ));
         }
-        if let Some(once) = self.most(|row| row.once).filter(|rounds| *rounds > 0) {
+        if let Some(once) = self.most_rounds(|row| row.once).filter(|rounds| *rounds > 0) {
             say(&format!("`--rounds {once}` finds it in four of five experiments, in each row."));
         }
         self.too_few().iter().for_each(|line| say(line));
         if UNTIL_SURE
             .iter()
-            .chain(ONCE.iter().filter(|_| !self.is_within()))
-            .any(|of| self.known().any(|row| of(row).is_none()))
+            .chain(ONCE.iter().filter(|_| !self.is_within_margin()))
+            .any(|of| self.known_rows().any(|row| of(row).is_none()))
         {
             say(&self.what_takes_fewer());
         }
     }
 
-    fn most(&self, of: Column) -> Option<u32> {
-        self.known().map(of).try_fold(0, |a, b| b.map(|b| a.max(b)))
+    /// The most rounds that any row needs; `None` if one needs too many.
+    fn most_rounds(&self, of: Column) -> Option<u32> {
+        self.known_rows().map(of).try_fold(0, |a, b| b.map(|b| a.max(b)))
     }
 
-    fn known(&self) -> impl Iterator<Item = &Rounds> {
+    /// The rows that have a forecast.
+    fn known_rows(&self) -> impl Iterator<Item = &Rounds> {
         self.forecast.rows.iter().filter_map(|row| row.rounds.as_ref().ok())
     }
 
@@ -148,29 +153,29 @@ impl PilotForecast {
         let is_range = self.schedule.until_sure.is_some();
         let columns = if is_range { &UNTIL_SURE[..] } else { &ONCE[..] };
         let short =
-            self.known().filter(|row| columns.iter().any(|of| of(row).is_none_or(|rounds| rounds > has))).count();
-        if short == 0 || (!is_range && self.is_within()) {
+            self.known_rows().filter(|row| columns.iter().any(|of| of(row).is_none_or(|rounds| rounds > has))).count();
+        if short == 0 || (!is_range && self.is_within_margin()) {
             return None;
         }
-        let of_rows = format!("{short} of {}", count(self.known().count(), "row"));
+        let of_rows = format!("{short} of {}", count_noun(self.known_rows().count(), "row"));
         let said = match is_range {
-            true if self.known().all(|row| row.as_seen.is_some_and(|rounds| rounds <= has)) => {
+            true if self.known_rows().all(|row| row.as_seen.is_some_and(|rounds| rounds <= has)) => {
                 format!(" at most, and {of_rows} may take more, though none if B differs as seen")
             }
             true => format!(" at most, and {of_rows} may take more"),
-            false => format!(", and {of_rows} would take more to find {}", percent(self.detect, Script::Plain)),
+            false => format!(", and {of_rows} would take more to find {}", percent_text(self.detect, Script::Plain)),
         };
         let typed = self
-            .known()
+            .known_rows()
             .filter_map(|row| if is_range { UNTIL_SURE.iter().filter_map(|of| of(row)).max() } else { row.until_sure })
             .max()
             .filter(|rounds| *rounds > has)
             .map(|rounds| {
-                let is_known = self.known().all(|row| columns.iter().all(|of| of(row).is_some()));
-                let but = if is_known { String::new() } else { format!(" for all that are not `{}`", beyond()) };
-                format!(": `--rounds {}` leaves room{but}", range(rounds))
+                let is_known = self.known_rows().all(|row| columns.iter().all(|of| of(row).is_some()));
+                let but = if is_known { String::new() } else { format!(" for all that are not `{}`", beyond_text()) };
+                format!(": `--rounds {}` leaves room{but}", rounds_range(rounds))
             });
-        Some(format!("The plan has {}{said}{}.", count(has as usize, "round"), typed.unwrap_or_default()))
+        Some(format!("The plan has {}{said}{}.", count_noun(has as usize, "round"), typed.unwrap_or_default()))
     }
 
     fn what_takes_fewer(&self) -> String {
@@ -178,7 +183,7 @@ impl PilotForecast {
             Length::Duration(_) => "duration=TIME",
             Length::Transactions(_) => "transactions=COUNT",
         };
-        let larger = if self.known().all(|row| row.until_sure.is_some()) {
+        let larger = if self.known_rows().all(|row| row.until_sure.is_some()) {
             String::new()
         } else {
             format!(", or for a larger difference (`--detect {}`)", self.detect * 2.0)
@@ -186,26 +191,29 @@ impl PilotForecast {
         format!(
             "Where `{}` stands fewer are enough with less noise, by longer runs (`--set schedule.{length}`) or a quieter \
              machine, or with a wider margin (`--set margin={}`){larger}.",
-            beyond(),
+            beyond_text(),
             self.margin * 2.0
         )
     }
 
-    fn figures(&self, rounds: &Rounds) -> String {
-        let rounds_text = |rounds: Option<u32>| rounds.map_or_else(beyond, |rounds| rounds.to_string());
-        let [noise, seen] = [rounds.log_sd.exp_m1(), rounds.seen - 1.0].map(|share| percent(share, Script::Plain));
+    /// The figures of a row.
+    fn rounds_figures(&self, rounds: &Rounds) -> String {
+        let rounds_text = |rounds: Option<u32>| rounds.map_or_else(beyond_text, |rounds| rounds.to_string());
+        let [noise, seen] = [rounds.log_sd.exp_m1(), rounds.seen - 1.0].map(|share| percent_text(share, Script::Plain));
         let seen = if rounds.seen > 1.0 { format!("+{seen}") } else { seen };
         let [as_seen, equal, until_sure] = [rounds.as_seen, rounds.equal, rounds.until_sure].map(rounds_text);
         // Within the margin no number finds it.
-        let once = if self.is_within() { "–".to_owned() } else { rounds_text(rounds.once) };
+        let once = if self.is_within_margin() { "–".to_owned() } else { rounds_text(rounds.once) };
         format!("{seen:>7}  {noise:>5}  {as_seen:>7}  {equal:>5}  {until_sure:>6}  {once:>5}")
     }
 
-    fn is_within(&self) -> bool {
+    /// Tests whether the difference to detect is smaller than the margin.
+    fn is_within_margin(&self) -> bool {
         self.detect < self.margin
     }
 
-    pub fn as_json(&self) -> serde_json::Value {
+    /// The forecast as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
         json!({
             "detect": self.detect,
             "pilot_rounds": self.rounds,
@@ -229,12 +237,12 @@ impl PilotForecast {
 }
 
 /// More rounds than are forecast.
-fn beyond() -> String {
+fn beyond_text() -> String {
     format!("> {}", stats::MAX_ROUNDS)
 }
 
 /// The rounds as a range, with room for an experiment that takes longer than most.
-fn range(rounds: u32) -> String {
+fn rounds_range(rounds: u32) -> String {
     format!("{}..{}", stats::MIN_ROUNDS, (rounds * 3).max(60))
 }
 

@@ -7,8 +7,8 @@ use std::time::Duration;
 use conductor::Registry;
 use conductor::capacity_run::{self, most_loads, usual_loads};
 use model::{Case, Length, Order, Plan, PlannedRun, PrivateServer, Promise, Reset, SystemPlan};
-use report::number::count;
-use report::text::wrapped;
+use report::number::count_noun;
+use report::text::wrap_to_width;
 use serde_json::json;
 use workloads::dataset::{Dataset, Tables};
 use workloads::transactions::Shell;
@@ -16,14 +16,14 @@ use workloads::workload::{Action, Grants, Task};
 
 use super::pilot::{PilotForecast, forecast_from_pilot};
 use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};
-use super::run::{fresh_seed, rounds};
+use super::run::{fresh_seed, rounds_text};
 use crate::args::PlanArgs;
 use crate::ask::change::in_a_line;
 use crate::ask::fit::Pace;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::progress::{clock, may_end_early, seeks};
+use crate::progress::{clock_text, has_searches, may_end_early};
 use crate::source;
 
 /// Preparation of a run besides loading: connections, a checkpoint.
@@ -34,18 +34,19 @@ const LOAD_BYTES_PER_S: f64 = 60e6;
 /// Rough rate for filling files of blocks, and for copying tables.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
+/// Runs `etalon plan`.
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_pilot_alone(args)?;
     let registry = Registry::built_in();
     // One that a run would draw, too, is not shown: the run draws another.
     let drawn = fresh_seed();
-    let loaded = source::load(&args.source, &registry, drawn)?;
-    loaded.notes.iter().for_each(|note| printer.remark(note));
+    let loaded = source::load_plan(&args.source, &registry, drawn)?;
+    loaded.notes.iter().for_each(|note| printer.print_remark(note));
     let plan = &loaded.plan;
     let seed = Some(plan.schedule.seed).filter(|seed| *seed != drawn);
-    let mut work = work_of(plan, &registry)?;
+    let mut work = work_of_plan(plan, &registry)?;
     if args.source.question.time.is_some() {
-        work.slow_down(Pace::here(plan, &registry)?.slower());
+        work.slow_down(Pace::measured_here(plan, &registry)?.slower_by());
     }
     let mut warnings = plan_warnings(plan, &registry, &work);
     if !makes_nothing(plan, &registry) {
@@ -54,10 +55,10 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     let forecast =
         args.pilot.as_deref().map(|pilot| forecast_from_pilot(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
-        printer.out(&as_json((plan, seed), &work, &warnings, forecast.as_ref(), &registry).to_string());
+        printer.print_result(&plan_json((plan, seed), &work, &warnings, forecast.as_ref(), &registry).to_string());
     } else {
-        printer.out_folded(&as_text((plan, seed), &work, &warnings, &registry, printer.width()));
-        forecast.iter().for_each(|found| printer.out(&found.text(printer.width())));
+        printer.out_folded(&plan_text((plan, seed), &work, &warnings, &registry, printer.width()));
+        forecast.iter().for_each(|found| printer.print_result(&found.text(printer.width())));
     }
     Ok(Exit::Done)
 }
@@ -68,8 +69,8 @@ fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
     let Some(pilot) = args.pilot.as_ref().filter(|_| question.what.is_empty() && question.system.is_empty()) else {
         return Ok(());
     };
-    Err(CliError::user("`--pilot` says how many rounds a plan takes, and no plan is named")
-        .hint(format!("name what the pilot was run of, too: `etalon plan PLAN --pilot {}`", pilot.display())))
+    Err(CliError::user_error("`--pilot` says how many rounds a plan takes, and no plan is named")
+        .with_hint(format!("name what the pilot was run of, too: `etalon plan PLAN --pilot {}`", pilot.display())))
 }
 
 #[derive(Default)]
@@ -94,7 +95,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    fn expected(&self) -> ExpectedTime {
+    /// The expected time of the work.
+    fn expected_time(&self) -> ExpectedTime {
         let Work { running, steps, is_least, .. } = *self;
         ExpectedTime { running, loading: self.loading + self.checking, steps, is_least }
     }
@@ -142,13 +144,14 @@ impl Work {
     }
 }
 
-fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
+/// Adds up what a plan has to do.
+fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work::default();
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     for system in &plan.systems {
         let read = registry.read_url(system);
-        read.map_err(|failure| CliError::from(&failure).at(format!("system: {}", system.name)))?;
+        read.map_err(|failure| CliError::from(&failure).with_context(format!("system: {}", system.name)))?;
     }
     let mut files = BTreeSet::new();
     // Systems are asked for the same one after the other; and what a task has made is shared only as long as one has it.
@@ -157,21 +160,21 @@ fn work_of(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         let task = match &last {
             Some((before, task)) if before.same_but_system(&case) => task,
             _ => {
-                let task = task_of(&case, plan, registry, &grants)?;
+                let task = task_of_case(&case, plan, registry, &grants)?;
                 &last.insert((case.clone(), task)).1
             }
         };
         if let Some(system) = plan.system(&case.system) {
             let able = registry.refuse_without_procedures(system, task);
             let able = able.and_then(|()| registry.refuse_warm(system, task, &plan.schedule));
-            able.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))?;
+            able.map_err(|failure| CliError::from(&failure).with_context(format!("benchmark: {}", case.benchmark)))?;
         }
         let size_bytes = task.dataset.size_bytes;
         match &task.action {
             Action::Stream(stream) => {
                 work.streams.push(case.clone());
                 work.running += time_of_runs(plan, &case);
-                let checking = stream.work.checking();
+                let checking = stream.work.check_cost();
                 let runs = f64::from(plan.schedule.rounds);
                 work.checking += Duration::from_secs_f64(checking.each_run_s * runs + checking.case_s);
             }
@@ -212,9 +215,12 @@ fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Re
     if system.engine.is_empty() && registry.resolve(system).is_err() {
         return Ok(Some(system.reset.unwrap_or(Reset::Rebuild)));
     }
-    registry.reset(system, size_bytes).map_err(|failure| CliError::from(&failure).at(format!("system: {name}")))
+    registry
+        .reset_way(system, size_bytes)
+        .map_err(|failure| CliError::from(&failure).with_context(format!("system: {name}")))
 }
 
+/// The words for a way of bringing tables back.
 fn reset_words(reset: Reset) -> &'static str {
     match reset {
         Reset::Rebuild => "loaded anew",
@@ -224,10 +230,11 @@ fn reset_words(reset: Reset) -> &'static str {
     }
 }
 
-fn task_of(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
-    let task = registry.workload(&case.workload).and_then(|workload| workload.task(&case.point, grants));
-    let task = task.and_then(|task| capacity_run::check(&task, case, &plan.schedule).map(|()| task));
-    task.map_err(|failure| CliError::from(&failure).at(format!("benchmark: {}", case.benchmark)))
+/// The task of a case, or the error in its keys.
+fn task_of_case(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
+    let task = registry.workload(&case.workload).and_then(|workload| workload.make_task(&case.point, grants));
+    let task = task.and_then(|task| capacity_run::check_task(&task, case, &plan.schedule).map(|()| task));
+    task.map_err(|failure| CliError::from(&failure).with_context(format!("benchmark: {}", case.benchmark)))
 }
 
 /// How long a plan is expected to take.
@@ -243,7 +250,8 @@ pub struct ExpectedTime {
 }
 
 impl ExpectedTime {
-    pub fn whole(self) -> Duration {
+    /// Running and loading together.
+    pub fn total(self) -> Duration {
         self.running + self.loading
     }
 }
@@ -253,12 +261,12 @@ impl ExpectedTime {
 /// # Errors
 /// A benchmark cannot be run as its keys say.
 pub fn expected_time(plan: &Plan, registry: &Registry) -> Result<ExpectedTime, CliError> {
-    work_of(plan, registry).map(|work| work.expected())
+    work_of_plan(plan, registry).map(|work| work.expected_time())
 }
 
 /// What keeps it from its verdicts and is known before.
-pub fn warnings(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
-    work_of(plan, registry).map_or_else(|_| Vec::new(), |work| plan_warnings(plan, registry, &work))
+pub fn find_warnings(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
+    work_of_plan(plan, registry).map_or_else(|_| Vec::new(), |work| plan_warnings(plan, registry, &work))
 }
 
 /// The runs of a case that is a load, in all rounds, without loading.
@@ -272,10 +280,10 @@ fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
 
 /// `about 2:05:00 at most`, with a caution where the plan counts transactions, from the time of all its rounds.
 pub fn time_text(plan: &Plan, expected: ExpectedTime) -> String {
-    let whole = expected.whole();
+    let whole = expected.total();
     let ended = ended_by_time(plan, whole);
-    let time = clock(ended.unwrap_or(whole));
-    let bound = match (may_end_early(plan), seeks(plan)) {
+    let time = clock_text(ended.unwrap_or(whole));
+    let bound = match (may_end_early(plan), has_searches(plan)) {
         (true, false) => " at most",
         (true, true) if ended.is_none() => " for all of them",
         _ => "",
@@ -296,7 +304,7 @@ pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
     let longest = whole + length * (capacity_run::LONGEST - 1) * at_rates * plan.schedule.rounds;
     let each = model::duration::format(length * capacity_run::LONGEST);
     (at_rates > 0)
-        .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock(longest)))
+        .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock_text(longest)))
 }
 
 /// When `max_time` ends it that takes `whole` otherwise: with the round that has begun, and not before the fewest rounds.
@@ -320,23 +328,25 @@ fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
         let said = format!(
             "a run that seeks a capacity is counted with {usual} short runs, as most take, and takes {most} at most{lengthened}"
         );
-        text.push_str(&wrapped(&said, width, 4));
+        text.push_str(&wrap_to_width(&said, width, 4));
     }
     let until = plan.schedule.until_sure;
     if let Some((until, max_time)) = until.and_then(|until| Some((until, until.max_time?))) {
         let first = until.first;
         let most = model::duration::format(max_time);
-        let instead = ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", clock(whole)));
+        let instead =
+            ended_by_time(plan, whole).map(|_| format!("; all rounds would take about {}", clock_text(whole)));
         let instead = instead.unwrap_or_default();
         let said =
             format!("after {most} (`schedule.max_time`) no further round begins, except the first {first}{instead}");
-        text.push_str(&wrapped(&said, width, 4));
+        text.push_str(&wrap_to_width(&said, width, 4));
     }
 }
 
+/// The number of runs and cases.
 pub fn runs_text(plan: &Plan) -> String {
     let bound = if may_end_early(plan) { " at most" } else { "" };
-    format!("{}{bound}", count(plan.cases().len() * plan.schedule.rounds as usize, "run"))
+    format!("{}{bound}", count_noun(plan.cases().len() * plan.schedule.rounds as usize, "run"))
 }
 
 /// Every benchmark uses tables that étalon did not make.
@@ -349,11 +359,12 @@ pub fn is_on_tables_of_others(case: &Case, registry: &Registry) -> bool {
 }
 
 /// Privileges that étalon needs in the system.
-fn needed(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
-    if !makes_nothing(plan, registry) { registry.needs(system) } else { None }
+fn needed_privileges(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
+    if !makes_nothing(plan, registry) { registry.needed_privileges(system) } else { None }
 }
 
-fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
+/// Says what étalon would drop in a system.
+fn dropped_text(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
     if system.server.is_none() && makes_nothing(plan, registry) {
         return "nothing: the benchmarks work on the tables that are there".to_owned();
     }
@@ -361,17 +372,18 @@ fn dropped(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
 }
 
 /// What a reader of the system's figures must know.
-fn cautions(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
+fn cautions_of(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
     let engine = registry.resolve(system).ok().map(|(engine, _)| engine.spec().cautions);
     engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
 }
 
 /// The order of the runs, unless it is drawn when the plan runs.
 fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
-    (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.order())
+    (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.run_order())
 }
 
-fn as_text(
+/// What the plan would do, for a reader.
+fn plan_text(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,
     warnings: &[PlanWarning],
@@ -381,19 +393,22 @@ fn as_text(
     let mut text = String::new();
     let cases = plan.cases();
     let _ = writeln!(text, "plan {}: valid", plan.name);
-    tell_systems(&mut text, plan, work, registry, width);
+    write_systems(&mut text, plan, work, registry, width);
     let _ = writeln!(text, "\ncases");
     for (number, case) in cases.iter().enumerate() {
         let point: Vec<String> = case.point.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let _ = writeln!(text, "  {:>3}  {} @ {}  {}", number + 1, case.benchmark, case.system, point.join(" "));
     }
-    tell_rounds(&mut text, plan, seed, width);
-    for line in changes(plan) {
-        let _ =
-            write!(text, "\n{}", wrapped(&format!("{line}; the time that they take is not counted below"), width, 4));
+    write_rounds(&mut text, plan, seed, width);
+    for line in change_lines(plan) {
+        let _ = write!(
+            text,
+            "\n{}",
+            wrap_to_width(&format!("{line}; the time that they take is not counted below"), width, 4)
+        );
     }
-    let expected = work.expected();
-    let whole = expected.whole();
+    let expected = work.expected_time();
+    let whole = expected.total();
     let _ = writeln!(
         text,
         "\n{}, {}; about {} MB of disk",
@@ -402,39 +417,41 @@ fn as_text(
         work.disk_bytes / 1_000_000
     );
     if work.checking >= Duration::from_secs(1) {
-        let checking =
-            format!("about {} of it are for checking the tables, outside the measured parts", clock(work.checking));
-        text.push_str(&wrapped(&checking, width, 4));
+        let checking = format!(
+            "about {} of it are for checking the tables, outside the measured parts",
+            clock_text(work.checking)
+        );
+        text.push_str(&wrap_to_width(&checking, width, 4));
     }
     tell_time(&mut text, plan, whole, width);
     if plan.schedule.rounds < stats::MIN_ROUNDS {
         let _ = writeln!(
             text,
             "with {} there will be figures but no verdict: {} are needed",
-            count(plan.schedule.rounds as usize, "round"),
+            count_noun(plan.schedule.rounds as usize, "round"),
             stats::MIN_ROUNDS
         );
     }
     if plan.schedule.order == Order::Sequential && !plan.comparison.allow_sequential_order && plan.systems.len() > 1 {
         let said = "in a sequential order there will be figures but no verdict: order and time are confounded. \
                     `allow_sequential_order = true` in the plan, or `--allow-sequential-order`, allows one";
-        text.push_str(&wrapped(said, width, 4));
+        text.push_str(&wrap_to_width(said, width, 4));
     }
     for warning in warnings {
-        text.push_str(&wrapped(&format!("{}.", warning.line()), width, 4));
+        text.push_str(&wrap_to_width(&format!("{}.", warning.line()), width, 4));
     }
     text
 }
 
 /// What étalon changes in servers, a line for each system with a change.
-pub fn changes(plan: &Plan) -> Vec<String> {
+pub fn change_lines(plan: &Plan) -> Vec<String> {
     let changed = plan.systems.iter().filter_map(|system| Some((system, system.alias_of.as_ref()?)));
     let changed = changed.filter(|(system, _)| system.change.is_some());
     changed
         .map(|(system, server)| {
             let name = &system.name;
             let place = match &system.server {
-                Some(server) => private_server(server),
+                Some(server) => private_server_text(server),
                 None => format!("the database {}", model::plan::redact_url(&system.url)),
             };
             format!(
@@ -445,11 +462,12 @@ pub fn changes(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
+/// Writes what is known of each system.
+fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
         let place = match (&system.server, &system.volume) {
-            (Some(server), _) => private_server(server),
+            (Some(server), _) => private_server_text(server),
             (None, Some(volume)) => {
                 let kib = volume.cluster_bytes >> 10;
                 format!("volume {} in {}, clusters of {kib} KiB", volume.fs, volume.image)
@@ -458,8 +476,8 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
         };
         let settings: Vec<String> = system.settings.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let _ = writeln!(text, "  {}  {place}  {}", system.name, settings.join(" "));
-        let _ = writeln!(text, "    would drop: {}", dropped(plan, system, registry));
-        if let Some(needs) = needed(plan, system, registry) {
+        let _ = writeln!(text, "    would drop: {}", dropped_text(plan, system, registry));
+        if let Some(needs) = needed_privileges(plan, system, registry) {
             let _ = writeln!(text, "    needs: {needs}");
         }
         for reset in work.resets.get(&system.name).into_iter().flatten() {
@@ -469,29 +487,31 @@ fn tell_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry
             let _ = writeln!(text, "    change: {}", in_a_line(&change.make));
             let _ = writeln!(text, "    undo: {}", in_a_line(&change.undo));
         }
-        for caution in cautions(system, registry) {
-            let note = wrapped(&format!("note: {caution}"), width.saturating_sub(4), 4);
+        for caution in cautions_of(system, registry) {
+            let note = wrap_to_width(&format!("note: {caution}"), width.saturating_sub(4), 4);
             note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
     }
 }
 
-fn private_server(server: &PrivateServer) -> String {
+/// What a private server is.
+fn private_server_text(server: &PrivateServer) -> String {
     match &server.pooler {
         None => format!("private {} server", server.engine),
         Some(pooler) => format!("private {} server behind {} ({})", server.engine, pooler.name, pooler.mode),
     }
 }
 
-fn tell_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) {
+/// Writes the order of the rounds.
+fn write_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) {
     let Some(order) = known_order(plan, seed) else {
         let said = format!(
             "order: {}; in each every case once, in a random order that is drawn when it runs, and recorded: `--set \
              schedule.seed=1` fixes it",
-            rounds(plan)
+            rounds_text(plan)
         );
         text.push('\n');
-        text.push_str(&wrapped(&said, width, 4));
+        text.push_str(&wrap_to_width(&said, width, 4));
         return;
     };
     let _ = match plan.schedule.order {
@@ -515,7 +535,8 @@ fn tell_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) 
     }
 }
 
-fn as_json(
+/// What the plan would do, as JSON.
+fn plan_json(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,
     warnings: &[PlanWarning],
@@ -529,10 +550,10 @@ fn as_json(
             json!({
                 "name": system.name,
                 "engine": system.engine,
-                "would_drop": dropped(plan, system, registry),
-                "needs": needed(plan, system, registry),
+                "would_drop": dropped_text(plan, system, registry),
+                "needs": needed_privileges(plan, system, registry),
                 "reset": work.resets.get(&system.name).into_iter().flatten().map(Reset::to_string).collect::<Vec<_>>(),
-                "notes": cautions(system, registry),
+                "notes": cautions_of(system, registry),
             })
         })
         .collect();
@@ -544,10 +565,10 @@ fn as_json(
         "systems": systems,
         "cases": plan.cases(),
         "order": known_order(plan, seed),
-        "expected_s": work.expected().whole().as_secs_f64(),
+        "expected_s": work.expected_time().total().as_secs_f64(),
         "checking_s": work.checking.as_secs_f64(),
         "disk_bytes": work.disk_bytes,
-        "warnings": warnings.iter().map(PlanWarning::as_json).collect::<Vec<_>>(),
-        "expected_rounds": forecast.map(PilotForecast::as_json),
+        "warnings": warnings.iter().map(PlanWarning::to_json).collect::<Vec<_>>(),
+        "expected_rounds": forecast.map(PilotForecast::to_json),
     })
 }

@@ -9,7 +9,7 @@ use load::error::Failure;
 use model::{Case, Length, Plan, Promise, Schedule, SystemPlan};
 use serde_json::json;
 
-use report::number::{Script, whole};
+use report::number::{Script, whole_number};
 
 use super::plan::Work;
 use crate::printer::Printer;
@@ -46,33 +46,36 @@ impl PlanWarning {
         format!("{label}: {}", self.text)
     }
 
+    /// Prints the warning or note.
     pub fn print(&self, printer: Printer) {
-        if self.is_note() { printer.remark(&self.text) } else { printer.warning(&self.text) }
+        if self.is_note() { printer.print_remark(&self.text) } else { printer.print_warning(&self.text) }
     }
 
-    pub fn as_json(&self) -> serde_json::Value {
+    /// The warning as JSON.
+    pub fn to_json(&self) -> serde_json::Value {
         json!({ "kind": self.kind, "text": self.text })
     }
 }
 
+/// What is known before a plan runs to keep it from its verdicts.
 pub(super) fn plan_warnings(plan: &Plan, registry: &Registry, work: &Work) -> Vec<PlanWarning> {
-    let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
+    let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
     let mut found = unequal_durability(plan, registry);
     found.extend(too_few_operations(plan, &work.streams));
     found.extend(missing_programs(plan, &here, registry));
-    found.extend(space(&here, registry, work.disk_bytes));
+    found.extend(space_warning(&here, registry, work.disk_bytes));
     found
 }
 
 /// Neither at an agent nor another's name.
-fn is_here(plan: &Plan, system: &SystemPlan) -> bool {
+fn is_on_this_machine(plan: &Plan, system: &SystemPlan) -> bool {
     let at_agent = plan.fleet.as_ref().is_some_and(|fleet| fleet.hosts.contains_key(&system.name));
     !at_agent && system.alias_of.is_none()
 }
 
 /// Servers that follow another, as far as they answer at once.
 pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
-    let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_here(plan, system)).collect();
+    let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
     let refused =
         registry.refuse_writes(&here, LOOK_PATIENCE).into_iter().map(|(name, Failure { cause, hint, .. })| {
             let hint = hint.map_or_else(String::new, |hint| format!(": {hint}"));
@@ -86,9 +89,10 @@ fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     if plan.comparison.allow_unequal_durability {
         return Vec::new();
     }
-    let baseline = plan.system(&plan.comparison.baseline).and_then(|system| Some((system, registry.promised(system)?)));
+    let baseline =
+        plan.system(&plan.comparison.baseline).and_then(|system| Some((system, registry.durability_of_plan(system)?)));
     let Some((baseline, tier)) = baseline else { return Vec::new() };
-    let others = plan.systems.iter().filter_map(|system| Some((system, registry.promised(system)?)));
+    let others = plan.systems.iter().filter_map(|system| Some((system, registry.durability_of_plan(system)?)));
     let unequal = others.filter(|(_, other)| *other != tier).map(|(system, other)| {
         let text = format!(
             "by the plan's settings a commit of `{}` is {tier}, of `{}` {other}: results, and no verdict between them. \
@@ -110,26 +114,26 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
         let key =
             if has_own { format!("benchmarks.{}.duration", case.benchmark) } else { "schedule.duration".to_owned() };
         let name = &case.benchmark;
-        let (kind, text) = match (positive(case, "tasks"), positive(case, "rate")) {
+        let (kind, text) = match (positive_at(case, "tasks"), positive_at(case, "rate")) {
             (Some(tasks), _) if tasks < OPERATIONS_OF_P99 => {
                 let set = format!("`--set 'benchmarks.{name}.tasks=1000'`");
                 ("operations", format!("{name}: {tasks} tasks a run have no p99, which needs 1 000: {set}"))
             }
             (None, Some(rate)) if rate * seconds < OPERATIONS_OF_P99 => {
                 let set = format!("`--set {key}={}s`", (OPERATIONS_OF_P99 / rate * 1.1).ceil());
-                let length = shown(seconds);
+                let length = seconds_text(seconds);
                 let text = format!("{name}: {rate} a second in runs of {length} have no p99, which needs 1 000: {set}");
                 ("operations", text)
             }
-            (None, None) if positive(case, "queries").is_none() => {
+            (None, None) if positive_at(case, "queries").is_none() => {
                 let text = match Promise::from_point(&case.point) {
                     Some(_) => of_short_runs(seconds),
                     None => format!(
                         "p99 needs {} operations a run: {} a second in runs of {}. Slower cases need longer runs \
                          (`--set {key}=TIME`)",
-                        whole(OPERATIONS_OF_P99 as u64, Script::Plain),
+                        whole_number(OPERATIONS_OF_P99 as u64, Script::Plain),
                         (OPERATIONS_OF_P99 / seconds).ceil(),
-                        shown(seconds)
+                        seconds_text(seconds)
                     ),
                 };
                 (OPERATIONS_NEEDED, text)
@@ -141,7 +145,8 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
     found.into_iter().collect()
 }
 
-fn positive(case: &Case, key: &str) -> Option<f64> {
+/// A key's value, if it is above 0.
+fn positive_at(case: &Case, key: &str) -> Option<f64> {
     case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0)
 }
 
@@ -150,15 +155,16 @@ fn of_short_runs(seconds: f64) -> String {
     format!(
         "a capacity needs {} operations a short run: below {} a second short runs last longer than {}, up to {}; below {} a second \
          that is too short, and there is no verdict (`--set schedule.duration=TIME`)",
-        whole(Promise::ENOUGH as u64, Script::Plain),
+        whole_number(Promise::ENOUGH as u64, Script::Plain),
         (Promise::ENOUGH / seconds).ceil(),
-        shown(seconds),
-        shown(longest),
+        seconds_text(seconds),
+        seconds_text(longest),
         (Promise::ENOUGH / longest).ceil()
     )
 }
 
-fn shown(seconds: f64) -> String {
+/// Seconds, or milliseconds below one.
+fn seconds_text(seconds: f64) -> String {
     if seconds < 1.0 { format!("{} ms", (seconds * 1e3).round()) } else { format!("{seconds} s") }
 }
 
@@ -180,13 +186,14 @@ fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> V
     found.into_iter().collect()
 }
 
+/// The warning of a program that a backup needs.
 fn missing_program(system: &str, failure: &Failure) -> PlanWarning {
     let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
     PlanWarning::new("missing-program", format!("`{system}`: {failure}{hint}"))
 }
 
 /// The space that is missing where the data of some system would lie.
-fn space(here: &[&SystemPlan], registry: &Registry, disk_bytes: u64) -> Option<PlanWarning> {
+fn space_warning(here: &[&SystemPlan], registry: &Registry, disk_bytes: u64) -> Option<PlanWarning> {
     let folders: BTreeSet<PathBuf> = here.iter().filter_map(|system| registry.data_directory(system)).collect();
     let (folder, free) = folders
         .iter()

@@ -6,7 +6,7 @@ use std::path::Path;
 use model::SystemPlan;
 use report::number::{self, Script};
 use serde_json::json;
-use workloads::queries::{LeftOut, Picked, Picking, StatementStatistics, Use, pick};
+use workloads::queries::{LeftOut, Picked, Picking, StatementStatistics, Use, pick_slowest};
 use workloads::system::Engine;
 
 use super::asked_server::asked_server;
@@ -16,17 +16,18 @@ use crate::exit::Exit;
 use crate::output;
 use crate::printer::Printer;
 
+/// Runs `etalon queries`.
 pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_occupied(&args.output)?;
     let (engine, system) = asked_server(&args.url)?;
-    let (statistics, picking) = read(engine, &system, usize::from(args.top))?;
-    write(&args.output, &picking.picked)?;
+    let (statistics, picking) = read_statistics(engine, &system, usize::from(args.top))?;
+    write_files(&args.output, &picking.picked)?;
     if printer.json {
-        printer.out(&as_json(&args.output, &picking).to_string());
+        printer.print_result(&picking_json(&args.output, &picking).to_string());
     } else {
-        printer.out(&picking.picked.iter().map(|one| line(&args.output, one)).collect::<String>());
+        printer.print_result(&picking.picked.iter().map(|one| file_line(&args.output, one)).collect::<String>());
     }
-    notes(&args.output, statistics, &picking).iter().for_each(|note| printer.remark(note));
+    closing_notes(&args.output, statistics, &picking).iter().for_each(|note| printer.print_remark(note));
     Ok(Exit::Done)
 }
 
@@ -34,7 +35,7 @@ pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
 ///
 /// # Errors
 /// There are none, or they hold no query.
-fn read(
+fn read_statistics(
     engine: &'static dyn Engine,
     system: &SystemPlan,
     most: usize,
@@ -44,16 +45,19 @@ fn read(
     else {
         let message = format!("the engine `{}` has no statistics of statements that étalon reads", system.engine);
         let hint = "write the queries into a folder yourself, one in each file `NAME.sql`";
-        return Err(CliError::could_not(message).hint(hint));
+        return Err(CliError::could_not_run(message).with_hint(hint));
     };
     let mut session = engine.visit(system).map_err(|failure| CliError::from(&failure))?;
-    let statements = statistics.read(&mut *session).map_err(|failure| CliError::from(&failure))?;
-    let picking = pick(&statements, most, dialect);
+    let statements = statistics.read_statements(&mut *session).map_err(|failure| CliError::from(&failure))?;
+    let picking = pick_slowest(&statements, most, dialect);
     if picking.picked.is_empty() {
-        let message = format!("`{}` has no query on tables of this database", statistics.name());
-        let error = CliError::could_not(message);
-        let error = if picking.left_out.is_empty() { error } else { error.at(left_out(&picking.left_out)) };
-        return Err(error.hint("wait until the usual statements have been run, or name another database in the URL"));
+        let message = format!("`{}` has no query on tables of this database", statistics.display_name());
+        let error = CliError::could_not_run(message);
+        let error =
+            if picking.left_out.is_empty() { error } else { error.with_context(left_out_text(&picking.left_out)) };
+        return Err(
+            error.with_hint("wait until the usual statements have been run, or name another database in the URL")
+        );
     }
     Ok((statistics, picking))
 }
@@ -68,25 +72,28 @@ fn refuse_occupied(folder: &Path) -> Result<(), CliError> {
         return Ok(());
     }
     let message = format!("`{}` is there already, and no empty folder", folder.display());
-    Err(CliError::user(message).hint("name a new folder: `-o DIR`"))
+    Err(CliError::user_error(message).with_hint("name a new folder: `-o DIR`"))
 }
 
-fn write(folder: &Path, picked: &[Picked]) -> Result<(), CliError> {
+/// Writes the picked queries as files.
+fn write_files(folder: &Path, picked: &[Picked]) -> Result<(), CliError> {
     for one in picked {
         let path = folder.join(format!("{}.sql", one.path));
         let below = path.parent().unwrap_or(folder);
-        fs::create_dir_all(below)
-            .map_err(|error| CliError::could_not(format!("cannot make the folder `{}`: {error}", below.display())))?;
-        output::write(&path, one.text.as_bytes(), output::Consent::OwnOnly)?;
+        fs::create_dir_all(below).map_err(|error| {
+            CliError::could_not_run(format!("cannot make the folder `{}`: {error}", below.display()))
+        })?;
+        output::write_file(&path, one.text.as_bytes(), output::Consent::OwnOnly)?;
         if !one.parameters.is_empty() {
             let header = format!("{}\n", one.parameters.join(","));
-            output::write(&path.with_extension("csv"), header.as_bytes(), output::Consent::OwnOnly)?;
+            output::write_file(&path.with_extension("csv"), header.as_bytes(), output::Consent::OwnOnly)?;
         }
     }
     Ok(())
 }
 
-fn line(folder: &Path, one: &Picked) -> String {
+/// The line that says what a file holds.
+fn file_line(folder: &Path, one: &Picked) -> String {
     let seconds = |value: f64| number::RowUnit::new("s", [value]);
     let (total, mean_s) = (seconds(one.total_s), one.total_s / one.calls.max(1.0));
     let mean = seconds(mean_s);
@@ -98,14 +105,15 @@ fn line(folder: &Path, one: &Picked) -> String {
     format!(
         "{:>5.1} %  {:>9}  {:>9} calls of {:>9}  {}{what}\n",
         one.share * 100.0,
-        format!("{} {}", total.print(one.total_s, Script::Plain), total.name()),
-        number::whole(one.calls as u64, Script::Plain),
-        format!("{} {}", mean.print(mean_s, Script::Plain), mean.name()),
+        format!("{} {}", total.print(one.total_s, Script::Plain), total.unit_name()),
+        number::whole_number(one.calls as u64, Script::Plain),
+        format!("{} {}", mean.print(mean_s, Script::Plain), mean.unit_name()),
         folder.join(format!("{}.sql", one.path)).display(),
     )
 }
 
-fn as_json(folder: &Path, picking: &Picking) -> serde_json::Value {
+/// What was picked, as JSON.
+fn picking_json(folder: &Path, picking: &Picking) -> serde_json::Value {
     let statements = picking.picked.iter().map(|one| {
         json!({
             "file": folder.join(format!("{}.sql", one.path)).display().to_string(), "kind": one.becomes.as_str(),
@@ -122,26 +130,26 @@ fn as_json(folder: &Path, picking: &Picking) -> serde_json::Value {
 }
 
 /// What was not written, and what to do next.
-fn notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &Picking) -> Vec<String> {
+fn closing_notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &Picking) -> Vec<String> {
     let mut notes = Vec::new();
     let shown = folder.display();
     let count = |kind: Use| picking.picked.iter().filter(|one| one.becomes == kind).count();
     if !picking.left_out.is_empty() {
-        notes.push(left_out(&picking.left_out));
+        notes.push(left_out_text(&picking.left_out));
     }
     if picking.left_out.iter().any(LeftOut::is_hidden) {
         notes.push(statistics.how_to_see_all().to_owned());
     }
     if picking.more > 0 {
-        notes.push(format!("{} took less time: `--top` takes more", queries(picking.more)));
+        notes.push(format!("{} took less time: `--top` takes more", count_queries(picking.more)));
     }
     if count(Use::Cut) > 0 {
-        notes.push(format!("the server cut {}, which cannot be run", number::count(count(Use::Cut), "text")));
+        notes.push(format!("the server cut {}, which cannot be run", number::count_noun(count(Use::Cut), "text")));
     }
     if let Some(form) = picking.picked.iter().find(|one| one.becomes == Use::Form) {
         notes.push(format!(
             "the server has no values for {}: write rows into `{shown}/{path}.csv`, then `mv {shown}/{path}.* {shown}/`. {}",
-            number::count(count(Use::Form), "statement"),
+            number::count_noun(count(Use::Form), "statement"),
             statistics.where_values_come_from(),
             path = form.path,
         ));
@@ -149,17 +157,19 @@ fn notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &Picking)
     if count(Use::Query) > 0 {
         notes.push(format!(
             "`etalon run A_URL B_URL {shown}` compares {} on two systems",
-            number::count(count(Use::Query), "query")
+            number::count_noun(count(Use::Query), "query")
         ));
     }
     notes
 }
 
-fn queries(count: usize) -> String {
+/// A number of queries in words.
+fn count_queries(count: usize) -> String {
     if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
 }
 
-fn left_out(kinds: &[LeftOut]) -> String {
+/// Says what was left out, and its share of the time.
+fn left_out_text(kinds: &[LeftOut]) -> String {
     let kinds = kinds.iter().map(|kind| format!("{} {} ({:.1} %)", kind.statements, kind.kind, kind.share * 100.0));
     format!("left out, with their share of the time: {}", kinds.collect::<Vec<_>>().join(", "))
 }

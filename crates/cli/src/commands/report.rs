@@ -11,41 +11,44 @@ use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing, SeriesSour
 use store::Store;
 
 use super::barrel;
-use crate::args::guessed::typed;
+use crate::args::guessed::typed_line;
 use crate::args::{Comparing, ReportArgs, ResultFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
-use crate::results::{Side, open};
+use crate::results::{Side, open_results};
 use crate::source::Called;
 use crate::sqlio;
 
+/// Runs `etalon report`.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     let sides: Vec<Side> = args.stores.iter().map(|text| Side::parse(text)).collect();
-    let results = open(&sides)?;
-    let options = options(&args.comparing)?;
-    let html = html(&results, &results.evidence, &options)?;
+    let results = open_results(&sides)?;
+    let options = compare_options(&args.comparing)?;
+    let html = html_page(&results, &results.evidence, &options)?;
     let consent = Consent::from_force(args.force);
     let path = match &args.output {
         Some(path) if path.as_os_str() == STDOUT => {
             if printer.json {
-                printer.out(&serde_json::json!({ "schema_version": 1, "text": html }).to_string());
+                printer.print_result(&serde_json::json!({ "schema_version": 1, "text": html }).to_string());
             } else {
                 printer.out_data(&html);
             }
             return Ok(Exit::Done);
         }
         Some(path) => {
-            output::write(path, html.as_bytes(), consent)?;
+            output::write_file(path, html.as_bytes(), consent)?;
             path.clone()
         }
         None => output::write_unnamed(&default_report_path(&sides), html.as_bytes(), consent)?,
     };
     if printer.json {
-        printer.out(&serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string());
+        printer.print_result(
+            &serde_json::json!({ "schema_version": 1, "report": path.display().to_string() }).to_string(),
+        );
     } else {
-        printer.note(&format!("report: {}", path.display()));
+        printer.print_note(&format!("report: {}", path.display()));
     }
     Ok(Exit::Done)
 }
@@ -55,11 +58,14 @@ fn default_report_path(sides: &[Side]) -> PathBuf {
     match sides {
         [] => PathBuf::from("report.html"),
         [only] => only.store.with_extension("html"),
-        [first, .., last] => last.store.with_file_name(format!("{}-against-{}.html", stem(last), stem(first))),
+        [first, .., last] => {
+            last.store.with_file_name(format!("{}-against-{}.html", store_stem(last), store_stem(first)))
+        }
     }
 }
 
-fn stem(side: &Side) -> String {
+/// A store's name without folder and ending.
+fn store_stem(side: &Side) -> String {
     side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
@@ -71,24 +77,24 @@ pub fn conclude(
     printer: Printer,
 ) -> Result<Exit, CliError> {
     let store = Store::open_read_only(path)?;
-    let evidence = Evidence::read(&store)?;
+    let evidence = Evidence::read_store(&store)?;
     let options = Options::default();
-    let html = html(&store, &evidence, &options)?;
+    let html = html_page(&store, &evidence, &options)?;
     // A report that cannot be written keeps no one from the results.
     let report = output::write_unnamed(&path.with_extension("html"), html.as_bytes(), Consent::OwnOnly);
-    match published(&evidence, &store, format, called, Split::Together, printer)? {
-        Some(text) => printer.out(&text),
+    match published_form(&evidence, &store, format, called, Split::Together, printer)? {
+        Some(text) => printer.print_result(&text),
         None => print_set(&evidence, &options, (Runs::Hidden, Rows::All), printer)?,
     }
-    printer.note(&format!("\nstore:  {}", path.display()));
+    printer.print_note(&format!("\nstore:  {}", path.display()));
     let report = report.map_err(|error| CliError {
         hints: vec![format!(
             "write it elsewhere with `{} -o FILE`; the store is complete",
-            typed(&["report".to_owned(), path.display().to_string()])
+            typed_line(&["report".to_owned(), path.display().to_string()])
         )],
         ..error
     })?;
-    printer.note(&format!("report: {}", report.display()));
+    printer.print_note(&format!("report: {}", report.display()));
     Ok(if has_failed_parts(&evidence) { Exit::BadAnswer } else { Exit::Done })
 }
 
@@ -102,7 +108,7 @@ fn has_failed_parts(evidence: &Evidence) -> bool {
 }
 
 /// The results as a published tool prints them; `None` for the comparison.
-pub fn published(
+pub fn published_form(
     evidence: &Evidence,
     store: &dyn SeriesSource,
     format: ResultFormat,
@@ -112,13 +118,13 @@ pub fn published(
 ) -> Result<Option<String>, CliError> {
     let text = match (format, called) {
         (ResultFormat::Text, _) => return Ok(None),
-        (ResultFormat::Pages, _) => family(evidence, &report::pages::FAMILY, printer)?,
-        (ResultFormat::Spatial, _) => family(evidence, &report::spatial::FAMILY, printer)?,
-        (ResultFormat::Backup, _) => family(evidence, &report::backup::FAMILY, printer)?,
+        (ResultFormat::Pages, _) => family_tables(evidence, &report::pages::FAMILY, printer)?,
+        (ResultFormat::Spatial, _) => family_tables(evidence, &report::spatial::FAMILY, printer)?,
+        (ResultFormat::Backup, _) => family_tables(evidence, &report::backup::FAMILY, printer)?,
         (ResultFormat::SuperSmack, Some(Called::Smack(called))) => barrel::render_called(evidence, called)?,
-        (ResultFormat::SuperSmack, _) => barrel::render(evidence, split),
-        (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => sqlio::render(evidence, store, Some(called))?,
-        (ResultFormat::Sqlio, _) => sqlio::render(evidence, store, None)?,
+        (ResultFormat::SuperSmack, _) => barrel::render_reports(evidence, split),
+        (ResultFormat::Sqlio, Some(Called::Sqlio(called))) => sqlio::render_outputs(evidence, store, Some(called))?,
+        (ResultFormat::Sqlio, _) => sqlio::render_outputs(evidence, store, None)?,
     };
     Ok(Some(text))
 }
@@ -127,20 +133,20 @@ pub fn published(
 const WHOLE_WIDTH: usize = 160;
 
 /// The tables of a workload, with verdicts if there are two systems.
-fn family(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
-    let set = judged(evidence, family.judged);
+fn family_tables(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
+    let set = judged_set(evidence, family.judged);
     // A file takes the published tables in one piece.
     let width = printer.known_width().unwrap_or(WHOLE_WIDTH);
-    family.render(evidence, set.as_ref(), width).ok_or_else(|| {
+    family.render_for_terminal(evidence, set.as_ref(), width).ok_or_else(|| {
         let name = family.name;
-        CliError::user(format!("this experiment has no benchmark of the workload `{name}`")).hint(format!(
+        CliError::user_error(format!("this experiment has no benchmark of the workload `{name}`")).with_hint(format!(
             "`--format {name}` prints the tables of that workload; `etalon compare STORE` prints those of any"
         ))
     })
 }
 
 /// `None` if the experiment has none of these metrics.
-fn judged(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
+fn judged_set(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
     let named = metrics.iter().map(|&metric| metric.to_owned()).collect();
     set_of(evidence, &Options { metrics: MetricFilter::Named(named), ..Options::default() }).ok()
 }
@@ -154,15 +160,15 @@ pub fn print_set(
 ) -> Result<(), CliError> {
     let set = set_of(evidence, &options.clone().by_factor(evidence))?;
     if printer.json {
-        let document = report::json::document(evidence, &set);
+        let document = report::json::make_document(evidence, &set);
         let text = serde_json::to_string(&document)
-            .map_err(|error| CliError::could_not(format!("cannot write the comparison as JSON: {error}")))?;
-        printer.out(&text);
+            .map_err(|error| CliError::could_not_run(format!("cannot write the comparison as JSON: {error}")))?;
+        printer.print_result(&text);
         return Ok(());
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
     let text = TextOptions { width: printer.width(), style, runs, rows, ..TextOptions::default() };
-    printer.out_coloured(&report::text::render(&set, &text));
+    printer.out_coloured(&report::text::render_set(&set, &text));
     Ok(())
 }
 
@@ -187,18 +193,18 @@ fn ran_in_rounds(evidence: &Evidence, name: &str) -> bool {
 }
 
 /// The report as a page, sealed.
-fn html(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
+fn html_page(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
     let set = set_of(evidence, &options.clone().by_factor(evidence))?;
-    let html = report::html::render(evidence, &set, store)
-        .map_err(|error| CliError::could_not(format!("cannot make the report: {error}")))?;
-    Ok(output::sealed(html, Comment::Markup))
+    let html = report::html::render_page(evidence, &set, store)
+        .map_err(|error| CliError::could_not_run(format!("cannot make the report: {error}")))?;
+    Ok(output::seal_text(html, Comment::Markup))
 }
 
 /// Reads a comparison's options from the command line.
-pub fn options(args: &Comparing) -> Result<Options, CliError> {
+pub fn compare_options(args: &Comparing) -> Result<Options, CliError> {
     let mut options = Options {
-        margin: share("--margin", args.margin.as_deref(), model::share::MARGIN)?,
-        level: share("--level", args.level.as_deref(), model::share::LEVEL)?,
+        margin: parse_share("--margin", args.margin.as_deref(), model::share::MARGIN)?,
+        level: parse_share("--level", args.level.as_deref(), model::share::LEVEL)?,
         rows: unless_empty(&args.rows),
         cols: unless_empty(&args.cols),
         by: unless_empty(&args.by),
@@ -210,8 +216,8 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
     if let Some(name) = &args.estimator {
         options.estimator = name.parse().map_err(|_| {
             let known = stats::Estimator::ALL.iter().map(|estimator| estimator.as_str());
-            let hints = model::near::hint(name, known).into_iter().collect();
-            CliError { hints, ..CliError::user(format!("`{name}` is no estimator")) }
+            let hints = model::near::did_you_mean_or_list(name, known).into_iter().collect();
+            CliError { hints, ..CliError::user_error(format!("`{name}` is no estimator")) }
         })?;
     }
     options.metrics = match args.metrics.as_slice() {
@@ -222,13 +228,14 @@ pub fn options(args: &Comparing) -> Result<Options, CliError> {
     Ok(options)
 }
 
+/// A list, unless it is empty.
 fn unless_empty(list: &[String]) -> Option<Vec<String>> {
     (!list.is_empty()).then(|| list.to_vec())
 }
 
 /// Parses the share of an option, as in `--margin 3%`.
-pub fn share(option: &str, text: Option<&str>, range: ShareRange) -> Result<Option<f64>, CliError> {
+pub fn parse_share(option: &str, text: Option<&str>, range: ShareRange) -> Result<Option<f64>, CliError> {
     text.map(|text| range.parse(text))
         .transpose()
-        .map_err(|error| CliError::user(format!("`{option}`: {error}")).hint(error.hint()))
+        .map_err(|error| CliError::user_error(format!("`{option}`: {error}")).with_hint(error.hint()))
 }

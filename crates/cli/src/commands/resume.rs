@@ -8,11 +8,11 @@ use conductor::Registry;
 use conductor::experiment::ExperimentOptions;
 use model::plan::Unmasked;
 use model::{Order, Plan, RunState, Schedule};
-use report::number::count;
+use report::number::count_noun;
 use store::{Header, Rest, Store, StoredRun};
 
 use super::changes::Changes;
-use super::run::{BUILD, VERSION, conduct, extend_command, finish, options};
+use super::run::{BUILD, VERSION, conduct, experiment_options, extend_command, finish};
 use crate::args::{Cli, Command, PlanSource, ResumeArgs};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -20,10 +20,11 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::{self, Loaded};
 
+/// Runs `etalon resume`.
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     if args.undo_only {
-        return undo(args, &registry, printer);
+        return undo_changes(args, &registry, printer);
     }
     refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
@@ -32,36 +33,38 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         of_this_build(store.header())?;
     }
     let mut loaded = plan_of(store.header(), &registry, printer)?;
-    change(&mut loaded.plan, changes, &mut store)?;
-    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
+    change_schedule(&mut loaded.plan, changes, &mut store)?;
+    leftovers::offer_removal(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let aborted = store.abort_running(model::run::PROCESS_ENDED)?;
     if aborted > 0 {
-        printer.note(&format!("{} cut off when étalon ended: repeated", count(aborted, "run")));
+        printer.print_note(&format!("{} cut off when étalon ended: repeated", count_noun(aborted, "run")));
     }
     // Rounds that stopped half-way are repeated with their measured runs.
     let result = if store.pending()?.is_empty() && store.changes()?.is_empty() {
-        printer.note("nothing is pending: every run has been measured");
+        printer.print_note("nothing is pending: every run has been measured");
         Ok(conductor::ExperimentEnd::Complete { failed: 0 })
     } else {
-        printer.note(&format!("{}: {} pending", loaded.plan.name, count(unmeasured(&store)?, "run")));
+        printer.print_note(&format!("{}: {} pending", loaded.plan.name, count_noun(count_unmeasured(&store)?, "run")));
         // In sequential order a round's runs are far apart anyway.
         let keeps_rounds = args.only_pending || loaded.plan.schedule.order == Order::Sequential;
         let rest = if keeps_rounds { Rest::OnlyPending } else { Rest::WholeRounds };
-        let options = ExperimentOptions { rest, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+        let options =
+            ExperimentOptions { rest, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
         conduct(&registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer)
     };
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
 
 /// Undoes what is left changed, whatever étalon left it.
-fn undo(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
+fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
     if store.changes()?.is_empty() {
-        printer.note("nothing is to be undone");
+        printer.print_note("nothing is to be undone");
         return Ok(Exit::Done);
     }
     let loaded = plan_of(store.header(), registry, printer)?;
-    let options = ExperimentOptions { only_undo: true, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+    let options =
+        ExperimentOptions { only_undo: true, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
     conduct(registry, &loaded.plan, &mut store, options, None, printer)?;
     store.close()?;
     Ok(Exit::Done)
@@ -86,16 +89,19 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
         "the experiment was begun by étalon {version}, a {build} build, and this is étalon {VERSION}, a {BUILD} build: \
          runs of two do not mix"
     );
-    Err(CliError::user(what).hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
+    Err(CliError::user_error(what)
+        .with_hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
 }
 
 /// Changes how far an experiment goes on.
-fn change(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), CliError> {
+fn change_schedule(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), CliError> {
     let (schedule, is_pending) = (&mut plan.schedule, !store.pending()?.is_empty());
     if let Some(rounds) = changes.rounds {
-        let what = format!("`resume` runs what was planned, {}", count(schedule.rounds as usize, "round"));
-        return Err(CliError::user(what)
-            .hint(format!("once it has ended: `{} --set schedule.rounds={rounds}`", extend_command(store.path()))));
+        let what = format!("`resume` runs what was planned, {}", count_noun(schedule.rounds as usize, "round"));
+        return Err(CliError::user_error(what).with_hint(format!(
+            "once it has ended: `{} --set schedule.rounds={rounds}`",
+            extend_command(store.path())
+        )));
     }
     schedule.on_error = changes.on_error.unwrap_or(schedule.on_error);
     let Some(max_time) = changes.max_time else { return Ok(()) };
@@ -105,20 +111,21 @@ fn change(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), Cl
     let begun = schedule.as_begun();
     let Some(until) = &mut schedule.until_sure else {
         let what = "`schedule.max_time` ends a range of rounds, and this has a fixed number of them";
-        return Err(CliError::user(what).hint("Ctrl-C ends it, and keeps what has been measured"));
+        return Err(CliError::user_error(what).with_hint("Ctrl-C ends it, and keeps what has been measured"));
     };
     (until.max_time, until.begun) = (Some(max_time), Some(begun));
-    store.extend(schedule)?;
+    store.extend_plan(schedule)?;
     Ok(())
 }
 
 /// Runs never measured.
-fn unmeasured(store: &Store) -> Result<usize, CliError> {
+fn count_unmeasured(store: &Store) -> Result<usize, CliError> {
     let runs = store.runs()?;
-    Ok(positions(&runs, &|_| true) - positions(&runs, &|run| run.state == RunState::Measured))
+    Ok(count_positions(&runs, &|_| true) - count_positions(&runs, &|run| run.state == RunState::Measured))
 }
 
-fn positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize {
+/// Number of positions whose runs are asked for.
+fn count_positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize {
     runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
 }
 
@@ -128,10 +135,10 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
     let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
     if !lost.is_empty() {
         let text = format!("{} held a secret when the experiment began, which no store keeps", lost.join(", "));
-        return Err(CliError::user(text).hint("put the plan's file back where it was, or run the plan anew"));
+        return Err(CliError::user_error(text).with_hint("put the plan's file back where it was, or run the plan anew"));
     }
     for system in without_password {
-        printer.note(&format!(
+        printer.print_note(&format!(
             "system `{system}`: no store keeps a password; that of the environment or of a password file is taken"
         ));
     }
@@ -143,11 +150,12 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
 fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let Some(mut source) = source_of(header) else { return Ok(stored_plan(header)) };
     if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
-        printer.note("the plan's file is gone; going on with the copy in the store, without any password it held");
+        printer
+            .print_note("the plan's file is gone; going on with the copy in the store, without any password it held");
         return Ok(stored_plan(header));
     }
     let is_fitted = source.question.time.take().is_some();
-    let loaded = source::load(&source, registry, header.plan.schedule.seed);
+    let loaded = source::load_plan(&source, registry, header.plan.schedule.seed);
     let loaded = match loaded {
         Ok(loaded) if is_fitted => Ok(Loaded { plan: fitted_like(&loaded.plan, &header.plan), ..loaded }),
         loaded => loaded,
@@ -161,8 +169,10 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
         (Err(error), _) => Err(error),
         (Ok(loaded), Some(named)) => {
             let part = changed_part(&extended_like(&loaded.plan, &header.plan), &header.plan);
-            Err(CliError::user(format!("the plan `{named}` has changed since the experiment began, in {part}"))
-                .hint("undo the change and resume, or run the changed plan anew: runs of different plans do not mix"))
+            Err(CliError::user_error(format!("the plan `{named}` has changed since the experiment began, in {part}"))
+                .with_hint(
+                    "undo the change and resume, or run the changed plan anew: runs of different plans do not mix",
+                ))
         }
     }
 }
@@ -174,6 +184,7 @@ fn is_as_begun(now: &Plan, stored: &Plan) -> bool {
     now.hash() == stored.hash()
 }
 
+/// The plan of a store, as it was loaded.
 fn stored_plan(header: &Header) -> Loaded {
     Loaded {
         plan: header.plan.clone(),

@@ -11,7 +11,7 @@ use fleet::{Fleet, FleetOptions, Server};
 use host::reactor::Choice;
 use load::error::{Failure, FailureKind};
 use model::{Plan, Stop};
-use report::number::count;
+use report::number::count_noun;
 use store::{Header, Kept, Store, StoreError};
 use workloads::system::Consent;
 use workloads::transactions::Shell;
@@ -21,33 +21,35 @@ use super::plan::{ExpectedTime, lengthened_text, runs_text, time_text};
 use super::report::conclude;
 use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
 use crate::ask::fit::Pace;
-use crate::ask::{quoted_key, time_of};
-use crate::error::{CliError, exit_of};
+use crate::ask::{parse_time, quoted_key};
+use crate::error::{CliError, exit_of_failure};
 use crate::exit::Exit;
 use crate::judge::ByReport;
 use crate::leftovers;
 use crate::printer::Printer;
-use crate::progress::{Progress, clock};
+use crate::progress::{Progress, clock_text};
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
+/// Runs `etalon run` or `etalon capacity`.
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
-    let loaded = source::load(&args.source, &registry, fresh_seed())?;
+    let loaded = source::load_plan(&args.source, &registry, fresh_seed())?;
     run_loaded(&loaded, args, &registry, printer)
 }
 
-/// Default seed.
+/// Draws the default seed.
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
+/// Runs a plan that was loaded.
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
-    leftovers::offer(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
+    leftovers::offer_removal(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let is_new = !args.output.exists();
     std::fs::create_dir_all(&args.output).map_err(|error| {
-        CliError::could_not(format!("cannot make the folder {}: {error}", args.output.display()))
-            .hint("name another one with `--output DIR`")
+        CliError::could_not_run(format!("cannot make the folder {}: {error}", args.output.display()))
+            .with_hint("name another one with `--output DIR`")
     })?;
     let ended = run_into(loaded, args, registry, printer);
     if is_new {
@@ -63,20 +65,22 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     refuse_left_change(&loaded.plan, &args.output)?;
     let mut store = new_store(&args.output, loaded)?;
     let path = store.path().to_owned();
-    loaded.notes.iter().for_each(|note| printer.remark(note));
+    loaded.notes.iter().for_each(|note| printer.print_remark(note));
     // A plan that cannot be run is refused below, with the place of the benchmark in it.
-    let expected = Pace::here(&loaded.plan, registry).and_then(|pace| pace.expected(&loaded.plan)).unwrap_or_default();
+    let expected = Pace::measured_here(&loaded.plan, registry)
+        .and_then(|pace| pace.expected_time(&loaded.plan))
+        .unwrap_or_default();
     announce(&loaded.plan, &path, registry, expected, printer);
     if args.conduct.yes {
-        printer.note("`--yes`: what stands in the way of that is dropped, whoever made it");
+        printer.print_note("`--yes`: what stands in the way of that is dropped, whoever made it");
     }
-    let options = ExperimentOptions { limit, ..options(args.conduct.yes, &args.conduct.loading, printer) };
+    let options = ExperimentOptions { limit, ..experiment_options(args.conduct.yes, &args.conduct.loading, printer) };
     let result = conduct(registry, &loaded.plan, &mut store, options, args.conduct.task_log.as_deref(), printer);
     if let (Some(limit), Ok(ExperimentEnd::Complete { .. })) = (limit, &result) {
         let measuring: f64 = store.runs()?.iter().map(|run| run.elapsed_s).sum();
         let took = limit.began.elapsed();
         let measuring = Duration::from_secs_f64(measuring.max(0.0));
-        longer_than_asked(limit.time, took, measuring).iter().for_each(|text| printer.remark(text));
+        longer_than_asked(limit.time, took, measuring).iter().for_each(|text| printer.print_remark(text));
     }
     finish(result, store, loaded, &path, args.conduct.format, printer)
 }
@@ -97,7 +101,7 @@ fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
         let servers = left.iter().filter_map(|change| other.header().plan.system(&change.server));
         if servers.map(|server| server.url.as_str()).any(|url| changed.contains(&url)) {
             let message = format!("the change of the experiment {} is still made in this server", path.display());
-            return Err(CliError::user(message).hint(format!(
+            return Err(CliError::user_error(message).with_hint(format!(
                 "`{}` undoes it, and `{}` goes on with it",
                 undo_command(&path),
                 resume_command(&path)
@@ -119,7 +123,9 @@ fn left_change(store: &Store) -> Option<String> {
 /// The time that was promised, unless the number of rounds was, too.
 fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
     match &source.question.time {
-        Some(time) if !source.fixed().rounds => Ok(Some(TimeLimit { began: Instant::now(), time: time_of(time)? })),
+        Some(time) if !source.fixed_keys().rounds => {
+            Ok(Some(TimeLimit { began: Instant::now(), time: parse_time(time)? }))
+        }
         _ => Ok(None),
     }
 }
@@ -134,28 +140,29 @@ fn longer_than_asked(asked: Duration, took: Duration, measuring: Duration) -> Op
         format!(
             "it took {}, {:.0} % more than `--for {}`: {} of measured parts, the rest is loading, warm-ups and what else comes \
              between runs",
-            clock(took),
+            clock_text(took),
             share * 100.0,
             model::duration::format(asked),
-            clock(measuring.min(took)),
+            clock_text(measuring.min(took)),
         )
     })
 }
 
 /// Reads the experiment's options from the command line.
-pub fn options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
+pub fn experiment_options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
     ExperimentOptions {
         grants: Grants { shell, debug: printer.debug_sink(), ..Grants::default() },
-        reactor: choice(loading.reactor),
+        reactor: reactor_choice(loading.reactor),
         forfeited: loading.forfeit.clone(),
         judge: Some(Arc::new(ByReport)),
-        ..ExperimentOptions::new(consent, host::interrupt::flag(Exit::Interrupted.code()))
+        ..ExperimentOptions::new(consent, host::interrupt::interrupt_flag(Exit::Interrupted.code()))
     }
 }
 
-pub fn choice(reactor: Reactor) -> Choice {
+/// The choice of a reactor by the option.
+pub fn reactor_choice(reactor: Reactor) -> Choice {
     match reactor {
         Reactor::Auto => Choice::Auto,
         Reactor::Ring => Choice::Ring,
@@ -163,6 +170,7 @@ pub fn choice(reactor: Reactor) -> Choice {
     }
 }
 
+/// Runs the pending runs of a store.
 pub fn conduct(
     registry: &Registry,
     plan: &Plan,
@@ -176,7 +184,7 @@ pub fn conduct(
     let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let options = ExperimentOptions { notices: progress.notices(), ..options };
     let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
-    let ended = Conductor::new(registry, plan, store, options).run(&mut progress);
+    let ended = Conductor::new(registry, plan, store, options).run_all(&mut progress);
     progress.finish();
     ended
 }
@@ -203,7 +211,7 @@ fn with_fleet(
         Some(variable) => std::env::var(variable).map_err(|error| {
             let tried = format!("read the URL of the NATS server from the environment variable `{variable}`");
             let hint = format!("export {variable}=nats://user:password@host:4222");
-            Failure::new(FailureKind::Plan, tried, error).hint(hint)
+            Failure::new(FailureKind::Plan, tried, error).with_hint(hint)
         })?,
     };
     let server =
@@ -231,7 +239,7 @@ pub fn finish(
     format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
-    left_change(&store).iter().for_each(|text| printer.warning(text));
+    left_change(&store).iter().for_each(|text| printer.print_warning(text));
     let ended = match result {
         Ok(ended) => ended,
         Err(error) => return Err(cut_short(error, store, loaded, printer)),
@@ -245,16 +253,17 @@ pub fn finish(
             conclude(path, format, loaded.called.as_ref(), printer)?;
             let runs = if failed == 1 { "1 run failed" } else { &format!("{failed} runs failed") };
             let them = if failed == 1 { "it" } else { "them" };
-            printer.warning(&format!("{runs}; `{resume}` repeats {them}"));
+            printer.print_warning(&format!("{runs}; `{resume}` repeats {them}"));
             Ok(Exit::BadAnswer)
         }
         ExperimentEnd::Interrupted => {
-            printer.always(&format!("interrupted: {further}"));
+            printer.print_always(&format!("interrupted: {further}"));
             Ok(Exit::Interrupted)
         }
         ExperimentEnd::Stopped { reason, kind } => {
-            let error = CliError { exit: exit_of(kind), ..CliError::could_not(format!("a run failed: {reason}")) };
-            Err(error.hint(match kind {
+            let error =
+                CliError { exit: exit_of_failure(kind), ..CliError::could_not_run(format!("a run failed: {reason}")) };
+            Err(error.with_hint(match kind {
                 // A resumed experiment keeps its plan.
                 FailureKind::Unsupported | FailureKind::NotOurs | FailureKind::Plan => {
                     "`etalon resume` keeps to the plan as it is; with another value of the key `etalon run` begins again"
@@ -270,18 +279,18 @@ pub fn finish(
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
     let error = match as_typed(&error) {
         // The user has seen no line of a plan that étalon made itself.
-        Some(typed) if loaded.name == source::COMMAND_LINE => CliError::from(error).hint(typed),
+        Some(typed) if loaded.name == source::COMMAND_LINE => CliError::from(error).with_hint(typed),
         _ if loaded.name == source::COMMAND_LINE => CliError::from(error),
-        _ => error.place(loaded).into_iter().fold(CliError::from(error), CliError::at),
+        _ => error.place_in_plan(loaded).into_iter().fold(CliError::from(error), CliError::with_context),
     };
     let further = go_on(&store).unwrap_or_else(|error| error.to_string());
     match store.close_unless_untouched() {
         Ok(Kept::No) => {
-            printer.note("no run had begun, so no store is kept");
+            printer.print_note("no run had begun, so no store is kept");
             error
         }
-        Ok(Kept::Yes) => error.hint(further),
-        Err(closing) => error.at(closing.to_string()).hint(further),
+        Ok(Kept::Yes) => error.with_hint(further),
+        Err(closing) => error.with_context(closing.to_string()).with_hint(further),
     }
 }
 
@@ -292,20 +301,22 @@ fn go_on(store: &Store) -> Result<String, StoreError> {
     Ok(format!("what has been measured is kept; go on with `{}`", verb_command(verb, store.path())))
 }
 
-/// Quoted for a shell.
+/// The command that resumes a store, quoted for a shell.
 pub fn resume_command(path: &Path) -> String {
     verb_command("resume", path)
 }
 
-/// Quoted for a shell.
+/// The command that extends a store, quoted for a shell.
 pub fn extend_command(path: &Path) -> String {
     verb_command("extend", path)
 }
 
+/// The command that undoes what étalon changed.
 fn undo_command(path: &Path) -> String {
     format!("{} --undo-only", resume_command(path))
 }
 
+/// The command of a verb on a store.
 fn verb_command(verb: &str, store: &Path) -> String {
     let path = store.to_string_lossy();
     format!("etalon {verb} {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
@@ -323,11 +334,12 @@ fn as_typed(error: &ExperimentError) -> Option<String> {
 }
 
 trait Place {
-    fn place(&self, loaded: &Loaded) -> Option<String>;
+    /// Where in the plan an error's cause stands.
+    fn place_in_plan(&self, loaded: &Loaded) -> Option<String>;
 }
 
 impl Place for ExperimentError {
-    fn place(&self, loaded: &Loaded) -> Option<String> {
+    fn place_in_plan(&self, loaded: &Loaded) -> Option<String> {
         let (index, line) = loaded.text.lines().enumerate().find(|(_, line)| is_mentioned(self, line))?;
         Some(format!("plan: {}:{}  {}", loaded.name, index + 1, line.trim()))
     }
@@ -352,7 +364,7 @@ pub const VERSION: &str = fleet::protocol::VERSION;
 pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
 /// The header of a plan without a file.
-pub fn header(build: &str, plan: &Plan) -> Header {
+pub fn header_of_plan(build: &str, plan: &Plan) -> Header {
     Header {
         etalon_version: VERSION.to_owned(),
         build: build.to_owned(),
@@ -384,9 +396,9 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
         plan: loaded.plan.redacted(),
         plan_text: format!("{}{}", loaded.changed, model::plan::redact_text(&loaded.text, &loaded.plan)),
         plan_path: loaded.path.clone(),
-        ..header(BUILD, &loaded.plan)
+        ..header_of_plan(BUILD, &loaded.plan)
     };
-    let order = loaded.plan.order();
+    let order = loaded.plan.run_order();
     let mut number = 1;
     loop {
         let suffix = if number == 1 { String::new() } else { format!("-{number}") };
@@ -398,39 +410,40 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     }
 }
 
+/// Says what is about to run.
 fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: ExpectedTime, printer: Printer) {
     let seed = plan.schedule.seed;
-    printer.note(&format!(
+    printer.print_note(&format!(
         "{}: {}, {}, {}, {}, {}; seed {seed}",
         plan.name,
-        count(plan.systems.len(), "system"),
-        count(plan.cases().len(), "case"),
-        rounds(plan),
+        count_noun(plan.systems.len(), "system"),
+        count_noun(plan.cases().len(), "case"),
+        rounds_text(plan),
         runs_text(plan),
         time_text(plan, expected),
     ));
-    if let Some(text) = lengthened_text(plan, expected.whole()) {
-        printer.note(&text);
+    if let Some(text) = lengthened_text(plan, expected.total()) {
+        printer.print_note(&text);
     }
-    printer.note(&format!("store: {}", path.display()));
+    printer.print_note(&format!("store: {}", path.display()));
     for line in made_and_dropped(plan, registry) {
-        printer.note(&line);
+        printer.print_note(&line);
     }
-    for line in super::plan::changes(plan) {
-        printer.note(&line);
+    for line in super::plan::change_lines(plan) {
+        printer.print_note(&line);
     }
     for name in on_tables_of_others(plan, registry) {
-        printer.note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
+        printer.print_note(&format!("{name}: works on the tables that are there; étalon makes, fills and drops none"));
     }
-    super::plan::warnings(plan, registry).iter().for_each(|warning| warning.print(printer));
+    super::plan::find_warnings(plan, registry).iter().for_each(|warning| warning.print(printer));
     if cfg!(debug_assertions) {
-        printer.remark("this is a debug build of étalon: its figures are not comparable with any other");
+        printer.print_remark("this is a debug build of étalon: its figures are not comparable with any other");
     }
 }
 
 /// `10 rounds`, or `6 to 60 rounds, as many as it takes to be sure`.
-pub fn rounds(plan: &Plan) -> String {
-    let most = count(plan.schedule.rounds as usize, "round");
+pub fn rounds_text(plan: &Plan) -> String {
+    let most = count_noun(plan.schedule.rounds as usize, "round");
     match plan.schedule.until_sure {
         None => most,
         Some(_) if plan.systems.len() < 2 => {

@@ -7,13 +7,14 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
+/// Runs `etalon schema`.
 pub fn run(args: &SchemaArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let catalog = registry.catalog();
-    printer.out(&match args.which {
+    printer.print_result(&match args.which {
         WhichSchema::Plan => format!("{:#}", model::plan::json_schema(&catalog)),
-        WhichSchema::Comparison => format!("{:#}", report::json::schema()),
-        WhichSchema::Reference => model::plan::reference(&catalog).trim_end().to_owned(),
+        WhichSchema::Comparison => format!("{:#}", report::json::document_schema()),
+        WhichSchema::Reference => model::plan::plan_reference(&catalog).trim_end().to_owned(),
     });
     Ok(Exit::Done)
 }

@@ -19,31 +19,32 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::results::instead_of_store;
 
+/// Runs `etalon show`.
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let catalog = Registry::built_in().catalog();
-    let named = named::all(&catalog);
-    if let [one, others @ ..] = named::found(&named, &args.what).as_slice() {
-        show(one, printer);
+    let named = named::all_named(&catalog);
+    if let [one, others @ ..] = named::find_named(&named, &args.what).as_slice() {
+        show_named(one, printer);
         for other in others {
             let (kind, name) = (other.kind().as_str(), other.name());
-            printer.remark(&format!("this name has another meaning: `etalon show {kind}:{name}`"));
+            printer.print_remark(&format!("this name has another meaning: `etalon show {kind}:{name}`"));
         }
         return Ok(Exit::Done);
     }
     let path = Path::new(&args.what);
     if !path.exists() {
-        let near = near::did_you_mean(&args.what, named::names(&named));
-        return Err(CliError::user(format!(
+        let near = near::did_you_mean(&args.what, named::all_names(&named));
+        return Err(CliError::user_error(format!(
             "`{}` is neither a name that `etalon list` has nor a store or a capture",
             args.what
         ))
-        .hint(near.unwrap_or_else(|| format!("`etalon list` has all names; {}", instead_of_store("show")))));
+        .with_hint(near.unwrap_or_else(|| format!("`etalon list` has all names; {}", instead_of_store("show")))));
     }
     if show_capture::is_capture(path) {
-        return show_capture::show(path, printer);
+        return show_capture::show_capture(path, printer);
     }
     let store = Store::open_read_only(path)?;
-    let states = states(&store)?;
+    let states = count_states(&store)?;
     let header = store.header();
     if printer.json {
         let counts: serde_json::Map<_, _> = states.iter().map(|(state, n)| (state.to_string(), json!(n))).collect();
@@ -52,7 +53,7 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
             "etalon_version": header.etalon_version, "build": header.build, "created_unix_ms": header.created_unix_ms,
             "command": header.command, "runs": counts, "facts": store.facts()?,
         });
-        printer.out(&object.to_string());
+        printer.print_result(&object.to_string());
         return Ok(Exit::Done);
     }
     let mut text = String::new();
@@ -65,21 +66,22 @@ pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     for (state, count) in states {
         let _ = writeln!(text, "{state:<12}{count} runs");
     }
-    printer.out(&text);
-    let evidence = Evidence::read(&store)?;
+    printer.print_result(&text);
+    let evidence = Evidence::read_store(&store)?;
     if evidence.measurements.is_empty() {
-        printer.note("no run has been measured yet");
+        printer.print_note("no run has been measured yet");
     } else {
         print_set(&evidence, &Options::default(), (Runs::Hidden, Rows::All), printer)?;
     }
-    printer.out(&format!("\n{}", header.plan_text));
+    printer.print_result(&format!("\n{}", header.plan_text));
     Ok(Exit::Done)
 }
 
-fn show(one: &Named<'_>, printer: Printer) {
-    let text = one.text(printer.width());
+/// Prints all that is known of a named entry.
+fn show_named(one: &Named<'_>, printer: Printer) {
+    let text = one.full_text(printer.width());
     let kind = one.kind().as_str();
-    printer.out(&if printer.json {
+    printer.print_result(&if printer.json {
         json!({ "schema_version": 1, "kind": kind, "name": one.name(), "text": text }).to_string()
     } else {
         text
@@ -87,7 +89,7 @@ fn show(one: &Named<'_>, printer: Printer) {
 }
 
 /// Counts the states that occur.
-fn states(store: &Store) -> Result<Vec<(RunState, usize)>, CliError> {
+fn count_states(store: &Store) -> Result<Vec<(RunState, usize)>, CliError> {
     use RunState::{Aborted, Failed, Measured, Planned, Running, Superseded};
     let runs = store.runs()?;
     Ok([Measured, Planned, Running, Failed, Aborted, Superseded]

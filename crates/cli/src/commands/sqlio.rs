@@ -10,6 +10,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::{source, sqlio};
 
+/// Runs `etalon sqlio`.
 pub fn run(args: SqlioArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let mut wrapped = match &args.batch {

@@ -21,7 +21,11 @@ const DEFAULT_MB: u64 = 1_024;
 
 /// One output per measured run: line by line, then system, then round. Without `called` the lines come from the cases'
 /// keys.
-pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Called>) -> Result<String, CliError> {
+pub fn render_outputs(
+    evidence: &Evidence,
+    source: &dyn SeriesSource,
+    called: Option<&Called>,
+) -> Result<String, CliError> {
     let made;
     let called = match called {
         Some(called) => called,
@@ -33,25 +37,28 @@ pub fn render(evidence: &Evidence, source: &dyn SeriesSource, called: Option<&Ca
     let mut text = String::new();
     let last = evidence.last_attempts();
     for line in &called.runs {
-        let mut cases: Vec<(u32, &Case)> = (0..).zip(&evidence.cases).filter(|(_, case)| is_of(case, line)).collect();
+        let mut cases: Vec<(u32, &Case)> =
+            (0..).zip(&evidence.cases).filter(|(_, case)| is_of_line(case, line)).collect();
         cases.sort_by_key(|(_, case)| evidence.header.plan.systems.iter().position(|one| one.name == case.system));
         for (number, case) in cases {
             let mut runs: Vec<&&StoredRun> =
                 last.iter().filter(|run| run.planned.case == number && run.state == RunState::Measured).collect();
             runs.sort_by_key(|run| run.planned.round);
             for run in runs {
-                text.push_str(&output(evidence, source, line, case, run)?.render(called.wording));
+                text.push_str(&run_output(evidence, source, line, case, run)?.render(called.wording));
             }
         }
     }
     if text.is_empty() {
-        let error = CliError::user("no run of the workload `disk` was measured: there is nothing that SQLIO prints");
+        let error =
+            CliError::user_error("no run of the workload `disk` was measured: there is nothing that SQLIO prints");
         return Err(error);
     }
     Ok(text)
 }
 
-fn is_of(case: &Case, line: &CalledRun) -> bool {
+/// Tests whether a case is of a line.
+fn is_of_line(case: &Case, line: &CalledRun) -> bool {
     case.benchmark == line.benchmark && case.point.get("depth").and_then(Value::as_int) == Some(i64::from(line.depth))
 }
 
@@ -59,8 +66,8 @@ fn is_of(case: &Case, line: &CalledRun) -> bool {
 fn of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for case in &evidence.cases {
-        if !runs.iter().any(|line| is_of(case, line))
-            && let Some(line) = of_case(evidence, case)
+        if !runs.iter().any(|line| is_of_line(case, line))
+            && let Some(line) = command_of_case(evidence, case)
         {
             runs.push(line);
         }
@@ -68,7 +75,8 @@ fn of_cases(evidence: &Evidence) -> Called {
     Called { runs, wording: Wording::AsSqlio }
 }
 
-fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
+/// The SQLIO command that stands for a case.
+fn command_of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     let buffering = match text_at(case, "cache")? {
         "none" => Buffering::None,
         "fs" => Buffering::Software,
@@ -114,15 +122,18 @@ fn of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     Some(CalledRun { benchmark: case.benchmark.clone(), depth, command, pools })
 }
 
+/// A key's value in a case as a number.
 fn number_at(case: &Case, key: &str) -> Option<u32> {
     case.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok())
 }
 
+/// A key's value in a case as a text.
 fn text_at<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
     case.point.get(key).and_then(Value::as_text)
 }
 
-fn output(
+/// The output of SQLIO for a run.
+fn run_output(
     evidence: &Evidence,
     source: &dyn SeriesSource,
     line: &CalledRun,
@@ -130,14 +141,14 @@ fn output(
     run: &StoredRun,
 ) -> Result<Report, CliError> {
     let ios = value_of(evidence, run, "iops").map_or(0.0, |rate| rate * run.elapsed_s);
-    let mut report = head(line, case, run);
+    let mut report = report_head(line, case, run);
     let latency = match line.command.latency {
         None => None,
         Some(_) => {
             let mut counts = LatencyCounts::default();
-            let all = report::html::latencies(source, run.id)
-                .map_err(|error| CliError::could_not(format!("cannot read the latencies: {error}")))?;
-            all.into_iter().for_each(|(ns, ios)| counts.add(ns, ios));
+            let all = report::html::response_times_ns(source, run.id)
+                .map_err(|error| CliError::could_not_run(format!("cannot read the latencies: {error}")))?;
+            all.into_iter().for_each(|(ns, ios)| counts.add_ios(ns, ios));
             Some(counts)
         }
     };
@@ -158,6 +169,7 @@ fn output(
     Ok(report)
 }
 
+/// A run's value of a metric.
 fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
     let mut of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
     let found = of_run.find(|stored| stored.measurement.metric.id == id)?;
@@ -167,7 +179,8 @@ fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
     }
 }
 
-fn head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
+/// What the output says of the command.
+fn report_head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
     let command = &line.command;
     let threads: u32 = line.pools.iter().map(|pool| pool.threads).sum();
     let files: Vec<String> = line.pools.iter().flat_map(|pool| pool.files.clone()).collect();
@@ -184,7 +197,7 @@ fn head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
     let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
     let all_mb = size_of_all(case);
     let every_file = line.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));
-    let sizes = every_file.map(|(pool, file)| size(pool, own_mb.next().flatten().or(all_mb), file)).collect();
+    let sizes = every_file.map(|(pool, file)| size_line(pool, own_mb.next().flatten().or(all_mb), file)).collect();
     let planned = f64::from(command.seconds);
     // The quick form changes the length, too.
     let is_as_planned = (run.elapsed_s - planned).abs() <= 0.1 * planned + 1.0;
@@ -213,7 +226,8 @@ fn size_of_all(case: &Case) -> Option<u64> {
     case.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
 }
 
-fn size(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {
+/// The line of a file's size.
+fn size_line(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {
     let origin = if pool.size_mb.is_some() { SizeOrigin::Specified } else { SizeOrigin::Current };
     SizeLine { origin, mb: made_mb.or(pool.size_mb).unwrap_or(DEFAULT_MB), file: file.to_owned() }
 }

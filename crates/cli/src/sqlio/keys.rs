@@ -18,7 +18,7 @@ pub struct Keys {
 }
 
 /// Names a command as published tables do: `random_R_8KB`.
-pub fn name(command: &Command) -> String {
+pub fn command_name(command: &Command) -> String {
     let pattern = match command.pattern {
         Pattern::Stride(blocks) => format!("stride{blocks}"),
         other => other.to_string(),
@@ -26,7 +26,8 @@ pub fn name(command: &Command) -> String {
     format!("{pattern}_{}_{}KB", command.op.letter(), command.block_kb)
 }
 
-pub fn keys_of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
+/// The keys of a plan that do what a command does.
+pub fn plan_keys(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let mut notes = Vec::new();
     let mut text = format!("op = \"{}\"\n", command.op.as_str());
     // Writing to a string does not fail.
@@ -42,11 +43,11 @@ pub fn keys_of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let _ = writeln!(text, "block_kb = {}\nthreads = {threads}", command.block_kb);
     let _ = writeln!(text, "cache = \"{}\"", command.cache().as_str());
     let sizes = Sizes::of_pools(pools);
-    let written = targets(pools, sizes, u64::MAX, &mut notes)?;
+    let written = targets_key(pools, sizes, u64::MAX, &mut notes)?;
     let _ = writeln!(text, "targets = {}", serde_json::Value::from(written));
     let (size_mb, quick_targets) = match sizes {
         Sizes::One(size_mb) => (size_mb, None),
-        Sizes::Own => (None, Some(targets(pools, sizes, QUICK_MB, &mut Vec::new())?)),
+        Sizes::Own => (None, Some(targets_key(pools, sizes, QUICK_MB, &mut Vec::new())?)),
     };
     if let Some(mb) = size_mb {
         let _ = writeln!(text, "size_mb = {mb}");
@@ -54,7 +55,7 @@ pub fn keys_of(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     if command.start_block > 0 {
         let _ = writeln!(text, "offset_kb = {}", command.start_block.saturating_mul(u64::from(command.block_kb)));
     }
-    if let Some(affinity) = affinity(command, pools) {
+    if let Some(affinity) = affinity_key(command, pools) {
         let _ = writeln!(text, "affinity = \"{affinity}\"");
     }
     if command.utilisation.is_some() {
@@ -72,6 +73,7 @@ enum Sizes {
 }
 
 impl Sizes {
+    /// Whether all files have one size.
     fn of_pools(pools: &[Pool]) -> Sizes {
         let first = pools.first().and_then(|pool| pool.size_mb);
         if pools.iter().all(|pool| pool.size_mb == first) { Sizes::One(first) } else { Sizes::Own }
@@ -80,15 +82,16 @@ impl Sizes {
 
 /// `testfile.dat`, or `a.dat@4, b.dat@1` with threads per line, or `a.dat@4:5000, b.dat@1:100` with sizes, none above
 /// `most_mb`.
-fn targets(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) -> Result<String, CliError> {
+fn targets_key(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) -> Result<String, CliError> {
     let names: Vec<&String> = pools.iter().flat_map(|pool| &pool.files).collect();
-    let mut drives: Vec<char> = names.iter().filter_map(|name| drive(name)).map(|c| c.to_ascii_lowercase()).collect();
+    let mut drives: Vec<char> =
+        names.iter().filter_map(|name| drive_letter(name)).map(|c| c.to_ascii_lowercase()).collect();
     drives.sort_unstable();
     drives.dedup();
     let mut written = Vec::new();
     for pool in pools {
         for file in &pool.files {
-            let here = here(file, drives.len() > 1)?;
+            let here = local_path(file, drives.len() > 1)?;
             if here != *file {
                 notes.push(format!("{file} is {here} in the system's folder; name it with `--target DIR`"));
             }
@@ -103,7 +106,8 @@ fn targets(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) 
     Ok(written.join(", "))
 }
 
-fn drive(name: &str) -> Option<char> {
+/// The drive of a Windows path.
+fn drive_letter(name: &str) -> Option<char> {
     let mut characters = name.chars();
     let letter = characters.next().filter(char::is_ascii_alphabetic)?;
     (characters.next() == Some(':')).then_some(letter)
@@ -111,21 +115,21 @@ fn drive(name: &str) -> Option<char> {
 
 /// Elsewhere a Windows path is in the system's folder: the system stands for the drive, and several drives are folders
 /// in it.
-fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
-    let rest = if drive(name).is_some() { &name[2..] } else { name };
+fn local_path(name: &str, has_several_drives: bool) -> Result<String, CliError> {
+    let rest = if drive_letter(name).is_some() { &name[2..] } else { name };
     if rest.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
-        let error = CliError::user(format!("{name} is a whole drive: étalon works on files"));
-        return Err(error.hint("name a file on it; a plan may name a device, as `url = \"disk:/dev/NAME\"`"));
+        let error = CliError::user_error(format!("{name} is a whole drive: étalon works on files"));
+        return Err(error.with_hint("name a file on it; a plan may name a device, as `url = \"disk:/dev/NAME\"`"));
     }
     if name.contains([',', '@']) {
-        return Err(CliError::user(format!("{name}: names of files cannot hold `,` or `@`")));
+        return Err(CliError::user_error(format!("{name}: names of files cannot hold `,` or `@`")));
     }
-    if std::path::MAIN_SEPARATOR == '\\' || (drive(name).is_none() && !name.contains('\\')) {
+    if std::path::MAIN_SEPARATOR == '\\' || (drive_letter(name).is_none() && !name.contains('\\')) {
         return Ok(name.to_owned());
     }
     let plain = rest.replace('\\', "/");
     let plain = plain.trim_start_matches('/');
-    match drive(name) {
+    match drive_letter(name) {
         Some(letter) if has_several_drives => Ok(format!("{}/{plain}", letter.to_ascii_lowercase())),
         _ => Ok(plain.to_owned()),
     }
@@ -133,7 +137,7 @@ fn here(name: &str, has_several_drives: bool) -> Result<String, CliError> {
 
 /// `-a` lets each thread run on any processor of the mask, `-aR` gives each thread one in turn; masks of a parameter
 /// file bind their lines' threads.
-fn affinity(command: &Command, pools: &[Pool]) -> Option<String> {
+fn affinity_key(command: &Command, pools: &[Pool]) -> Option<String> {
     match command.affinity {
         Affinity::Cpu { cpu, .. } => Some(format!("0x{:x}", 1_u64 << cpu)),
         Affinity::Mask { mask, spread: Spread::Together } => Some(format!("0x{mask:x}")),
@@ -159,7 +163,7 @@ mod tests {
     fn keys(line: &str, params: Option<&str>) -> Result<Keys, CliError> {
         let command = parse_command(&split_words(line)).unwrap();
         let params = params.map(|text| parse_params(text).unwrap());
-        keys_of(&command, &command.pools(params.as_deref()).unwrap())
+        plan_keys(&command, &command.thread_pools(params.as_deref()).unwrap())
     }
 
     #[test]
@@ -226,10 +230,10 @@ mod tests {
     #[test]
     fn paths_of_windows_are_in_the_systems_folder() {
         if std::path::MAIN_SEPARATOR == '/' {
-            assert_eq!(here("D:\\a\\t.dat", false).unwrap(), "a/t.dat");
-            assert_eq!(here("c:testfile.dat", false).unwrap(), "testfile.dat");
-            assert_eq!(here("D:\\t.dat", true).unwrap(), "d/t.dat");
-            assert_eq!(here("/mnt/x/t.dat", false).unwrap(), "/mnt/x/t.dat");
+            assert_eq!(local_path("D:\\a\\t.dat", false).unwrap(), "a/t.dat");
+            assert_eq!(local_path("c:testfile.dat", false).unwrap(), "testfile.dat");
+            assert_eq!(local_path("D:\\t.dat", true).unwrap(), "d/t.dat");
+            assert_eq!(local_path("/mnt/x/t.dat", false).unwrap(), "/mnt/x/t.dat");
         }
     }
 }

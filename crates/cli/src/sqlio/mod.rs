@@ -7,13 +7,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use formats::sqlio::{BatchRun, Command, ParamLine, Pool, Wording, parse_command, parse_params, parse_script};
-use report::number::count;
+use report::number::count_noun;
 
 use crate::ask::words;
 use crate::commands::import::in_file;
 use crate::error::CliError;
 
-pub use exact::render;
+pub use exact::render_outputs;
 
 /// Default system name.
 const SYSTEM: &str = "disk";
@@ -51,22 +51,22 @@ pub struct Wrapped {
 /// A plan for the words behind `sqlio`.
 pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
     if let Some(own) = words.iter().find(|word| word.starts_with("--")) {
-        let error = CliError::user(format!("{own} among SQLIO's options"));
-        return Err(error.hint("étalon's own options stand before SQLIO's: `etalon sqlio --sqlio-exact -kR …`"));
+        let error = CliError::user_error(format!("{own} among SQLIO's options"));
+        return Err(error.with_hint("étalon's own options stand before SQLIO's: `etalon sqlio --sqlio-exact -kR …`"));
     }
     let command = parse_command(words).map_err(|error| CliError::from(&error))?;
     let run = BatchRun { line: 1, label: None, command, output: None, pause_s: 0 };
     let mut draft = Draft::default();
-    draft.take(&run, None)?;
+    draft.add_run(&run, None)?;
     draft.finish("sqlio", None)
 }
 
 /// A plan for a batch file.
 pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
-    let bytes = words::read_text(file).map_err(|error| CliError::user(format!("cannot read {file}: {error}")))?;
+    let bytes = words::read_text(file).map_err(|error| CliError::user_error(format!("cannot read {file}: {error}")))?;
     let script = parse_script(&bytes);
     if let Some(problem) = script.problems.first() {
-        let mut error = CliError::user(format!("{file}:{}: {}", problem.line, problem.what));
+        let mut error = CliError::user_error(format!("{file}:{}: {}", problem.line, problem.what));
         error.hints.extend(problem.hint.clone());
         for other in script.problems.iter().skip(1).take(4) {
             error.context.push(format!("{file}:{}: {}", other.line, other.what));
@@ -74,19 +74,19 @@ pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
         return Err(error);
     }
     if script.runs.is_empty() {
-        let error = CliError::user(format!("{file} runs no sqlio"));
-        return Err(error.hint("a line is: sqlio -kR -s300 -frandom -o8 -b8 -LS -BH -Fparam.txt"));
+        let error = CliError::user_error(format!("{file} runs no sqlio"));
+        return Err(error.with_hint("a line is: sqlio -kR -s300 -frandom -o8 -b8 -LS -BH -Fparam.txt"));
     }
     let first = script.runs.first().map(|run| run.command.seconds);
     let has_own_lengths = script.runs.iter().any(|run| Some(run.command.seconds) != first);
     let mut draft = Draft { has_own_lengths, ..Draft::default() };
     for run in &script.runs {
         draft
-            .take(run, Some(Path::new(file)))
+            .add_run(run, Some(Path::new(file)))
             .map_err(|error| CliError { message: format!("{file}:{}: {}", run.line, error.message), ..error })?;
     }
     if script.runs.iter().any(|run| run.pause_s > 0) {
-        draft.note("the pauses between runs are left out: étalon waits until the disk has settled".to_owned());
+        draft.add_note("the pauses between runs are left out: étalon waits until the disk has settled".to_owned());
     }
     let stem = Path::new(file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
     let path = std::path::absolute(file).map_or_else(|_| file.to_owned(), |path| path.display().to_string());
@@ -114,25 +114,26 @@ struct Draft {
 }
 
 impl Draft {
-    fn note(&mut self, note: String) {
+    /// Adds a note, once.
+    fn add_note(&mut self, note: String) {
         if !self.notes.contains(&note) {
             self.notes.push(note);
         }
     }
 
     /// `batch` is the file of the run.
-    fn take(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
+    fn add_run(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
-        let pools = command.pools(params.as_deref()).map_err(|error| CliError::from(&error))?;
-        let mut keys = keys::keys_of(command, &pools)?;
-        let mut name = keys::name(command);
+        let pools = command.thread_pools(params.as_deref()).map_err(|error| CliError::from(&error))?;
+        let mut keys = keys::plan_keys(command, &pools)?;
+        let mut name = keys::command_name(command);
         if self.has_own_lengths {
             // Writing to a string does not fail.
             let _ = writeln!(keys.text, "duration = \"{}s\"", command.seconds);
             let _ = write!(name, "_{}s", command.seconds);
         }
-        keys.notes.into_iter().chain(command.warnings.iter().cloned()).for_each(|note| self.note(note));
+        keys.notes.into_iter().chain(command.warnings.iter().cloned()).for_each(|note| self.add_note(note));
         let depth = command.outstanding.unwrap_or(1);
         let group = match self.groups.iter_mut().find(|group| group.keys == keys.text) {
             Some(group) => group,
@@ -147,7 +148,7 @@ impl Draft {
         };
         if group.depths.contains(&depth) {
             let note = format!("{} with -o{depth} stands twice: étalon repeats every run by its rounds", group.name);
-            self.note(note);
+            self.add_note(note);
             return Ok(());
         }
         group.depths.push(depth);
@@ -156,6 +157,7 @@ impl Draft {
         Ok(())
     }
 
+    /// Makes the plan of all runs.
     fn finish(mut self, name: &str, path: Option<String>) -> Result<Wrapped, CliError> {
         // JSON strings are TOML strings and keys.
 
@@ -163,8 +165,8 @@ impl Draft {
         let url = format!("disk:{}", folder.display());
         let mut text = format!(
             "name = {}\n\n[systems.{SYSTEM}]\nurl = {}\n",
-            crate::smack::quoted(name),
-            crate::smack::quoted(&url)
+            crate::smack::quote_toml(name),
+            crate::smack::quote_toml(&url)
         );
         // Writing to a string does not fail.
         for group in &self.groups {
@@ -172,7 +174,7 @@ impl Draft {
             let _ = write!(
                 text,
                 "\n[[benchmarks]]\nname = {}\nworkload = \"disk\"\n{}depth = [{}]\n",
-                crate::smack::quoted(&group.name),
+                crate::smack::quote_toml(&group.name),
                 group.keys,
                 depths.join(", ")
             );
@@ -195,18 +197,20 @@ impl Draft {
         }
         for group in &self.groups {
             if let Some(targets) = &group.quick_targets {
-                let _ = writeln!(text, "\"benchmarks.{}.targets\" = {}", group.name, crate::smack::quoted(targets));
+                let _ = writeln!(text, "\"benchmarks.{}.targets\" = {}", group.name, crate::smack::quote_toml(targets));
             }
         }
         if path.is_some() {
-            let runs = count(self.runs.len(), "run");
-            let groups = count(self.groups.len(), "group");
-            self.note(format!(
+            let runs = count_noun(self.runs.len(), "run");
+            let groups = count_noun(self.groups.len(), "group");
+            self.add_note(format!(
                 "{runs} of SQLIO in {groups}, each once, as the file has it: `--set schedule.rounds=6` gives verdicts"
             ));
             if self.has_own_lengths {
                 let how = "`--set 'benchmarks.*.duration=TIME'` makes all runs equally long";
-                self.note(format!("the lines ask for runs of different lengths, and each group has its own: {how}"));
+                self.add_note(format!(
+                    "the lines ask for runs of different lengths, and each group has its own: {how}"
+                ));
             }
         }
         let called = Called { runs: self.runs, wording: Wording::AsSqlio };
@@ -214,6 +218,7 @@ impl Draft {
     }
 }
 
+/// A name that no group has yet.
 fn free_name(name: &str, groups: &[Group]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned())
@@ -229,6 +234,6 @@ fn read_params(name: &str, batch: Option<&Path>) -> Result<Vec<ParamLine>, CliEr
     let next_to_batch = batch.and_then(Path::parent).map(|folder| folder.join(last));
     let path = [Some(here.clone()), next_to_batch].into_iter().flatten().find(|path| path.is_file()).unwrap_or(here);
     let bytes = std::fs::read(&path)
-        .map_err(|error| CliError::user(format!("cannot read the parameter file {name}: {error}")))?;
+        .map_err(|error| CliError::user_error(format!("cannot read the parameter file {name}: {error}")))?;
     parse_params(&formats::text::decode(&bytes)).map_err(|error| in_file(&path, &error))
 }

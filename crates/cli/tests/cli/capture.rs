@@ -132,7 +132,7 @@ fn a_capture_is_shown_without_a_value() {
     assert!(!ran.stdout.contains(SECRET), "{}", ran.stdout);
     assert_eq!(json(&scene, &["show", "server.capture"])["doubts"].as_array().unwrap().len(), 0);
     let saved = SavedCapture::open(&scene.path().join("server.capture")).unwrap();
-    saved.each(|one| assert!(!one.packed.literals.concat().contains(SECRET), "{one:?}")).unwrap();
+    saved.for_each(|one| assert!(!one.packed.literals.concat().contains(SECRET), "{one:?}")).unwrap();
     scene.etalon(&["capture", "b.csv"]).says(2, &["is a store or another database", "a capture is never replaced"]);
     scene.etalon(&["capture", "b.csv", "b.json", "-o", "c"]).says(2, &["is a csvlog", "a jsonlog"]);
     scene.write("x.log", "hello\n");

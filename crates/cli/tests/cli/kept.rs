@@ -68,7 +68,7 @@ fn empty_store(scene: &Scene) -> PathBuf {
         command: "etalon run p.toml".to_owned(),
     };
     let store = scene.path().join("empty.etalon");
-    Store::create(&store, &header, &plan.order()).unwrap().close().unwrap();
+    Store::create(&store, &header, &plan.run_order()).unwrap().close().unwrap();
     store
 }
 

@@ -24,7 +24,7 @@ fn left(scene: &Scene) -> (PathBuf, PathBuf) {
     std::fs::write(folder.join("owner"), owner.join("\n") + "\n").unwrap();
     drop(living);
     let file = scene.path().join("target.dat");
-    host::target::make(&file, 1 << 20, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
+    host::target::make_file(&file, 1 << 20, &mut |_| std::ops::ControlFlow::Continue(())).unwrap();
     std::fs::write(folder.join("files"), format!("{}\n", file.display())).unwrap();
     (folder, file)
 }

@@ -24,7 +24,7 @@ fn plan(system: &str, keys: &str) -> String {
 
 /// The folders that name an étalon's control groups.
 fn notes(pid: u32) -> Vec<PathBuf> {
-    let entries = Scratch::bases().into_iter().filter_map(|base| fs::read_dir(base).ok()).flatten();
+    let entries = Scratch::base_folders().into_iter().filter_map(|base| fs::read_dir(base).ok()).flatten();
     let named = entries.filter_map(Result::ok).map(|entry| entry.path());
     let prefix = format!("etalon-limit-{pid}-");
     named.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))).collect()

@@ -24,7 +24,7 @@ fn imported(scene: &Scene, format: &str, files: &[String]) -> Vec<Figure> {
     scene.etalon(&[&["import", format, "-o", &store], &files[..]].concat()).says(0, &[]);
     let exported = scene.etalon(&["export", &format!("{store}.etalon")]);
     exported.says(0, &[]);
-    let table = formats::tidy::parse(&exported.stdout).unwrap();
+    let table = formats::tidy::parse_table(&exported.stdout).unwrap();
     let rows = table.rows.into_iter().filter(|row| row.kind == "measured");
     rows.map(|row| Figure {
         op: row.point.get("op").map(ToString::to_string).unwrap_or_default(),

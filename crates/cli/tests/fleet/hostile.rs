@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use conductor::Registry;
 use conductor::site::Inspection;
 use fleet::bus::{Bus, INBOX, Results};
-use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, prefix};
+use fleet::protocol::{Answer, Ask, Reply, Request, SentCase, VERSION, subject_prefix};
 use fleet::{Server, TextId, TextPiece};
 use load::error::{Failure, FailureKind};
 use model::plan::{Changes, PrivateServer};
@@ -70,7 +70,7 @@ impl Conductor {
     pub fn new(nats: &Nats) -> Conductor {
         let server = Server { url: nats.url(), ..Server::default() };
         let bus = Arc::new(Bus::connect(&server, "hostile", INBOX).unwrap());
-        let results = bus.results("hostile").unwrap();
+        let results = bus.results_of("hostile").unwrap();
         Conductor { bus, job: 0, _results: results }
     }
 
@@ -87,7 +87,7 @@ impl Conductor {
                 job: self.job,
                 ask: ask.clone(),
             };
-            let subject = format!("{}.{}", prefix(NAME), ask.verb());
+            let subject = format!("{}.{}", subject_prefix(NAME), ask.verb());
             let payload = serde_json::to_vec(&request).unwrap();
             let answer = self.bus.request(&subject, payload, Duration::from_secs(20)).unwrap();
             match serde_json::from_slice(&answer).unwrap() {

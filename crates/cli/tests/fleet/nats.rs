@@ -134,7 +134,7 @@ impl Nats {
         words.push("--config".into());
         words.push(self.configuration().into());
         let log = self.folder.path().join("nats.log");
-        let spec = ServerSpec::new(&words[0], log).args(&words[1..]).end_signal(StopSignal::Terminate);
+        let spec = ServerSpec::new(&words[0], log).with_args(&words[1..]).end_signal(StopSignal::Terminate);
         let mut server = ServerProcess::spawn(spec).unwrap();
         let pid = server.pid();
         let ports = self.folder.path().join(format!("nats-server_{pid}.ports"));

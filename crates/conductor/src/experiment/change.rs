@@ -8,8 +8,8 @@ use model::facts::{Difference, INSTANCE, SETTINGS_READ};
 use model::{Change, Facts, RunRecord};
 use store::{ChangeState, StoreError, StoredChange};
 use workloads::dataset::{Dialect, Tables};
-use workloads::session::{Session, SessionKind, text};
-use workloads::transactions::split;
+use workloads::session::{Session, SessionKind, datum_text};
+use workloads::transactions::message_parts;
 
 use super::identity::{PASSING, continued};
 use super::{Conductor, ExperimentError, system_error};
@@ -39,7 +39,7 @@ pub(super) struct MadeChange {
 
 impl Conductor<'_> {
     /// Undoes what an étalon that was killed has left made.
-    pub(super) fn recover(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
+    pub(super) fn undo_leftovers(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         for StoredChange { server, system, session, .. } in self.store.changes()? {
             if let Some(session) = session {
                 let ended = self.await_end(&session, &server, observer);
@@ -51,7 +51,7 @@ impl Conductor<'_> {
             // Someone may have undone it meanwhile.
             let made = MadeChange { system: system.clone(), state: ChangeState::Unsure };
             self.made.borrow_mut().insert(server.clone(), made);
-            self.undo(&server).map_err(|failure| system_error(&system, failure))?;
+            self.undo_change(&server).map_err(|failure| system_error(&system, failure))?;
             observer
                 .warning(&format!("the change of system `{system}`, which an étalon that ended had left, is undone"));
         }
@@ -63,7 +63,7 @@ impl Conductor<'_> {
         let (mut session, dialect) = self.session_at(server)?;
         let Some((_, at_work)) = dialect.session_names() else { return Ok(()) };
         let mut is_reported = false;
-        while session.query(at_work)?.iter().any(|row| text(row.first()) == name) {
+        while session.query(at_work)?.iter().any(|row| datum_text(row.first()) == name) {
             if self.is_interrupted() {
                 return Err(Failure::new(FailureKind::Interrupted, "undo a change", "it was interrupted"));
             }
@@ -86,45 +86,46 @@ impl Conductor<'_> {
     ) -> Result<RunRecord, Failure> {
         let system = &job.case.system;
         if job.task.tables() == Tables::Own {
-            self.change_to(self.name_of(system))?;
+            self.change_to(self.own_name(system))?;
         }
         run_once(self.places(), site, job, &|| self.change_to(system), observer)
     }
 
     /// Undoes another system's change in the server of this one, and makes its own.
     pub(super) fn change_to(&self, system: &str) -> Result<(), Failure> {
-        let server = self.name_of(system);
+        let server = self.own_name(system);
         let made = self.made.borrow().get(server).cloned();
         let is_so = made.as_ref().is_some_and(|made| made.system == system && made.state == ChangeState::Made);
         if is_so {
             return Ok(());
         }
         if made.is_some() {
-            self.undo(server)?;
+            self.undo_change(server)?;
         }
         match self.plan.system(system).and_then(|system| system.change.as_ref()) {
-            Some(change) => self.make(server, system, change),
+            Some(change) => self.make_change(server, system, change),
             None => Ok(()),
         }
     }
 
-    /// A server that was away may have forgotten what was changed.
-    pub(super) fn doubt(&self, server: &str) {
+    /// Notes that a change may be gone, since the server was away.
+    pub(super) fn note_unsure(&self, server: &str) {
         if let Some(made) = self.made.borrow_mut().get_mut(server) {
             made.state = ChangeState::Unsure;
         }
     }
 
-    fn make(&self, server: &str, system: &str, change: &Change) -> Result<(), Failure> {
+    /// Makes a change in a server, noting it before and after.
+    fn make_change(&self, server: &str, system: &str, change: &Change) -> Result<(), Failure> {
         let (mut session, dialect) = self.session_at(server)?;
-        self.note_unsure(server, system, &mut *session, dialect)?;
-        let statements_to_make = statements(&change.make, dialect);
+        self.note_change_begun(server, system, &mut *session, dialect)?;
+        let statements_to_make = split_statements(&change.make, dialect);
         for (number, sql) in statements_to_make.iter().enumerate() {
             let Err(failure) = session.execute(sql) else { continue };
             drop(session);
             let left = if number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty()) {
                 // Undoing would remove what was there of that name.
-                self.forget(server)?;
+                self.forget_change(server)?;
                 "nothing of it was made, so nothing is undone".to_owned()
             } else {
                 let (made, unmade) = statements_to_make.split_at(number);
@@ -136,7 +137,7 @@ impl Conductor<'_> {
             let tried = format!("make the change of `{system}`: {}", failure.tried);
             return Err(Failure { tried, cause: format!("{}; {left}", failure.cause), ..failure });
         }
-        self.note(StoredChange { session: None, ..stored(server, system, ChangeState::Made) })?;
+        self.note_change(StoredChange { session: None, ..stored_change(server, system, ChangeState::Made) })?;
         self.look_again(server, system)?;
         self.refuse_no_effect(server, system, &statements_to_make)
     }
@@ -154,15 +155,15 @@ impl Conductor<'_> {
         if is_altered {
             return Ok(());
         }
-        self.undo(server)?;
+        self.undo_change(server)?;
         let tried = format!("find the change of `{system}` in a new session");
         let cause = format!("after `{}` every setting is as before; the change is undone", altering.trim());
         let hint = "where the server must read its files again, add `SELECT pg_reload_conf()` to `change` and to `undo`; compare what \
                     takes effect with a restart as two servers with `settings` of their own";
-        Err(Failure::new(FailureKind::Verification, tried, cause).hint(hint))
+        Err(Failure::new(FailureKind::Verification, tried, cause).with_hint(hint))
     }
 
-    fn undo(&self, server: &str) -> Result<(), Failure> {
+    fn undo_change(&self, server: &str) -> Result<(), Failure> {
         self.undo_those(server, |_| true)
     }
 
@@ -172,10 +173,10 @@ impl Conductor<'_> {
         let Some(MadeChange { system, state }) = self.made.borrow().get(server).cloned() else { return Ok(()) };
         let undo = self.plan.system(&system).and_then(|system| system.change.as_ref()).map(|change| &change.undo);
         let (mut session, dialect) = self.session_at(server)?;
-        self.note_unsure(server, &system, &mut *session, dialect)?;
+        self.note_change_begun(server, &system, &mut *session, dialect)?;
         let tried = format!("undo the change of `{system}`");
         let mut refused = Vec::new();
-        let due = undo.into_iter().flat_map(|undo| statements(undo, dialect)).filter(|sql| is_due(sql));
+        let due = undo.into_iter().flat_map(|undo| split_statements(undo, dialect)).filter(|sql| is_due(sql));
         for sql in due {
             match session.execute(&sql) {
                 Ok(()) => {}
@@ -187,13 +188,13 @@ impl Conductor<'_> {
         }
         drop(session);
         if state == ChangeState::Unsure {
-            let differences: Vec<String> = self.differences(server)?.iter().map(Difference::text).collect();
+            let differences: Vec<String> = self.differences(server)?.iter().map(Difference::sentence).collect();
             if !differences.is_empty() {
                 let cause = differences.into_iter().chain(refused).collect::<Vec<_>>().join("; ");
                 return Err(Failure::new(FailureKind::Verification, tried, cause));
             }
         }
-        self.forget(server)?;
+        self.forget_change(server)?;
         self.look_again(server, server)
     }
 
@@ -207,13 +208,13 @@ impl Conductor<'_> {
                 let tried = format!("undo the change of `{system}`");
                 Err(Failure::new(FailureKind::ConnectionLost, tried, "the server does not answer"))
             } else {
-                self.undo(&server)
+                self.undo_change(&server)
             };
             let left = undone.and_then(|()| self.differences(&server));
             match left {
                 Err(failure) => observer.warning(&format!("system `{system}`: {failure}")),
                 Ok(left) if !left.is_empty() && !self.changed.contains(&server) => {
-                    let left: Vec<String> = left.iter().map(Difference::text).collect();
+                    let left: Vec<String> = left.iter().map(Difference::sentence).collect();
                     let left = left.join("; ");
                     observer.warning(&format!("system `{server}` is not what it was before the change: {left}"));
                 }
@@ -232,7 +233,7 @@ impl Conductor<'_> {
         if !has_change || !self.described.insert(system.to_owned()) {
             return Ok(());
         }
-        let facts = self.facts_of(system)?;
+        let facts = self.facts_of_system(system)?;
         observer.system_known(system, &facts);
         match self.store.facts()?.get(system) {
             Some(before) => self.compare_facts(system, before, &facts, observer),
@@ -249,8 +250,9 @@ impl Conductor<'_> {
         Ok(changes.into_iter().filter(|change| !passing.contains(&change.name)).collect())
     }
 
+    /// Reads what a server is now.
     fn facts_now(&self, server: &str) -> Result<Facts, Failure> {
-        self.site(server)
+        self.site_named(server)
             .map_err(|error| Failure::new(FailureKind::Plan, "read what it is", error))?
             .facts(&[], FactsScope::AfterRun)
     }
@@ -259,13 +261,13 @@ impl Conductor<'_> {
     fn look_again(&self, server: &str, system: &str) -> Result<(), Failure> {
         let now = self.settled_facts(server)?;
         if !self.identities.borrow().contains_key(system) {
-            let known = self.store.facts().map_err(|error| in_store(&error))?;
+            let known = self.store.facts().map_err(|error| store_failure(&error))?;
             self.identities.borrow_mut().insert(system.to_owned(), continued(now.clone(), known.get(system)));
         }
         let read = format!("{INSTANCE}{SETTINGS_READ}");
         let Some(fact) = now.entries.get(&read) else { return Ok(()) };
         for (name, identity) in self.identities.borrow_mut().iter_mut() {
-            if self.name_of(name) == server {
+            if self.own_name(name) == server {
                 identity.entries.insert(read.clone(), fact.clone());
             }
         }
@@ -290,16 +292,18 @@ impl Conductor<'_> {
         Err(Failure::new(FailureKind::Other, SETTLE, format!("`{differing}` changes from one reading to the next")))
     }
 
+    /// Opens a session for the plan's own statements.
     fn session_at(&self, server: &str) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
-        let kind = match self.tables() {
+        let kind = match self.tables_used() {
             Tables::Own => SessionKind::Plain,
             Tables::None => SessionKind::OnTablesOfOthers,
         };
-        let site = self.site(server).map_err(|error| Failure::new(FailureKind::Plan, "open a session", error))?;
+        let site = self.site_named(server).map_err(|error| Failure::new(FailureKind::Plan, "open a session", error))?;
         site.session(kind)
     }
 
-    fn note_unsure(
+    /// Notes that a change is about to be made or undone, with the session that does it.
+    fn note_change_begun(
         &self,
         server: &str,
         system: &str,
@@ -307,21 +311,23 @@ impl Conductor<'_> {
         dialect: &dyn Dialect,
     ) -> Result<(), Failure> {
         let name = match dialect.session_names() {
-            Some((own, _)) => session.query(own)?.first().map(|row| text(row.first())),
+            Some((own, _)) => session.query(own)?.first().map(|row| datum_text(row.first())),
             None => None,
         };
-        self.note(StoredChange { session: name, ..stored(server, system, ChangeState::Unsure) })
+        self.note_change(StoredChange { session: name, ..stored_change(server, system, ChangeState::Unsure) })
     }
 
-    fn note(&self, change: StoredChange) -> Result<(), Failure> {
-        self.store.put_change(&change).map_err(|error| in_store(&error))?;
+    /// Stores how far a change is.
+    fn note_change(&self, change: StoredChange) -> Result<(), Failure> {
+        self.store.put_change(&change).map_err(|error| store_failure(&error))?;
         let StoredChange { server, system, state, .. } = change;
         self.made.borrow_mut().insert(server, MadeChange { system, state });
         Ok(())
     }
 
-    fn forget(&self, server: &str) -> Result<(), Failure> {
-        self.store.remove_change(server).map_err(|error| in_store(&error))?;
+    /// Notes that a change is undone.
+    fn forget_change(&self, server: &str) -> Result<(), Failure> {
+        self.store.remove_change(server).map_err(|error| store_failure(&error))?;
         self.made.borrow_mut().remove(server);
         Ok(())
     }
@@ -354,17 +360,18 @@ fn alters_settings(sql: &str) -> bool {
     }
 }
 
-fn stored(server: &str, system: &str, state: ChangeState) -> StoredChange {
+fn stored_change(server: &str, system: &str, state: ChangeState) -> StoredChange {
     StoredChange { server: server.to_owned(), system: system.to_owned(), state, session: None }
 }
 
-fn in_store(error: &StoreError) -> Failure {
+/// The failure of a note in the store.
+fn store_failure(error: &StoreError) -> Failure {
     Failure::new(FailureKind::Other, "note a change in the store", error)
 }
 
 /// The statements one by one: some engines refuse a few of them among others.
-fn statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
-    texts.iter().flat_map(|text| split(text, dialect)).map(|part| part.sql).collect()
+fn split_statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
+    texts.iter().flat_map(|text| message_parts(text, dialect)).map(|part| part.sql).collect()
 }
 
 #[cfg(test)]

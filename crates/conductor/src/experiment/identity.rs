@@ -65,7 +65,7 @@ impl Conductor<'_> {
         let cause = format!("it holds no row, and on `{other}` it holds some");
         let failure = Failure::new(FailureKind::Verification, format!("compare on the table `{table}`"), cause);
         let hint = "fill it; or set `allow_different_rows = true` in the plan, if it is to be so";
-        Err(system_error(empty, failure.hint(hint)))
+        Err(system_error(empty, failure.with_hint(hint)))
     }
 
     /// Keeps which of the tables of others hold rows.
@@ -96,7 +96,7 @@ impl Conductor<'_> {
     ) -> Result<(), Failure> {
         let (case, task) = (&self.cases[run.case as usize], &self.tasks[run.case as usize]);
         let system = &*case.system;
-        let server = self.name_of(system).to_owned();
+        let server = self.own_name(system).to_owned();
         let Some(site) = self.sites.get(&server) else { return Ok(()) };
         let mut identities = self.identities.borrow_mut();
         // A changed system has an identity of its own.

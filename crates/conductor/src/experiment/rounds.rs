@@ -24,7 +24,7 @@ impl Conductor<'_> {
         if round < until.first {
             return Ok(0);
         }
-        let look = judge.look(self.store, round)?;
+        let look = judge.judge_look(self.store, round)?;
         let all: BTreeSet<u32> = (0..self.cases.len() as u32).collect();
         let is_late = until.max_time.is_some_and(|most| spent >= most);
         if look.rows.is_empty() && !is_late {
@@ -32,7 +32,7 @@ impl Conductor<'_> {
             return Ok(0);
         }
         let is_sure = look.settled.len() == all.len();
-        observer.looked(round, &look, is_late);
+        observer.look_taken(round, &look, is_late);
         let left_out = match until.stop {
             _ if is_late => &all,
             Stop::Rows | Stop::All if is_sure => &all,
@@ -57,7 +57,7 @@ impl Conductor<'_> {
             if round == 2 && limit.ends_before(each * (FEWEST_TO_JUDGE - round)) {
                 observer.warning(&format!(
                     "a round takes about {}, so that the {FEWEST_TO_JUDGE} of a verdict take longer than `--for {time}`",
-                    model::duration::rounded(each)
+                    model::duration::rounded_text(each)
                 ));
             }
             return Ok(0);

@@ -68,8 +68,8 @@ fn our_base_backup_is_as_fast_as_the_program_and_takes_no_more_cpu() {
     );
     let changes = model::plan::Changes::default();
     let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap();
-    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
-    let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
+    let system = registry.open_system(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let task = registry.workload("backup").unwrap().make_task(&plan.cases()[0].point, &Grants::default()).unwrap();
     assert!(matches!(task.action, Action::Step(_)));
     system.prepare(&task.dataset).unwrap();
     system.settle().unwrap();

@@ -50,7 +50,7 @@ impl Place {
     /// Why a case is refused before anything runs.
     pub fn refused(&self, system: &str, keys: &str) -> Failure {
         let point = self.plan(system, keys).cases()[0].point.clone();
-        Registry::built_in().workload("backup").unwrap().task(&point, &Grants::default()).unwrap_err()
+        Registry::built_in().workload("backup").unwrap().make_task(&point, &Grants::default()).unwrap_err()
     }
 
     fn left(&self) -> Vec<PathBuf> {
@@ -65,17 +65,17 @@ impl Place {
 
 fn open(plan: &Plan) -> Box<dyn System> {
     let request = OpenRequest::new(&plan.systems[0], Consent::OwnOnly);
-    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"))
+    Registry::built_in().open_system(&request).unwrap_or_else(|failure| panic!("{failure}"))
 }
 
 fn run_on(system: &dyn System, plan: &Plan, interrupt: &AtomicBool) -> Result<RunRecord, Failure> {
     let case = &plan.cases()[0];
-    let task = Registry::built_in().workload("backup").unwrap().task(&case.point, &Grants::default()).unwrap();
+    let task = Registry::built_in().workload("backup").unwrap().make_task(&case.point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
     system.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
     system.settle().unwrap();
     let mut context = StepContext { system, schedule: &plan.schedule, seed: 1, interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
+    step::run_step(&**procedure, &mut context)
 }
 
 /// A plan's only run, from its system's start to its end.
@@ -385,7 +385,7 @@ const ENCRYPTED: &str = "server = { engine = \"mariadb\" }\nsettings = { plugin_
                          innodb_encrypt_tables = \"FORCE\", innodb_encrypt_log = true }";
 
 fn has_mariadb_backup() -> bool {
-    let found = workloads::backup::tool::find("mariadb-backup", &[], "").is_ok();
+    let found = workloads::backup::tool::find_program("mariadb-backup", &[], "").is_ok();
     if !found {
         println!("skipped: mariadb-backup is not installed");
     }
@@ -477,7 +477,7 @@ fn a_key_file_that_is_lost_is_named_and_nothing_is_left() {
     let plan = place.plan(ENCRYPTED, "method = \"mariadb-dump\"");
     let request =
         OpenRequest { scratch_base: Some(servers.clone()), ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
-    let system = Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{failure}"));
+    let system = Registry::built_in().open_system(&request).unwrap_or_else(|failure| panic!("{failure}"));
     let is_key = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().contains("key"));
     let keys: Vec<PathBuf> = files_below(&servers).into_iter().filter(is_key).collect();
     assert!(!keys.is_empty(), "{:?}", files_below(&servers));

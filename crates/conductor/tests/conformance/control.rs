@@ -39,7 +39,7 @@ fn every_client_has_one_worker(subject: &Subject) {
     for clients in 1..=9 {
         for (threads, most) in [(ThreadLimit::Best, u32::MAX), (ThreadLimit::AtMost(1), 1), (ThreadLimit::AtMost(4), 4)]
         {
-            let shares = subject.system.workers(3..3 + clients, threads);
+            let shares = subject.system.split_clients(3..3 + clients, threads);
             let served: Vec<u32> = shares.iter().cloned().flatten().collect();
             assert_eq!(served, (3..3 + clients).collect::<Vec<u32>>(), "{threads:?}");
             assert!(shares.len() as u32 <= most || subject.name == "sim", "{threads:?}: {} workers", shares.len());
@@ -54,8 +54,8 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     assert_eq!(subject.count("SELECT sum(value) FROM conformance_rows"), 450);
     let changed = "SELECT count(*) FROM conformance_rows WHERE note = 'afterwards'";
     assert_eq!(subject.count(changed), 1, "the statements behind the tables were not run");
-    let whole = Contents::expected(&rows(10));
-    let held = || whole.verify(&rows(10), &Contents::read(&rows(10), system).unwrap());
+    let whole = Contents::expected_of(&rows(10));
+    let held = || whole.verify_found(&rows(10), &Contents::read_from(&rows(10), system).unwrap());
     assert_eq!(held(), Ok(()));
     system.prepare(&rows(3)).unwrap();
     assert_eq!(count(), 3, "another data set");
@@ -93,7 +93,7 @@ fn tables_come_back_in_every_way_that_is_offered(subject: &Subject) {
     for (word, reset) in Reset::WORDS {
         let plan = SystemPlan { reset: Some(reset), ..subject.another(word).0 };
         // Two étalons on the same tables of a server that somebody names keep each other away.
-        match subject.engine.reset(&plan, 0) {
+        match subject.engine.choose_reset(&plan, 0) {
             Ok(offered) if subject.is_named() => assert_eq!(offered, Some(reset)),
             Ok(offered) => {
                 assert_eq!(offered, Some(reset));
@@ -112,7 +112,7 @@ fn by_url_as_well(subject: &Subject, reset: Reset) {
         return;
     };
     let plan = SystemPlan { url: url.to_owned(), server: None, reset: Some(reset), ..subject.plan.clone() };
-    match subject.engine.reset(&plan, 0) {
+    match subject.engine.choose_reset(&plan, 0) {
         Ok(offered) => {
             assert_eq!(offered, Some(reset));
             comes_back(&*subject.open_another(&plan).unwrap(), reset);
@@ -123,7 +123,7 @@ fn by_url_as_well(subject: &Subject, reset: Reset) {
 
 fn comes_back(system: &dyn System, reset: Reset) {
     assert!(
-        system.reset(&rows(10)).is_some_and(|told| told.starts_with(&reset.to_string())),
+        system.explain_reset(&rows(10)).is_some_and(|told| told.starts_with(&reset.to_string())),
         "{reset}: it is not told"
     );
     for round in 0..2 {
@@ -144,7 +144,9 @@ fn comes_back(system: &dyn System, reset: Reset) {
 fn a_session_does_what_it_is_told(subject: &Subject) {
     let mut session = subject.prepared().session(SessionKind::Plain).unwrap();
     for _ in 0..3 {
-        session.repeat("INSERT INTO conformance_log (client, value, note) VALUES (1, NULL, 'again')").unwrap();
+        session
+            .execute_repeated("INSERT INTO conformance_log (client, value, note) VALUES (1, NULL, 'again')")
+            .unwrap();
     }
     assert_eq!(subject.count("SELECT count(*) FROM conformance_log"), 3);
     let text = |datum: &Datum| match datum {
@@ -197,14 +199,14 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
         Ok(limit) => limit.release().unwrap(),
         Err(failure) => refused("a limit", failure),
     }
-    if let Err(failure) = system.reach(&subject.plan) {
+    if let Err(failure) = system.plan_for_other_hosts(&subject.plan) {
         refused("other hosts", failure);
     }
 }
 
 fn a_new_round_finds_the_system_ready(subject: &Subject) {
     subject.prepared().begin_round().unwrap();
-    subject.system.revive().unwrap();
+    subject.system.wait_until_available().unwrap();
     subject
         .script("INSERT INTO conformance_log (client, value, note) VALUES (:client_id, 1, 'new block');", 2, 3)
         .unwrap();
@@ -220,13 +222,13 @@ fn settings_hold_in_every_session(subject: &Subject) {
     let Some(conflict) = subject.known.conflict else { return };
     let session = || system.session(SessionKind::Plain).unwrap();
     let (mut one, mut other) = (session(), session());
-    one.execute(&system.dialect().statement("begin")).unwrap();
+    one.execute(&system.dialect().own_statement("begin")).unwrap();
     one.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let began = Instant::now();
     let failure = other.execute("UPDATE conformance_rows SET value = 8 WHERE id = 1");
     assert!(failure.is_err(), "two sessions change one row at the same time");
     conflict.hold(began.elapsed());
-    one.execute(&system.dialect().statement("rollback")).unwrap();
+    one.execute(&system.dialect().own_statement("rollback")).unwrap();
 }
 
 fn an_unknown_setting_is_refused(subject: &Subject) {

@@ -94,42 +94,42 @@ struct AllRowsClient {
 }
 
 impl Native for AllRows {
-    fn kinds(&self) -> Vec<String> {
+    fn kind_names(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn client(&self, _seed: u64, _client: u32) -> Box<dyn NativeClient> {
+    fn new_client(&self, _seed: u64, _client: u32) -> Box<dyn NativeClient> {
         Box::new(AllRowsClient::default())
     }
 
-    fn check(&self, _: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
+    fn check_run(&self, _: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
         assert_eq!(counts.tallies, [6 * counts.succeeded]);
         Ok(Vec::new())
     }
 
-    fn questions(&self) -> Vec<String> {
+    fn check_queries(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn counts(&self) -> Vec<String> {
+    fn growing_queries(&self) -> Vec<String> {
         Vec::new()
     }
 
-    fn inspect(&self, _: &dyn ServerCounters, _: Moment) -> Result<(), Failure> {
+    fn inspect_tables(&self, _: &dyn ServerCounters, _: Moment) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn measure(&self, _: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
+    fn extra_measurements(&self, _: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
         (Vec::new(), Vec::new())
     }
 }
 
 impl NativeClient for AllRowsClient {
-    fn begin(&mut self, _index: u64) {
+    fn begin_transaction(&mut self, _index: u64) {
         *self = AllRowsClient::default();
     }
 
-    fn next(&mut self) -> NextStep {
+    fn next_step(&mut self) -> NextStep {
         self.asked += 1;
         match self.asked {
             1 => NextStep::Statement(0, Rows::Discard, Flow::Wait),
@@ -141,22 +141,22 @@ impl NativeClient for AllRowsClient {
         }
     }
 
-    fn value(&self, _field: usize) -> &Datum {
+    fn field_value(&self, _field: usize) -> &Datum {
         &self.sum
     }
 
-    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+    fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         let values: Vec<i64> = results[0].values.iter().filter_map(Datum::as_int).collect();
         assert_eq!((results.len(), results[0].rows, values.len()), (1, 3, 6), "{results:?}");
         self.sum = Datum::Int(values.iter().sum());
         Ok(())
     }
 
-    fn kind(&self) -> usize {
+    fn current_kind(&self) -> usize {
         0
     }
 
-    fn tally(&self, _end: TransactionEnd, _sent: &[Sent], into: &mut Vec<u64>) {
+    fn add_tally(&self, _end: TransactionEnd, _sent: &[Sent], into: &mut Vec<u64>) {
         into.resize(1, 0);
         into[0] += 6;
     }
@@ -172,7 +172,7 @@ fn all_rows_reach_a_load_in_rust(subject: &Subject) {
     let texts = texts.map(str::to_owned);
     let fields = ["sum".to_owned()];
     let options = ScriptOptions { clients: 2, ..ScriptOptions::default() };
-    let program = Program::native(Arc::new(AllRows), &texts, &fields, &options).unwrap();
+    let program = Program::from_native(Arc::new(AllRows), &texts, &fields, &options).unwrap();
     let task = StreamTask { work: program.into(), ..stream("SELECT 1", Protocol::Prepared, 2) };
     run(subject.prepared(), &task, 5).unwrap();
     assert_eq!(subject.count("SELECT count(*) FROM conformance_log WHERE client = 88"), 20, "1 + 10 + 3 + 30 + 4 + 40");
@@ -244,14 +244,14 @@ fn an_open_transaction_is_told(subject: &Subject) {
 fn a_conflict_is_told_from_a_failure(subject: &Subject) {
     let system = subject.prepared();
     let mut other = system.session(workloads::session::SessionKind::Plain).unwrap();
-    other.execute(&system.dialect().statement("begin")).unwrap();
+    other.execute(&system.dialect().own_statement("begin")).unwrap();
     other.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let script = "\\if :client_id = 0\nSELECT count(*) FROM conformance_rows;\n\\else\n\
         UPDATE conformance_rows SET value = 8 WHERE id = 1;\n\\endif\n";
     let began = Instant::now();
     let record = run(system, &stream(script, Protocol::Prepared, 2), 1).unwrap();
     let waited = began.elapsed();
-    other.execute(&system.dialect().statement("rollback")).unwrap();
+    other.execute(&system.dialect().own_statement("rollback")).unwrap();
     let contention: f64 = ["serialization", "deadlock", "lock_timeout"]
         .map(|class| value(&record, &format!("errors_{class}")))
         .iter()

@@ -215,7 +215,7 @@ impl Engine for Saboteur {
             Sabotage::UnknownSettings => system.settings.retain(|name, _| name == "busy_timeout"),
             _ => {}
         }
-        let opened = ExampleSystem::open(&OpenRequest { system: &system, ..request.clone() })?;
+        let opened = ExampleSystem::open_system(&OpenRequest { system: &system, ..request.clone() })?;
         Ok(Box::new(Sabotaged { sabotage: self.0, system: opened, is_prepared: false.into(), asked: 0.into() }))
     }
 
@@ -230,8 +230,8 @@ impl Engine for Saboteur {
         }
     }
 
-    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        Example.reset(system, size_bytes)
+    fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        Example.choose_reset(system, size_bytes)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -300,8 +300,8 @@ impl System for Sabotaged {
         }
     }
 
-    fn reset(&self, data: &Dataset) -> Option<String> {
-        self.system.reset(data)
+    fn explain_reset(&self, data: &Dataset) -> Option<String> {
+        self.system.explain_reset(data)
     }
 
     fn kept_bytes(&self) -> u64 {
@@ -324,9 +324,9 @@ impl System for Sabotaged {
         if self.sabotage == Sabotage::Scalar { Ok(0) } else { self.system.scalar(sql) }
     }
 
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         let first = clients.start + u32::from(self.sabotage == Sabotage::Workers);
-        self.system.workers(first..clients.end, threads)
+        self.system.split_clients(first..clients.end, threads)
     }
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
@@ -334,10 +334,14 @@ impl System for Sabotaged {
         if !matches!(self.sabotage, Sabotage::Pipeline | Sabotage::Reconnect) {
             embedded::refuse_what_needs_a_server("Example", program, context.traffic)?;
         }
-        let lane = InProcessLane::new(context.connect(1, |_, _| self.system.connect())?, program, &ExampleDialect)?;
-        let texts = program.statements().iter().map(|message| message.sql(&ExampleDialect)).collect();
+        let lane = InProcessLane::new(
+            context.connect_all(1, |_, _| self.system.connect_with_settings())?,
+            program,
+            &ExampleDialect,
+        )?;
+        let texts = program.statements().iter().map(|message| message.sql_text(&ExampleDialect)).collect();
         let lane = SabotagedLane { sabotage: self.sabotage, lane, submitted: 0, texts, row: Vec::new() };
-        worker::run(lane, program, &RealClock, context)
+        worker::run_worker(lane, program, &RealClock, context)
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
@@ -534,11 +538,11 @@ impl Session for SabotagedSession {
         self.session.execute(sql)
     }
 
-    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+    fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
         let known = self.repeated.replace(sql.to_owned());
         match self.sabotage {
             Sabotage::Repeat if known.as_deref() == Some(sql) => Ok(()),
-            _ => self.session.repeat(sql),
+            _ => self.session.execute_repeated(sql),
         }
     }
 
@@ -562,28 +566,28 @@ impl PagesDialect for SabotagedPages {
         Ok(if self.sabotage == Sabotage::PageSize { 3 * bytes } else { bytes })
     }
 
-    fn tables(&self, page_bytes: u64) -> Vec<String> {
-        self.pages.tables(page_bytes)
+    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
+        self.pages.create_tables(page_bytes)
     }
 
-    fn insert(&self, page_bytes: u64, rows: u64) -> String {
-        self.pages.insert(page_bytes, rows - u64::from(self.sabotage == Sabotage::PageRows))
+    fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {
+        self.pages.insert_sql(page_bytes, rows - u64::from(self.sabotage == Sabotage::PageRows))
     }
 
-    fn rows(&self) -> &'static str {
-        self.pages.rows()
+    fn row_count_sql(&self) -> &'static str {
+        self.pages.row_count_sql()
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         self.pages.size_bytes(session)
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
-        self.pages.flush(session)
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        self.pages.flush_writes(session)
     }
 
-    fn account(&self, system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        self.pages.account(system, session)
+    fn io_account(&self, system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        self.pages.io_account(system, session)
     }
 
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {

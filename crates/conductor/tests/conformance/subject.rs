@@ -63,7 +63,7 @@ macro_rules! cases {
 
 impl Of {
     fn concerns(self, subject: &Subject) -> bool {
-        let answers = subject.system.carries() == LoadKind::Statements;
+        let answers = subject.system.load_kind() == LoadKind::Statements;
         match self {
             Of::Every => true,
             Of::Statements => answers,
@@ -229,7 +229,7 @@ pub fn run(system: &dyn System, task: &StreamTask, transactions: u64) -> Result<
 
 pub fn run_for(system: &dyn System, task: &StreamTask, schedule: &Schedule) -> Result<RunRecord, Failure> {
     let interrupt = AtomicBool::new(false);
-    RunTask { system, task, schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task, schedule, seed: 7, interrupt: &interrupt }.run_here(&mut Silent)
 }
 
 pub fn schedule(warmup: Duration) -> Schedule {
@@ -249,16 +249,16 @@ pub fn schedule(warmup: Duration) -> Schedule {
 pub fn step_of(system: &dyn System, workload: &str, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
-        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.to_value()?))).collect();
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = workload.task(&point, &Grants::default())?;
+    let task = workload.make_task(&point, &Grants::default())?;
     let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
     system.prepare(&task.dataset)?;
     system.settle()?;
     let (interrupt, schedule) = (AtomicBool::new(false), schedule(Duration::ZERO));
     let mut context =
         StepContext { system, schedule: &schedule, seed: 7, interrupt: &interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
+    step::run_step(&**procedure, &mut context)
 }
 
 /// A metric of a run, or why it is not known; nothing if there is none of that name.

@@ -28,7 +28,7 @@ fn text(text: &str) -> Value {
 /// The task of a stream on tables that are made for it.
 fn prepared(system: &dyn System, workload: &str, keys: &[(&str, Value)]) -> StreamTask {
     let point: Point = keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-    let task = Registry::built_in().workload(workload).unwrap().task(&point, &Grants::default()).unwrap();
+    let task = Registry::built_in().workload(workload).unwrap().make_task(&point, &Grants::default()).unwrap();
     system.prepare(&task.dataset).unwrap_or_else(|failure| panic!("{failure}"));
     system.settle().unwrap();
     let Action::Stream(stream) = task.action else { panic!("{workload} is a stream") };

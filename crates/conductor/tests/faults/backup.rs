@@ -37,8 +37,8 @@ impl Backups for Bared<'_> {
         self.0.methods()
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        self.0.check(request)
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        self.0.check_possible(request)
     }
 
     fn are_encrypted(&self) -> bool {
@@ -64,8 +64,8 @@ impl Backups for CarelessBackups<'_> {
         self.0.methods()
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        self.0.check(request)
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        self.0.check_possible(request)
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {

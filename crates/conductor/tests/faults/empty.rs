@@ -69,13 +69,13 @@ fn reported(benchmark: &str) -> String {
         .0;
     let mut store = stored::create(&folder.path().join("a.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    Conductor::new(&registry, &plan, &mut store, options).run(&mut Silent).unwrap();
-    let evidence = report::Evidence::read(&store).unwrap();
+    Conductor::new(&registry, &plan, &mut store, options).run_all(&mut Silent).unwrap();
+    let evidence = report::Evidence::read_store(&store).unwrap();
     let set = report::compare(&evidence, &report::Options::default()).unwrap();
     for row in set.tables.iter().flat_map(|table| &table.rows) {
         assert_eq!(row.verdict(), None, "{row:?}");
     }
-    report::text::render(&set, &report::text::TextOptions::default())
+    report::text::render_set(&set, &report::text::TextOptions::default())
 }
 
 #[test]

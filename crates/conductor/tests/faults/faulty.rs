@@ -84,8 +84,8 @@ impl Session for FaultySession {
         self.judge(ended)
     }
 
-    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
-        let ended = self.send(sql).and_then(|last| last.map_or(Ok(()), |sql| self.inner.repeat(&sql)));
+    fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
+        let ended = self.send(sql).and_then(|last| last.map_or(Ok(()), |sql| self.inner.execute_repeated(&sql)));
         self.judge(ended)
     }
 
@@ -93,8 +93,8 @@ impl Session for FaultySession {
         self.inner.told_cpu_s()
     }
 
-    fn commits(&self) -> Option<u64> {
-        self.inner.commits()
+    fn committed_count(&self) -> Option<u64> {
+        self.inner.committed_count()
     }
 
     fn queries_run(&self) -> Option<u64> {
@@ -144,8 +144,8 @@ impl System for Faulty<'_> {
         self.inner.scalar(sql)
     }
 
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
-        self.inner.workers(clients, threads)
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+        self.inner.split_clients(clients, threads)
     }
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {

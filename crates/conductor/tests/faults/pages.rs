@@ -32,33 +32,35 @@ impl PagesDialect for OtherFiles {
         self.0.page_bytes(session)
     }
 
-    fn tables(&self, page_bytes: u64) -> Vec<String> {
-        self.0.tables(page_bytes)
+    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
+        self.0.create_tables(page_bytes)
     }
 
-    fn insert(&self, page_bytes: u64, rows: u64) -> String {
-        self.0.insert(page_bytes, rows)
+    fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {
+        self.0.insert_sql(page_bytes, rows)
     }
 
-    fn rows(&self) -> &'static str {
-        self.0.rows()
+    fn row_count_sql(&self) -> &'static str {
+        self.0.row_count_sql()
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         self.0.size_bytes(session)
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
-        self.0.flush(session)
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        self.0.flush_writes(session)
     }
 
-    fn account(&self, system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let mut account = self.0.account(system, session)?;
+    fn io_account(&self, system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let mut account = self.0.io_account(system, session)?;
         account.places.retain(|place| place.class == FileClass::Temporary);
         let idle = |class| {
             workloads::pages::account::Figure::ALL
                 .iter()
-                .fold(workloads::pages::IoPlace::unknown(class, "other", ""), |place, figure| place.with(*figure, 0.0))
+                .fold(workloads::pages::IoPlace::unknown(class, "other", ""), |place, figure| {
+                    place.with_value(*figure, 0.0)
+                })
         };
         account.places.extend([FileClass::Data, FileClass::Log].map(idle));
         Ok(account)

@@ -163,15 +163,15 @@ static RATES: [Fault; 1] = [Fault {
 pub fn run(system: &dyn System, tamper: Tamper, keys: Keys<'_>) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload("transactions").unwrap();
     let mut point: Point =
-        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.to_value()?))).collect();
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = workload.task(&point, &Grants { texts: Texts::Files, ..Grants::default() })?;
+    let task = workload.make_task(&point, &Grants { texts: Texts::Files, ..Grants::default() })?;
     let Action::Stream(stream) = &task.action else { panic!("transactions are a stream") };
     system.prepare(&task.dataset)?;
     system.settle()?;
     let (system, interrupt) = (&Faulty { inner: system, tamper }, AtomicBool::new(false));
     let schedule = Schedule { length: Length::Duration(Duration::from_millis(400)), ..procedure::SCHEDULE };
-    RunTask { system, task: stream, schedule: &schedule, seed: 5, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task: stream, schedule: &schedule, seed: 5, interrupt: &interrupt }.run_here(&mut Silent)
 }
 
 fn text(text: &str) -> Value {

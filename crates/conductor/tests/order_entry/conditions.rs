@@ -185,10 +185,10 @@ fn every_condition_is_found_broken_by_its_name_and_place() {
     let plan = parse(&text, &registry);
     let case = plan.cases().remove(0);
     let workload = registry.workload(&case.workload).unwrap();
-    let task = workload.task(&case.point, &Grants::default()).unwrap();
+    let task = workload.make_task(&case.point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!("order entry is a stream") };
-    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
-    let inspect = || stream.work.inspect(&SystemCounters(&*system), Moment::Loaded);
+    let system = registry.open_system(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let inspect = || stream.work.inspect_tables(&SystemCounters(&*system), Moment::Loaded);
     for Broken { condition, place, statements } in &ALL {
         system.prepare(&task.dataset).unwrap();
         assert_eq!(inspect(), Ok(()), "before condition {condition} was broken");

@@ -93,7 +93,7 @@ impl Mortal {
         let mut store = if path.exists() { Store::open(&path).unwrap() } else { create(&path, &plan) };
         let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
         let mut warned = Warned::default();
-        let ended = Conductor::new(&registry, &plan, &mut store, options).run(&mut warned).unwrap();
+        let ended = Conductor::new(&registry, &plan, &mut store, options).run_all(&mut warned).unwrap();
         println!("{ended:?} after {} starts, warned {:#?}", self.starts(), warned.0);
         (ended, warned.0, store)
     }

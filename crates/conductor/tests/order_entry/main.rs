@@ -77,7 +77,7 @@ fn ran_watched(
     let folder = tempfile::tempdir().unwrap();
     let mut store = create(&folder.path().join("a.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    let reason = match Conductor::new(&registry, &plan, &mut store, options).run(observer) {
+    let reason = match Conductor::new(&registry, &plan, &mut store, options).run_all(observer) {
         Ok(ExperimentEnd::Complete { failed: 0 }) => None,
         Ok(_) => Some(reason_of(&store)),
         Err(error) => Some(error.to_string()),

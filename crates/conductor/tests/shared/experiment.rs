@@ -41,7 +41,7 @@ pub fn attempt_with(registry: &Registry, text: &str, changes: &Changes) -> (Expe
     let folder = tempfile::tempdir().unwrap();
     let mut store = stored::create(&folder.path().join("x.etalon"), &plan);
     let options = ExperimentOptions::new(Consent::OwnOnly, Arc::new(AtomicBool::new(false)));
-    let ended = Conductor::new(registry, &plan, &mut store, options).run(&mut Silent);
+    let ended = Conductor::new(registry, &plan, &mut store, options).run_all(&mut Silent);
     let ended = ended.unwrap_or_else(|error| panic!("{error}"));
     (ended, Outcome { store, _folder: folder })
 }

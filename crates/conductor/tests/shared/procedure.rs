@@ -45,22 +45,22 @@ pub fn private(name: &str, bin_dir: Option<String>, settings: &[(&str, &str)]) -
 
 pub fn open(system: &SystemPlan) -> Box<dyn System> {
     let request = OpenRequest::new(system, Consent::OwnOnly);
-    Registry::built_in().open(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
+    Registry::built_in().open_system(&request).unwrap_or_else(|failure| panic!("{}: {failure}", system.name))
 }
 
 pub fn run(workload: &str, system: &dyn System, keys: &[(&str, Value)]) -> Result<RunRecord, Failure> {
     let workload = Registry::built_in().workload(workload).unwrap();
     let mut point: Point =
-        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.value()?))).collect();
+        workload.spec().keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default?.to_value()?))).collect();
     point.extend(keys.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    let task = workload.task(&point, &Grants::default())?;
+    let task = workload.make_task(&point, &Grants::default())?;
     let Action::Step(procedure) = &task.action else { panic!("this workload is no step") };
     system.prepare(&task.dataset)?;
     system.settle()?;
     let interrupt = AtomicBool::new(false);
     let mut context =
         StepContext { system, schedule: &SCHEDULE, seed: 7, interrupt: &interrupt, observer: &mut Silent };
-    step::run(&**procedure, &mut context)
+    step::run_step(&**procedure, &mut context)
 }
 
 pub fn reading<'r>(record: &'r RunRecord, id: &str) -> &'r Reading {

@@ -16,5 +16,5 @@ pub fn create(path: &Path, plan: &Plan) -> Store {
         plan_hash: plan.hash(),
         command: "test".to_owned(),
     };
-    Store::create(path, &header, &plan.order()).unwrap()
+    Store::create(path, &header, &plan.run_order()).unwrap()
 }

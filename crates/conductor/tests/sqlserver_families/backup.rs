@@ -70,7 +70,7 @@ fn task() -> Task {
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
     let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
-    registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap()
+    registry.workload("backup").unwrap().make_task(&plan.cases()[0].point, &Grants::default()).unwrap()
 }
 
 impl Vault {
@@ -579,8 +579,8 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
     let registry = Registry::built_in();
     let changes = model::plan::Changes::default();
     let (plan, _) = Plan::parse(&text, "test.toml", &changes, &registry.catalog(), 1).unwrap_or_else(|e| panic!("{e}"));
-    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
-    let task = registry.workload("backup").unwrap().task(&plan.cases()[0].point, &Grants::default()).unwrap();
+    let system = registry.open_system(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let task = registry.workload("backup").unwrap().make_task(&plan.cases()[0].point, &Grants::default()).unwrap();
     let Action::Step(procedure) = &task.action else { panic!("a backup is a step") };
     system.prepare(&task.dataset).unwrap();
     let schedule = Schedule {
@@ -612,7 +612,7 @@ fn a_ctrl_c_ends_a_backup_that_says_nothing() {
             interrupt: &interrupt,
             observer: &mut Silent,
         };
-        (step::run(&**procedure, &mut context), interrupted.join().unwrap())
+        (step::run_step(&**procedure, &mut context), interrupted.join().unwrap())
     });
     assert_eq!(record.unwrap().state, model::RunState::Aborted);
     assert!(interrupted.elapsed() < Duration::from_secs(20));

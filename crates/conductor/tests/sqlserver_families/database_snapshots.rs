@@ -22,7 +22,7 @@ fn plan(server: &Server, reset: Reset) -> SystemPlan {
 }
 
 fn opened(server: &Server, reset: Reset) -> Result<Box<dyn System>, Failure> {
-    Registry::built_in().open(&OpenRequest::new(&plan(server, reset), Consent::OwnOnly))
+    Registry::built_in().open_system(&OpenRequest::new(&plan(server, reset), Consent::OwnOnly))
 }
 
 /// Of ten branches, or as many.
@@ -99,7 +99,7 @@ fn what_a_run_changed_is_gone_and_another_data_set_takes_the_snapshot_with_it() 
     let server = Server::plain();
     let system = opened(&server, Reset::Clone).unwrap();
     let (small, large) = (tables(1), tables(2));
-    assert!(system.reset(&small).unwrap().starts_with("clone: by a database snapshot"));
+    assert!(system.explain_reset(&small).unwrap().starts_with("clone: by a database snapshot"));
     system.prepare(&small).unwrap();
     server.database().history = 7;
     system.prepare(&small).unwrap();
@@ -212,7 +212,7 @@ fn what_is_in_the_way_of_a_snapshot_says_what_to_do() {
                 "{number}: a database that was given is not left to one"
             );
         }
-        assert!(system.revive().is_ok(), "{number}");
+        assert!(system.wait_until_available().is_ok(), "{number}");
     }
 }
 
@@ -230,7 +230,7 @@ fn who_cannot_have_snapshots_is_told_before_anything_is_loaded() {
     let failure = refusal(opened(&azure, Reset::Clone));
     assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
     let registry = Registry::built_in();
-    let refused = registry.reset(&plan(&azure, Reset::Restore), 0).unwrap_err();
+    let refused = registry.reset_way(&plan(&azure, Reset::Restore), 0).unwrap_err();
     assert!(
         told(&refused).contains("shares pages") && told(&refused).contains("`reset = \"clone\"`"),
         "{}",

@@ -12,7 +12,7 @@ const MARKER: &str = "made by the benchmark etalon, which drops it and makes it 
 const TABLES: [&str; 4] = ["pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers"];
 
 fn opened(server: &Server, settings: &[(&str, Value)], consent: Consent) -> Result<Box<dyn System>, Failure> {
-    Registry::built_in().open(&OpenRequest::new(&system(&server.url(), settings), consent))
+    Registry::built_in().open_system(&OpenRequest::new(&system(&server.url(), settings), consent))
 }
 
 fn add(server: &Server, object: Object) {
@@ -200,7 +200,7 @@ fn an_encrypted_database_that_stays_keeps_its_certificate() {
 fn a_revert_leaves_what_others_made() {
     let server = Server::plain();
     let plan = SystemPlan { reset: Some(Reset::Clone), ..system(&server.url(), &[]) };
-    let system = Registry::built_in().open(&OpenRequest::new(&plan, Consent::OwnOnly)).unwrap();
+    let system = Registry::built_in().open_system(&OpenRequest::new(&plan, Consent::OwnOnly)).unwrap();
     let data = task(&[]).dataset;
     system.prepare(&data).unwrap();
     add(&server, Object::new("U", "dbo", "notes"));

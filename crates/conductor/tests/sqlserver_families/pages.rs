@@ -156,12 +156,12 @@ fn two_servers_stand_side_by_side_in_one_report() {
         server.url()
     );
     let outcome = conduct(&plan);
-    let evidence = report::Evidence::read(outcome.store()).unwrap();
+    let evidence = report::Evidence::read_store(outcome.store()).unwrap();
     let set = report::compare(&evidence, &report::Options::default()).unwrap();
-    let text = report::text::render(&set, &report::text::TextOptions::default());
+    let text = report::text::render_set(&set, &report::text::TextOptions::default());
     assert!(text.contains("A = postgres, B = sqlserver"), "{text}");
     assert!(text.contains("commits") && text.contains("Microsoft's written approval"), "{text}");
-    let published = report::pages::FAMILY.render(&evidence, None, 200).unwrap();
+    let published = report::pages::FAMILY.render_for_terminal(&evidence, None, 200).unwrap();
     for words in ["results for postgres: 2 runs", "results for sqlserver: 2 runs", "since the files were opened"] {
         assert!(published.contains(words), "{words}: {published}");
     }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use engines::sqlserver::spatial::Spatial;
 use workloads::spatial::dialect::SpatialDialect as _;
-use workloads::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected};
+use workloads::spatial::{Country, Expected, ExpectedValue, PointSpread, Query, expected_answers};
 
 use super::{Part, Shared, batches_with, number, plan, why_not};
 use crate::experiment::conduct;
@@ -24,8 +24,8 @@ impl Atlas {
     pub(super) fn new() -> Atlas {
         let dialect = Spatial;
         let all: Vec<Query> = Query::all().collect();
-        let text = |query: Query| dialect.query(query, 0).unwrap();
-        let answers = expected(COUNTRY, &all).into_iter().map(|(query, answer)| (text(query), (query, answer)));
+        let text = |query: Query| dialect.query_text(query, 0).unwrap();
+        let answers = expected_answers(COUNTRY, &all).into_iter().map(|(query, answer)| (text(query), (query, answer)));
         Atlas { answers: answers.collect(), wrong: None, refused: None, telling: false }
     }
 }

@@ -104,7 +104,7 @@ impl System for ToySystem {
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         let lane = ToyLane { count: &self.count, is_drowsy: &self.is_drowsy, placement: self.placement };
-        worker::run(lane, program, &RealClock, context)
+        worker::run_worker(lane, program, &RealClock, context)
     }
     fn drop_all(&self) -> Result<(), Failure> {
         Ok(())

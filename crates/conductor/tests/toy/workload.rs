@@ -34,7 +34,7 @@ impl Workload for Increments {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let mut program = compile("INCREMENT;", &[]).map_err(|e| Failure::new(FailureKind::Plan, "compile", e))?;
         program.check = Some(CountCheck { sql: "COUNT" });
         let Keys { clients } = Keys::read(point)?;
@@ -68,7 +68,7 @@ impl Workload for AskOnce {
         }
     }
 
-    fn task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, _point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         Ok(Task {
             dataset: Dataset { name: "none".to_owned(), ..Dataset::default() },
             action: Action::Step(Box::new(AskOnce)),

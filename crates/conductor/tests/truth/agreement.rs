@@ -5,7 +5,7 @@
 use std::process::Command;
 
 use host::watch::{Measured, Watch};
-use stats::{PairedRatio, Rng, RunValue, Sample, paired, paired_ratio, within_margin};
+use stats::{PairedRatio, Rng, RunValue, Sample, pair_by_round, paired_ratio, within_margin};
 
 use crate::experiment::conduct;
 use crate::latency::disturbance;
@@ -84,7 +84,7 @@ fn ratio(rounds: &[(Shown, Shown)], figure: fn(&Shown) -> f64) -> PairedRatio {
         let value = |(round, shown): (u32, &(Shown, Shown))| RunValue { round, value: figure(side(shown)) };
         Sample::from_runs((1..).zip(rounds).map(value))
     };
-    paired_ratio(&paired(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
+    paired_ratio(&pair_by_round(&sample(|both| &both.0), &sample(|both| &both.1)), LEVEL).unwrap()
 }
 
 /// Runs both in random order in each round. Also gives the share of the machine that others took.

@@ -186,14 +186,14 @@ impl Seen {
 
 fn stored(outcome: &Outcome) -> Histogram<u64> {
     let run = outcome.store().runs().unwrap()[0].id;
-    let series = outcome.store().series(run).unwrap();
+    let series = outcome.store().series_of(run).unwrap();
     let whole = series.iter().find(|one| one.kind == SeriesKind::Response && one.interval.is_none()).unwrap();
     Deserializer::new().deserialize(&mut whole.histogram.as_slice()).unwrap()
 }
 
 /// The share of the machine's time that others or the hypervisor took; all of it if that is not known.
 pub fn disturbance(watched: &Watched) -> f64 {
-    let others = watched.others.as_ref().ok().zip(watched.cores()).map(|(load, cores)| load.mean_cores / cores);
+    let others = watched.others.as_ref().ok().zip(watched.core_count()).map(|(load, cores)| load.mean_cores / cores);
     let steal = watched.cpu.as_ref().map(|cpu| cpu.steal_share);
     others.zip(steal.ok()).map_or(1.0, |(others, steal)| others + steal)
 }

@@ -3,7 +3,9 @@
 use host::blocks::{BlockDone, BlockOp, BlockRing, Content};
 
 use load::error::FailureKind;
-use load::lane::{Completion, ErrorClass, Helpers, Instants, Lane, OpError, OpOutcome, Submitted, Transfer, lost};
+use load::lane::{
+    Completion, ErrorClass, Helpers, Instants, Lane, OpError, OpOutcome, Submitted, Transfer, connection_lost,
+};
 use workloads::disk::BlockRequest;
 
 /// One in this many submissions is timed, which costs a kernel entry of its own.
@@ -43,22 +45,23 @@ impl BlockLane {
         }
     }
 
-    /// Fills the operation's data in.
-    fn prepare(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
+    /// Fills in a slot's operation with its data and place.
+    fn prepare_op(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
         let bytes = self.block_bytes;
         match request {
             BlockRequest::Nothing => None,
             BlockRequest::Read { file, offset } => Some((file, BlockOp::Read { offset, bytes })),
             BlockRequest::Write { file, offset } => {
                 let buffer = self.ring.buffer_mut(slot).unwrap_or_default();
-                self.content.fill(buffer);
+                self.content.fill_next(buffer);
                 Some((file, BlockOp::Write { offset, bytes }))
             }
             BlockRequest::Sync { file } => Some((file, BlockOp::Sync)),
         }
     }
 
-    fn outcome(&mut self, done: BlockDone) -> OpOutcome {
+    /// Returns the outcome of an operation; a block that was read is verified.
+    fn finish_op(&mut self, done: BlockDone) -> OpOutcome {
         let request = self.slots.get(done.slot as usize).map_or(BlockRequest::Nothing, |slot| slot.request);
         let expected = if matches!(request, BlockRequest::Sync { .. }) { 0 } else { self.block_bytes };
         match done.result {
@@ -93,7 +96,7 @@ impl Lane for BlockLane {
 
     fn submit(&mut self, client: usize, op: &BlockRequest) -> Submitted {
         let slot = client as u32;
-        let Some((file, operation)) = self.prepare(slot, *op) else { return Submitted::Done(OpOutcome::Ok) };
+        let Some((file, operation)) = self.prepare_op(slot, *op) else { return Submitted::Done(OpOutcome::Ok) };
         let now_ns = host::clock::now_ns();
         if let Some(state) = self.slots.get_mut(client) {
             state.request = *op;
@@ -102,12 +105,12 @@ impl Lane for BlockLane {
             }
         }
         if let Err(error) = self.ring.submit(slot, file, operation) {
-            return Submitted::Done(OpOutcome::Failed(lost(&error)));
+            return Submitted::Done(OpOutcome::Failed(connection_lost(&error)));
         }
         if self.submitted.is_multiple_of(SAMPLED) {
             // A broken ring shows when nothing more is reaped.
             let _ = self.ring.flush();
-            self.transfer.submission.record((host::clock::now_ns() - now_ns).max(1), 1);
+            self.transfer.submission.record_successes((host::clock::now_ns() - now_ns).max(1), 1);
         }
         self.submitted += 1;
         Submitted::Queued
@@ -126,7 +129,7 @@ impl Lane for BlockLane {
             if let Some(state) = self.slots.get_mut(client) {
                 state.ended_ns = reaped_ns;
             }
-            let outcome = self.outcome(ended);
+            let outcome = self.finish_op(ended);
             into.push(Completion { client, outcome });
         }
         self.done = done;
@@ -145,7 +148,7 @@ impl Lane for BlockLane {
         self.submitted = 0;
     }
 
-    fn transfer(&mut self) -> Option<Transfer> {
+    fn block_transfer(&mut self) -> Option<Transfer> {
         Some(self.transfer.clone())
     }
 

@@ -3,11 +3,12 @@ use std::path::Path;
 use host::disk::LayerKind;
 use model::{Durability, DurabilityTier, Facts, Nature};
 
-use super::lock;
+use super::lock_mutex;
 use super::place::DiskPlace;
 use crate::data_place::Keeping;
 
-pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
+/// Reads the facts of the storage under a folder.
+pub(super) fn read_facts(place: &DiskPlace, folder: &Path) -> Facts {
     let mut facts = Facts::default();
     facts.identity("server.product", "disk");
     let (kind, version) = match place {
@@ -34,23 +35,23 @@ pub(super) fn read(place: &DiskPlace, folder: &Path) -> Facts {
         };
         facts.insert(format!("data_directory.{name}"), fact.reading, nature);
     }
-    devices(&mut facts, place, folder);
-    volume(&mut facts, place);
+    add_devices(&mut facts, place, folder);
+    add_volume(&mut facts, place);
     let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
-    let promised = Durability { tier: DurabilityTier::Durable, because, except: exception(std::env::consts::OS) };
-    let durability = Keeping::for_path(folder, &mut facts).through(Some(std::process::id())).durability(promised);
+    let promised = Durability { tier: DurabilityTier::Durable, because, except: flush_exception(std::env::consts::OS) };
+    let durability = Keeping::for_path(folder, &mut facts).through(Some(std::process::id())).limit_durability(promised);
     facts.set_durability(&durability);
     facts
 }
 
 /// A flush of étalon's is `F_FULLFSYNC` on macOS. `O_DSYNC` is not: see fcntl(2) and fsync(2) there.
-fn exception(system: &str) -> Option<String> {
+fn flush_exception(system: &str) -> Option<String> {
     let words = "a write that waits (`cache` = `fs`, `none`) ends in the drive's cache, which only a flush (`fsync_every`) empties";
     (system == "macos").then(|| words.to_owned())
 }
 
 /// Adds facts of the layers from the filesystem down to the disks, and of the first one's sectors.
-fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
+fn add_devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
     let nature = if matches!(place, DiskPlace::Volume { .. }) { Nature::Passing } else { Nature::Identity };
     let layers = host::disk::layers_of(folder).map_err(|error| error.to_string());
     let shown = layers.map(|layers| {
@@ -72,9 +73,9 @@ fn devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
 }
 
 /// Adds facts of the volume, if étalon made one.
-fn volume(facts: &mut Facts, place: &DiskPlace) {
+fn add_volume(facts: &mut Facts, place: &DiskPlace) {
     let DiskPlace::Volume { volume, .. } = place else { return };
-    let volume = lock(volume);
+    let volume = lock_mutex(volume);
     let Some((volume, _)) = volume.as_deref() else { return };
     let spec = volume.spec();
     facts.identity("volume.filesystem", spec.fs.as_str());

@@ -11,7 +11,7 @@ use host::disk::{Layer, LayerCounters};
 use host::scratch::Scratch;
 use host::target::{Flaw, Marker, MarkerState, Sound, TargetVerdict};
 
-use super::failed;
+use super::host_failure;
 use super::place::DiskPlace;
 use crate::kept::claim_file;
 use load::counters::Devices;
@@ -57,13 +57,15 @@ pub(super) struct Files {
 
 impl Files {
     /// Makes missing files, verifies new ones, and drops them from the page cache.
-    pub(super) fn prepare(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
+    pub(super) fn prepare_files(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
         let paths: Vec<PathBuf> = wanted
             .iter()
             .map(|file| match making.place {
                 // A made volume is not in its image's folder.
-                DiskPlace::Volume { path, .. } => inside(path, path_of(file, making.place), making.permits),
-                _ => making.permits.path(&path_of(file, making.place)),
+                DiskPlace::Volume { path, .. } => {
+                    path_on_volume(path, path_of_file(file, making.place), making.permits)
+                }
+                _ => making.permits.check_path(&path_of_file(file, making.place)),
             })
             .collect::<Result<_, _>>()?;
         if let Err(failure) = self.prepare_all(wanted, &paths, making) {
@@ -72,22 +74,23 @@ impl Files {
             return Err(failure);
         }
         if self.layers.is_none() {
-            let place = paths.first().cloned().unwrap_or_else(|| making.place.folder());
+            let place = paths.first().cloned().unwrap_or_else(|| making.place.folder_path());
             self.layers = Some(host::disk::layers_of(&place).map_err(|error| error.to_string()));
         }
         self.current = paths;
         Ok(())
     }
 
+    /// Claims and makes the wanted files at these paths.
     fn prepare_all(&mut self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
         for (file, path) in wanted.iter().zip(paths) {
-            self.claim(file, path, making)?;
+            self.claim_file(file, path, making)?;
         }
         self.demand_space(wanted, paths, making)?;
         for (file, path) in wanted.iter().zip(paths) {
             self.prepare_one(file, path, making)?;
             // If that fails, cells served by the cache are marked.
-            let _ = host::disk::evict(path);
+            let _ = host::disk::evict_from_cache(path);
             if !self.paths.iter().any(|(known, _)| known == file) {
                 self.paths.push((file.clone(), path.clone()));
             }
@@ -96,7 +99,7 @@ impl Files {
     }
 
     /// Other étalons would make the file again, or load the same disk. A device is claimed by itself.
-    fn claim(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
+    fn claim_file(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, DiskPlace::Device(_)) || self.claims.contains_key(path) {
             return Ok(());
         }
@@ -110,6 +113,7 @@ impl Files {
         Ok(())
     }
 
+    /// Makes one file, or verifies the one that is there.
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         let is_to_be_made_anew = self.known.get(path).is_some_and(|known| {
             let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
@@ -123,23 +127,23 @@ impl Files {
         }
         let ownership = match making.place {
             DiskPlace::Device(device) => {
-                fill(device, file, making)?;
+                fill_device(device, file, making)?;
                 Ownership::Foreign
             }
             _ if is_to_be_made_anew || is_to_be_made(file, path) => {
-                make(file, path, making)?;
+                make_file(file, path, making)?;
                 Ownership::Ours
             }
             // Left by an earlier run: a name of étalon's with its mark.
             DiskPlace::Folder { .. } | DiskPlace::Volume { .. }
-                if file.name.is_none() && Marker::read(path).is_some() =>
+                if file.name.is_none() && Marker::read_marker(path).is_some() =>
             {
                 Ownership::Ours
             }
             _ => Ownership::Foreign,
         };
         refuse_foreign(file, path, ownership, making)?;
-        let sound = verified(path, file.reach_bytes)?;
+        let sound = verify_content(path, file.reach_bytes)?;
         let layout = file.layout;
         self.known.insert(path.to_owned(), DiskFile { path: path.to_owned(), sound, ownership, layout });
         Ok(())
@@ -160,52 +164,60 @@ impl Files {
             FileLayout::Fragmented { .. } => 2 * size_to_make(file),
         });
         let needed: u64 = needed.sum();
-        let folder = making.place.folder();
-        let tried = format!("make files of {} in {}", mib(needed), folder.display());
-        let free = host::disk::free_bytes(&folder).map_err(|error| failed(&tried, error))?;
+        let folder = making.place.folder_path();
+        let tried = format!("make files of {} in {}", bytes_as_mib(needed), folder.display());
+        let free = host::disk::free_bytes(&folder).map_err(|error| host_failure(&tried, error))?;
         if needed > 0 && needed.saturating_add(host::target::RESERVE_BYTES) > free {
-            let left = mib(host::target::RESERVE_BYTES);
-            let cause = format!("its volume has {} free, and {left} are left to others", mib(free));
+            let left = bytes_as_mib(host::target::RESERVE_BYTES);
+            let cause = format!("its volume has {} free, and {left} are left to others", bytes_as_mib(free));
             let hint = "lower `size_mb`, or name a folder on a larger volume";
-            return Err(Failure::new(FailureKind::DiskFull, tried, cause).hint(hint));
+            return Err(Failure::new(FailureKind::DiskFull, tried, cause).with_hint(hint));
         }
         Ok(())
     }
 
-    pub(super) fn prepared(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
-        let files: Option<Vec<DiskFile>> = wanted.iter().map(|file| self.find(file)).collect();
+    /// The files that were prepared, in the order wanted.
+    pub(super) fn prepared_files(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
+        let files: Option<Vec<DiskFile>> = wanted.iter().map(|file| self.find_prepared(file)).collect();
         files.ok_or_else(|| Failure::new(FailureKind::Other, "work on the files", "they have not been prepared"))
     }
 
-    fn find(&self, file: &DataFile) -> Option<DiskFile> {
+    /// The prepared file, if it is known.
+    fn find_prepared(&self, file: &DataFile) -> Option<DiskFile> {
         let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
         self.known.get(path).cloned()
     }
 
-    pub(super) fn sync(&self) -> Result<(), Failure> {
+    /// Has the operating system write the current files to the disk.
+    pub(super) fn sync_files(&self) -> Result<(), Failure> {
         for path in &self.current {
             let tried = format!("sync {}", path.display());
-            let file = std::fs::File::open(path).map_err(|error| Failure::io(&tried, &error))?;
+            let file = std::fs::File::open(path).map_err(|error| Failure::from_io(&tried, &error))?;
             match file.sync_all() {
                 // Windows does not sync a read-only file; nothing writes to it.
                 Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {}
-                other => other.map_err(|error| Failure::io(&tried, &error))?,
+                other => other.map_err(|error| Failure::from_io(&tried, &error))?,
             }
         }
         Ok(())
     }
 
     /// Current device counters.
-    pub(super) fn devices(&self, folder: &Path) -> Devices {
+    pub(super) fn device_counters(&self, folder: &Path) -> Devices {
         let layers = match &self.layers {
             Some(found) => found.clone(),
             None => host::disk::layers_of(folder).map_err(|error| error.to_string()),
         };
-        let counters = layers.clone().and_then(|l| LayerCounters::read(&l).map_err(|error| error.to_string()));
-        Devices { layers: counters, celsius: layers.and_then(|layers| warmest(&layers)), extents: self.extents() }
+        let counters = layers.clone().and_then(|l| LayerCounters::read_layers(&l).map_err(|error| error.to_string()));
+        Devices {
+            layers: counters,
+            celsius: layers.and_then(|layers| hottest_celsius(&layers)),
+            extents: self.count_extents(),
+        }
     }
 
-    fn extents(&self) -> Result<u64, String> {
+    /// Number of extents in which the current files lie.
+    fn count_extents(&self) -> Result<u64, String> {
         let mut sum = 0;
         for path in &self.current {
             let file = self.known.get(path).ok_or("the file has not been verified")?;
@@ -214,12 +226,12 @@ impl Files {
         Ok(sum)
     }
 
-    /// Made by this run.
-    pub(super) fn remove(&mut self) -> Result<(), Failure> {
+    /// Removes the files that this run made.
+    pub(super) fn remove_made(&mut self) -> Result<(), Failure> {
         for (path, file) in &self.known {
             if file.ownership == Ownership::Ours {
                 let tried = format!("remove {}", path.display());
-                host::target::remove(path).map_err(|error| failed(&tried, error))?;
+                host::target::remove_with_companions(path).map_err(|error| host_failure(&tried, error))?;
             }
         }
         *self = Files::default();
@@ -227,12 +239,12 @@ impl Files {
     }
 }
 
-/// Returns the temperature of the hottest device.
-fn warmest(layers: &[Layer]) -> Result<f64, String> {
+/// Temperature of the hottest device, °C.
+fn hottest_celsius(layers: &[Layer]) -> Result<f64, String> {
     let mut reason = "there are no devices".to_owned();
     let mut warmest: Option<f64> = None;
     for layer in layers {
-        match host::disk::temperatures(&layer.name) {
+        match host::disk::device_temperatures(&layer.name) {
             Ok(sensors) => {
                 warmest = sensors.iter().map(|sensor| sensor.celsius).chain(warmest).reduce(f64::max);
             }
@@ -243,17 +255,18 @@ fn warmest(layers: &[Layer]) -> Result<f64, String> {
 }
 
 /// Checks a file's path on a volume that étalon made; the path must exist if plans are bounded.
-fn inside(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
+fn path_on_volume(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
     match file.strip_prefix(volume) {
-        Ok(name) => permits.name(&name.to_string_lossy()).map(|()| file.clone()),
-        Err(_) => permits.path(&file),
+        Ok(name) => permits.check_name(&name.to_string_lossy()).map(|()| file.clone()),
+        Err(_) => permits.check_path(&file),
     }
 }
 
-fn path_of(file: &DataFile, place: &DiskPlace) -> PathBuf {
+/// Path of a file of the load at this place.
+fn path_of_file(file: &DataFile, place: &DiskPlace) -> PathBuf {
     match (&file.name, place) {
         (_, DiskPlace::Device(device)) => device.path.clone(),
-        (Some(name), _) => place.folder().join(name),
+        (Some(name), _) => place.folder_path().join(name),
         (None, DiskPlace::File { path, .. }) => path.clone(),
         (None, _) => {
             let size = size_to_make(file) >> 20;
@@ -261,7 +274,7 @@ fn path_of(file: &DataFile, place: &DiskPlace) -> PathBuf {
                 FileLayout::Fresh => format!("etalon-{size}m.dat"),
                 FileLayout::Fragmented { piece_bytes } => format!("etalon-{size}m-in-{}k.dat", piece_bytes >> 10),
             };
-            place.folder().join(name)
+            place.folder_path().join(name)
         }
     }
 }
@@ -271,71 +284,78 @@ fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
     if !path.exists() {
         return true;
     }
-    Marker::read(path).is_some_and(|marker| {
+    Marker::read_marker(path).is_some_and(|marker| {
         marker.state == MarkerState::Making || file.size_bytes.is_some_and(|bytes| bytes != marker.size_bytes)
     })
 }
 
-fn make(file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
+/// Makes a file and fills it.
+fn make_file(file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
     let size_bytes = size_to_make(file);
     refuse_beyond(file, path, size_bytes)?;
     let tried = format!("make {}", path.display());
-    making.scratch.claim_file(path).map_err(|error| failed(&tried, error))?;
-    let go_on = &mut |_| going_on(making.interrupt);
+    making.scratch.claim_file(path).map_err(|error| host_failure(&tried, error))?;
+    let go_on = &mut |_| continue_unless_interrupted(making.interrupt);
     let made = match file.layout {
-        FileLayout::Fresh => host::target::make(path, size_bytes, go_on),
+        FileLayout::Fresh => host::target::make_file(path, size_bytes, go_on),
         FileLayout::Fragmented { piece_bytes } => {
             host::target::make_fragmented(path, size_bytes, piece_bytes, go_on).map(|_| ())
         }
     };
-    made.map_err(|error| failed(&tried, error))
+    made.map_err(|error| host_failure(&tried, error))
 }
 
-fn fill(device: &host::target::RawDevice, file: &DataFile, making: &Making<'_>) -> Result<(), Failure> {
+/// Fills a raw device with étalon's blocks.
+fn fill_device(device: &host::target::RawDevice, file: &DataFile, making: &Making<'_>) -> Result<(), Failure> {
     let bytes = file.size_bytes.unwrap_or(device.size_bytes);
     refuse_beyond(file, &device.path, bytes.min(device.size_bytes))?;
-    let filled = device.fill(bytes.min(device.size_bytes), &mut |_| going_on(making.interrupt));
-    filled.map_err(|error| failed(&format!("fill {}", device.path.display()), error))
+    let filled =
+        device.fill_with_blocks(bytes.min(device.size_bytes), &mut |_| continue_unless_interrupted(making.interrupt));
+    filled.map_err(|error| host_failure(&format!("fill {}", device.path.display()), error))
 }
 
-fn going_on(interrupt: &AtomicBool) -> ControlFlow<()> {
+/// Breaks off at an interrupt.
+fn continue_unless_interrupted(interrupt: &AtomicBool) -> ControlFlow<()> {
     if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
+/// Refuses a file or device that is smaller than what the load reaches.
 fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Failure> {
     if file.reach_bytes <= size_bytes {
         return Ok(());
     }
     let flaw = Flaw::TooSmall { size_bytes, span_bytes: file.reach_bytes };
     Err(Failure::new(FailureKind::Plan, format!("work on {}", path.display()), flaw)
-        .hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
+        .with_hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
 }
 
+/// Refuses to write to a file that étalon did not make, unless the plan allows it.
 fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &Making<'_>) -> Result<(), Failure> {
     let is_asked = file.access == Access::ReadWrite && ownership == Ownership::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
         || matches!(making.place, DiskPlace::Device(_))
-        || Marker::read(path).is_some();
+        || Marker::read_marker(path).is_some();
     if !is_asked || is_allowed {
         return Ok(());
     }
     let cause = "étalon did not make it, and what is in it would be lost";
-    Err(Failure::new(FailureKind::NotOurs, format!("write over {}", path.display()), cause)
-        .hint("name a folder, in which étalon makes a file of its own; or say `--yes` to lose what is in this one"))
+    Err(Failure::new(FailureKind::NotOurs, format!("write over {}", path.display()), cause).with_hint(
+        "name a folder, in which étalon makes a file of its own; or say `--yes` to lose what is in this one",
+    ))
 }
 
-/// Unless it cannot be believed.
-fn verified(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
+/// Checks whether a file has étalon's blocks, unless it cannot be known.
+fn verify_content(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     let tried = format!("measure on {}", path.display());
-    match host::target::verify(path, reach_bytes).map_err(|error| failed(&tried, error))? {
+    match host::target::verify_target(path, reach_bytes).map_err(|error| host_failure(&tried, error))? {
         TargetVerdict::Sound(sound) => Ok(sound),
         TargetVerdict::Refused(flaw) => {
             let hint = "let étalon make the file: name a folder, or a file that is not there";
-            Err(Failure::new(FailureKind::Verification, tried, flaw).hint(hint))
+            Err(Failure::new(FailureKind::Verification, tried, flaw).with_hint(hint))
         }
     }
 }
 
-fn mib(bytes: u64) -> String {
+fn bytes_as_mib(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }

@@ -52,22 +52,22 @@ impl Engine for Disk {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        Ok(Box::new(DiskSystem::open(request)?))
+        Ok(Box::new(DiskSystem::open_system(request)?))
     }
 
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
-        place::would_make(&place::named(system).ok()?)
+        place::describe_new(&place::path_from_plan(system).ok()?)
     }
 
     fn would_drop(&self, system: &SystemPlan) -> String {
-        match place::named(system) {
-            Ok(path) => place::would_drop(&path),
+        match place::path_from_plan(system) {
+            Ok(path) => place::describe_dropped(&path),
             Err(failure) => failure.to_string(),
         }
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
-        place::named(system).ok().map(|path| place::folder_of(&path))
+        place::path_from_plan(system).ok().map(|path| place::folder_of_path(&path))
     }
 }
 
@@ -95,7 +95,7 @@ impl Dialect for NoDialect {
     }
 }
 
-fn failed(tried: &str, error: HostError) -> Failure {
+fn host_failure(tried: &str, error: HostError) -> Failure {
     match error {
         // It already says what was tried.
         HostError::Unavailable { tried, kind, reason } => Failure::new(kind.into(), tried, reason),
@@ -103,16 +103,16 @@ fn failed(tried: &str, error: HostError) -> Failure {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DiskSystem {
-    fn open(request: &OpenRequest) -> Result<DiskSystem, Failure> {
+    fn open_system(request: &OpenRequest) -> Result<DiskSystem, Failure> {
         let settings = DiskSettings::from_request(request)?;
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
-            .map_err(|error| failed("note what is made", error))?;
-        let place = DiskPlace::open(request)?;
+            .map_err(|error| host_failure("note what is made", error))?;
+        let place = DiskPlace::open_place(request)?;
         let mut system = DiskSystem {
             place,
             reactor: String::new(),
@@ -124,13 +124,14 @@ impl DiskSystem {
             scratch: Mutex::new(Some(scratch)),
         };
         // Fails now rather than in the first run.
-        let ring = system.ring(1, 4096, Vec::new())?;
+        let ring = system.make_ring(1, 4096, Vec::new())?;
         let without = ring.shortfalls().iter().map(|shortfall| format!("; without {shortfall}"));
         system.reactor = std::iter::once(ring.kind().to_owned()).chain(without).collect();
         Ok(system)
     }
 
-    fn ring(
+    /// Makes the ring that submits blocks of these files.
+    fn make_ring(
         &self,
         depth: u32,
         block_bytes: u32,
@@ -141,7 +142,7 @@ impl DiskSystem {
         host::blocks::BlockRing::new(&options, files).map_err(|error| {
             let failure = Failure::new(FailureKind::Unsupported, "read and write blocks", error);
             match form {
-                RingForm::Ring => failure.hint(
+                RingForm::Ring => failure.with_hint(
                     "io_uring may be forbidden (/proc/sys/kernel/io_uring_disabled, a container's profile): without \
                      `--reactor ring` étalon takes threads that block, and says so",
                 ),
@@ -150,19 +151,19 @@ impl DiskSystem {
         })
     }
 
-    fn folder(&self) -> PathBuf {
-        self.place.folder()
+    fn data_folder(&self) -> PathBuf {
+        self.place.folder_path()
     }
 }
 
 impl System for DiskSystem {
     fn facts(&self) -> Result<Facts, Failure> {
-        let mut facts = facts::read(&self.place, &self.folder());
+        let mut facts = facts::read_facts(&self.place, &self.data_folder());
         facts.passing("client.reactor", self.reactor.clone());
         Ok(facts)
     }
 
-    fn carries(&self) -> LoadKind {
+    fn load_kind(&self) -> LoadKind {
         LoadKind::Blocks
     }
 
@@ -179,28 +180,27 @@ impl System for DiskSystem {
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.tables.is_empty() || data.files.is_empty() {
             let cause = "it holds blocks, and the data set is one of tables";
-            return Err(
-                Failure::new(FailureKind::Unsupported, "prepare the system", cause).hint("write `workload = \"disk\"`")
-            );
+            return Err(Failure::new(FailureKind::Unsupported, "prepare the system", cause)
+                .with_hint("write `workload = \"disk\"`"));
         }
-        let scratch = lock(&self.scratch);
+        let scratch = lock_mutex(&self.scratch);
         let Some(scratch) = &*scratch else {
             return Err(Failure::new(FailureKind::Other, "prepare the files", "they have been removed already"));
         };
         let (place, consent, permits, interrupt) = (&self.place, self.consent, &self.permits, &*self.interrupt);
         let making = files::Making { place, consent, permits, interrupt, scratch };
-        lock(&self.files).prepare(&data.files, &making)
+        lock_mutex(&self.files).prepare_files(&data.files, &making)
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        lock(&self.files).sync()
+        lock_mutex(&self.files).sync_files()
     }
 
     /// Syncs first, since devices have not counted the page cache yet.
     fn counters(&self) -> Result<Counters, Failure> {
-        let files = lock(&self.files);
-        files.sync()?;
-        Ok(Counters { devices: Some(files.devices(&self.folder())), ..Counters::default() })
+        let files = lock_mutex(&self.files);
+        files.sync_files()?;
+        Ok(Counters { devices: Some(files.device_counters(&self.data_folder())), ..Counters::default() })
     }
 
     fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
@@ -212,19 +212,19 @@ impl System for DiskSystem {
             let cause = "files of blocks answer no statements";
             return Err(Failure::new(FailureKind::Unsupported, "carry the load", cause));
         };
-        let files: Vec<DiskFile> = lock(&self.files).prepared(&load.files)?;
-        lane::drive(self, load, cursors, &files, context)
+        let files: Vec<DiskFile> = lock_mutex(&self.files).prepared_files(&load.files)?;
+        lane::drive_worker(self, load, cursors, &files, context)
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
-        lock(&self.files).remove()?;
-        self.place.remove()?;
+        lock_mutex(&self.files).remove_made()?;
+        self.place.remove_made()?;
         // Useless without the files.
-        *lock(&self.scratch) = None;
+        *lock_mutex(&self.scratch) = None;
         Ok(())
     }
 }
 
-fn parent(path: &Path) -> &Path {
+fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -10,7 +10,7 @@ use host::target::{Marker, RawDevice};
 use host::volume::{MadeVolume, VolumeFs, VolumeSpec};
 use model::SystemPlan;
 
-use super::{failed, lock, parent};
+use super::{host_failure, lock_mutex, parent_folder};
 use crate::kept::claim_file;
 use load::error::{Failure, FailureKind};
 use workloads::system::OpenRequest;
@@ -28,7 +28,7 @@ pub(super) enum DiskPlace {
 }
 
 /// The path after `disk:`, or a volume's image.
-pub(super) fn named(system: &SystemPlan) -> Result<PathBuf, Failure> {
+pub(super) fn path_from_plan(system: &SystemPlan) -> Result<PathBuf, Failure> {
     if let Some(volume) = &system.volume {
         return Ok(PathBuf::from(&volume.image));
     }
@@ -36,7 +36,7 @@ pub(super) fn named(system: &SystemPlan) -> Result<PathBuf, Failure> {
     if path.is_empty() {
         let failure =
             Failure::new(FailureKind::Plan, format!("use `{}`", system.url), "it names no folder and no file");
-        return Err(failure.hint("write `disk:some/folder`"));
+        return Err(failure.with_hint("write `disk:some/folder`"));
     }
     Ok(PathBuf::from(path))
 }
@@ -49,11 +49,12 @@ fn is_folder(path: &Path) -> bool {
     }
 }
 
-pub(super) fn folder_of(path: &Path) -> PathBuf {
-    if is_folder(path) { path.to_owned() } else { parent(path).to_owned() }
+pub(super) fn folder_of_path(path: &Path) -> PathBuf {
+    if is_folder(path) { path.to_owned() } else { parent_folder(path).to_owned() }
 }
 
-pub(super) fn would_make(path: &Path) -> Option<String> {
+/// Says what would be made at a path.
+pub(super) fn describe_new(path: &Path) -> Option<String> {
     let shown = path.display();
     match (is_folder(path), path.exists()) {
         (true, _) => Some(format!("files in {shown}")),
@@ -62,12 +63,13 @@ pub(super) fn would_make(path: &Path) -> Option<String> {
     }
 }
 
-pub(super) fn would_drop(path: &Path) -> String {
+/// Says what would be removed at a path.
+pub(super) fn describe_dropped(path: &Path) -> String {
     let shown = path.display();
     if is_folder(path) {
         return format!("nothing but files that étalon makes in {shown}");
     }
-    match (path.exists(), Marker::read(path)) {
+    match (path.exists(), Marker::read_marker(path)) {
         (false, _) => format!("nothing: {shown} does not exist yet"),
         (true, Some(_)) => format!("the file {shown}, which étalon made, if it has not the size that is asked for"),
         (true, None) => format!("nothing: étalon did not make {shown}, and writes to it with `--yes` only"),
@@ -75,31 +77,33 @@ pub(super) fn would_drop(path: &Path) -> String {
 }
 
 impl DiskPlace {
-    pub(super) fn open(request: &OpenRequest) -> Result<DiskPlace, Failure> {
+    /// Claims the folder, file, device or volume that the system names.
+    pub(super) fn open_place(request: &OpenRequest) -> Result<DiskPlace, Failure> {
         if let Some(volume) = &request.system.volume {
             return DiskPlace::make_volume(volume, request);
         }
-        let path = request.permits.path(&named(request.system)?)?;
+        let path = request.permits.check_path(&path_from_plan(request.system)?)?;
         if host::target::is_device(&path) {
-            return DiskPlace::claim(&path, &request.forfeited);
+            return DiskPlace::claim_path(&path, &request.forfeited);
         }
-        let folder = folder_of(&path);
+        let folder = folder_of_path(&path);
         let made = make_folders(&folder)?;
         // Checked again, now that it exists.
-        request.permits.path(&folder)?;
+        request.permits.check_path(&folder)?;
         Ok(if is_folder(&path) { DiskPlace::Folder { path, made } } else { DiskPlace::File { path, made } })
     }
 
-    fn claim(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
+    /// Claims a folder, file or device.
+    fn claim_path(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
         let named =
             forfeited.iter().find(|named| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok());
         let consent = named.or(forfeited.first());
         let claimed = RawDevice::claim(path, consent.map(PathBuf::as_path));
         let device = claimed.map_err(|error| {
-            let failure = Failure { kind: FailureKind::NotOurs, ..failed("use the device", error) };
+            let failure = Failure { kind: FailureKind::NotOurs, ..host_failure("use the device", error) };
             match named {
                 Some(_) => failure,
-                None => failure.hint(format!(
+                None => failure.with_hint(format!(
                     "everything on it is lost: say so with `--i-will-lose-the-data-on {}`, if nothing uses it",
                     path.display()
                 )),
@@ -108,12 +112,13 @@ impl DiskPlace {
         Ok(DiskPlace::Device(device))
     }
 
+    /// Makes and mounts the volume that the plan describes.
     fn make_volume(volume: &model::VolumePlan, request: &OpenRequest) -> Result<DiskPlace, Failure> {
         let tried = format!("make the volume of system `{}`", request.system.name);
-        let fs = VolumeFs::named(&volume.fs)
+        let fs = VolumeFs::from_name(&volume.fs)
             .ok_or_else(|| Failure::new(FailureKind::Plan, &tried, format!("`{}` is not known", volume.fs)))?;
-        let image = request.permits.path(Path::new(&volume.image))?;
-        let made = make_folders(parent(&image))?;
+        let image = request.permits.check_path(Path::new(&volume.image))?;
+        let made = make_folders(parent_folder(&image))?;
         let claim = claim_file(&image).inspect_err(|_| remove_folders(&made))?;
         let spec = VolumeSpec {
             image,
@@ -128,10 +133,10 @@ impl DiskPlace {
         });
         let made_volume = result.map_err(|error| {
             remove_folders(&made);
-            let failure = failed(&tried, error);
+            let failure = host_failure(&tried, error);
             match failure.kind {
                 FailureKind::Permission => {
-                    failure.hint("run étalon as root, or name a mounted volume: `url = \"disk:DIR\"`")
+                    failure.with_hint("run étalon as root, or name a mounted volume: `url = \"disk:DIR\"`")
                 }
                 _ => failure,
             }
@@ -140,21 +145,22 @@ impl DiskPlace {
         Ok(DiskPlace::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
-    pub(super) fn folder(&self) -> PathBuf {
+    /// The folder in which the files lie.
+    pub(super) fn folder_path(&self) -> PathBuf {
         match self {
             DiskPlace::Folder { path, .. } | DiskPlace::Volume { path, .. } => path.clone(),
-            DiskPlace::File { path, .. } => parent(path).to_owned(),
+            DiskPlace::File { path, .. } => parent_folder(path).to_owned(),
             DiskPlace::Device(device) => device.path.clone(),
         }
     }
 
-    /// Folders or volume made by étalon, without their files.
-    pub(super) fn remove(&self) -> Result<(), Failure> {
+    /// Removes folders or the volume that étalon made, without their files.
+    pub(super) fn remove_made(&self) -> Result<(), Failure> {
         match self {
             DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } => remove_folders(made),
             DiskPlace::Volume { volume, made, .. } => {
-                if let Some((volume, _claim)) = lock(volume).take().map(|held| *held) {
-                    volume.remove().map_err(|error| failed("remove the volume", error))?;
+                if let Some((volume, _claim)) = lock_mutex(volume).take().map(|held| *held) {
+                    volume.remove().map_err(|error| host_failure("remove the volume", error))?;
                 }
                 remove_folders(made);
             }
@@ -181,11 +187,11 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let missing = folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
     let tried = format!("make the folder {}", folder.display());
-    std::fs::create_dir_all(folder).map_err(|error| Failure::io(&tried, &error))?;
+    std::fs::create_dir_all(folder).map_err(|error| Failure::from_io(&tried, &error))?;
     Ok(missing)
 }
 
-/// Removes the folders that are empty.
+/// Removes these folders as far as they are empty.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         if std::fs::remove_dir(folder).is_err() {

@@ -32,15 +32,15 @@ impl DiskSettings {
         let mut settings = DiskSettings { form, polling: Polling::Interrupts, batch: 1 };
         for (name, value) in &request.system.settings {
             match (name.as_str(), value) {
-                ("io", value) => settings.form = word(name, value, &FORMS)?,
-                ("polling", value) => settings.polling = word(name, value, &POLLINGS)?,
+                ("io", value) => settings.form = option_among(name, value, &FORMS)?,
+                ("polling", value) => settings.polling = option_among(name, value, &POLLINGS)?,
                 ("batch", Value::Int(count @ 1..=4096)) => settings.batch = *count as u32,
-                ("batch", _) => return Err(refuse(name, value, "a whole number from 1 to 4096 is expected")),
+                ("batch", _) => return Err(refuse_setting(name, value, "a whole number from 1 to 4096 is expected")),
                 _ => {
-                    let failure = refuse(name, value, "a system of blocks has no setting of that name");
+                    let failure = refuse_setting(name, value, "a system of blocks has no setting of that name");
                     return Err(match model::near::did_you_mean(name, NAMES) {
-                        Some(near) => failure.hint(near),
-                        None => failure.hint(format!("its settings are {}", NAMES.join(", "))),
+                        Some(near) => failure.with_hint(near),
+                        None => failure.with_hint(format!("its settings are {}", NAMES.join(", "))),
                     });
                 }
             }
@@ -49,16 +49,18 @@ impl DiskSettings {
     }
 }
 
-fn word<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
+/// Reads a setting that is one of these words.
+fn option_among<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
     match words.iter().find(|(word, _)| value.as_text() == Some(word)) {
         Some((_, meaning)) => Ok(*meaning),
         None => {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            Err(refuse(name, value, format!("it is one of {}", known.join(", "))))
+            Err(refuse_setting(name, value, format!("it is one of {}", known.join(", "))))
         }
     }
 }
 
-fn refuse(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
+/// The failure for a setting's value.
+fn refuse_setting(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause)
 }

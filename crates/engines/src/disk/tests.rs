@@ -36,7 +36,7 @@ fn system(path: &Path, settings: &[(&str, &str)]) -> SystemPlan {
 }
 
 fn open(path: &Path) -> DiskSystem {
-    DiskSystem::open(&OpenRequest::new(&system(path, &[]), Consent::OwnOnly)).unwrap()
+    DiskSystem::open_system(&OpenRequest::new(&system(path, &[]), Consent::OwnOnly)).unwrap()
 }
 
 fn refusal<T>(result: Result<T, Failure>) -> Failure {
@@ -52,11 +52,11 @@ fn task(pairs: &[(&str, Value)]) -> Task {
     let mut point: Point = spec
         .keys
         .iter()
-        .filter_map(|key| Some((key.name.to_owned(), key.default.and_then(model::Literal::value)?)))
+        .filter_map(|key| Some((key.name.to_owned(), key.default.and_then(model::Literal::to_value)?)))
         .collect::<BTreeMap<_, _>>();
     point.insert("size_mb".to_owned(), Value::Int(4));
     point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-    DiskWorkload.task(&point, &Grants::default()).unwrap()
+    DiskWorkload.make_task(&point, &Grants::default()).unwrap()
 }
 
 fn text(text: &str) -> Value {
@@ -91,7 +91,7 @@ fn run(system: &DiskSystem, task: &Task) -> Result<RunRecord, Failure> {
     system.prepare(&task.dataset)?;
     system.settle()?;
     let interrupt = AtomicBool::new(false);
-    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run(&mut Silent)
+    RunTask { system, task: stream, schedule: &schedule, seed: 7, interrupt: &interrupt }.run_here(&mut Silent)
 }
 
 fn reading(record: &RunRecord, id: &str) -> Reading {
@@ -169,7 +169,7 @@ fn every_way_to_do_it_is_told() {
     let folder = folder();
     for (form, has_cpu) in [("blocking", false), ("null", true)] {
         let system = system(folder.path(), &[("io", form)]);
-        let opened = DiskSystem::open(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
+        let opened = DiskSystem::open_system(&OpenRequest::new(&system, Consent::OwnOnly)).unwrap();
         let facts = opened.facts().unwrap();
         assert!(facts.get("client.reactor").unwrap().contains(form), "{facts:?}");
         assert!(facts.get("data_directory.filesystem").is_some() && facts.durability().is_some());
@@ -180,7 +180,7 @@ fn every_way_to_do_it_is_told() {
     }
     let refused = |name, value| {
         let system = system(folder.path(), &[(name, value)]);
-        refusal(DiskSystem::open(&OpenRequest::new(&system, Consent::OwnOnly)))
+        refusal(DiskSystem::open_system(&OpenRequest::new(&system, Consent::OwnOnly)))
     };
     assert!(refused("io", "fast").cause.contains("auto, ring, blocking, null"));
     assert_eq!(refused("pollling", "device").hint.unwrap(), "did you mean `polling`?");
@@ -201,7 +201,7 @@ fn what_is_not_étalon_s_is_not_written_over() {
     let folder = folder();
     let path = folder.path().join("mine.dat");
     let mut bytes = vec![0; 4 << 20];
-    host::blocks::Content::new(5).fill(&mut bytes);
+    host::blocks::Content::new(5).fill_next(&mut bytes);
     std::fs::write(&path, &bytes).unwrap();
     let opened = open(&path);
     let read = task(&[]);
@@ -212,8 +212,8 @@ fn what_is_not_étalon_s_is_not_written_over() {
     assert!(refused.hint.unwrap().contains("--yes"));
     opened.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() == bytes, "it is as it was");
-    assert!(Marker::read(&path).is_none());
-    let allowed = DiskSystem::open(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
+    assert!(Marker::read_marker(&path).is_none());
+    let allowed = DiskSystem::open_system(&OpenRequest::new(&system(&path, &[]), Consent::DropForeign)).unwrap();
     run(&allowed, &write).unwrap();
     allowed.drop_all().unwrap();
     assert!(std::fs::read(&path).unwrap() != bytes, "it was written over, as was allowed, and is still there");
@@ -265,7 +265,7 @@ fn an_interrupted_making_leaves_nothing() {
     let folder = folder();
     let system = system(folder.path(), &[]);
     let request = OpenRequest::new(&system, Consent::OwnOnly);
-    let opened = DiskSystem::open(&request).unwrap();
+    let opened = DiskSystem::open_system(&request).unwrap();
     request.interrupt.store(true, Ordering::Relaxed);
     let refused = refusal(opened.prepare(&task(&[("size_mb", Value::Int(64))]).dataset));
     assert!(refused.cause.contains("stopped"), "{refused}");
@@ -281,8 +281,8 @@ fn statements_and_blocks_do_not_mix() {
         ("clients".to_owned(), Value::Int(1)),
         ("scale".to_owned(), Value::Int(1)),
     ]);
-    let task = Transactions.task(&point, &Grants::default()).unwrap();
-    assert_ne!(task.load_kind(), system.carries());
+    let task = Transactions.make_task(&point, &Grants::default()).unwrap();
+    assert_ne!(task.load_kind(), system.load_kind());
     assert_eq!(refusal(system.prepare(&task.dataset)).kind, FailureKind::Unsupported);
 }
 
@@ -316,13 +316,13 @@ fn a_device_is_taken_only_with_its_name_and_keeps_to_its_sectors() {
     let path = PathBuf::from(&device.device);
     let system = system(&path, &[]);
     let mut request = OpenRequest::new(&system, Consent::DropForeign);
-    let refused = refusal(DiskSystem::open(&request));
+    let refused = refusal(DiskSystem::open_system(&request));
     assert_eq!(refused.kind, FailureKind::NotOurs);
     assert!(refused.hint.unwrap().contains(&format!("--i-will-lose-the-data-on {}", device.device)));
     request.forfeited = vec![PathBuf::from("/dev/null")];
-    assert!(refusal(DiskSystem::open(&request)).cause.contains("another device"));
+    assert!(refusal(DiskSystem::open_system(&request)).cause.contains("another device"));
     request.forfeited = vec![path];
-    let opened = DiskSystem::open(&request).unwrap();
+    let opened = DiskSystem::open_system(&request).unwrap();
     let write = task(&[("op", text("write")), ("block_kb", Value::Int(4))]);
     assert!(value(&run(&opened, &write).unwrap(), "iops") > 0.0);
     let refused = refusal(run(&opened, &task(&[("op", text("write")), ("block_kb", Value::Int(1))])));

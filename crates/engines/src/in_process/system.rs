@@ -14,7 +14,7 @@ use workloads::session::{Session, SessionKind};
 use workloads::system::{OpenRequest, OsIo, System};
 use workloads::work::Load;
 
-use super::{Connection, InProcessLane, InProcessSession, build, first_value};
+use super::{Connection, InProcessLane, InProcessSession, build_tables, first_value};
 use crate::embedded::{self, EmbeddedFile, FileShape};
 
 /// What differs between engines over a library that works in its caller's thread, on a file.
@@ -29,30 +29,33 @@ pub trait Library: Send + Sync + 'static {
     /// The settings that a plan may name. Each is set on every connection and read back. An agent refuses all others.
     const SETTINGS: &'static [&'static str];
 
+    /// Dialect in which statements for this library are written.
     fn dialect() -> &'static dyn Dialect;
 
     /// The release of the library.
     fn version() -> String;
 
     /// Opens a connection, and the file with it. What stays in the file, such as its mode, is for étalon's own tables only.
-    fn open(path: &Path, tables: Tables) -> Result<Self::Connection, Failure>;
+    fn open_connection(path: &Path, tables: Tables) -> Result<Self::Connection, Failure>;
 
-    fn set(connection: &mut Self::Connection, name: &str, value: &Value) -> Result<(), Failure>;
+    /// Sets a setting for a connection.
+    fn set_setting(connection: &mut Self::Connection, name: &str, value: &Value) -> Result<(), Failure>;
 
     /// A setting as it is in force.
-    fn setting(connection: &mut Self::Connection, name: &str) -> Result<String, Failure>;
+    fn read_setting(connection: &mut Self::Connection, name: &str) -> Result<String, Failure>;
 
     /// What a commit promises by the settings among the facts.
     fn durability(facts: &Facts) -> Durability;
 
     /// Is called when a data set was loaded, such as to gather statistics.
-    fn loaded(_connection: &mut Self::Connection) -> Result<(), Failure> {
+    fn after_load(_connection: &mut Self::Connection) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Has everything that was committed in the file.
-    fn settle(connection: &mut Self::Connection) -> Result<(), Failure>;
+    fn settle_writes(connection: &mut Self::Connection) -> Result<(), Failure>;
 
+    /// The dialect for the pages workload, if the library has one.
     fn pages() -> Option<&'static dyn PagesDialect> {
         None
     }
@@ -69,8 +72,8 @@ pub struct LibrarySystem<L: Library> {
 impl<L: Library> LibrarySystem<L> {
     /// # Errors
     /// The file is not étalon's, or a setting is none of the engine's; then nothing is left behind.
-    pub fn open(request: &OpenRequest) -> Result<LibrarySystem<L>, Failure> {
-        request.permits.settings(&request.system.settings, L::SETTINGS)?;
+    pub fn open_system(request: &OpenRequest) -> Result<LibrarySystem<L>, Failure> {
+        request.permits.check_settings(&request.system.settings, L::SETTINGS)?;
         let settings = request.system.settings.clone().into_iter().collect();
         let file = EmbeddedFile::open(request, L::SHAPE)?;
         let system = LibrarySystem { file, settings, handle: Mutex::new(None) };
@@ -82,17 +85,17 @@ impl<L: Library> LibrarySystem<L> {
     ///
     /// # Errors
     /// The file cannot be opened, or a setting does not hold.
-    pub fn connect(&self) -> Result<L::Connection, Failure> {
+    pub fn connect_with_settings(&self) -> Result<L::Connection, Failure> {
         self.file.make_folder()?;
-        let mut connection = L::open(self.file.path(), self.file.tables())?;
+        let mut connection = L::open_connection(self.file.path(), self.file.tables())?;
         for (name, value) in &self.settings {
             let tried = format!("set `{name}` to `{value}`");
             if !L::SETTINGS.contains(&name.as_str()) {
                 let cause = format!("{} has no such setting here; it has {}", L::PRODUCT, L::SETTINGS.join(", "));
                 return Err(Failure::new(FailureKind::Plan, tried, cause));
             }
-            L::set(&mut connection, name, value)?;
-            let read = L::setting(&mut connection, name)?;
+            L::set_setting(&mut connection, name, value)?;
+            let read = L::read_setting(&mut connection, name)?;
             if read != value.to_string() {
                 return Err(Failure::new(FailureKind::Plan, tried, format!("it was left at `{read}`")));
             }
@@ -102,11 +105,12 @@ impl<L: Library> LibrarySystem<L> {
 
     fn with_handle<T>(&self, ask: impl FnOnce(&mut L::Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = handle.take().map_or_else(|| self.connect(), Ok)?;
+        let open = handle.take().map_or_else(|| self.connect_with_settings(), Ok)?;
         ask(handle.insert(open))
     }
 
-    fn close(&self) {
+    /// Closes the control connection.
+    fn close_handle(&self) {
         *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
@@ -117,7 +121,8 @@ impl<L: Library> System for LibrarySystem<L> {
         facts.identity("server.product", L::PRODUCT);
         facts.identity("server.version", L::version());
         for name in L::SETTINGS {
-            facts.identity(format!("setting.{name}"), self.with_handle(|connection| L::setting(connection, name))?);
+            facts
+                .identity(format!("setting.{name}"), self.with_handle(|connection| L::read_setting(connection, name))?);
         }
         let promised = L::durability(&facts);
         self.file.add_facts(&mut facts, promised);
@@ -133,16 +138,16 @@ impl<L: Library> System for LibrarySystem<L> {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.close();
-        self.file.prepare(data, |path| {
-            let mut connection = L::open(path, Tables::Own)?;
-            build(&mut connection, data, L::dialect())?;
-            L::loaded(&mut connection)
+        self.close_handle();
+        self.file.prepare_tables(data, |path| {
+            let mut connection = L::open_connection(path, Tables::Own)?;
+            build_tables(&mut connection, data, L::dialect())?;
+            L::after_load(&mut connection)
         })?;
         self.with_handle(|_| Ok(()))
     }
 
-    fn reset(&self, data: &Dataset) -> Option<String> {
+    fn explain_reset(&self, data: &Dataset) -> Option<String> {
         self.file.reset_words(data)
     }
 
@@ -151,12 +156,12 @@ impl<L: Library> System for LibrarySystem<L> {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        self.with_handle(L::settle)
+        self.with_handle(L::settle_writes)
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
-        counters.unavailable("commits", "", format!("{} does not count commits", L::PRODUCT));
+        counters.set_unavailable("commits", "", format!("{} does not count commits", L::PRODUCT));
         Ok(counters)
     }
 
@@ -167,8 +172,8 @@ impl<L: Library> System for LibrarySystem<L> {
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server(L::PRODUCT, program, context.traffic)?;
-        let connections = context.connect(1, |_, _| self.connect())?;
-        worker::run(InProcessLane::new(connections, program, L::dialect())?, program, &RealClock, context)
+        let connections = context.connect_all(1, |_, _| self.connect_with_settings())?;
+        worker::run_worker(InProcessLane::new(connections, program, L::dialect())?, program, &RealClock, context)
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
@@ -176,7 +181,7 @@ impl<L: Library> System for LibrarySystem<L> {
             let cause = format!("{} has no geometries here", L::PRODUCT);
             return Err(Failure::new(FailureKind::Unsupported, "open a session", cause));
         }
-        Ok(Box::new(InProcessSession(self.connect()?)))
+        Ok(Box::new(InProcessSession(self.connect_with_settings()?)))
     }
 
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
@@ -188,7 +193,7 @@ impl<L: Library> System for LibrarySystem<L> {
     }
 
     fn drop_all(&self) -> Result<(), Failure> {
-        self.close();
+        self.close_handle();
         self.file.drop_all()
     }
 }

@@ -2,7 +2,7 @@
 
 use super::connect::Endpoint;
 use crate::mysql::lane::{AskError, Client};
-use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, first_columns};
 use crate::server::refusal::Explain as _;
 use crate::server::system::Purpose;
 
@@ -19,6 +19,7 @@ pub(super) struct OtherSession {
 }
 
 impl OtherSession {
+    /// Opens a second session, which heeds `waiting`.
     fn connect(&self, waiting: Waiting) -> Result<Client, String> {
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
@@ -27,28 +28,30 @@ impl OtherSession {
 }
 
 impl Aside for OtherSession {
-    fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
+    fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut client = self.connect(waiting).map_err(no_answer)?;
-        let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
-        let row_lock = client.one(&format!("{ROW_LOCK}{}", self.session)).unwrap_or_default();
-        client.close();
+        let rows =
+            client.query_text_rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
+        let row_lock = client.query_first_value(&format!("{ROW_LOCK}{}", self.session)).unwrap_or_default();
+        client.close_and_wait();
         let Some(row) = rows.into_iter().next() else {
             let what = "the server has no such session: it has ended, or a proxy stands before the server".to_owned();
             return Ok(ServerWait { what, is_work: false });
         };
-        let [command, state] = columns(row);
+        let [command, state] = first_columns(row);
         Ok(describe_wait(&command, &state, row_lock == "1"))
     }
 
-    fn end(&self, waiting: Waiting) {
+    fn end_session(&self, waiting: Waiting) {
         if let Ok(mut client) = self.connect(waiting) {
             // The server does by itself what étalon does not get done.
-            let _ = end(&mut client, &[self.session]);
-            client.close();
+            let _ = end_sessions(&mut client, &[self.session]);
+            client.close_and_wait();
         }
     }
 }
 
+/// The reason that a second session gets no answer either.
 fn no_answer(why: String) -> String {
     format!("a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?")
 }
@@ -66,7 +69,7 @@ fn describe_wait(command: &str, state: &str, waits_for_row: bool) -> ServerWait 
 }
 
 /// Ends sessions of the same user with what they do.
-pub(super) fn end(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
+pub(super) fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
     for session in sessions {
         match client.execute(&format!("KILL {session}")) {
             // It has ended.

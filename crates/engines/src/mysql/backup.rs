@@ -54,42 +54,46 @@ pub(super) fn missing_program(product: Product, system: &model::SystemPlan, meth
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
     match method {
         native if native == BackupMethod::NATIVE.0 && product == Product::MariaDb => {
-            missing_for_files(product, server, &folders).and_then(|_| Programs::dump(product, &folders).err())
+            missing_for_files(product, server, &folders)
+                .and_then(|_| Programs::find_dump_programs(product, &folders).err())
         }
         own if own == FILES.0 => missing_for_files(product, server, &folders),
-        own if [BackupMethod::NATIVE.0, DUMP.0, MYSQL_DUMP.0].contains(&own) => Programs::dump(product, &folders).err(),
+        own if [BackupMethod::NATIVE.0, DUMP.0, MYSQL_DUMP.0].contains(&own) => {
+            Programs::find_dump_programs(product, &folders).err()
+        }
         _ => None,
     }
 }
 
 fn missing_for_files(product: Product, server: Option<&PrivateServer>, folders: &[PathBuf]) -> Option<Failure> {
-    let programs =
-        server.map(|server| programs::Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref()));
+    let programs = server
+        .map(|server| programs::Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()));
     let release = programs.and_then(|programs| programs.ok()?.release());
-    Programs::files(folders, release.as_deref()).err()
+    Programs::find_file_programs(folders, release.as_deref()).err()
 }
 
 impl Programs {
     /// Finds the programs of the server's release, where that is known: they read its files and its log.
     ///
     /// <https://mariadb.com/docs/server/server-usage/backup-and-restore/mariadb-backup/mariadb-backup-overview>
-    fn files(folders: &[PathBuf], release: Option<&str>) -> Result<Programs, Failure> {
-        let backup = tool::find("mariadb-backup", folders, BACKUP_HINT)?;
-        let stream = tool::find("mbstream", folders, BACKUP_HINT)?;
-        let Some(series) = release.map(series) else { return Ok(Programs::Files { backup, stream }) };
-        let version = tool::version(&backup);
+    fn find_file_programs(folders: &[PathBuf], release: Option<&str>) -> Result<Programs, Failure> {
+        let backup = tool::find_program("mariadb-backup", folders, BACKUP_HINT)?;
+        let stream = tool::find_program("mbstream", folders, BACKUP_HINT)?;
+        let Some(series) = release.map(release_series) else { return Ok(Programs::Files { backup, stream }) };
+        let version = tool::version_line(&backup);
         match version.split(' ').find(|word| word.contains("-MariaDB")).and_then(|word| word.split('-').next()) {
             Some(own) if !is_of_release(own, series) => {
                 let cause =
                     format!("{} is of {own}, and reads the files of servers of its own release", backup.display());
                 Err(Failure::new(FailureKind::Missing, format!("find the program mariadb-backup of {series}"), cause)
-                    .hint(BACKUP_HINT))
+                    .with_hint(BACKUP_HINT))
             }
             _ => Ok(Programs::Files { backup, stream }),
         }
     }
 
-    fn dump(product: Product, folders: &[PathBuf]) -> Result<Programs, Failure> {
+    /// Finds the programs that dump and load by SQL.
+    fn find_dump_programs(product: Product, folders: &[PathBuf]) -> Result<Programs, Failure> {
         let dump = find_either(product, [DUMP.0, MYSQL_DUMP.0], folders)?;
         Ok(Programs::Dump { dump, client: find_either(product, ["mariadb", "mysql"], folders)? })
     }
@@ -100,179 +104,189 @@ fn find_either(product: Product, mut names: [&str; 2], folders: &[PathBuf]) -> R
     if product == Product::MySql {
         names.reverse();
     }
-    tool::find(names[0], folders, DUMP_HINT)
-        .or_else(|missing| tool::find(names[1], folders, DUMP_HINT).map_err(|_| missing))
+    tool::find_program(names[0], folders, DUMP_HINT)
+        .or_else(|missing| tool::find_program(names[1], folders, DUMP_HINT).map_err(|_| missing))
 }
 
 /// `10.11` of `10.11.19`.
-fn series(release: &str) -> &str {
+fn release_series(release: &str) -> &str {
     release.match_indices('.').nth(1).map_or(release, |(at, _)| &release[..at])
 }
 
 impl MySqlBackups<'_> {
+    /// The product whose programs are used.
     fn product(&self) -> Product {
         self.system.server.product
     }
 
-    fn folders(&self) -> Vec<PathBuf> {
-        self.system.private().map(|private| private.bin_dirs()).unwrap_or_default()
+    /// Folders of a private server's programs.
+    fn program_folders(&self) -> Vec<PathBuf> {
+        self.system.lock_private().map(|private| private.program_folders()).unwrap_or_default()
     }
 
-    fn files(&self) -> Result<Programs, Failure> {
-        let Some(private) = self.system.private() else {
+    /// Finds the programs that copy a private server's files.
+    fn find_file_programs(&self) -> Result<Programs, Failure> {
+        let Some(private) = self.system.lock_private() else {
             let cause =
                 "mariadb-backup reads the server's files, and étalon reads only those of a server that it has started";
             return Err(Failure::new(FailureKind::Unsupported, "back up by `mariadb-backup`", cause)
-                .hint("`method = \"mariadb-dump\"`"));
+                .with_hint("`method = \"mariadb-dump\"`"));
         };
-        Programs::files(&private.bin_dirs(), private.release().as_deref())
+        Programs::find_file_programs(&private.program_folders(), private.release().as_deref())
     }
 
-    fn dump(&self) -> Result<Programs, Failure> {
-        Programs::dump(self.product(), &self.folders())
+    /// Finds the programs that dump and load by SQL.
+    fn find_dump_programs(&self) -> Result<Programs, Failure> {
+        Programs::find_dump_programs(self.product(), &self.program_folders())
     }
 
     /// The programs of a method; the text says why they are a fallback.
-    fn choose(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
+    fn choose_programs(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
         let chosen = self.method(method)?;
         if chosen != FILES {
-            return Ok((chosen, self.dump()?, None));
+            return Ok((chosen, self.find_dump_programs()?, None));
         }
-        match self.files() {
+        match self.find_file_programs() {
             Ok(programs) => Ok((FILES, programs, None)),
             Err(why) if method == BackupMethod::NATIVE.0 => {
                 let note = format!("second choice: {why}");
-                Ok((DUMP, self.dump()?, Some(note)))
+                Ok((DUMP, self.find_dump_programs()?, Some(note)))
             }
             Err(why) => Err(why),
         }
     }
 
     /// The database that a dump has.
-    fn database(&self, request: &BackupRequest<'_>) -> Result<String, Failure> {
+    fn database_to_dump(&self, request: &BackupRequest<'_>) -> Result<String, Failure> {
         let own = (request.tables == Tables::Own).then(|| SCHEMA.to_owned());
         own.or_else(|| self.system.endpoint.address.database.clone()).ok_or_else(|| {
             Failure::new(FailureKind::Plan, "back up a database of yours", "the URL names none")
-                .hint("write it at the URL's end: `mysql://me@db1/shop`")
+                .with_hint("write it at the URL's end: `mysql://me@db1/shop`")
         })
     }
 
     /// The restored server's address, with the database that was backed up.
-    fn restored(
+    fn restored_server(
         &self,
         private: Private,
         mut endpoint: Endpoint,
         request: &BackupRequest<'_>,
     ) -> Result<RestoredServer, Failure> {
         if request.tables == Tables::None {
-            endpoint.address.database = Some(self.database(request)?);
+            endpoint.address.database = Some(self.database_to_dump(request)?);
         }
         Ok(RestoredServer { private, endpoint })
     }
 
-    /// `mariadb-backup`'s stream.
+    /// Takes a backup of a private server's files by `mariadb-backup`'s stream.
     fn take_files(
         &self,
         backup: &Path,
         request: &BackupRequest<'_>,
     ) -> Result<workloads::backup::sink::WrittenBackup, Failure> {
-        let data = self.system.private().map(|private| private.data()).transpose()?.unwrap_or_default();
+        let data = self.system.lock_private().map(|private| private.data_folder()).transpose()?.unwrap_or_default();
         let mut datadir = OsString::from("--datadir=");
         datadir.push(&data);
         let mut folder = OsString::from("--target-dir=");
         folder.push(request.work);
         let call = ToolCall::new(backup, request.work)
-            .args(["--no-defaults", "--backup", "--stream=mbstream"])
-            .args(login(backup, &self.system.endpoint.address)?)
-            .args([datadir, folder]);
-        let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
-        let call = call.held(request.bounds);
+            .with_args(["--no-defaults", "--backup", "--stream=mbstream"])
+            .with_args(login_arguments(backup, &self.system.endpoint.address)?)
+            .with_args([datadir, folder]);
+        let call = call.with_env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
+        let call = call.with_bounds(request.bounds);
         let mut sink = BackupSink::new(request, "backup.mbstream", request.own_compression())?.limited();
-        call.run_out(&mut |out| sink.copy(out, "what mariadb-backup sends"))?;
+        call.run_reading_output(&mut |out| sink.copy_from(out, "what mariadb-backup sends"))?;
         sink.finish()
     }
 
+    /// Takes a backup by a program that dumps SQL.
     fn take_dump(
         &self,
         dump: &Path,
         request: &BackupRequest<'_>,
     ) -> Result<workloads::backup::sink::WrittenBackup, Failure> {
         let call = ToolCall::new(dump, request.work)
-            .args(["--no-defaults"])
-            .args(login(dump, &self.system.endpoint.address)?)
-            .args(["--single-transaction", "--quick", "--skip-comments", "--databases", "--"])
-            .args([self.database(request)?]);
-        let call = call.env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
-        let call = call.held(request.bounds);
+            .with_args(["--no-defaults"])
+            .with_args(login_arguments(dump, &self.system.endpoint.address)?)
+            .with_args(["--single-transaction", "--quick", "--skip-comments", "--databases", "--"])
+            .with_args([self.database_to_dump(request)?]);
+        let call = call.with_env("MYSQL_PWD", self.system.endpoint.address.password.as_deref());
+        let call = call.with_bounds(request.bounds);
         let mut sink = BackupSink::new(request, "backup.sql", request.own_compression())?.limited();
-        call.run_out(&mut |out| sink.copy(out, "what the dump writes"))?;
+        call.run_reading_output(&mut |out| sink.copy_from(out, "what the dump writes"))?;
         sink.finish()
     }
 
+    /// Restores a backup of files as another private server.
     fn restore_files(
         &self,
         taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<RestoredServer, Failure> {
-        let Programs::Files { backup, stream } = self.files()? else {
+        let Programs::Files { backup, stream } = self.find_file_programs()? else {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
-        let Some(mut private) = self.system.private().map(|private| private.empty_twin(request.folder)).transpose()?
+        let Some(mut private) =
+            self.system.lock_private().map(|private| private.empty_twin(request.folder)).transpose()?
         else {
             return Err(Failure::new(FailureKind::Other, "restore", "the server is not étalon's own"));
         };
-        let data = private.data()?;
-        let mut from = decoder(taken, request)?;
-        meter.part("extract", || {
-            let call = ToolCall::new(&stream, request.work).args(["-x", "-C"]).args([data.as_os_str()]);
-            call.run_in(&mut from, request.interrupt)
+        let data = private.data_folder()?;
+        let mut from = open_decoder(taken, request)?;
+        meter.meter_part("extract", || {
+            let call = ToolCall::new(&stream, request.work).with_args(["-x", "-C"]).with_args([data.as_os_str()]);
+            call.run_feeding_input(&mut from, request.interrupt)
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
         let mut folder = OsString::from("--target-dir=");
         folder.push(&data);
-        meter.part("prepare", || {
-            ToolCall::new(&backup, request.work).args(["--prepare".into(), folder]).run(request.interrupt)
+        meter.meter_part("prepare", || {
+            ToolCall::new(&backup, request.work).with_args(["--prepare".into(), folder]).run(request.interrupt)
         })?;
         if let Some(user) = private.user() {
             chown_tree(&data, user).map_err(|error| io_failure("give the restored files to the server", &error))?;
         }
-        let endpoint = meter.part("start", || private.start_restored())?;
-        self.restored(private, endpoint, request)
+        let endpoint = meter.meter_part("start", || private.start_restored())?;
+        self.restored_server(private, endpoint, request)
     }
 
+    /// Restores a dump in another private server.
     fn restore_dump(
         &self,
         taken: &TakenBackup,
         request: &BackupRequest<'_>,
         meter: &mut Meter,
     ) -> Result<RestoredServer, Failure> {
-        let Programs::Dump { client, .. } = self.dump()? else {
+        let Programs::Dump { client, .. } = self.find_dump_programs()? else {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
         // Not timed: the empty server.
-        let (mut private, endpoint) = match self.system.private() {
+        let (mut private, endpoint) = match self.system.lock_private() {
             Some(private) => private.fresh_twin(request.folder)?,
-            None => Private::fresh(self.product(), request.folder)?,
+            None => Private::start_fresh(self.product(), request.folder)?,
         };
         meter.server_cpu_before_s = private.running.cpu_s().unwrap_or_default();
-        let mut from = decoder(taken, request)?;
-        meter.part("load", || {
+        let mut from = open_decoder(taken, request)?;
+        meter.meter_part("load", || {
             // Restored lines are data: no client commands, no local files.
             let call = ToolCall::new(&client, request.work)
-                .args(["--no-defaults", "--binary-mode", "--local-infile=0"])
-                .args(login(&client, &endpoint.address)?)
-                .env("MYSQL_PWD", endpoint.address.password.as_deref());
-            call.run_in(&mut from, request.interrupt).map_err(|failure| private.running.explain_loss(failure))
+                .with_args(["--no-defaults", "--binary-mode", "--local-infile=0"])
+                .with_args(login_arguments(&client, &endpoint.address)?)
+                .with_env("MYSQL_PWD", endpoint.address.password.as_deref());
+            call.run_feeding_input(&mut from, request.interrupt)
+                .map_err(|failure| private.running.explain_loss(failure))
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
-        self.restored(private, endpoint, request)
+        self.restored_server(private, endpoint, request)
     }
 }
 
-fn decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
+/// Opens a backup's file through its decompression and decryption.
+fn open_decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
     let tried = format!("read the backup {}", taken.file.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;
     let from = Decoder::new(taken.compression, file).map_err(|error| io_failure(&tried, &error))?;
@@ -280,7 +294,7 @@ fn decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Decoder, 
 }
 
 /// Arguments; the password is in the environment.
-fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
+fn login_arguments(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
     let mut args = vec![format!("--user={}", address.user)];
     match &address.place {
         Place::Socket(socket) => args.push(format!("--socket={}", socket.display())),
@@ -288,7 +302,7 @@ fn login(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
             args.extend(["--protocol=tcp".to_owned(), format!("--host={host}"), format!("--port={port}")]);
         }
     }
-    args.extend(address.tls.arguments(program)?);
+    args.extend(address.tls.program_arguments(program)?);
     Ok(args)
 }
 
@@ -300,7 +314,7 @@ impl Backups for MySqlBackups<'_> {
         }
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             let why = match self.product() {
                 Product::MariaDb => {
@@ -308,35 +322,37 @@ impl Backups for MySqlBackups<'_> {
                 }
                 Product::MySql => "neither MySQL's server nor its dump compresses backups",
             };
-            return Err(request.no_such_compressor(why).hint("`where = \"own\"`"));
+            return Err(request.no_such_compressor(why).with_hint("`where = \"own\"`"));
         }
-        if self.choose(request.method)?.0 != FILES {
-            self.database(request)?;
+        if self.choose_programs(request.method)?.0 != FILES {
+            self.database_to_dump(request)?;
         }
-        if self.system.private().is_none() {
+        if self.system.lock_private().is_none() {
             self.system.permits.foreign_restore("back up the database")?;
         }
-        self.choose(request.method).map(|_| ())
+        self.choose_programs(request.method).map(|_| ())
     }
 
     fn programs(&self, method: &str) -> Vec<(String, String)> {
-        let program = match self.choose(method) {
+        let program = match self.choose_programs(method) {
             Ok((_, Programs::Files { backup: program, .. } | Programs::Dump { dump: program, .. }, _)) => program,
             Err(_) => return Vec::new(),
         };
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         // Without its path.
-        let version = tool::version(&program).replace(&program.display().to_string(), "").trim().to_owned();
+        let version = tool::version_line(&program).replace(&program.display().to_string(), "").trim().to_owned();
         vec![(name, version)]
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
-        let (method, programs, note) = self.choose(request.method)?;
+        let (method, programs, note) = self.choose_programs(request.method)?;
         let (written, layout) = match &programs {
             Programs::Files { backup, .. } => {
-                (meter.part("stream", || self.take_files(backup, request))?, BackupLayout::Xbstream)
+                (meter.meter_part("stream", || self.take_files(backup, request))?, BackupLayout::Xbstream)
             }
-            Programs::Dump { dump, .. } => (meter.part("stream", || self.take_dump(dump, request))?, BackupLayout::Sql),
+            Programs::Dump { dump, .. } => {
+                (meter.meter_part("stream", || self.take_dump(dump, request))?, BackupLayout::Sql)
+            }
         };
         let notes = note.into_iter().collect();
         Ok(TakenBackup {

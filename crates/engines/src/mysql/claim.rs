@@ -38,7 +38,7 @@ static LOST: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
 /// Several times as long as a session with a claim is silent.
 const SILENT_S: u32 = 4;
 
-fn own() -> MutexGuard<'static, Vec<(String, u32)>> {
+fn lock_own_claims() -> MutexGuard<'static, Vec<(String, u32)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -58,14 +58,14 @@ impl MySqlClaim {
 
 impl Drop for MySqlClaim {
     fn drop(&mut self) {
-        own().retain(|(server, session)| (server, *session) != (&self.server, self.session));
+        lock_own_claims().retain(|(server, session)| (server, *session) != (&self.server, self.session));
         LOST.lock().unwrap_or_else(PoisonError::into_inner).push((self.server.clone(), self.session));
     }
 }
 
 /// Tests whether a session has said nothing for some seconds, as one whose claim is alive does. After a server's start its number may
 /// be another étalon's.
-fn silent(session: &str) -> String {
+fn is_silent_sql(session: &str) -> String {
     format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {session} AND time >= {SILENT_S}")
 }
 
@@ -86,30 +86,34 @@ impl system::DatabaseClaim for MySqlClaim {
     }
 
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<MySqlClaim, Failure> {
-        let tried = format!("claim étalon's database at {}", endpoint.address.shown());
-        let server = client.one(IDENTITY).map_err(failing_to(&tried))?;
+        let tried = format!("claim étalon's database at {}", endpoint.address.shown_url());
+        let server = client.query_first_value(IDENTITY).map_err(failing_to(&tried))?;
         let claim = MySqlClaim { server, session: client.protocol.session.thread_id };
         wait_for_release(rivals, endpoint.waiting(), || {
-            if client.one(&format!("SELECT GET_LOCK('{LOCK}', 0)")).map_err(failing_to(&tried))? == "1" {
-                own().push((claim.server.clone(), claim.session));
+            if client.query_first_value(&format!("SELECT GET_LOCK('{LOCK}', 0)")).map_err(failing_to(&tried))? == "1" {
+                lock_own_claims().push((claim.server.clone(), claim.session));
                 return Ok(ControlFlow::Break(()));
             }
-            let holder = client.one(&format!("SELECT IS_USED_LOCK('{LOCK}')")).map_err(failing_to(&tried))?;
-            if own().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder) {
+            let holder =
+                client.query_first_value(&format!("SELECT IS_USED_LOCK('{LOCK}')")).map_err(failing_to(&tried))?;
+            if lock_own_claims().iter().any(|(known, session)| *known == claim.server && session.to_string() == holder)
+            {
                 return Ok(ControlFlow::Break(()));
             }
-            if claim.is_own_remnant(&holder) && client.one(&silent(&holder)).map_err(failing_to(&tried))? != "0" {
+            if claim.is_own_remnant(&holder)
+                && client.query_first_value(&is_silent_sql(&holder)).map_err(failing_to(&tried))? != "0"
+            {
                 client.execute(&format!("KILL CONNECTION {holder}")).map_err(failing_to(&tried))?;
             }
             // Without the privilege PROCESS a user sees his own sessions.
             let who = "SELECT CONCAT(' of ', user, '@', host) FROM information_schema.processlist WHERE id = ";
             let who = format!("{who}{}", holder.parse().unwrap_or(0_u64));
-            let who = client.one(&who).map_err(failing_to(&tried))?;
+            let who = client.query_first_value(&who).map_err(failing_to(&tried))?;
             let cause = format!("another étalon is using it, in session {holder}{who}");
             let hint = format!(
                 "wait until it has ended or use another server; if it is a remnant, `KILL CONNECTION {holder}`"
             );
-            Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+            Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).with_hint(hint)))
         })?;
         Ok(claim)
     }

@@ -7,17 +7,18 @@ use super::counters;
 use super::url::Address;
 use crate::allowed;
 use crate::mysql::lane::Client;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use load::error::Failure;
 use wire::mysql::Flavor;
 use workloads::permits::Permits;
 
 /// Names of `settings.allowed`.
-pub(super) static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+pub(super) static SETTINGS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| allowed::listed_names(include_str!("settings.allowed")));
 
 /// Rights of a private server's account at an agent: its own database, counters, table checkpoints and backups; no
 /// `FILE`, `SUPER` or system tables, which load libraries.
-pub(super) fn grants(account: &str) -> String {
+pub(super) fn grants_sql(account: &str) -> String {
     format!(
         "GRANT RELOAD, PROCESS, REPLICATION CLIENT, LOCK TABLES ON *.* TO {account};\nGRANT ALL ON `{SCHEMA}`.* TO \
          {account};\n"
@@ -37,7 +38,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
             "may make tables in any folder that the server may write (`DATA DIRECTORY`), until the server is started with \
              `--skip-symbolic-links`"
         }
-        () if connects(client)? => "may have the server connect to others",
+        () if can_copy_from_servers(client)? => "may have the server connect to others",
         () if has_roles(client) => "has roles, whose privileges cannot be looked at",
         () => return Ok(()),
     };
@@ -52,12 +53,13 @@ fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     if counters::has_privilege(client, EVERYWHERE)? {
         return Ok(true);
     }
-    let sql = format!("SELECT {} + {}", count_in("schema_privileges"), count_in("table_privileges"));
-    let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
+    let sql = format!("SELECT {} + {}", count_grants_sql("schema_privileges"), count_grants_sql("table_privileges"));
+    let count = client.query_first_value(&sql).map_err(|error| ask_failure("ask what the account may do", &error))?;
     Ok(count != "0")
 }
 
-fn count_in(view: &str) -> String {
+/// SQL for the number of privileges in this view that let the account write elsewhere.
+fn count_grants_sql(view: &str) -> String {
     format!(
         "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
          'mysql' LIKE table_schema)",
@@ -71,12 +73,14 @@ fn leaves_data_folder(client: &mut Client) -> Result<bool, Failure> {
     if client.protocol.session.flavor != Flavor::MariaDb {
         return Ok(false);
     }
-    let has = client.one("SELECT @@have_symlink").map_err(|error| failure("ask where tables may lie", &error))?;
+    let has = client
+        .query_first_value("SELECT @@have_symlink")
+        .map_err(|error| ask_failure("ask where tables may lie", &error))?;
     Ok(has == "YES")
 }
 
 /// Whether the account may copy from other servers, or the server has an engine for their tables, which needs no privilege.
-fn connects(client: &mut Client) -> Result<bool, Failure> {
+fn can_copy_from_servers(client: &mut Client) -> Result<bool, Failure> {
     const COPIES: &[&str] =
         &["REPLICATION SLAVE ADMIN", "REPLICATION_SLAVE_ADMIN", "GROUP_REPLICATION_ADMIN", "CLONE_ADMIN"];
     const ENGINES: &str = "SELECT COUNT(*) FROM information_schema.engines WHERE support IN ('YES', 'DEFAULT') AND engine IN \
@@ -84,11 +88,13 @@ fn connects(client: &mut Client) -> Result<bool, Failure> {
     if counters::has_privilege(client, COPIES)? {
         return Ok(true);
     }
-    let count = client.one(ENGINES).map_err(|error| failure("ask which engines the server has", &error))?;
+    let count =
+        client.query_first_value(ENGINES).map_err(|error| ask_failure("ask which engines the server has", &error))?;
     Ok(count != "0")
 }
 
+/// Tests whether the account has roles that it may take.
 fn has_roles(client: &mut Client) -> bool {
     // Old servers have no roles.
-    client.one("SELECT COUNT(*) FROM information_schema.applicable_roles").is_ok_and(|count| count != "0")
+    client.query_first_value("SELECT COUNT(*) FROM information_schema.applicable_roles").is_ok_and(|count| count != "0")
 }

@@ -40,23 +40,24 @@ impl Endpoint {
             Place::Socket(_) => "localhost",
             Place::Tcp { host, .. } => host,
         };
-        let tls = address.tls.client()?;
-        let tls = tls.map(|config| Tls::new(config, host.to_owned(), &address.shown())).transpose()?;
+        let tls = address.tls.client_config()?;
+        let tls = tls.map(|config| Tls::new(config, host.to_owned(), &address.shown_url())).transpose()?;
         Ok(Endpoint { address, tls, waiting: Waiting::default() })
     }
 
     /// Its questions heed the request's interrupt and notices.
     #[must_use]
-    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
-        self.heed(request);
+    pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed_request(request);
         self
     }
 
-    pub(super) fn connect(&self, purpose: Purpose) -> Result<Client, Failure> {
-        self.try_connect(purpose).map_err(|refusal| self.explain(&refusal))
+    /// Connects and logs in for a purpose.
+    pub(super) fn open_client(&self, purpose: Purpose) -> Result<Client, Failure> {
+        self.try_connect(purpose).map_err(|refusal| self.explain_refusal(&refusal))
     }
 
-    /// [`Endpoint::connect`] with an unformatted error.
+    /// [`Endpoint::open_client`] with an unformatted error.
     pub(super) fn try_connect(&self, purpose: Purpose) -> Result<Client, Refusal> {
         let encryption = match self.address.tls.mode {
             TlsMode::Disable | TlsMode::Allow => Encryption::Off,
@@ -70,11 +71,12 @@ impl Endpoint {
         }
     }
 
+    /// Connects and logs in once, with this encryption.
     fn try_once(&self, purpose: Purpose, encryption: Encryption) -> Result<Client, Refusal> {
         let connect_timeout = self.address.connect_timeout;
         let timeout = connect_timeout + LOGIN_GRACE;
         let socket = self.dial(connect_timeout).map_err(|cause| Refusal::from_io(&cause, timeout))?;
-        let config = self.login(purpose, encryption);
+        let config = self.login_config(purpose, encryption);
         let client = log_in(socket, config, self.tls.as_ref(), timeout, &self.waiting);
         let mut client = client.map_err(|error| Refusal::from_error(error, timeout))?;
         if self.waiting.has_asides() {
@@ -84,6 +86,7 @@ impl Endpoint {
         Ok(client)
     }
 
+    /// Connects a socket to the server, without a login.
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
         match &self.address.place {
             Place::Socket(path) => Socket::connect_unix(path, timeout, &|| self.waiting.go_on()),
@@ -91,14 +94,15 @@ impl Endpoint {
         }
     }
 
-    fn login(&self, purpose: Purpose, encryption: Encryption) -> Config {
+    /// What the login sends.
+    fn login_config(&self, purpose: Purpose, encryption: Encryption) -> Config {
         let address = &self.address;
         Config {
             database: address.database.clone(),
             password: address.password.as_deref().map(Secret::from),
             encryption,
             medium: if address.is_socket() { Medium::Local } else { Medium::Network },
-            identity: if address.tls.mode.verifies() { Identity::Proven } else { Identity::Unproven },
+            identity: if address.tls.mode.verifies_server() { Identity::Proven } else { Identity::Unproven },
             public_key: match address.server_key {
                 ServerKey::Refuse => PublicKey::Refuse,
                 ServerKey::Ask => PublicKey::Request,
@@ -136,11 +140,11 @@ impl Explain for Endpoint {
         &self.waiting
     }
 
-    fn heed(&mut self, request: &OpenRequest<'_>) {
-        self.waiting = Waiting::new(request, self.address.shown());
+    fn heed_request(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
-    fn check(&self) -> String {
+    fn check_command(&self) -> String {
         let user = &self.address.user;
         match &self.address.place {
             Place::Socket(path) => format!("`mysqladmin -u {user} -S {} ping` asks the same", path.display()),
@@ -188,11 +192,12 @@ impl Explain for Endpoint {
 }
 
 impl Endpoint {
+    /// Says what to do about a refused password.
     fn password_hint(&self) -> String {
         let user = &self.address.user;
         let refused = match &self.address.password_source {
             PasswordSource::Nowhere(None) => "no password was given; ".to_owned(),
-            source => source.refused("MYSQL_PWD"),
+            source => source.refused_password_hint("MYSQL_PWD"),
         };
         let socket = if self.address.is_socket() {
             format!(

@@ -8,12 +8,12 @@ use wire::mysql::Flavor;
 
 use super::SCHEMA;
 use super::connect::Endpoint;
-use super::dialect::quoted;
+use super::dialect::quote_name;
 use super::programs::Product;
-use super::session::{pairs, variables};
+use super::session::{name_value_pairs, query_variables};
 use crate::mysql::lane::{AskError, Client};
 use crate::server::counted::{Counting, CountsQuery};
-use crate::server::refusal::{failing_to, failure};
+use crate::server::refusal::{ask_failure, failing_to};
 use crate::server::url::Address as _;
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -26,28 +26,28 @@ struct Source {
     variables: &'static [&'static str],
 }
 
-const fn source(name: &'static str, unit: &'static str, variables: &'static [&'static str]) -> Source {
+const fn counter_source(name: &'static str, unit: &'static str, variables: &'static [&'static str]) -> Source {
     Source { name, unit, variables }
 }
 
 const COUNTERS: &[Source] = &[
-    source("statements", "", &["questions"]),
-    source("commit_statements", "", &["com_commit"]),
-    source("rollback_statements", "", &["com_rollback"]),
-    source("deadlocks", "", &["innodb_deadlocks", "er_lock_deadlock"]),
-    source("lock_waits", "", &["innodb_row_lock_waits"]),
-    source(ROW_LOCK_WAIT_MS, "ms", &["innodb_row_lock_time"]),
-    source("rows_read", "rows", &["innodb_rows_read"]),
-    source("rows_inserted", "rows", &["innodb_rows_inserted"]),
-    source("rows_updated", "rows", &["innodb_rows_updated"]),
-    source("pages_read", "pages", &["innodb_pages_read", "innodb_buffer_pool_reads"]),
-    source("pages_requested", "pages", &["innodb_buffer_pool_read_requests"]),
-    source("pages_written", "pages", &["innodb_pages_written"]),
-    source("log_bytes", "bytes", &["innodb_os_log_written"]),
-    source("log_syncs", "", &["innodb_os_log_fsyncs"]),
-    source("log_records", "records", &["innodb_log_write_requests"]),
-    source("data_syncs", "", &["innodb_data_fsyncs"]),
-    source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
+    counter_source("statements", "", &["questions"]),
+    counter_source("commit_statements", "", &["com_commit"]),
+    counter_source("rollback_statements", "", &["com_rollback"]),
+    counter_source("deadlocks", "", &["innodb_deadlocks", "er_lock_deadlock"]),
+    counter_source("lock_waits", "", &["innodb_row_lock_waits"]),
+    counter_source(ROW_LOCK_WAIT_MS, "ms", &["innodb_row_lock_time"]),
+    counter_source("rows_read", "rows", &["innodb_rows_read"]),
+    counter_source("rows_inserted", "rows", &["innodb_rows_inserted"]),
+    counter_source("rows_updated", "rows", &["innodb_rows_updated"]),
+    counter_source("pages_read", "pages", &["innodb_pages_read", "innodb_buffer_pool_reads"]),
+    counter_source("pages_requested", "pages", &["innodb_buffer_pool_read_requests"]),
+    counter_source("pages_written", "pages", &["innodb_pages_written"]),
+    counter_source("log_bytes", "bytes", &["innodb_os_log_written"]),
+    counter_source("log_syncs", "", &["innodb_os_log_fsyncs"]),
+    counter_source("log_records", "records", &["innodb_log_write_requests"]),
+    counter_source("data_syncs", "", &["innodb_data_fsyncs"]),
+    counter_source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];
 
 /// A session's own counts, which both products show to every account. MySQL's tables leave the `Com_…` out: its `COMMIT`s count
@@ -162,17 +162,17 @@ const NO_CHECKPOINTS: &str =
     "InnoDB does not count its checkpoints unless `innodb_monitor_enable = \"log_checkpoints\"` is set";
 
 /// `Err`: why they are not known.
-fn checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure> {
+fn count_checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure> {
     let mut reason = NO_CHECKPOINTS.to_owned();
     for sql in CHECKPOINTS {
-        match client.rows(sql) {
+        match client.query_text_rows(sql) {
             Ok(rows) => {
                 let count = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
                 return Ok(count.ok_or(NO_CHECKPOINTS.to_owned()));
             }
             // An unknown column, or an account that may not look.
             Err(error @ AskError::Server(_)) => reason = error.to_string(),
-            Err(error) => return Err(failure("read the server's counters", &error)),
+            Err(error) => return Err(ask_failure("read the server's counters", &error)),
         }
     }
     Ok(Err(reason))
@@ -183,21 +183,22 @@ fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, 
     if client.protocol.session.flavor != Flavor::MySql {
         return Ok(BTreeMap::new());
     }
-    match client.rows(sql) {
-        Ok(rows) => Ok(pairs(rows)),
+    match client.query_text_rows(sql) {
+        Ok(rows) => Ok(name_value_pairs(rows)),
         Err(AskError::Server(_)) => Ok(BTreeMap::new()),
-        Err(error) => Err(failure("read the server's counters", &error)),
+        Err(error) => Err(ask_failure("read the server's counters", &error)),
     }
 }
 
-pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
-    let mut known = variables(client, "SHOW GLOBAL STATUS")?;
+/// Reads the server's counters.
+pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
+    let mut known = query_variables(client, "SHOW GLOBAL STATUS")?;
     known.extend(of_mysql(client, DEADLOCKS)?);
     let mut counters = Counters::default();
-    counters.unavailable("commits", "", NO_COMMITS);
-    match checkpoints(client)? {
+    counters.set_unavailable("commits", "", NO_COMMITS);
+    match count_checkpoints(client)? {
         Ok(count) => counters.set("checkpoints", "", count),
-        Err(reason) => counters.unavailable("checkpoints", "", reason),
+        Err(reason) => counters.set_unavailable("checkpoints", "", reason),
     }
     for source in COUNTERS {
         let value = source.variables.iter().find_map(|name| known.get(*name)?.parse().ok());
@@ -205,7 +206,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
             Some(value) => counters.set(source.name, source.unit, value),
             None => {
                 let reason = format!("this server shows no counter {}", source.variables.join(" or "));
-                counters.unavailable(source.name, source.unit, reason);
+                counters.set_unavailable(source.name, source.unit, reason);
             }
         }
     }
@@ -223,7 +224,8 @@ pub(super) enum Checkpoint {
 }
 
 impl Checkpoint {
-    pub(super) fn fact(&self) -> Result<String, String> {
+    /// The fact that says whether and how the login can checkpoint.
+    pub(super) fn to_fact(&self) -> Result<String, String> {
         match self {
             Checkpoint::Sharp => Ok("yes: innodb_log_checkpoint_now".to_owned()),
             Checkpoint::Tables => Ok("only étalon's own tables: FLUSH TABLES … FOR EXPORT".to_owned()),
@@ -235,11 +237,11 @@ impl Checkpoint {
 const SHARP: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 
 /// Whether and how the login may checkpoint.
-pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
+pub(super) fn try_checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
     match client.execute(SHARP) {
         Ok(()) => return Ok(Checkpoint::Sharp),
         Err(AskError::Server(_)) => {}
-        Err(error) => return Err(failure("ask whether étalon may checkpoint", &error)),
+        Err(error) => return Err(ask_failure("ask whether étalon may checkpoint", &error)),
     }
     Ok(if has_privilege(client, &["RELOAD", "FLUSH_TABLES"])? {
         Checkpoint::Tables
@@ -253,7 +255,7 @@ pub(super) fn checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
 }
 
 /// Writes dirty pages.
-pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
+pub(super) fn write_dirty_pages(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
     let tried = "write what the server still holds in memory";
     match checkpoint {
         Checkpoint::Sharp => client.execute(SHARP).map_err(failing_to(tried)),
@@ -262,11 +264,11 @@ pub(super) fn flush(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), 
                 "SELECT table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND engine = 'InnoDB' AND \
                  table_type = 'BASE TABLE'"
             );
-            let rows = client.rows(&tables).map_err(failing_to(tried))?;
+            let rows = client.query_text_rows(&tables).map_err(failing_to(tried))?;
             let names: Vec<String> = rows
                 .into_iter()
                 .filter_map(|row| row.into_iter().next().flatten())
-                .map(|name| format!("{SCHEMA}.{}", quoted(&name)))
+                .map(|name| format!("{SCHEMA}.{}", quote_name(&name)))
                 .collect();
             if names.is_empty() {
                 return Ok(());
@@ -288,7 +290,7 @@ const PURGE_POLL: Duration = Duration::from_millis(50);
 pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
-        let mut known = variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
+        let mut known = query_variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
         known.extend(of_mysql(client, HISTORY)?);
         let left = ["innodb_history_list_length", "trx_rseg_history_len"].iter().find_map(|name| known.get(*name));
         let left = left.and_then(|text| text.parse::<u64>().ok());
@@ -310,7 +312,7 @@ pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<
         "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = {GRANTEE} AND privilege_type IN ('{}')",
         privileges.join("', '")
     );
-    let count = client.one(&sql).map_err(|error| failure("ask what the account may do", &error))?;
+    let count = client.query_first_value(&sql).map_err(|error| ask_failure("ask what the account may do", &error))?;
     Ok(count != "0")
 }
 
@@ -325,34 +327,37 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
         "SELECT COUNT(*) FROM information_schema.schema_privileges WHERE grantee = {GRANTEE} AND privilege_type = 'CREATE' \
          AND '{SCHEMA}' LIKE table_schema"
     );
-    if client.one(&on_database).map_err(failing_to(tried))? != "0" {
+    if client.query_first_value(&on_database).map_err(failing_to(tried))? != "0" {
         return Ok(());
     }
-    let account = client.one(&format!("SELECT {GRANTEE}")).map_err(failing_to(tried))?;
+    let account = client.query_first_value(&format!("SELECT {GRANTEE}")).map_err(failing_to(tried))?;
     let cause = format!(
         "the account {account} may not make the database `{SCHEMA}`, the only one that étalon works in, whatever the URL names"
     );
-    Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
-        .hint(format!("`GRANT ALL ON {SCHEMA}.* TO {account}`")))
+    Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown_url()), cause)
+        .with_hint(format!("`GRANT ALL ON {SCHEMA}.* TO {account}`")))
 }
 
 pub(super) fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let read_only = client.one("SELECT @@GLOBAL.read_only");
-    let read_only = read_only.map_err(|error| failure("ask what the server lets étalon do", &error))?;
+    let read_only = client.query_first_value("SELECT @@GLOBAL.read_only");
+    let read_only = read_only.map_err(|error| ask_failure("ask what the server lets étalon do", &error))?;
     if read_only == "0" || has_privilege(client, &["SUPER", "READ_ONLY ADMIN", "CONNECTION_ADMIN"])? {
         return Ok(());
     }
     let cause = "the server is read-only: it is a replica, or was made so";
-    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown()), cause)
-        .hint("name the primary server in the URL"))
+    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown_url()), cause)
+        .with_hint("name the primary server in the URL"))
 }
 
 /// `information_schema` does not list roles' privileges as the login's.
 fn has_role(client: &mut Client) -> bool {
     // Old servers have no roles.
-    client.one("SELECT CURRENT_ROLE()").is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
+    client
+        .query_first_value("SELECT CURRENT_ROLE()")
+        .is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
 }
 
-pub(super) fn settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
-    variables(client, "SHOW SESSION VARIABLES")
+/// Reads the session's variables.
+pub(super) fn session_variables(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
+    query_variables(client, "SHOW SESSION VARIABLES")
 }

@@ -10,7 +10,7 @@ use load::datum::Datum;
 use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain, Nulls, Table};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
-use workloads::session::text;
+use workloads::session::datum_text;
 use workloads::statement_log::StatementLog;
 
 pub(super) struct MySqlDialect;
@@ -25,7 +25,7 @@ const ROW_NUMBER: &str =
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/explain-output.html>
 fn plan_line(row: &[Datum]) -> String {
-    let cell = |at: usize| text(row.get(at));
+    let cell = |at: usize| datum_text(row.get(at));
     // MySQL has `partitions` behind the table, and `filtered` before the last column; MariaDB has neither.
     let (partitions, at) = if row.len() > 10 { (cell(3), 4) } else { (String::new(), 3) };
     let named = |name: &str, value: String| if value.is_empty() { value } else { format!(", {name} {value}") };
@@ -41,7 +41,7 @@ fn plan_line(row: &[Datum]) -> String {
 
 /// <https://dev.mysql.com/doc/refman/8.4/en/string-functions.html#function_quote>, which tells NULL from a text
 impl ContentsDialect for MySqlDialect {
-    fn columns(&self) -> &'static str {
+    fn columns_sql(&self) -> &'static str {
         "SELECT CONCAT('`', REPLACE(c.table_name, '`', '``'), '`'), CONCAT('`', REPLACE(c.column_name, '`', '``'), '`') FROM \
          information_schema.columns c JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = \
          c.table_name WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' ORDER BY c.table_name, c.ordinal_position"
@@ -52,7 +52,7 @@ impl ContentsDialect for MySqlDialect {
          information_schema.tables WHERE table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
     }
 
-    fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
+    fn digest_sql(&self, table: &str, columns: &[String]) -> Option<String> {
         let values: Vec<String> = columns.iter().map(|column| format!("QUOTE({column})")).collect();
         let row = values.join(", ");
         Some(format!("SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS(',', {row}))), 0) FROM {table}"))
@@ -60,11 +60,11 @@ impl ContentsDialect for MySqlDialect {
 }
 
 impl Dialect for MySqlDialect {
-    fn names(&self) -> &'static [&'static str] {
+    fn file_names(&self) -> &'static [&'static str] {
         &["mysql", "mariadb"]
     }
 
-    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+    fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&MySqlDialect)
     }
 
@@ -73,7 +73,7 @@ impl Dialect for MySqlDialect {
     }
 
     fn text_literal(&self, text: &str) -> String {
-        literal(text)
+        quote_text(text)
     }
 
     /// A thread's number is not given again while the server runs.
@@ -103,7 +103,7 @@ impl Dialect for MySqlDialect {
         Some("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")
     }
 
-    fn explain(&self) -> Option<Explain> {
+    fn explain_form(&self) -> Option<Explain> {
         Some(Explain {
             prefix: "EXPLAIN FORMAT=TRADITIONAL ",
             plan: |rows| rows.iter().map(|row| plan_line(row)).collect::<Vec<_>>().join("\n"),
@@ -126,12 +126,12 @@ impl Dialect for MySqlDialect {
         "?".to_owned()
     }
 
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(own_words(sql))
     }
 
     fn table_name(&self, name: &str) -> String {
-        quoted(name)
+        quote_name(name)
     }
 
     fn statement_log(&self) -> Option<&'static dyn StatementLog> {
@@ -155,18 +155,20 @@ impl Dialect for MySqlDialect {
         });
         let key = match table.primary_key {
             [] => ROW_NUMBER.to_owned(),
-            key => format!("PRIMARY KEY ({})", key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ")),
+            key => {
+                format!("PRIMARY KEY ({})", key.iter().map(|column| quote_name(column)).collect::<Vec<_>>().join(", "))
+            }
         };
         let parts: Vec<String> = columns.chain([key]).collect();
         format!("CREATE TABLE `{}` ({})", table.name, parts.join(", "))
     }
 }
 
-pub(super) fn quoted(name: &str) -> String {
+pub(super) fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
-pub(super) fn literal(text: &str) -> String {
+pub(super) fn quote_text(text: &str) -> String {
     // Doubled quotes work with any `sql_mode`; backslashes do not.
     let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));
     if text.contains('\\') {
@@ -208,8 +210,8 @@ mod tests {
             MySqlDialect.create_table(&tables[3]).ends_with(&format!(", {ROW_NUMBER})")),
             "history has no key of its own"
         );
-        assert_eq!(literal("a'b"), "'a''b'");
-        assert_eq!(literal(r"a\b"), "concat('a', char(92), 'b')");
-        assert_eq!(quoted("a`b"), "`a``b`");
+        assert_eq!(quote_text("a'b"), "'a''b'");
+        assert_eq!(quote_text(r"a\b"), "concat('a', char(92), 'b')");
+        assert_eq!(quote_name("a`b"), "`a``b`");
     }
 }

@@ -88,7 +88,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
 
 /// Finds the tier of a private server, which has the product's defaults but for the plan's settings; `None` where
 /// products differ.
-pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
+pub(super) fn tier_of_plan(system: &SystemPlan) -> Option<DurabilityTier> {
     const DEFAULTS: &[(&str, &str)] = &[
         ("engine", "innodb"),
         ("innodb_flush_log_at_trx_commit", "1"),
@@ -101,7 +101,7 @@ pub(super) fn planned(system: &SystemPlan) -> Option<DurabilityTier> {
     if system.settings.keys().any(|key| differ.iter().any(|name| key.eq_ignore_ascii_case(name))) {
         return None;
     }
-    Some(crate::durability::planned(TABLE, DEFAULTS, system))
+    Some(crate::durability::durability_of_plan(TABLE, DEFAULTS, system))
 }
 
 /// The operating system in `version_compile_os`, which for macOS has had several names.

@@ -11,7 +11,7 @@ use host::process::User;
 use model::Value;
 
 use super::session;
-use crate::server::private::give;
+use crate::server::private::give_to_user;
 use crate::server::random_password;
 use load::error::{Failure, FailureKind};
 
@@ -22,33 +22,34 @@ pub(super) const SETTING: &str = "file_key_management_filename";
 /// Settings ask for the plugin without naming a file.
 pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
     settings.iter().any(|(name, value)| {
-        session::plain(name).starts_with("plugin_load") && session::text_of(value).contains(PLUGIN)
-    }) && !settings.keys().any(|name| session::plain(name) == SETTING)
+        session::plain_name(name).starts_with("plugin_load") && session::setting_text(value).contains(PLUGIN)
+    }) && !settings.keys().any(|name| session::plain_name(name) == SETTING)
 }
 
-/// 256 bits.
-pub(super) fn make(file: &Path, user: Option<&User>) -> Result<(), Failure> {
-    write(file, &format!("1;{}{}\n", random_password(), random_password()), user)
+/// Makes a key file with 256 random bits.
+pub(super) fn make_key_file(file: &Path, user: Option<&User>) -> Result<(), Failure> {
+    write_key_file(file, &format!("1;{}{}\n", random_password(), random_password()), user)
 }
 
 /// Copies the keys for a server that is to read the first one's data.
-pub(super) fn copy(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
+pub(super) fn copy_key_file(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
     let keys = fs::read_to_string(from).map_err(|error| {
         Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)
-            .hint("without it neither the encrypted data nor a backup of them can be read again")
+            .with_hint("without it neither the encrypted data nor a backup of them can be read again")
     })?;
-    write(to, &keys, user)
+    write_key_file(to, &keys, user)
 }
 
-fn write(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
+/// Writes a key file that only the server's user can read.
+fn write_key_file(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
     // Made private before the key is written.
-    fs::write(file, "").map_err(not_written)?;
-    host::identity::close_to_others(file).map_err(not_written)?;
-    fs::write(file, keys).map_err(not_written)?;
-    give(file, user).map_err(not_written)
+    fs::write(file, "").map_err(key_not_written)?;
+    host::identity::close_to_others(file).map_err(key_not_written)?;
+    fs::write(file, keys).map_err(key_not_written)?;
+    give_to_user(file, user).map_err(key_not_written)
 }
 
-fn not_written(cause: impl std::fmt::Display) -> Failure {
+fn key_not_written(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "write the server's key file", cause)
 }
 
@@ -71,10 +72,10 @@ mod tests {
     fn a_lost_key_file_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let (lost, new) = (folder.path().join("lost"), folder.path().join("new"));
-        let failure = copy(&lost, &new, None).unwrap_err();
+        let failure = copy_key_file(&lost, &new, None).unwrap_err();
         assert!(failure.to_string().contains("read the key file") && failure.to_string().contains("lost"), "{failure}");
-        make(&lost, None).unwrap();
-        copy(&lost, &new, None).unwrap();
+        make_key_file(&lost, None).unwrap();
+        copy_key_file(&lost, &new, None).unwrap();
         let text = fs::read_to_string(&new).unwrap();
         assert_eq!((text.len(), &text[..2]), (2 + 64 + 1, "1;"));
     }

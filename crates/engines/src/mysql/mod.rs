@@ -41,7 +41,7 @@ use crate::server;
 use crate::server::copies::NoCopies;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use crate::server::system::{self, Purpose, Server, ServerSystem};
 use claim::MySqlClaim;
 use connect::Endpoint;
@@ -70,8 +70,8 @@ fn has_setting(facts: &Facts, name: &str, value: &str) -> bool {
 }
 
 /// What a load may drop.
-fn reach(system: &MySqlSystem) -> Reach {
-    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+fn allowed_reach(system: &MySqlSystem) -> Reach {
+    let may_drop_all = system.lock_private().is_some() || system.consent == Consent::DropForeign;
     if may_drop_all { Reach::Database } else { Reach::Names }
 }
 
@@ -112,21 +112,21 @@ impl Engine for Product {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        system::open::<MySqlServer>(request)
+        system::open_system::<MySqlServer>(request)
     }
 
     fn dialect(&self) -> Option<&'static dyn Dialect> {
         Some(<MySqlServer as Server>::DIALECT)
     }
 
-    fn needs(&self, system: &SystemPlan) -> Option<String> {
-        let Address { user, .. } = system::address::<MySqlServer>(system)?;
+    fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, .. } = system::existing_address::<MySqlServer>(system)?;
         Some(format!(
             "to work in a database of its own, whatever the URL names: `GRANT ALL ON {SCHEMA}.* TO '{user}'@…`"
         ))
     }
 
-    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<MySqlServer>(system, size_bytes)
     }
 
@@ -151,27 +151,27 @@ impl Engine for Product {
     }
 
     fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
-        system::visit::<MySqlServer>(system)
+        system::visit_session::<MySqlServer>(system)
     }
 
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
-        let product = Product::of_word(&server.engine);
-        let programs = Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref())?;
+        let product = Product::from_word(&server.engine);
+        let programs = Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref())?;
         Ok(programs.release().unwrap_or_default())
     }
 
     fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
-        let product = Product::of_word(&server.engine);
-        Programs::find(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
+        let product = Product::from_word(&server.engine);
+        Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }
 
-    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+    fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // An existing server must be asked itself.
-        system.server.as_ref().and_then(|_| durability::planned(system))
+        system.server.as_ref().and_then(|_| durability::tier_of_plan(system))
     }
 
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
@@ -204,31 +204,31 @@ impl Server for MySqlServer {
 
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
-        request.permits.settings(settings, &confine::SETTINGS)?;
-        let endpoint = Endpoint::new(address)?.heeding(request);
-        let mut client = endpoint.connect(Purpose::Control)?;
+        request.permits.check_settings(settings, &confine::SETTINGS)?;
+        let endpoint = Endpoint::new(address)?.with_request(request);
+        let mut client = endpoint.open_client(Purpose::Control)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = SessionSettings::with_settings(&mut client, settings)?;
-        client.close();
+        client.close_and_wait();
         Ok((endpoint, session))
     }
 
-    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+    fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
-        let client = endpoint.connect(Purpose::Control)?;
+        let client = endpoint.open_client(Purpose::Control)?;
         Ok((endpoint, client))
     }
 
-    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
             counters::refuse_unfit(client, endpoint, owner != TableOwner::Absent)?;
         }
         let product = Product::from_flavor(client.protocol.session.flavor);
-        let packet_bytes = client.one("SELECT @@SESSION.max_allowed_packet");
-        let packet_bytes = packet_bytes.map_err(|error| failure("ask for the server's limits", &error))?;
+        let packet_bytes = client.query_first_value("SELECT @@SESSION.max_allowed_packet");
+        let packet_bytes = packet_bytes.map_err(|error| ask_failure("ask for the server's limits", &error))?;
         let packet_bytes = packet_bytes.parse().unwrap_or(u64::MAX);
-        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::checkpoint(client)? })
+        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::try_checkpoint(client)? })
     }
 
     fn refuse_program(system: &MySqlSystem, program: &Program) -> Result<(), Failure> {
@@ -236,37 +236,37 @@ impl Server for MySqlServer {
         if program.protocol() == Protocol::Extended {
             let cause = "MySQL's protocol takes parameters only with statements that were prepared before";
             return Err(Failure::new(FailureKind::Unsupported, "use `protocol = \"extended\"`", cause)
-                .hint("choose `prepared` or `simple`"));
+                .with_hint("choose `prepared` or `simple`"));
         }
-        system.server.refuse_long(&system.texts(program))
+        system.server.refuse_long(&system.statement_texts(program))
     }
 
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
-        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
+        Ok(matches!(tables::table_owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
 
     fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
-        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
+        aside::end_sessions(client, sessions).map_err(|error| ask_failure("end sessions that were left", &error))
     }
 
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
         let question = counters::of_session(system.server.product);
         let mut statements = Vec::new();
         if program.protocol() == Protocol::Prepared {
-            statements = system.texts(program);
+            statements = system.statement_texts(program);
             statements.push(question.sql.to_owned());
         }
         Ok((statements, Some(question)))
     }
 
     fn facts(system: &MySqlSystem, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
-        facts.insert("checkpoint_before_run", system.server.checkpoint.fact(), Nature::Identity);
+        let mut facts = facts::read_facts(client, &system.endpoint, system.tables)?;
+        facts.insert("checkpoint_before_run", system.server.checkpoint.to_fact(), Nature::Identity);
         Ok(facts)
     }
 
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        counters::settings(client).map(|settings| facts::setting_facts(&settings))
+        counters::session_variables(client).map(|settings| facts::setting_facts(&settings))
     }
 
     fn instance(client: &mut Client) -> Facts {
@@ -283,34 +283,34 @@ impl Server for MySqlServer {
         is_innodb && !is_through && !is_aurora && !has_setting(facts, "innodb_log_file_mmap", "on")
     }
 
-    fn prepare(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
+    fn load_tables(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
         if data.is_large() {
             system.ask(|client| tables::refuse_foreign(client, system.consent))?;
-            return parts::load(system, data);
+            return parts::load_in_parts(system, data);
         }
         system.ask(|client| {
             let owner = tables::refuse_foreign(client, system.consent)?;
-            tables::load(client, data, owner, reach(system))
+            tables::load_tables(client, data, owner, allowed_reach(system))
         })
     }
 
     fn settle(system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
-        if system.private().is_some() {
+        if system.lock_private().is_some() {
             counters::await_purge(client)?;
         }
-        counters::flush(client, &system.server.checkpoint)
+        counters::write_dirty_pages(client, &system.server.checkpoint)
     }
 
-    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
-        counters::read(client)
+    fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read_counters(client)
     }
 
     fn lock_waiters(&self) -> &'static [&'static str] {
         counters::lock_waiters(self.product)
     }
 
-    fn remove(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
-        tables::remove(client)
+    fn remove_tables(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove_database(client)
     }
 
     fn backups(system: &MySqlSystem) -> Box<dyn Backups + '_> {
@@ -322,7 +322,7 @@ impl Server for MySqlServer {
     }
 
     /// Adds that the server has become a replica, or takes only short packets.
-    fn explain(system: &MySqlSystem, failure: Failure) -> Failure {
+    fn explain_failure(system: &MySqlSystem, failure: Failure) -> Failure {
         if READ_ONLY.iter().any(|code| failure.cause.contains(&format!("[{code}, SQLSTATE "))) {
             let replica = system.control.ask(|client| counters::refuse_read_only(client, &system.endpoint)).err();
             return match replica.filter(|failure| failure.kind == FailureKind::Unsupported) {
@@ -335,7 +335,7 @@ impl Server for MySqlServer {
         if failure.kind != FailureKind::ConnectionLost || packet_bytes >= tables::INSERT_BYTES as u64 {
             return failure;
         }
-        failure.hint(format!(
+        failure.with_hint(format!(
             "the server ends a connection that sends a packet of more than {packet_bytes} bytes: {RAISE}"
         ))
     }
@@ -350,7 +350,8 @@ impl MySqlServer {
             return Ok(());
         }
         let cause = format!("the server takes packets of up to {} bytes (`max_allowed_packet`)", self.packet_bytes);
-        Err(Failure::new(FailureKind::Unsupported, format!("send a statement of {longest} bytes"), cause).hint(RAISE))
+        Err(Failure::new(FailureKind::Unsupported, format!("send a statement of {longest} bytes"), cause)
+            .with_hint(RAISE))
     }
 }
 

@@ -34,14 +34,14 @@ pub(super) struct OptionFile {
 ///
 /// # Errors
 /// A line that the clients refuse, too, or an option that étalon cannot honour.
-pub(super) fn read(environment: Environment<'_>) -> Result<OptionFile, Failure> {
+pub(super) fn read_all(environment: Environment<'_>) -> Result<OptionFile, Failure> {
     let mut files: Vec<PathBuf> = SYSTEM_FILES.iter().map(PathBuf::from).collect();
     let server_home = environment("MARIADB_HOME").or_else(|| environment("MYSQL_HOME"));
     files.extend(server_home.map(|folder| Path::new(&folder).join("my.cnf")));
     let home = environment("HOME").map(PathBuf::from);
     files.extend(home.as_ref().map(|home| home.join(".my.cnf")));
     let mut reader = Reader::new(environment("MYSQL_GROUP_SUFFIX").as_deref());
-    files.iter().try_for_each(|file| reader.read(file, 0))?;
+    files.iter().try_for_each(|file| reader.read_file(file, 0))?;
     let login = environment("MYSQL_TEST_LOGIN_FILE").map(PathBuf::from).or(home.map(|home| home.join(".mylogin.cnf")));
     if let Some(login) = login.filter(|file| file.is_file()) {
         let cause = format!("étalon does not read {}", login.display());
@@ -65,7 +65,7 @@ impl Reader {
     }
 
     /// Reads a file and what it includes. One that is not there is skipped, and so is one that everyone may write.
-    fn read(&mut self, file: &Path, depth: u32) -> Result<(), Failure> {
+    fn read_file(&mut self, file: &Path, depth: u32) -> Result<(), Failure> {
         if !file.is_file() {
             return Ok(());
         }
@@ -93,24 +93,27 @@ impl Reader {
             match Line::parse(line).map_err(wrong)? {
                 Line::Nothing => {}
                 Line::Group(group) => is_ours = Some(self.groups.iter().any(|ours| ours == group)),
-                Line::Include(path) if depth < DEEPEST => self.read(Path::new(path), depth + 1)?,
+                Line::Include(path) if depth < DEEPEST => self.read_file(Path::new(path), depth + 1)?,
                 Line::IncludeFolder(folder) if depth < DEEPEST => {
                     let files = option_files_in(Path::new(folder));
                     let files = files.map_err(|error| wrong(format!("{folder} cannot be read: {error}")))?;
-                    files.iter().try_for_each(|file| self.read(file, depth + 1))?;
+                    files.iter().try_for_each(|file| self.read_file(file, depth + 1))?;
                 }
                 Line::Include(_) | Line::IncludeFolder(_) => {}
                 Line::Setting(..) if is_ours.is_none() => {
                     return Err(wrong("an option stands before the first group, such as `[client]`".to_owned()));
                 }
-                Line::Setting(name, value) if is_ours == Some(true) => self.set(name, value, file).map_err(wrong)?,
+                Line::Setting(name, value) if is_ours == Some(true) => {
+                    self.set_option(name, value, file).map_err(wrong)?
+                }
                 Line::Setting(..) => {}
             }
         }
         Ok(())
     }
 
-    fn set(&mut self, name: &str, value: String, file: &Path) -> Result<(), String> {
+    /// Sets an option of the client's section, read from `file`.
+    fn set_option(&mut self, name: &str, value: String, file: &Path) -> Result<(), String> {
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name);
         let (name, value) = match name.split_once('-') {
@@ -164,6 +167,7 @@ fn is_space(c: char) -> bool {
 }
 
 impl Line<'_> {
+    /// Reads one line of an option file.
     fn parse(line: &str) -> Result<Line<'_>, String> {
         let line = line.trim_start_matches(is_space);
         if line.is_empty() || line.starts_with(['#', ';']) {
@@ -307,7 +311,7 @@ mod tests {
 
     fn options(file: &Path) -> Result<OptionFile, Failure> {
         let mut reader = Reader::new(None);
-        reader.read(file, 0).map(|()| reader.found)
+        reader.read_file(file, 0).map(|()| reader.found)
     }
 
     /// What MariaDB's own reader makes of a file; `None`: it is not installed. An option without a value is printed without `=`.
@@ -399,15 +403,15 @@ mod tests {
             assert!(Command::new("chmod").arg(mode).arg(&file).status().unwrap().success());
         };
         mode("0600");
-        let options = read(&home).unwrap();
+        let options = read_all(&home).unwrap();
         assert_eq!((options.values.get("password").map(String::as_str), &options.file), (Some("hunter2"), &file));
         mode("0644");
-        let options = read(&home).unwrap();
+        let options = read_all(&home).unwrap();
         assert_eq!(options.values.get("password"), None);
         assert_eq!(options.values.get("user").map(String::as_str), Some("me"));
         assert!(options.ignored.unwrap().contains("chmod 0600"));
         mode("0666");
-        let options = read(&home).unwrap();
+        let options = read_all(&home).unwrap();
         assert!(options.values.get("user").is_none_or(|user| user != "me") && options.ignored.is_some());
     }
 }

@@ -5,8 +5,8 @@ use model::Reading;
 use load::datum::Datum;
 use load::error::Failure;
 use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use workloads::pages::dialect::{PagesDialect, WrittenBy, filler};
-use workloads::session::{Session, number, one, readable, refused, text};
+use workloads::pages::dialect::{PagesDialect, WrittenBy, filler_length};
+use workloads::session::{Session, datum_number, datum_text, query_number, query_reading, split_refusal};
 use workloads::system::System;
 
 /// InnoDB puts at least two rows into a page. A longer value goes to a page of its own, with a 20-byte pointer in the
@@ -38,13 +38,17 @@ const NO_LOG_READS: &str = "the server does not count what it reads of its log";
 const NO_SYNC_TIME: &str = "the server counts syncs together with the opening and closing of files (COUNT_MISC)";
 const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
 
-/// Names in lower case.
-fn status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
+/// InnoDB's status variables by name in lower case.
+fn innodb_status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
     let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb%'")?;
-    Ok(rows.iter().filter_map(|row| Some((text(row.first()).to_ascii_lowercase(), number(row.get(1))?))).collect())
+    Ok(rows
+        .iter()
+        .filter_map(|row| Some((datum_text(row.first()).to_ascii_lowercase(), datum_number(row.get(1))?)))
+        .collect())
 }
 
-fn class_of(event: &str) -> FileClass {
+/// Says to which class an event of performance_schema belongs.
+fn file_class(event: &str) -> FileClass {
     match event.rsplit('/').next().unwrap_or_default() {
         "innodb_log_file" | "binlog" => FileClass::Log,
         "innodb_temp_file" => FileClass::Temporary,
@@ -52,13 +56,14 @@ fn class_of(event: &str) -> FileClass {
     }
 }
 
-fn file(row: &[Datum]) -> IoPlace {
-    let class = class_of(&text(row.first()));
-    let unknown = IoPlace::unknown(class, text(row.get(1)), NO_SYNC_COUNT)
+/// Reads the figures of one file's I/O.
+fn place_from_row(row: &[Datum]) -> IoPlace {
+    let class = file_class(&datum_text(row.first()));
+    let unknown = IoPlace::unknown(class, datum_text(row.get(1)), NO_SYNC_COUNT)
         .with_reading(Figure::SyncStall, Reading::unavailable(NO_SYNC_TIME));
-    Figure::ALL[..6].iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
-        Some(value) if figure.unit() == "ms" => place.with(*figure, value / PS_PER_MS),
-        Some(value) => place.with(*figure, value),
+    Figure::ALL[..6].iter().enumerate().fold(unknown, |place, (index, figure)| match datum_number(row.get(index + 2)) {
+        Some(value) if figure.unit() == "ms" => place.with_value(*figure, value / PS_PER_MS),
+        Some(value) => place.with_value(*figure, value),
         None => place,
     })
 }
@@ -71,12 +76,12 @@ fn file_size_in(view: &str) -> String {
 }
 
 /// Tests whether a privilege is missing.
-fn is_permission(reading: &Reading) -> bool {
+fn is_permission_missing(reading: &Reading) -> bool {
     matches!(reading, Reading::Unavailable(reason) if reason.reason.contains("Access denied"))
 }
 
 /// Reads a place's figures from status variables.
-fn counted(
+fn figures_from_status(
     class: FileClass,
     name: &str,
     reason: &str,
@@ -85,7 +90,7 @@ fn counted(
 ) -> IoPlace {
     let unknown = IoPlace::unknown(class, name, reason);
     from.iter().fold(unknown, |place, (figure, variable)| match known.get(*variable) {
-        Some(value) => place.with(*figure, *value),
+        Some(value) => place.with_value(*figure, *value),
         None => {
             let reason = format!("this server has no status variable {variable}");
             place.with_reading(*figure, Reading::unavailable(reason))
@@ -94,20 +99,20 @@ fn counted(
 }
 
 /// Reads the log's figures from status variables, which have no times.
-fn log(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
+fn log_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Writes, "innodb_log_writes"),
         (Figure::WriteBytes, "innodb_os_log_written"),
         (Figure::Syncs, LOG_SYNCS),
     ];
-    let place = counted(FileClass::Log, "redo-log", reason, known, &from);
+    let place = figures_from_status(FileClass::Log, "redo-log", reason, known, &from);
     [Figure::Reads, Figure::ReadBytes, Figure::ReadStall]
         .into_iter()
         .fold(place, |place, figure| place.with_reading(figure, Reading::unavailable(NO_LOG_READS)))
 }
 
-/// All together, where performance_schema does not separate them.
-fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
+/// Reads the figures of all data files together, where performance_schema does not separate them.
+fn data_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Reads, "innodb_data_reads"),
         (Figure::ReadBytes, "innodb_data_read"),
@@ -115,19 +120,19 @@ fn data(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
         (Figure::WriteBytes, "innodb_data_written"),
         (Figure::Syncs, "innodb_data_fsyncs"),
     ];
-    counted(FileClass::Data, "innodb", reason, known, &from)
+    figures_from_status(FileClass::Data, "innodb", reason, known, &from)
 }
 
 /// Reads the figures of each file, and whether the redo log is among them; or why they cannot be read.
 fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'static str>, Failure> {
     // 0 on MariaDB by default.
-    if refused(one(session, "SELECT @@performance_schema"))? != Ok(1.0) {
+    if split_refusal(query_number(session, "SELECT @@performance_schema"))? != Ok(1.0) {
         return Ok(Err(OFF));
     }
-    Ok(match refused(session.query(FILES))? {
+    Ok(match split_refusal(session.query(FILES))? {
         Ok(rows) => {
-            let has_log = rows.iter().any(|row| text(row.first()).ends_with("/innodb_log_file"));
-            Ok((rows.iter().map(|row| file(row)).collect(), has_log))
+            let has_log = rows.iter().any(|row| datum_text(row.first()).ends_with("/innodb_log_file"));
+            Ok((rows.iter().map(|row| place_from_row(row)).collect(), has_log))
         }
         Err(_) => Err(NOT_ALLOWED),
     })
@@ -135,26 +140,26 @@ fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'s
 
 impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
-        Ok(one(session, "SELECT @@innodb_page_size")? as u64)
+        Ok(query_number(session, "SELECT @@innodb_page_size")? as u64)
     }
 
-    fn tables(&self, _page_bytes: u64) -> Vec<String> {
+    fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
         let table = "CREATE TABLE tio (tio_id INT AUTO_INCREMENT PRIMARY KEY, tio_data LONGTEXT CHARACTER SET ascii) \
                      ENGINE = InnoDB ROW_FORMAT = DYNAMIC";
         vec![table.to_owned()]
     }
 
-    fn insert(&self, page_bytes: u64, rows: u64) -> String {
-        let row = format!("(SPACE({} {LESS_SINCE_8}))", filler(page_bytes));
+    fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {
+        let row = format!("(SPACE({} {LESS_SINCE_8}))", filler_length(page_bytes));
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
     /// Values are outside the tree, so this reads few pages.
-    fn rows(&self) -> &'static str {
+    fn row_count_sql(&self) -> &'static str {
         "SELECT COUNT(*) FROM tio"
     }
 
-    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+    fn sampled_rows_sql(&self, numbers: &[u64]) -> Option<String> {
         // Members of a cluster number in steps.
         let ids: Vec<String> = numbers
             .iter()
@@ -170,46 +175,46 @@ impl PagesDialect for Pages {
     }
 
     fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
-        Ok(status(session)?.get("innodb_lsn_current").copied())
+        Ok(innodb_status(session)?.get("innodb_lsn_current").copied())
     }
 
-    fn checkpointed(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
-        Ok(status(session)?.get("innodb_lsn_last_checkpoint").copied())
+    fn checkpointed_position(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+        Ok(innodb_status(session)?.get("innodb_lsn_last_checkpoint").copied())
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
-        let page = one(session, "SELECT @@innodb_page_size")?;
+        let page = query_number(session, "SELECT @@innodb_page_size")?;
         // Of the whole server: a table's size has steps of a megabyte.
-        Ok(status(session)?.get("innodb_pages_created").copied().unwrap_or_default() * page)
+        Ok(innodb_status(session)?.get("innodb_pages_created").copied().unwrap_or_default() * page)
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
         // Waits for the checkpoint; only some versions of MariaDB and debug builds of MySQL have it.
-        if refused(session.execute("SET GLOBAL innodb_log_checkpoint_now = ON"))?.is_ok() {
+        if split_refusal(session.execute("SET GLOBAL innodb_log_checkpoint_now = ON"))?.is_ok() {
             return Ok(Ok(()));
         }
         let hint = "`GRANT RELOAD ON *.* TO …` lets the account";
-        match refused(session.execute("FLUSH TABLES tio FOR EXPORT"))? {
+        match split_refusal(session.execute("FLUSH TABLES tio FOR EXPORT"))? {
             Ok(()) => session.execute("UNLOCK TABLES").map(Ok),
             Err(reason) => Ok(Err(format!("{reason}; {hint}"))),
         }
     }
 
-    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let known = status(session)?;
+    fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let known = innodb_status(session)?;
         let mut account = IoAccount::default();
         match by_file(session)? {
             Ok((files, timed_log)) => {
                 account.places = files;
                 if !timed_log {
-                    account.places.push(log(&known, NO_LOG_INSTRUMENT));
+                    account.places.push(log_figures(&known, NO_LOG_INSTRUMENT));
                     account.notes.push(NO_LOG_INSTRUMENT.to_owned());
                 }
             }
             Err(reason) => {
                 // Instruments help only a log that has one; without it syncs are not counted.
                 let of_log = if known.contains_key(LOG_SYNCS) { reason } else { NO_LOG_INSTRUMENT };
-                account.places = vec![data(&known, reason), log(&known, of_log)];
+                account.places = vec![data_figures(&known, reason), log_figures(&known, of_log)];
                 account.notes.push(reason.to_owned());
             }
         }
@@ -231,15 +236,15 @@ impl PagesDialect for Pages {
         match class {
             FileClass::Data => {
                 // MariaDB's view, then MySQL 8's.
-                let older = readable(session, &file_size_in("INNODB_SYS_TABLESPACES"))?;
+                let older = query_reading(session, &file_size_in("INNODB_SYS_TABLESPACES"))?;
                 if matches!(older, Reading::Value(_)) {
                     return Ok(older);
                 }
                 // Without either, the older one's error says which privilege is missing.
-                let newer = readable(session, &file_size_in("INNODB_TABLESPACES"))?;
-                Ok(if matches!(newer, Reading::Value(_)) || !is_permission(&older) { newer } else { older })
+                let newer = query_reading(session, &file_size_in("INNODB_TABLESPACES"))?;
+                Ok(if matches!(newer, Reading::Value(_)) || !is_permission_missing(&older) { newer } else { older })
             }
-            FileClass::Log => readable(session, "SELECT @@innodb_log_file_size"),
+            FileClass::Log => query_reading(session, "SELECT @@innodb_log_file_size"),
             FileClass::Temporary => Ok(Reading::unavailable("temporary files are gone with their session")),
         }
     }

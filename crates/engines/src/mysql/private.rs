@@ -15,13 +15,14 @@ use super::connect::Endpoint;
 use super::keys;
 use super::programs::{Installer, Product, Programs};
 use super::read_back::{self, Account};
-use super::session::{self, variable};
+use super::session::{self, option_variable};
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
-    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, failed, give, on_free_port, run_clean,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, on_free_port,
+    run_clean, server_failure,
 };
-use crate::server::settings::{refuse_own, refuse_reserved, tried, unknown};
+use crate::server::settings::{refuse_own, refuse_reserved, tried_to_set, unknown_setting};
 use crate::server::system::Purpose;
 use crate::server::{LOOPBACK, random_password};
 use load::error::{Failure, FailureKind};
@@ -88,7 +89,7 @@ const VARIABLES: [&str; 8] = [
 ];
 
 const HABITS: Habits = Habits {
-    words: ServerLogWords { is_full, last: last_words, lingers: |_| false },
+    words: ServerLogWords { is_full: says_disk_full, last: last_words, lingers: |_| false },
     timeout: Duration::from_mins(3),
     stop: StopSignal::Terminate,
     end: StopSignal::Kill,
@@ -117,25 +118,29 @@ impl Recipe for MySqlRecipe {
         "log_bin_basename",
     ];
 
-    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+    fn start_server(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
         for (name, value) in settings {
-            let (name, value) = (session::plain(name), session::text_of(value));
+            let (name, value) = (session::plain_name(name), session::setting_text(value));
             refuse_own(
-                OWN_SETTINGS.iter().find(|own| variable(own) == variable(&name)).unwrap_or(&name.as_str()),
+                OWN_SETTINGS
+                    .iter()
+                    .find(|own| option_variable(own) == option_variable(&name))
+                    .unwrap_or(&name.as_str()),
                 &value,
                 &OWN_SETTINGS,
             )?;
-            refuse_reserved(variable(&name), &value, session::RESERVED)?;
+            refuse_reserved(option_variable(&name), &value, session::RESERVED)?;
         }
         let bin_dir = permits.private_server(server, Product::WORDS, settings, &confine::SETTINGS)?;
-        let programs = Programs::find(Product::of_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
+        let programs =
+            Programs::find_release(Product::from_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
-        initialise(&programs, &folders, settings, user.as_ref())?;
+        initialise_data(&programs, &folders, settings, user.as_ref())?;
         if keys::are_wanted(settings) {
-            keys::make(&folders.next_to_socket(KEYS), user.as_ref())?;
+            keys::make_key_file(&folders.next_to_socket(KEYS), user.as_ref())?;
         }
         let mut private = Private::in_folders(programs, settings, folders, user);
         private.recipe.password = permits.are_bounded().then(random_password);
@@ -151,14 +156,19 @@ impl Recipe for MySqlRecipe {
     }
 
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
-        endpoint.connect(Purpose::Control).map(Client::close)
+        endpoint.open_client(Purpose::Control).map(Client::close_and_wait)
     }
 
-    fn strays(&self, endpoint: &Endpoint, _data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+    fn unplanned_settings(
+        &self,
+        endpoint: &Endpoint,
+        _data: &Path,
+        arguments: &[OsString],
+    ) -> Result<Vec<String>, Failure> {
         let account = if self.password.is_some() { Account::Bounded } else { Account::Strong };
-        let mut client = endpoint.connect(Purpose::Control)?;
-        let strays = read_back::strays(&mut client, account, arguments);
-        client.close();
+        let mut client = endpoint.open_client(Purpose::Control)?;
+        let strays = read_back::unplanned_settings(&mut client, account, arguments);
+        client.close_and_wait();
         strays
     }
 
@@ -166,30 +176,35 @@ impl Recipe for MySqlRecipe {
         let tried = "start the private server";
         let unknown_name = ["unknown variable '", "unknown option '"].iter().find_map(|before| {
             let (_, rest) = log.split_once(before)?;
-            rest.split(['\'', '=']).next().map(|name| session::plain(name.trim_start_matches('-')))
+            rest.split(['\'', '=']).next().map(|name| session::plain_name(name.trim_start_matches('-')))
         });
         if let Some(name) = unknown_name {
-            let value = self.settings.iter().find(|(known, _)| session::plain(known) == name);
-            let value = value.map(|(_, value)| session::text_of(value)).unwrap_or_default();
-            return unknown("the server", &name, &value, self.programs.setting_names().iter().map(String::as_str));
+            let value = self.settings.iter().find(|(known, _)| session::plain_name(known) == name);
+            let value = value.map(|(_, value)| session::setting_text(value)).unwrap_or_default();
+            return unknown_setting(
+                "the server",
+                &name,
+                &value,
+                self.programs.setting_names().iter().map(String::as_str),
+            );
         }
-        let failure = HABITS.words.failure(tried, log);
+        let failure = HABITS.words.explain_log(tried, log);
         if failure.kind == FailureKind::DiskFull {
             return failure;
         }
         if log.contains("Cannot allocate memory") || log.contains("Out of memory") {
-            return failure.hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
+            return failure.with_hint("ask for less memory: `innodb_buffer_pool_size` in the system's `settings`");
         }
         if log.contains("io_setup() failed with EAGAIN") {
-            return failure.hint(
+            return failure.with_hint(
                 "other servers use all of the kernel's asynchronous requests: end them, raise `fs.aio-max-nr`, or set \
                  `innodb_use_native_aio = \"OFF\"` in the `settings` of every system",
             );
         }
-        let said = session::plain(log);
-        if self.settings.keys().any(|name| said.contains(&session::plain(name))) {
+        let said = session::plain_name(log);
+        if self.settings.keys().any(|name| said.contains(&session::plain_name(name))) {
             let of_the_plan = Failure { kind: FailureKind::Plan, ..failure };
-            return of_the_plan.hint("correct the system's `settings` in the plan");
+            return of_the_plan.with_hint("correct the system's `settings` in the plan");
         }
         failure
     }
@@ -203,11 +218,11 @@ impl Recipe for MySqlRecipe {
 impl Private {
     /// An uninitialised server in `base` with this one's programs, settings and key file.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
-        let mut twin = Private::empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
+        let mut twin = Private::prepare_empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
         twin.recipe.password = self.recipe.password.clone();
         if keys::are_wanted(&self.recipe.settings) {
             let (own, twins) = (self.running.folders()?, twin.running.folders()?);
-            keys::copy(&own.next_to_socket(KEYS), &twins.next_to_socket(KEYS), twin.user())?;
+            keys::copy_key_file(&own.next_to_socket(KEYS), &twins.next_to_socket(KEYS), twin.user())?;
         }
         Ok(twin)
     }
@@ -215,22 +230,29 @@ impl Private {
     /// A running empty server in `base` with this one's programs and settings.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
-        initialise(&private.recipe.programs, private.running.folders()?, &private.recipe.settings, private.user())?;
+        initialise_data(
+            &private.recipe.programs,
+            private.running.folders()?,
+            &private.recipe.settings,
+            private.user(),
+        )?;
         let endpoint = private.start_on_socket()?;
         Ok((private, endpoint))
     }
 
     /// A running empty server in `base` with default settings.
-    pub(super) fn fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
-        Private::empty(Programs::find(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+    pub(super) fn start_fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        Private::prepare_empty(Programs::find_release(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
 
-    fn empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
+    /// Prepares a server without data, to restore into.
+    fn prepare_empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
         Ok(Private::in_folders(programs, settings, folders, user))
     }
 
+    /// Makes the server's record for programs and folders; nothing is started.
     fn in_folders(
         programs: Programs,
         settings: &BTreeMap<String, Value>,
@@ -241,11 +263,13 @@ impl Private {
         Private::new(MySqlRecipe { programs, settings: settings.clone(), password: None }, program, folders, user)
     }
 
+    /// Starts the server on restored data.
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
         self.start_on_socket()
     }
 
-    pub(super) fn bin_dirs(&self) -> Vec<PathBuf> {
+    /// Folders in which programs of the server's release may lie.
+    pub(super) fn program_folders(&self) -> Vec<PathBuf> {
         let own = self.recipe.programs.server.parent().map(Path::to_path_buf);
         let base = self.recipe.programs.base.iter().map(|base| base.join("bin"));
         own.into_iter().chain(base).collect()
@@ -258,21 +282,21 @@ impl Private {
     /// Starts it again with other settings, on the same data.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
-        self.running.stop(HABITS.stop, HABITS.timeout)?;
+        self.running.stop_server(HABITS.stop, HABITS.timeout)?;
         self.recipe.settings = settings;
         self.start_on_socket()
     }
 
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
         let place = Place::Socket(self.running.folders()?.next_to_socket(SOCKET_NAME));
-        self.spec = self.spec_with(&["--skip-networking".to_owned()])?;
+        self.spec = self.server_spec(&["--skip-networking".to_owned()])?;
         let Some(password) = self.recipe.password.clone() else {
-            let endpoint = Endpoint::new(Address::private(place, ROOT, None))?;
+            let endpoint = Endpoint::new(Address::without_tls(place, ROOT, None))?;
             self.spawn_and_wait(&endpoint, &[])?;
             return Ok(endpoint);
         };
         let first_words = self.write_first_words("localhost", &password)?;
-        let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
+        let endpoint = Endpoint::new(Address::without_tls(place, ACCOUNT, Some(&password)))?;
         self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
         remove_first_words(&first_words)?;
         Ok(endpoint)
@@ -286,9 +310,9 @@ impl Private {
         let first_words = self.write_first_words(from, &password)?;
         let endpoint = on_free_port(host, |port| {
             let place = Place::Tcp { host: host.to_owned(), port };
-            let endpoint = Endpoint::new(Address::private(place, ACCOUNT, Some(&password)))?;
+            let endpoint = Endpoint::new(Address::without_tls(place, ACCOUNT, Some(&password)))?;
             let own = ["--skip-networking=0".to_owned(), format!("--bind-address={host}"), format!("--port={port}")];
-            self.spec = self.spec_with(&own)?;
+            self.spec = self.server_spec(&own)?;
             self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
             Ok(endpoint)
         })?;
@@ -300,7 +324,7 @@ impl Private {
     fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
         let account = format!("'{ACCOUNT}'@'{from}'");
         let grants = match &self.recipe.password {
-            Some(_) => confine::grants(&account),
+            Some(_) => confine::grants_sql(&account),
             None => format!("GRANT ALL ON *.* TO {account} WITH GRANT OPTION;\n"),
         };
         let text = format!(
@@ -309,21 +333,21 @@ impl Private {
         );
         let tried = "write the private server's first password";
         let file = self.running.folders()?.next_to_socket(FIRST_WORDS);
-        fs::write(&file, text).map_err(|error| failed(tried, error))?;
-        give(&file, self.user()).map_err(|error| failed(tried, error))?;
+        fs::write(&file, text).map_err(|error| server_failure(tried, error))?;
+        give_to_user(&file, self.user()).map_err(|error| server_failure(tried, error))?;
         Ok(file)
     }
 
-    fn spec_with(&self, own: &[String]) -> Result<ServerSpec, Failure> {
+    fn server_spec(&self, own: &[String]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
         let mut args = vec!["--no-defaults".to_owned()];
-        args.extend(arguments(&self.recipe.settings));
+        args.extend(setting_arguments(&self.recipe.settings));
         // The last of an option's values counts, so étalon's own come after the plan's.
         args.extend([
-            path_option("datadir", &folders.data()),
-            path_option("tmpdir", &folders.file(TEMPORARY)),
+            path_option("datadir", &folders.data_folder()),
+            path_option("tmpdir", &folders.scratch_path(TEMPORARY)),
             path_option("socket", &folders.next_to_socket(SOCKET_NAME)),
-            path_option("pid-file", &folders.data().join("server.pid")),
+            path_option("pid-file", &folders.data_folder().join("server.pid")),
             "--skip-name-resolve".to_owned(),
         ]);
         if self.recipe.password.is_some() {
@@ -336,7 +360,7 @@ impl Private {
             // MariaDB's default, and twice as fast to fill tables.
             args.push("--local-infile=ON".to_owned());
         }
-        if self.recipe.settings.keys().all(|name| session::plain(name) != MONITOR) {
+        if self.recipe.settings.keys().all(|name| session::plain_name(name) != MONITOR) {
             // So that checkpoints are counted, at the cost of an increment for each.
             args.push(format!("--{}=log_checkpoints", MONITOR.replace('_', "-")));
         }
@@ -344,8 +368,11 @@ impl Private {
         if keys::are_wanted(&self.recipe.settings) {
             args.push(path_option(keys::SETTING, &folders.next_to_socket(KEYS)));
         }
-        let spec =
-            folders.program(&self.recipe.programs.server, folders.log()).args(args).args(own).end_signal(HABITS.end);
+        let spec = folders
+            .program_spec(&self.recipe.programs.server, folders.log_path())
+            .with_args(args)
+            .with_args(own)
+            .end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 }
@@ -355,17 +382,18 @@ fn path_option(name: &str, path: &Path) -> String {
 }
 
 /// Writes each setting as one argument: an option file's lines would be read in pieces, and `#` and quotes in them mean more.
-fn arguments(settings: &BTreeMap<String, Value>) -> impl Iterator<Item = String> {
-    settings.iter().map(|(name, value)| format!("--{}={}", session::plain(name), session::text_of(value)))
+fn setting_arguments(settings: &BTreeMap<String, Value>) -> impl Iterator<Item = String> {
+    settings.iter().map(|(name, value)| format!("--{}={}", session::plain_name(name), session::setting_text(value)))
 }
 
-/// It refuses to run as root.
+/// The user whom the server runs as, since it refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
     private::server_user("the server", "mysql")
 }
 
+/// Makes the server's folders, which its user owns.
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    Folders::make(&FolderRequirements {
+    Folders::make_folders(&FolderRequirements {
         names: ("mysql", "my"),
         base,
         user,
@@ -381,21 +409,22 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
 ///
 /// # Errors
 /// MariaDB's script splits its arguments at blanks and expands patterns in them.
-fn shaping(settings: &BTreeMap<String, Value>) -> Result<Vec<String>, Failure> {
-    let shapes = settings.iter().filter(|(name, _)| SHAPING.contains(&variable(&session::plain(name))));
+fn shaping_arguments(settings: &BTreeMap<String, Value>) -> Result<Vec<String>, Failure> {
+    let shapes = settings.iter().filter(|(name, _)| SHAPING.contains(&option_variable(&session::plain_name(name))));
     shapes
         .map(|(name, value)| {
-            let (name, value) = (session::plain(name), session::text_of(value));
+            let (name, value) = (session::plain_name(name), session::setting_text(value));
             if value.chars().all(|c| c.is_ascii_alphanumeric() || "_-.,:;/+".contains(c)) {
                 return Ok(format!("--{name}={value}"));
             }
             let cause = "the installation takes letters, digits and `_-.,:;/+` in its value";
-            Err(Failure::new(FailureKind::Plan, tried(&name, &value), cause))
+            Err(Failure::new(FailureKind::Plan, tried_to_set(&name, &value), cause))
         })
         .collect()
 }
 
-fn initialise(
+/// Makes the server's data folder by its installation program.
+fn initialise_data(
     programs: &Programs,
     folders: &Folders,
     settings: &BTreeMap<String, Value>,
@@ -406,23 +435,24 @@ fn initialise(
         Installer::Server => &programs.server,
     };
     let spec = folders
-        .program(program, folders.file("install.log"))
-        .args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data().display())])
-        .args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
-        .args(shaping(settings)?);
+        .program_spec(program, folders.scratch_path("install.log"))
+        .with_args(["--no-defaults".to_owned(), format!("--datadir={}", folders.data_folder().display())])
+        .with_args(programs.base.iter().map(|base| format!("--basedir={}", base.display())))
+        .with_args(shaping_arguments(settings)?);
     let spec = match &programs.installer {
-        Installer::Script(_) => spec.args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
-        Installer::Server => spec.args(["--initialize-insecure"]),
+        Installer::Script(_) => spec.with_args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
+        Installer::Server => spec.with_args(["--initialize-insecure"]),
     };
-    let spec = run_clean(spec, &VARIABLES, user).env("TMPDIR", folders.file(TEMPORARY));
-    private::install("the installation", spec, HABITS)
+    let spec = run_clean(spec, &VARIABLES, user).with_env("TMPDIR", folders.scratch_path(TEMPORARY));
+    private::run_installer("the installation", spec, HABITS)
 }
 
 fn remove_first_words(file: &Path) -> Result<(), Failure> {
-    fs::remove_file(file).map_err(|error| failed("remove the first password", error))
+    fs::remove_file(file).map_err(|error| server_failure("remove the first password", error))
 }
 
-fn is_full(log: &str) -> bool {
+/// Tests whether a log says that the disk is full.
+fn says_disk_full(log: &str) -> bool {
     ["No space left", "Errcode: 28", "errno: 28", "error number 28", "Disk is full", "Disk full"]
         .iter()
         .any(|words| log.contains(words))
@@ -453,15 +483,16 @@ mod tests {
             ("innodb-doublewrite".to_owned(), Value::Bool(false)),
             ("sql_mode".to_owned(), Value::Text("A # \"b\\".to_owned())),
         ]);
-        let written: Vec<String> = arguments(&settings).collect();
+        let written: Vec<String> = setting_arguments(&settings).collect();
         assert_eq!(written, ["--innodb_doublewrite=OFF", "--sql_mode=A # \"b\\"]);
-        assert_eq!(shaping(&settings).unwrap(), [""; 0]);
+        assert_eq!(shaping_arguments(&settings).unwrap(), [""; 0]);
     }
 
     #[test]
     fn an_installation_gets_one_option_for_each_setting() {
-        let shape =
-            |name: &str, value: &str| shaping(&BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]));
+        let shape = |name: &str, value: &str| {
+            shaping_arguments(&BTreeMap::from([(name.to_owned(), Value::Text(value.to_owned()))]))
+        };
         assert_eq!(shape("innodb_page_size", "16K").unwrap(), ["--innodb_page_size=16K"]);
         for name in ["lower_case_table_names", "loose-innodb-page-size"] {
             assert_eq!(shape(name, "0 --plugin-load-add=x").unwrap_err().kind, FailureKind::Plan);

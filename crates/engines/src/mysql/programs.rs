@@ -3,7 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use host::answers::ask;
+use host::answers::ask_program;
 use wire::mysql::Flavor;
 
 use load::error::{Failure, FailureKind};
@@ -39,7 +39,7 @@ pub enum Product {
 impl Product {
     pub(super) const WORDS: &'static [&'static str] = &["mariadb", "mysql"];
 
-    pub(super) fn of_word(word: &str) -> Product {
+    pub(super) fn from_word(word: &str) -> Product {
         if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
     }
 
@@ -54,14 +54,14 @@ impl Product {
         Product::WORDS[self as usize]
     }
 
-    fn other(self) -> Product {
+    fn other_product(self) -> Product {
         match self {
             Product::MariaDb => Product::MySql,
             Product::MySql => Product::MariaDb,
         }
     }
 
-    fn shown(self) -> &'static str {
+    fn display_name(self) -> &'static str {
         match self {
             Product::MariaDb => "MariaDB",
             Product::MySql => "MySQL",
@@ -69,7 +69,7 @@ impl Product {
     }
 
     /// Names of the programs, for messages.
-    fn programs(self) -> &'static str {
+    fn program_names(self) -> &'static str {
         match self {
             Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
             Product::MySql => "MySQL's program, mysqld",
@@ -104,41 +104,46 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Refuses what is not of the release, if one is asked for.
-    pub(super) fn find(product: Product, bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
+    pub(super) fn find_release(
+        product: Product,
+        bin_dir: Option<&str>,
+        release: Option<&str>,
+    ) -> Result<Programs, Failure> {
         let found = Programs::find_product(product, bin_dir)?;
         let Some(asked) = release else { return Ok(found) };
         let there = found.release().unwrap_or_default();
         if is_of_release(&there, asked) {
             return Ok(found);
         }
-        let name = product.shown();
+        let name = product.display_name();
         let tried = format!("find the server programs of {name} {asked}");
-        Err(Failure::new(FailureKind::Missing, tried, format!("installed here is {there}")).hint(format!(
+        Err(Failure::new(FailureKind::Missing, tried, format!("installed here is {there}")).with_hint(format!(
             "unpack that release of {name} and name its folder: `server = {{ engine = \"{}\", bin_dir = \
              \"/path/to/bin\" }}`",
             product.word()
         )))
     }
 
-    /// Asks the server for its release.
+    /// Asks the server's program for its release.
     pub(super) fn release(&self) -> Option<String> {
         release_of(&self.server, &VERSION)
     }
 
+    /// Finds a product's programs: in `bin_dir` if given, else on `PATH` and in the usual folders.
     fn find_product(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
-        let tried = format!("find {}", product.programs());
-        let other = product.other();
+        let tried = format!("find {}", product.program_names());
+        let other = product.other_product();
         if let Some(folder) = bin_dir {
             let folder = Path::new(folder);
             let base = folder.parent().map(Path::to_path_buf);
             let inside =
                 [folder.to_path_buf(), folder.join("../bin"), folder.join("../scripts"), folder.join("../sbin")];
-            let found = find_in(product, &inside[..1], &inside);
+            let found = find_in_folders(product, &inside[..1], &inside);
             return found.map(|programs| Programs { base, ..programs }).ok_or_else(|| {
                 let cause = format!("they are not in `bin_dir`, {}", folder.display());
                 let failure = Failure::new(FailureKind::Missing, tried, cause);
-                match find_in(other, &inside[..1], &inside) {
-                    Some(there) => failure.hint(format!(
+                match find_in_folders(other, &inside[..1], &inside) {
+                    Some(there) => failure.with_hint(format!(
                         "{} is the other product; to measure it, `server = {{ engine = \"{}\", bin_dir = … }}`",
                         there.server.display(),
                         other.word()
@@ -151,11 +156,11 @@ impl Programs {
         let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
         folders.extend(FOLDERS.iter().map(PathBuf::from));
         folders.extend(versioned_folders());
-        find_in(product, &folders, &folders).ok_or_else(|| {
+        find_in_folders(product, &folders, &folders).ok_or_else(|| {
             let cause = "they are neither on PATH nor in the places where packages put them";
             let own = format!("`server = {{ engine = \"{}\", bin_dir = \"/path/to/bin\" }}`", product.word());
             let install = format!("install it ({}), or name its folder: {own}", product.how_to_install());
-            let hint = match find_in(other, &folders, &folders) {
+            let hint = match find_in_folders(other, &folders, &folders) {
                 Some(there) => {
                     format!(
                         "{} is there, the other product: `server = {{ engine = \"{}\" }}` starts it; or {install}",
@@ -165,7 +170,7 @@ impl Programs {
                 }
                 None => install,
             };
-            Failure::new(FailureKind::Missing, tried, cause).hint(hint)
+            Failure::new(FailureKind::Missing, tried, cause).with_hint(hint)
         })
     }
 
@@ -189,12 +194,13 @@ impl Programs {
     }
 }
 
-fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
+/// Finds a product's server and its installer in these folders.
+fn find_in_folders(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Option<Programs> {
     let (server, installer) = match product {
         Product::MariaDb => {
-            let server = programs_in(servers, "mariadbd").next().or_else(|| find_mysqld(product, servers))?;
+            let server = files_in_folders(servers, "mariadbd").next().or_else(|| find_mysqld(product, servers))?;
             let scripts = ["mariadb-install-db", "mysql_install_db"];
-            let script = scripts.iter().find_map(|name| programs_in(installers, name).next())?;
+            let script = scripts.iter().find_map(|name| files_in_folders(installers, name).next())?;
             (server, Installer::Script(script))
         }
         Product::MySql => (find_mysqld(product, servers)?, Installer::Server),
@@ -202,23 +208,25 @@ fn find_in(product: Product, servers: &[PathBuf], installers: &[PathBuf]) -> Opt
     Some(Programs { server, installer, base: None })
 }
 
-fn programs_in(folders: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
+/// The files of this name in the folders.
+fn files_in_folders(folders: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
     let name = format!("{name}{EXE_SUFFIX}");
     folders.iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
 }
 
 /// Finds the product's server by MySQL's name, which MariaDB may link to its own.
 fn find_mysqld(product: Product, folders: &[PathBuf]) -> Option<PathBuf> {
-    programs_in(folders, "mysqld").find(|server| is_mariadb(server) == (product == Product::MariaDb))
+    files_in_folders(folders, "mysqld").find(|server| is_mariadb_program(server) == (product == Product::MariaDb))
 }
 
 /// MariaDB under its old name.
-fn is_mariadb(server: &Path) -> bool {
+fn is_mariadb_program(server: &Path) -> bool {
     // Its packages link that name to its own, which says so without being started.
     let own = fs::canonicalize(server).ok().and_then(|file| Some(file.file_stem()? == "mariadbd"));
-    own == Some(true) || ask(server, &VERSION).is_some_and(|answer| answer.stdout.contains("MariaDB"))
+    own == Some(true) || ask_program(server, &VERSION).is_some_and(|answer| answer.stdout.contains("MariaDB"))
 }
 
+/// Lists the folders of programs that have a version in their name, newest first.
 fn versioned_folders() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (base, prefix) in VERSIONED {
@@ -241,8 +249,8 @@ mod tests {
     #[test]
     fn a_folder_without_them_is_named() {
         for product in [Product::MariaDb, Product::MySql] {
-            assert_eq!(Product::of_word(product.word()), product);
-            let failure = Programs::find(product, Some("/no/such/folder"), None).unwrap_err();
+            assert_eq!(Product::from_word(product.word()), product);
+            let failure = Programs::find_release(product, Some("/no/such/folder"), None).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Missing);
             assert!(failure.cause.contains("/no/such/folder"));
         }
@@ -264,16 +272,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let bin_dir = folder.path().to_str();
         mysqld(folder.path(), "8.4.3 for Linux on x86_64 (MySQL Community Server - GPL)");
-        assert_eq!(Programs::find(Product::MySql, bin_dir, None).unwrap().installer, Installer::Server);
-        let refused = Programs::find(Product::MariaDb, bin_dir, None).unwrap_err();
+        assert_eq!(Programs::find_release(Product::MySql, bin_dir, None).unwrap().installer, Installer::Server);
+        let refused = Programs::find_release(Product::MariaDb, bin_dir, None).unwrap_err();
         assert!(refused.hint.unwrap().contains("`server = { engine = \"mysql\", bin_dir = … }`"));
         mysqld(folder.path(), "10.11.6-MariaDB for Linux");
         fs::write(folder.path().join("mariadb-install-db"), "").unwrap();
-        assert_eq!(Programs::find(Product::MariaDb, bin_dir, None).unwrap().server, folder.path().join("mysqld"));
-        assert_eq!(Programs::find(Product::MariaDb, bin_dir, Some("10.11")).unwrap().release().unwrap(), "10.11.6");
-        let refused = Programs::find(Product::MariaDb, bin_dir, Some("10.1")).unwrap_err();
+        assert_eq!(
+            Programs::find_release(Product::MariaDb, bin_dir, None).unwrap().server,
+            folder.path().join("mysqld")
+        );
+        assert_eq!(
+            Programs::find_release(Product::MariaDb, bin_dir, Some("10.11")).unwrap().release().unwrap(),
+            "10.11.6"
+        );
+        let refused = Programs::find_release(Product::MariaDb, bin_dir, Some("10.1")).unwrap_err();
         assert!(refused.to_string().contains("installed here is 10.11.6"), "{refused}");
-        let refused = Programs::find(Product::MySql, bin_dir, None).unwrap_err();
+        let refused = Programs::find_release(Product::MySql, bin_dir, None).unwrap_err();
         assert!(refused.tried.contains("MySQL's program"), "{refused}");
         assert!(refused.hint.unwrap().contains("`server = { engine = \"mariadb\", bin_dir = … }`"));
     }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 
-use super::session::{plain, variable};
+use super::session::{option_variable, plain_name};
 use crate::mysql::lane::{AskError, Client};
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use load::error::Failure;
 
 const TRIED: &str = "read back the private server's settings";
@@ -37,16 +37,20 @@ pub(super) enum Account {
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) fn strays(client: &mut Client, account: Account, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+pub(super) fn unplanned_settings(
+    client: &mut Client,
+    account: Account,
+    arguments: &[OsString],
+) -> Result<Vec<String>, Failure> {
     let given: Vec<String> = arguments.iter().filter_map(option_name).collect();
-    let given: BTreeSet<&str> = given.iter().map(|name| variable(name)).collect();
+    let given: BTreeSet<&str> = given.iter().map(|name| option_variable(name)).collect();
     let mut strays = Vec::new();
     for sql in ORIGINS {
-        for row in rows(client, sql)? {
+        for row in rows_if_there(client, sql)? {
             let mut cells = row.into_iter().flatten();
-            let (name, origin) = (plain(&cells.next().unwrap_or_default()), cells.next().unwrap_or_default());
+            let (name, origin) = (plain_name(&cells.next().unwrap_or_default()), cells.next().unwrap_or_default());
             let is_argument = matches!(origin.as_str(), "COMMAND-LINE" | "COMMAND_LINE");
-            if !is_argument || !given.contains(variable(&name)) {
+            if !is_argument || !given.contains(option_variable(&name)) {
                 strays.push(name);
             }
         }
@@ -55,25 +59,27 @@ pub(super) fn strays(client: &mut Client, account: Account, arguments: &[OsStrin
         return Ok(strays);
     }
     if !given.iter().any(|name| name.contains("plugin_load")) {
-        strays.extend(rows(client, LIBRARIES)?.into_iter().flatten().flatten());
+        strays.extend(rows_if_there(client, LIBRARIES)?.into_iter().flatten().flatten());
     }
-    match client.rows("SHOW GRANTS") {
+    match client.query_text_rows("SHOW GRANTS") {
         Err(AskError::Server(error)) if error.code == BY_OPTION => strays.push("skip_grant_tables".to_owned()),
-        Err(error) => return Err(failure(TRIED, &error)),
+        Err(error) => return Err(ask_failure(TRIED, &error)),
         Ok(_) => {}
     }
     Ok(strays)
 }
 
-fn rows(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
-    match client.rows(sql) {
+/// Runs a query; no rows if the table does not exist.
+fn rows_if_there(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+    match client.query_text_rows(sql) {
         Err(AskError::Server(error)) if NO_TABLE.contains(&error.code) => Ok(Vec::new()),
-        other => other.map_err(|error| failure(TRIED, &error)),
+        other => other.map_err(|error| ask_failure(TRIED, &error)),
     }
 }
 
+/// The name in an argument `--name=value`.
 fn option_name(argument: &OsString) -> Option<String> {
     let text = argument.to_string_lossy();
     let option = text.strip_prefix("--")?;
-    Some(plain(option.split('=').next().unwrap_or(option)))
+    Some(plain_name(option.split('=').next().unwrap_or(option)))
 }

@@ -6,10 +6,10 @@
 use std::collections::BTreeSet;
 
 use super::SCHEMA;
-use super::dialect::{literal, quoted};
+use super::dialect::{quote_name, quote_text};
 use crate::mysql::lane::{AskError, Client};
 use crate::owner::{self, MARKER_TABLE};
-use crate::server::dialogue::columns;
+use crate::server::dialogue::first_columns;
 use load::error::{Failure, FailureKind};
 
 /// Most characters of a name.
@@ -33,14 +33,15 @@ struct Thing {
 }
 
 impl Thing {
-    fn shown(&self) -> String {
+    fn description(&self) -> String {
         format!("{} {SCHEMA}.{}", self.kind.to_lowercase(), self.name)
     }
 
     fn drop_statement(&self) -> String {
-        format!("DROP {} {SCHEMA}.{}", self.kind, quoted(&self.name))
+        format!("DROP {} {SCHEMA}.{}", self.kind, quote_name(&self.name))
     }
 
+    /// Tests whether the thing's name is among these, in any case.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
     }
@@ -59,12 +60,12 @@ pub(super) struct Room {
 }
 
 /// Makes the marker.
-pub(super) fn mark(client: &mut Client, comment: &str) -> Result<(), AskError> {
+pub(super) fn make_marker(client: &mut Client, comment: &str) -> Result<(), AskError> {
     client.execute(&format!("DROP TABLE IF EXISTS {SCHEMA}.{MARKER_TABLE}"))?;
     client.execute(&format!(
         "CREATE TABLE {SCHEMA}.{MARKER_TABLE} (name VARCHAR({LONGEST}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin PRIMARY KEY) \
          COMMENT = {}",
-        literal(comment)
+        quote_text(comment)
     ))
 }
 
@@ -73,7 +74,7 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     client.execute("BEGIN")?;
     client.execute(&format!("DELETE FROM {SCHEMA}.{MARKER_TABLE}"))?;
     let values = names.iter().filter(|name| name.chars().count() <= LONGEST);
-    let values: Vec<String> = values.map(|name| format!("({})", literal(name))).collect();
+    let values: Vec<String> = values.map(|name| format!("({})", quote_text(name))).collect();
     if !values.is_empty() {
         client.execute(&format!("INSERT INTO {SCHEMA}.{MARKER_TABLE} (name) VALUES {}", values.join(", ")))?;
     }
@@ -81,28 +82,28 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
 }
 
 /// Reads the names in the marker. One of an étalon that listed none is made again with a list.
-fn names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
-    match client.rows(&format!("SELECT name FROM {SCHEMA}.{MARKER_TABLE}")) {
+fn marked_names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
+    match client.query_text_rows(&format!("SELECT name FROM {SCHEMA}.{MARKER_TABLE}")) {
         Ok(rows) => Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
         Err(AskError::Server(error)) if error.code == NO_SUCH_COLUMN => {
-            let comment = client.one(&format!(
+            let comment = client.query_first_value(&format!(
                 "SELECT table_comment FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name = \
                  '{MARKER_TABLE}'"
             ))?;
-            mark(client, &comment).map(|()| BTreeSet::new())
+            make_marker(client, &comment).map(|()| BTreeSet::new())
         }
         Err(error) => Err(error),
     }
 }
 
 /// Lists the engines of étalon's own tables, as far as they are made: others may have changed them.
-pub(super) fn engines(client: &mut Client) -> Result<Vec<String>, AskError> {
+pub(super) fn engines_in_use(client: &mut Client) -> Result<Vec<String>, AskError> {
     let tables = format!("SELECT table_name, engine FROM information_schema.tables WHERE table_schema = '{SCHEMA}'");
-    let found: Vec<[String; 2]> = client.rows(&tables)?.into_iter().map(columns).collect();
+    let found: Vec<[String; 2]> = client.query_text_rows(&tables)?.into_iter().map(first_columns).collect();
     if !found.iter().any(|[name, _]| name == MARKER_TABLE) {
         return Ok(Vec::new());
     }
-    let own = names(client)?;
+    let own = marked_names(client)?;
     let is_own = |name: &str| own.iter().any(|known| known.eq_ignore_ascii_case(name));
     let of_own = found.into_iter().filter(|[name, engine]| is_own(name) && !engine.is_empty());
     let engines: BTreeSet<String> = of_own.map(|[_, engine]| engine).collect();
@@ -110,9 +111,10 @@ pub(super) fn engines(client: &mut Client) -> Result<Vec<String>, AskError> {
 }
 
 impl Room {
-    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
-        let names = names(client)?;
-        let things = things(client)?;
+    /// Lists what is in étalon's database, split into étalon's things and those of others.
+    pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+        let names = marked_names(client)?;
+        let things = list_things(client)?;
         // Étalon makes no two things of one name: a routine or an event with the name of a table is not its own.
         let tables = things.iter().filter(|thing| thing.kind == "TABLE").map(|thing| thing.name.clone());
         let tables: BTreeSet<String> = tables.collect();
@@ -124,7 +126,7 @@ impl Room {
             reach == Reach::Database || (thing.is_named(&names) && !is_alike && !is_another)
         });
         let dependents = match reach {
-            Reach::Names => triggers(client, (&own, &others), &names)?,
+            Reach::Names => foreign_triggers(client, (&own, &others), &names)?,
             Reach::Database => Vec::new(),
         };
         Ok(Room { own, others, dependents })
@@ -138,22 +140,24 @@ impl Room {
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
-        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
+        let taken: Vec<String> =
+            self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
         owner::refuse_taken(&format!("the database `{SCHEMA}`"), &taken)
     }
 
     /// Drops étalon's things but the tables that something of others needs. Returns whether any are left.
-    pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
+    pub(super) fn drop_own_things(&mut self, client: &mut Client) -> Result<bool, AskError> {
         let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self.own.iter().partition(|thing| {
             thing.kind == "TABLE" && self.dependents.iter().any(|one| one.table.eq_ignore_ascii_case(&thing.name))
         });
         let (left, refused) =
-            owner::drop_in_turn(left, |thing| AskError::refusal(client.execute(&thing.drop_statement())))?;
+            owner::drop_in_turn(left, |thing| AskError::split_refusal(client.execute(&thing.drop_statement())))?;
         let Some(refused) = refused else { return Ok(!bound.is_empty()) };
         let keys = foreign_keys(client, &self.own)?;
         if keys.is_empty() && bound.is_empty() {
             // Tables may refer to each other.
-            let tables: Vec<String> = left.iter().map(|thing| format!("{SCHEMA}.{}", quoted(&thing.name))).collect();
+            let tables: Vec<String> =
+                left.iter().map(|thing| format!("{SCHEMA}.{}", quote_name(&thing.name))).collect();
             let dropped = client.execute(&format!("DROP TABLE {}", tables.join(", ")));
             return dropped.map(|()| false).map_err(|_| refused);
         }
@@ -161,6 +165,7 @@ impl Room {
         Ok(true)
     }
 
+    /// Tests whether others have things in the database.
     pub(super) fn is_shared(&self) -> bool {
         !self.others.is_empty()
     }
@@ -172,22 +177,22 @@ impl Room {
              '%`{SCHEMA}`.%'"
         );
         let mut views = Vec::new();
-        for row in client.rows(&sql)? {
-            let [schema, name, definition] = columns(row);
+        for row in client.query_text_rows(&sql)? {
+            let [schema, name, definition] = first_columns(row);
             let is_own = schema == SCHEMA && self.own.iter().any(|thing| thing.name == name);
             if let Some(read) =
-                self.own.iter().find(|thing| definition.contains(&format!("`{SCHEMA}`.{}", quoted(&thing.name))))
+                self.own.iter().find(|thing| definition.contains(&format!("`{SCHEMA}`.{}", quote_name(&thing.name))))
                 && !is_own
             {
-                views.push(format!("view {schema}.{name}, which reads {}", read.shown()));
+                views.push(format!("view {schema}.{name}, which reads {}", read.description()));
             }
         }
         Ok(views)
     }
 
-    /// What stays, after [`Room::clear`].
+    /// What stays, after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
-        let others = self.others.iter().map(Thing::shown);
+        let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));
         let bound =
             self.dependents.iter().map(|one| format!("{}, which needs table {SCHEMA}.{}", one.shown, one.table));
@@ -200,14 +205,15 @@ impl Room {
     }
 }
 
-fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+/// Lists tables, views, routines and events in étalon's database.
+fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     let sql = format!(
         "SELECT table_type, table_name FROM information_schema.tables WHERE table_schema = '{SCHEMA}' AND table_name <> \
          '{MARKER_TABLE}' UNION ALL SELECT routine_type, routine_name FROM information_schema.routines WHERE routine_schema = \
          '{SCHEMA}' UNION ALL SELECT 'EVENT', event_name FROM information_schema.events WHERE event_schema = '{SCHEMA}'"
     );
-    let things = client.rows(&sql)?.into_iter().map(|row| {
-        let [kind, name] = columns(row);
+    let things = client.query_text_rows(&sql)?.into_iter().map(|row| {
+        let [kind, name] = first_columns(row);
         let kind = match kind.as_str() {
             "VIEW" => "VIEW",
             "SEQUENCE" => "SEQUENCE",
@@ -231,17 +237,17 @@ fn foreign_keys(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, As
          information_schema.key_column_usage WHERE referenced_table_schema = '{SCHEMA}'"
     );
     let mut keys = Vec::new();
-    for row in client.rows(&sql)? {
-        let [schema, from, key, table] = columns(row);
-        if is_table(own, &table) && !(schema == SCHEMA && is_table(own, &from)) {
+    for row in client.query_text_rows(&sql)? {
+        let [schema, from, key, table] = first_columns(row);
+        if is_own_table(own, &table) && !(schema == SCHEMA && is_own_table(own, &from)) {
             keys.push(Dependent { shown: format!("foreign key {key} of table {schema}.{from}"), table });
         }
     }
     Ok(keys)
 }
 
-/// Others' triggers on étalon's tables.
-fn triggers(
+/// Lists others' triggers on étalon's tables.
+fn foreign_triggers(
     client: &mut Client,
     (own, others): (&[Thing], &[Thing]),
     names: &BTreeSet<String>,
@@ -249,16 +255,17 @@ fn triggers(
     let sql = format!(
         "SELECT trigger_name, event_object_table FROM information_schema.triggers WHERE event_object_schema = '{SCHEMA}'"
     );
-    let triggers = client.rows(&sql)?.into_iter().filter_map(|row| {
-        let [name, table] = columns(row);
+    let triggers = client.query_text_rows(&sql)?.into_iter().filter_map(|row| {
+        let [name, table] = first_columns(row);
         let trigger = Thing { kind: "TRIGGER", name };
         let is_on_others = others.iter().any(|other| other.kind == "TABLE" && other.name == table);
-        let is_of_others = is_table(own, &table) && !is_on_others && !trigger.is_named(names);
-        is_of_others.then(|| Dependent { shown: trigger.shown(), table })
+        let is_of_others = is_own_table(own, &table) && !is_on_others && !trigger.is_named(names);
+        is_of_others.then(|| Dependent { shown: trigger.description(), table })
     });
     Ok(triggers.collect())
 }
 
-fn is_table(own: &[Thing], name: &str) -> bool {
+/// Tests whether one of these things is a table of this name.
+fn is_own_table(own: &[Thing], name: &str) -> bool {
     own.iter().any(|thing| thing.kind == "TABLE" && thing.name.eq_ignore_ascii_case(name))
 }

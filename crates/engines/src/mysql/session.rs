@@ -6,10 +6,10 @@ use model::Value;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
-use super::dialect::{literal, quoted};
+use super::dialect::{quote_name, quote_text};
 use crate::mysql::lane::{AskError, Client, MySqlProtocol};
-use crate::server::refusal::failure;
-use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::server::refusal::ask_failure;
+use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting};
 use crate::server::system::{Purpose, Settings};
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Tables;
@@ -43,26 +43,26 @@ impl SessionSettings {
         let mut session = SessionSettings::default();
         // A script says where a transaction begins, and what does not say so is one by itself: as clients have it that do not
         // ask. `init_connect` may have turned it off, too.
-        let autocommit = client.one("SELECT @@SESSION.autocommit");
-        if autocommit.map_err(|error| failure("ask for the session's settings", &error))? == "0" {
+        let autocommit = client.query_first_value("SELECT @@SESSION.autocommit");
+        if autocommit.map_err(|error| ask_failure("ask for the session's settings", &error))? == "0" {
             session.settings.push("SET SESSION autocommit = 1".to_owned());
         }
         if settings.is_empty() {
             return Ok(session);
         }
-        let known = variables(client, "SHOW SESSION VARIABLES")?;
+        let known = query_variables(client, "SHOW SESSION VARIABLES")?;
         for (name, value) in settings {
-            let (name, text) = (plain(name), text_of(value));
-            let tried = tried(&name, &text);
+            let (name, text) = (plain_name(name), setting_text(value));
+            let tried = tried_to_set(&name, &text);
             refuse_reserved(&name, &text, RESERVED)?;
             let Some(current) = known.get(&name) else {
-                return Err(unknown("the server", &name, &text, known.keys().map(String::as_str)));
+                return Err(unknown_setting("the server", &name, &text, known.keys().map(String::as_str)));
             };
-            let value = expression(&text, current);
-            let statement = format!("SET SESSION {} = {value}", quoted(&name));
-            client
-                .execute(&statement)
-                .map_err(|error| refused(&tried, &error, &name, [&value, &expression(current, current)]))?;
+            let value = setting_expression(&text, current);
+            let statement = format!("SET SESSION {} = {value}", quote_name(&name));
+            client.execute(&statement).map_err(|error| {
+                setting_refused(&tried, &error, &name, [&value, &setting_expression(current, current)])
+            })?;
             session.settings.push(statement);
         }
         Ok(session)
@@ -97,12 +97,13 @@ impl Settings for SessionSettings {
     }
 }
 
-pub(super) fn variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
-    client.rows(sql).map(pairs).map_err(|error| failure("read the server's settings", &error))
+/// Runs a query for names and values.
+pub(super) fn query_variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
+    client.query_text_rows(sql).map(name_value_pairs).map_err(|error| ask_failure("read the server's settings", &error))
 }
 
 /// Names in lower case, and values.
-pub(super) fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
+pub(super) fn name_value_pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
     rows.into_iter()
         .filter_map(|row| {
             let mut row = row.into_iter();
@@ -111,14 +112,15 @@ pub(super) fn pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> 
         .collect()
 }
 
-pub(super) fn plain(name: &str) -> String {
+/// A setting's name in lower case, with `_` for `-`.
+pub(super) fn plain_name(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
 /// The variable that an option of a plain name sets, without prefixes of the option's.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html>
-pub(super) fn variable(option: &str) -> &str {
+pub(super) fn option_variable(option: &str) -> &str {
     // A key cache's name comes first: `hot.key_buffer_size`.
     let mut name = option.rsplit_once('.').map_or(option, |(_, name)| name);
     while let Some(rest) =
@@ -129,7 +131,7 @@ pub(super) fn variable(option: &str) -> &str {
     name
 }
 
-pub(super) fn text_of(value: &Value) -> String {
+pub(super) fn setting_text(value: &Value) -> String {
     match value {
         Value::Bool(true) => "ON".to_owned(),
         Value::Bool(false) => "OFF".to_owned(),
@@ -143,8 +145,8 @@ const IS_GLOBAL: u16 = 1229;
 const READ_ONLY: u16 = 1238;
 
 /// `values`: what the variable should have, and what it has.
-fn refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
-    let failure = failure(tried, error);
+fn setting_refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
+    let failure = ask_failure(tried, error);
     let AskError::Server(packet) = error else { return failure };
     match packet.code {
         IS_GLOBAL | READ_ONLY => {
@@ -159,9 +161,9 @@ fn refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Fail
                 }
                 _ => format!("{own}; on this one set it, restart it, run again, and `etalon compare` both stores"),
             };
-            Failure::new(FailureKind::Plan, failure.tried, cause).hint(hint)
+            Failure::new(FailureKind::Plan, failure.tried, cause).with_hint(hint)
         }
-        1227 => failure.hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
+        1227 => failure.with_hint("the account may not set it: `GRANT SESSION_VARIABLES_ADMIN`, `GRANT SUPER`"),
         _ => Failure { kind: FailureKind::Plan, ..failure },
     }
 }
@@ -171,7 +173,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// Numeric settings accept sizes as in an option file: `64M`.
-fn expression(text: &str, current: &str) -> String {
+fn setting_expression(text: &str, current: &str) -> String {
     if is_number(text) {
         return text.to_owned();
     }
@@ -183,7 +185,7 @@ fn expression(text: &str, current: &str) -> String {
     {
         return bytes.to_string();
     }
-    literal(text)
+    quote_text(text)
 }
 
 #[cfg(test)]
@@ -192,17 +194,17 @@ mod tests {
 
     #[test]
     fn values_are_written_as_their_settings_take_them() {
-        assert_eq!(expression("64M", "262144"), "67108864");
-        assert_eq!(expression("2g", "1"), "2147483648");
-        assert_eq!(expression("64M", "ON"), "'64M'");
-        assert_eq!(expression("12", "OFF"), "12");
-        assert_eq!(expression("1.5", "0.5"), "1.5");
-        assert_eq!(expression("ON", "OFF"), "'ON'");
-        assert_eq!(expression("é", "1"), "'é'");
-        assert_eq!(expression("", "1"), "''");
-        assert_eq!(text_of(&Value::Bool(true)), "ON");
-        assert_eq!(plain("Sort-Buffer_Size"), "sort_buffer_size");
-        assert_eq!(variable("loose_skip_grant_tables"), variable("skip_grant_tables"));
-        assert_eq!(variable("hot.key_buffer_size"), "key_buffer_size");
+        assert_eq!(setting_expression("64M", "262144"), "67108864");
+        assert_eq!(setting_expression("2g", "1"), "2147483648");
+        assert_eq!(setting_expression("64M", "ON"), "'64M'");
+        assert_eq!(setting_expression("12", "OFF"), "12");
+        assert_eq!(setting_expression("1.5", "0.5"), "1.5");
+        assert_eq!(setting_expression("ON", "OFF"), "'ON'");
+        assert_eq!(setting_expression("é", "1"), "'é'");
+        assert_eq!(setting_expression("", "1"), "''");
+        assert_eq!(setting_text(&Value::Bool(true)), "ON");
+        assert_eq!(plain_name("Sort-Buffer_Size"), "sort_buffer_size");
+        assert_eq!(option_variable("loose_skip_grant_tables"), option_variable("skip_grant_tables"));
+        assert_eq!(option_variable("hot.key_buffer_size"), "key_buffer_size");
     }
 }

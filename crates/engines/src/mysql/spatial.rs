@@ -1,5 +1,5 @@
 use crate::ogc;
-use workloads::spatial::dialect::{SpatialDialect, filled};
+use workloads::spatial::dialect::{SpatialDialect, fill_constants};
 use workloads::spatial::query::{Query, Rounding};
 
 /// Bounding boxes are compared by `MBR…`, which use the R-tree. A spatial join by an InnoDB R-tree outside a
@@ -7,7 +7,7 @@ use workloads::spatial::query::{Query, Rounding};
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
-    fn tables(&self) -> Vec<String> {
+    fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INT NOT NULL", "POLYGON"),
             ("road", ", cls INT NOT NULL", "LINESTRING"),
@@ -21,15 +21,15 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
-    fn geometry(&self) -> (&'static str, &'static str) {
+    fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', 0)")
     }
 
-    fn transaction(&self) -> (&'static str, &'static str) {
+    fn load_transaction(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION", "COMMIT")
     }
 
-    fn indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes(&self, _extent: i64) -> Vec<String> {
         // MySQL 8 ignores an index on a column without SRID. The version comment hides this from MariaDB.
         let tables = [("cell", "POLYGON"), ("road", "LINESTRING"), ("pt", "POINT")];
         let mut statements: Vec<String> = tables
@@ -51,20 +51,20 @@ impl SpatialDialect for Spatial {
         Some(tables)
     }
 
-    fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
+    fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
+        query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 
     fn around_query(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION", "COMMIT")
     }
 
-    fn rounding(&self) -> Rounding {
+    fn buffer_rounding(&self) -> Rounding {
         Rounding::Finer
     }
 }
 
-fn text(query: Query) -> Result<&'static str, &'static str> {
+fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {
             "SELECT (SELECT count(*) FROM shape WHERE ST_IsValid(g) = 0),
@@ -96,6 +96,6 @@ fn text(query: Query) -> Result<&'static str, &'static str> {
              FROM cell a JOIN cell b ON a.id < b.id AND MBRIntersects(a.g, b.g) AND ST_Relate(a.g, b.g, 'FF2F11212')"
         }
         Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(ST_AsText(g), 0))) FROM cell",
-        plain => return ogc::text(plain),
+        plain => return ogc::query_text(plain),
     })
 }

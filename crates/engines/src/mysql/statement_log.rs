@@ -3,7 +3,7 @@
 //! <https://dev.mysql.com/doc/refman/8.0/en/slow-query-log.html>, <https://mariadb.com/kb/en/slow-query-log/>
 
 use load::error::Failure;
-use workloads::session::{Session, text};
+use workloads::session::{Session, datum_text};
 use workloads::statement_log::{LogSwitch, StatementLog};
 
 /// Variables with the value that logs each statement whole, and whether it is a text. A server has some of them.
@@ -22,11 +22,11 @@ const WANTED: &[(&str, &str, bool)] = &[
 pub(super) struct SlowLog;
 
 impl StatementLog for SlowLog {
-    fn switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
+    fn read_switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
         let rows = session.query("SHOW GLOBAL VARIABLES")?;
         let value = |name: &str| {
-            let row = rows.iter().find(|row| text(row.first()) == name)?;
-            Some(text(row.get(1)))
+            let row = rows.iter().find(|row| datum_text(row.first()) == name)?;
+            Some(datum_text(row.get(1)))
         };
         let mut switch = LogSwitch::default();
         for (name, wanted, is_text) in WANTED {

@@ -4,7 +4,7 @@
 
 use load::error::{Failure, FailureKind};
 use workloads::queries::{Remembered, StatementStatistics};
-use workloads::session::{Session, number, text};
+use workloads::session::{Session, datum_number, datum_text};
 
 /// Statements that are read.
 const MOST: usize = 1_000;
@@ -16,7 +16,7 @@ const LONGEST_TOKEN_BYTES: f64 = 68.0;
 pub(super) struct Digests;
 
 impl StatementStatistics for Digests {
-    fn name(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "performance_schema"
     }
 
@@ -25,27 +25,28 @@ impl StatementStatistics for Digests {
          `UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_statements_%'`"
     }
 
-    fn read(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
-        find(session)?;
+    fn read_statements(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
+        check_statistics(session)?;
         let limits = session.query(
             "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('performance_schema_max_sql_text_length', \
              'performance_schema_max_digest_length', 'max_digest_length')",
         )?;
         let limit = |ending: &str| {
-            let of_kind = limits.iter().filter(|row| text(row.first()).ends_with(ending));
-            of_kind.filter_map(|row| number(row.get(1))).fold(USUAL_LIMIT, f64::min)
+            let of_kind = limits.iter().filter(|row| datum_text(row.first()).ends_with(ending));
+            of_kind.filter_map(|row| datum_number(row.get(1))).fold(USUAL_LIMIT, f64::min)
         };
         let (longest_text, longest_digest) = (limit("sql_text_length"), limit("digest_length"));
         let samples = session
             .query("SHOW COLUMNS FROM performance_schema.events_statements_summary_by_digest LIKE 'QUERY_SAMPLE_TEXT'");
-        let rows = session.query(&statements(!samples.map_err(explain)?.is_empty())).map_err(explain)?;
+        let rows =
+            session.query(&statements_sql(!samples.map_err(explain_denial)?.is_empty())).map_err(explain_denial)?;
         let read = rows.iter().map(|row| {
             let [digest, calls, total_ps, sample, bytes, is_about_server] =
-                std::array::from_fn(|column| text(row.get(column)));
+                std::array::from_fn(|column| datum_text(row.get(column)));
             let is_whole = !sample.is_empty() && bytes.parse::<f64>().is_ok_and(|bytes| bytes < longest_text);
             Remembered {
                 is_cut: !is_whole && digest_bytes(&digest) + LONGEST_TOKEN_BYTES > longest_digest,
-                text: Some(if is_whole { sample } else { form(&digest) }),
+                text: Some(if is_whole { sample } else { statement_form(&digest) }),
                 statements: 1,
                 is_about_server: is_about_server == "1",
                 calls: calls.parse().unwrap_or_default(),
@@ -60,26 +61,26 @@ impl StatementStatistics for Digests {
 ///
 /// # Errors
 /// It is named, with what to type.
-fn find(session: &mut dyn Session) -> Result<(), Failure> {
+fn check_statistics(session: &mut dyn Session) -> Result<(), Failure> {
     let refuse = |cause: &str, hint: &str| {
-        Err(Failure::new(FailureKind::Missing, "read the statements of `performance_schema`", cause).hint(hint))
+        Err(Failure::new(FailureKind::Missing, "read the statements of `performance_schema`", cause).with_hint(hint))
     };
     let rows = session.query("SELECT @@performance_schema, DATABASE()")?;
     let row = rows.first().map(Vec::as_slice).unwrap_or_default();
-    if number(row.first()) != Some(1.0) {
+    if datum_number(row.first()) != Some(1.0) {
         return refuse(
             "it is off, so the server keeps no statistics of statements",
             "write `performance_schema = ON` into the option file of the server, restart it, and wait until its usual \
              statements have been run",
         );
     }
-    if text(row.get(1)).is_empty() {
+    if datum_text(row.get(1)).is_empty() {
         return refuse("the URL names no database", "write it behind the address: `mysql://USER@HOST/DATABASE`");
     }
     let kept = session
         .query("SELECT ENABLED FROM performance_schema.setup_consumers WHERE NAME = 'statements_digest'")
-        .map_err(explain)?;
-    if kept.first().is_some_and(|row| text(row.first()) == "NO") {
+        .map_err(explain_denial)?;
+    if kept.first().is_some_and(|row| datum_text(row.first()) == "NO") {
         return refuse(
             "the server does not sum them up",
             "run `UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME = 'statements_digest'`, and wait \
@@ -89,10 +90,11 @@ fn find(session: &mut dyn Session) -> Result<(), Failure> {
     Ok(())
 }
 
-fn explain(failure: Failure) -> Failure {
+/// Adds to a failure what lets the account read the statistics.
+fn explain_denial(failure: Failure) -> Failure {
     match failure.kind {
         FailureKind::Permission => {
-            failure.hint("let the account read them: `GRANT SELECT ON performance_schema.* TO …`")
+            failure.with_hint("let the account read them: `GRANT SELECT ON performance_schema.* TO …`")
         }
         _ => failure,
     }
@@ -100,7 +102,7 @@ fn explain(failure: Failure) -> Failure {
 
 /// Where the server keeps no samples, a text that a session has run lately stands for one: MariaDB has these if its consumer
 /// `events_statements_history_long` is on.
-fn statements(has_samples: bool) -> String {
+fn statements_sql(has_samples: bool) -> String {
     let (sample, join) = if has_samples {
         ("d.QUERY_SAMPLE_TEXT", "")
     } else {
@@ -127,6 +129,6 @@ fn digest_bytes(digest: &str) -> f64 {
 }
 
 /// A digest as a statement: one `?` for the values of a list, and no blank before a parenthesis, which calls of functions do not take.
-fn form(digest: &str) -> String {
+fn statement_form(digest: &str) -> String {
     digest.replace("(...) /* , ... */", "(?)").replace("(...)", "(?)").replace(" (", "(")
 }

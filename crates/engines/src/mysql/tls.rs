@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustls::{ClientConfig, SupportedProtocolVersion};
 
-use super::url::wrong;
+use super::url::url_failure;
 use crate::server::tls::{CertificateCheck, ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
 use crate::server::url::Given;
 use load::error::{Failure, FailureKind};
@@ -50,22 +50,23 @@ pub(super) struct TlsOptions {
     said: Vec<(&'static str, String)>,
 }
 
-pub(super) fn truth(text: &str) -> Result<bool, Failure> {
+/// Reads an option that is on or off.
+pub(super) fn parse_truth(text: &str) -> Result<bool, Failure> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" | "" => Ok(true),
         "0" | "false" | "off" | "no" => Ok(false),
-        _ => Err(wrong("an option that is `1` or `0` is neither")),
+        _ => Err(url_failure("an option that is `1` or `0` is neither")),
     }
 }
 
 /// Reads the mode from one source.
-fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
-    let on_at_all = way("ssl").map(|text| truth(text)).transpose()?;
-    let verified = way("ssl-verify-server-cert").map(|text| truth(text)).transpose()?;
+fn mode_from_options<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
+    let on_at_all = way("ssl").map(|text| parse_truth(text)).transpose()?;
+    let verified = way("ssl-verify-server-cert").map(|text| parse_truth(text)).transpose()?;
     let named = way("ssl-mode")
-        .map(|text| TlsMode::of_name(MODES, &text.to_ascii_lowercase().replace('-', "_"), "ssl-mode"))
+        .map(|text| TlsMode::from_name(MODES, &text.to_ascii_lowercase().replace('-', "_"), "ssl-mode"))
         .transpose()
-        .map_err(wrong)?;
+        .map_err(url_failure)?;
     let named = match (named, on_at_all) {
         (None, Some(false)) => Some(TlsMode::Disable),
         (None | Some(TlsMode::Prefer), Some(true)) => Some(TlsMode::Require),
@@ -73,7 +74,8 @@ fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMod
     };
     match (named, verified) {
         (Some(TlsMode::Disable), Some(true)) => {
-            Err(wrong("it wants the server's certificate verified, and no TLS").hint("leave one of them away"))
+            Err(url_failure("it wants the server's certificate verified, and no TLS")
+                .with_hint("leave one of them away"))
         }
         (_, Some(true)) => Ok(Some(TlsMode::VerifyFull)),
         (named, _) => Ok(named),
@@ -81,7 +83,7 @@ fn mode_of<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMod
 }
 
 impl TlsOptions {
-    pub(super) fn none() -> TlsOptions {
+    pub(super) fn disabled() -> TlsOptions {
         TlsOptions {
             mode: TlsMode::Disable,
             roots: None,
@@ -93,12 +95,16 @@ impl TlsOptions {
     }
 
     /// The URL, then the option file. `is_socket`: no one can listen.
-    pub(super) fn read(url: &Given, file: &BTreeMap<String, String>, is_socket: bool) -> Result<TlsOptions, Failure> {
+    pub(super) fn read_options(
+        url: &Given,
+        file: &BTreeMap<String, String>,
+        is_socket: bool,
+    ) -> Result<TlsOptions, Failure> {
         let option = |name: &str| url.get(name).or_else(|| file.get(name)).filter(|text| !text.is_empty()).cloned();
         let path = |name: &str| option(name).map(PathBuf::from);
         // Modes of URL and file are not mixed.
         let by_url = WAYS.iter().any(|way| url.contains_key(*way));
-        let said = mode_of(|name| if by_url { url.get(name) } else { file.get(name) })?;
+        let said = mode_from_options(|name| if by_url { url.get(name) } else { file.get(name) })?;
         let roots = path("ssl-ca");
         let mode = match said {
             Some(TlsMode::Prefer) if is_socket => TlsMode::Disable,
@@ -108,13 +114,13 @@ impl TlsOptions {
             None if is_socket => TlsMode::Disable,
             None => TlsMode::Prefer,
         };
-        let versions = versions(option("tls-version").as_deref())?;
+        let versions = parse_versions(option("tls-version").as_deref())?;
         if mode == TlsMode::Disable {
-            return Ok(TlsOptions::none());
+            return Ok(TlsOptions::disabled());
         }
         // Like MySQL's clients. Public authorities certify anybody's host.
         if mode == TlsMode::VerifyCa && roots.is_none() {
-            return Err(wrong("`ssl-mode=verify_ca` needs an authority to trust, and none is named").hint(
+            return Err(url_failure("`ssl-mode=verify_ca` needs an authority to trust, and none is named").with_hint(
                 "write `ssl-ca=/path/to/ca.pem`, or `ssl-mode=verify_identity` for the operating system's authorities",
             ));
         }
@@ -124,11 +130,13 @@ impl TlsOptions {
         }
         if !revoked.is_empty() && roots.is_none() {
             let cause = "a list of revoked certificates is held against nothing without a file of authorities";
-            return Err(wrong(cause).hint("write `ssl-ca=/path/to/ca.pem` beside it"));
+            return Err(url_failure(cause).with_hint("write `ssl-ca=/path/to/ca.pem` beside it"));
         }
         let identity = match (path("ssl-cert"), path("ssl-key")) {
             (None, None) => None,
-            (None, Some(_)) => return Err(wrong("it names a key, and no certificate of it").hint("write `ssl-cert=…`")),
+            (None, Some(_)) => {
+                return Err(url_failure("it names a key, and no certificate of it").with_hint("write `ssl-cert=…`"));
+            }
             // Like MariaDB's clients: both may be in one file.
             (Some(certificate), key) => {
                 let key = key.unwrap_or_else(|| certificate.clone());
@@ -142,11 +150,11 @@ impl TlsOptions {
 
     /// A connection without TLS is acceptable as a fallback. Not if its certificate was to be verified.
     pub(super) fn can_do_without(&self) -> bool {
-        self.mode == TlsMode::Prefer && self.mode.check(self.roots.is_some()) == CertificateCheck::Nothing
+        self.mode == TlsMode::Prefer && self.mode.certificate_check(self.roots.is_some()) == CertificateCheck::Nothing
     }
 
     /// `None` if never encrypted.
-    pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
+    pub(super) fn client_config(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == TlsMode::Disable {
             return Ok(None);
         }
@@ -155,7 +163,7 @@ impl TlsOptions {
             revoked: &self.revoked,
             identity: self.identity.as_ref(),
             versions: &self.versions,
-            ..TlsWanted::new(self.mode.check(self.roots.is_some()), &roots, "ssl-ca")
+            ..TlsWanted::new(self.mode.certificate_check(self.roots.is_some()), &roots, "ssl-ca")
         };
         wanted.client_config().map(Some)
     }
@@ -164,10 +172,10 @@ impl TlsOptions {
     ///
     /// # Errors
     /// MariaDB's programs would fall back to no TLS if a machine in between says that the server has none.
-    pub(super) fn arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
+    pub(super) fn program_arguments(&self, program: &Path) -> Result<Vec<String>, Failure> {
         let name = program.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let word = self.mode.name(MODES);
-        let is_mariadb = name.starts_with("maria") || tool::version(program).contains("MariaDB");
+        let is_mariadb = name.starts_with("maria") || tool::version_line(program).contains("MariaDB");
         let mut arguments = match (is_mariadb, self.mode) {
             (false, _) => vec![format!("--ssl-mode={}", word.to_ascii_uppercase())],
             (true, TlsMode::Disable) => vec!["--skip-ssl".to_owned()],
@@ -176,7 +184,7 @@ impl TlsOptions {
             (true, TlsMode::Allow | TlsMode::Require | TlsMode::VerifyCa) => {
                 let cause = format!("it cannot be held to `ssl-mode={word}`: where no TLS is offered, it does without");
                 return Err(Failure::new(FailureKind::Unsupported, format!("connect by {name} over TLS alone"), cause)
-                    .hint("write `ssl-mode=verify_identity`, which it keeps; or name the server's socket"));
+                    .with_hint("write `ssl-mode=verify_identity`, which it keeps; or name the server's socket"));
             }
         };
         arguments.extend(self.said.iter().map(|(name, value)| format!("--{name}={value}")));
@@ -185,7 +193,7 @@ impl TlsOptions {
 }
 
 /// `tls-version`: separated by commas.
-fn versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+fn parse_versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
     let Some(text) = text else { return Ok(rustls::DEFAULT_VERSIONS.to_vec()) };
     let names: Vec<&str> = text.split(',').map(str::trim).collect();
     let all = [("TLSv1.2", &rustls::version::TLS12), ("TLSv1.3", &rustls::version::TLS13)];
@@ -193,7 +201,7 @@ fn versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>
     let versions: Vec<_> = wanted.map(|(_, version)| version).collect();
     if versions.is_empty() {
         let cause = "`tls-version` names none of the versions that étalon speaks";
-        return Err(wrong(cause).hint("write `tls-version=TLSv1.2,TLSv1.3`"));
+        return Err(url_failure(cause).with_hint("write `tls-version=TLSv1.2,TLSv1.3`"));
     }
     Ok(versions)
 }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::option_file;
-use super::tls::{self, TlsOptions, truth};
-use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
+use super::tls::{self, TlsOptions, parse_truth};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, os_user, url_authority};
 use crate::server::{LOOPBACK, is_this_host};
 use host::watch::Listener;
 use load::error::Failure;
@@ -55,9 +55,9 @@ pub(crate) struct Address {
     pub(super) connect_timeout: Duration,
 }
 
-/// Must not repeat the password.
-pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
-    <Address as url::Address>::FORM.wrong(cause)
+/// The failure for a URL that cannot be read; `cause` must not repeat the password.
+pub(super) fn url_failure(cause: impl std::fmt::Display) -> Failure {
+    <Address as url::Address>::FORM.url_failure(cause)
 }
 
 impl url::Address for Address {
@@ -83,12 +83,13 @@ impl url::Address for Address {
 
     /// URL, option file, environment: MySQL's order.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let file = option_file::read(environment)?;
+        let file = option_file::read_all(environment)?;
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
         let user = option("user").or_else(|| os_user(environment));
-        let user = user.ok_or_else(|| wrong("it names no user").hint("write `mysql://USER@host/database`"))?;
+        let user =
+            user.ok_or_else(|| url_failure("it names no user").with_hint("write `mysql://USER@host/database`"))?;
         let place = find_place(given, &file.values, environment)?;
-        let tls = TlsOptions::read(given, &file.values, matches!(place, Place::Socket(_)))?;
+        let tls = TlsOptions::read_options(given, &file.values, matches!(place, Place::Socket(_)))?;
         let (password, password_source) = match (given.get("password"), file.values.get("password")) {
             (Some(password), _) => (Some(password.clone()), PasswordSource::Url),
             (None, Some(password)) => (Some(password.clone()), PasswordSource::File(file.file.clone())),
@@ -97,10 +98,11 @@ impl url::Address for Address {
                 None => (None, PasswordSource::Nowhere(file.ignored.clone())),
             },
         };
-        let asks = option("get-server-public-key").map_or(Ok(false), |text| truth(&text))?;
+        let asks = option("get-server-public-key").map_or(Ok(false), |text| parse_truth(&text))?;
         let connect_timeout = match option("connect-timeout") {
             Some(text) => {
-                let seconds: u64 = text.parse().map_err(|_| wrong(format!("`{text}` is no number of seconds")))?;
+                let seconds: u64 =
+                    text.parse().map_err(|_| url_failure(format!("`{text}` is no number of seconds")))?;
                 Duration::from_secs(seconds.max(1))
             }
             None => CONNECT_TIMEOUT,
@@ -117,10 +119,10 @@ impl url::Address for Address {
         })
     }
 
-    fn permit(&self, permits: &Permits) -> Result<(), Failure> {
+    fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
         match &self.place {
-            Place::Socket(socket) => permits.connect_socket(socket),
-            Place::Tcp { host, port } => permits.connect(host, *port),
+            Place::Socket(socket) => permits.check_socket(socket),
+            Place::Tcp { host, port } => permits.check_connect(host, *port),
         }
     }
 
@@ -131,12 +133,12 @@ impl url::Address for Address {
         }
     }
 
-    fn shown(&self) -> String {
+    fn shown_url(&self) -> String {
         let user = &self.user;
         let database = self.database.as_deref().unwrap_or_default();
         match &self.place {
             Place::Socket(path) => format!("mysql://{user}@localhost/{database}?socket={}", path.display()),
-            Place::Tcp { host, port } => format!("mysql://{}/{database}", authority(user, host, *port)),
+            Place::Tcp { host, port } => format!("mysql://{}/{database}", url_authority(user, host, *port)),
         }
     }
 
@@ -146,7 +148,7 @@ impl url::Address for Address {
             return None;
         }
         let password = self.password.as_ref()?;
-        let login = authority(&format!("{}:{password}", self.user), host, *port);
+        let login = url_authority(&format!("{}:{password}", self.user), host, *port);
         Some(format!("mysql://{login}/?ssl-mode=DISABLED"))
     }
 }
@@ -164,14 +166,14 @@ fn find_place(given: &Given, file: &BTreeMap<String, String>, environment: Envir
         Some("socket") if host == "localhost" => false,
         Some(other) => {
             let cause = format!("`protocol={other}` is not how étalon reaches `{host}`");
-            return Err(wrong(cause).hint("`protocol` is `tcp`, or `socket` with the host `localhost`"));
+            return Err(url_failure(cause).with_hint("`protocol` is `tcp`, or `socket` with the host `localhost`"));
         }
     };
     if host == "localhost" && has_sockets && !is_by_tcp {
         if let (Some(port), None) = (given.get("port"), given.get("socket")) {
             let cause = format!("`localhost` means the Unix socket to MySQL, which has no port {port}");
             let hint = format!("write `127.0.0.1:{port}` for TCP, or leave the port away for the socket");
-            return Err(wrong(cause).hint(hint));
+            return Err(url_failure(cause).with_hint(hint));
         }
         let socket = given.get("socket").or_else(|| file.get("socket")).cloned();
         let socket = socket.or_else(|| environment("MYSQL_UNIX_PORT")).unwrap_or_else(default_socket);
@@ -179,30 +181,32 @@ fn find_place(given: &Given, file: &BTreeMap<String, String>, environment: Envir
     }
     if given.contains_key("socket") {
         let cause = format!("it names a socket and the host `{host}`, which is reached by TCP");
-        return Err(wrong(cause).hint("leave one of them away; with `localhost` the socket is used"));
+        return Err(url_failure(cause).with_hint("leave one of them away; with `localhost` the socket is used"));
     }
     let port = given.get("port").or_else(|| file.get("port")).cloned().or_else(|| environment("MYSQL_TCP_PORT"));
     let port = match port {
-        Some(text) => text.parse().map_err(|_| wrong(format!("`{text}` is not a port")))?,
+        Some(text) => text.parse().map_err(|_| url_failure(format!("`{text}` is not a port")))?,
         None => PORT,
     };
     Ok(Place::Tcp { host, port })
 }
 
+/// Path of the server's socket: the first usual one that exists.
 fn default_socket() -> String {
     let there = SOCKETS.iter().find(|socket| Path::new(socket).exists());
     there.unwrap_or(&SOCKETS[0]).to_string()
 }
 
 impl Address {
-    pub(super) fn private(place: Place, user: &str, password: Option<&str>) -> Address {
+    /// An address without TLS, such as a private server's.
+    pub(super) fn without_tls(place: Place, user: &str, password: Option<&str>) -> Address {
         Address {
             place,
             user: user.to_owned(),
             password: password.map(str::to_owned),
             password_source: PasswordSource::Nowhere(None),
             database: None,
-            tls: TlsOptions::none(),
+            tls: TlsOptions::disabled(),
             server_key: ServerKey::Ask,
             connect_timeout: CONNECT_TIMEOUT,
         }
@@ -238,12 +242,12 @@ mod tests {
         assert_eq!(address.place, tcp("db.example", 3307));
         assert_eq!((address.user.as_str(), address.password.as_deref()), ("me", Some("p@ss")));
         assert_eq!((address.database.as_deref(), address.tls.mode), (Some("shop"), TlsMode::Prefer));
-        assert_eq!(address.shown(), "mysql://me@db.example:3307/shop");
+        assert_eq!(address.shown_url(), "mysql://me@db.example:3307/shop");
         assert_eq!(parse::<Address>("mariadb://me@[::1]/").unwrap().place, tcp("::1", 3306));
-        assert_eq!(parse::<Address>("mysql://me@[::1]:3307").unwrap().shown(), "mysql://me@[::1]:3307/");
+        assert_eq!(parse::<Address>("mysql://me@[::1]:3307").unwrap().shown_url(), "mysql://me@[::1]:3307/");
         let address = parse::<Address>("mysql://me@localhost/shop?socket=%2Frun%2Fs").unwrap();
         assert_eq!((&address.place, address.tls.mode), (&Place::Socket("/run/s".into()), TlsMode::Disable));
-        assert_eq!(address.shown(), "mysql://me@localhost/shop?socket=/run/s");
+        assert_eq!(address.shown_url(), "mysql://me@localhost/shop?socket=/run/s");
         assert!(parse::<Address>("mysql://me@/shop").unwrap().is_socket());
         let by_tcp = parse::<Address>("mysql://me@localhost:3307/shop?protocol=TCP").unwrap();
         assert_eq!(by_tcp.place, tcp("localhost", 3307));

@@ -2,7 +2,7 @@
 
 use super::connect::Endpoint;
 use crate::postgres::lane::{AskError, Client};
-use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, first_columns};
 use crate::server::refusal::Explain as _;
 
 /// State, type of the wait, its name, and the sessions that hold it up. <https://www.postgresql.org/docs/current/monitoring-stats.html>
@@ -16,12 +16,14 @@ pub(super) struct OtherSession {
 }
 
 impl OtherSession {
+    /// Opens a second session, which heeds `waiting`.
     fn connect(&self, waiting: Waiting) -> Result<Client, String> {
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
         endpoint.try_modes("").map_err(|refusal| endpoint.explain_cause(&refusal))
     }
 
+    /// The reason that a second session gets no answer either.
     fn no_answer(&self, why: &str) -> String {
         let question = match &self.endpoint.pooler {
             Some(pooler) => format!("are all sessions of {} in use?", pooler.name),
@@ -32,33 +34,33 @@ impl OtherSession {
 }
 
 impl Aside for OtherSession {
-    fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
+    fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut client = self.connect(waiting).map_err(|why| self.no_answer(&why))?;
         if let Some(pooler) = &self.endpoint.pooler {
             client.execute("SELECT 1").map_err(|error| self.no_answer(&error.to_string()))?;
-            client.close();
+            client.close_and_wait();
             let what = format!("a second session is answered, through {pooler}");
             return Ok(ServerWait { what, is_work: false });
         }
-        let rows = client.rows(&format!("{LOOK}{}", self.session));
+        let rows = client.query_text_rows(&format!("{LOOK}{}", self.session));
         let rows = rows.map_err(|error| self.no_answer(&error.to_string()))?;
-        client.close();
+        client.close_and_wait();
         let Some(row) = rows.into_iter().next() else {
             let what = "the server has no such session: it has ended, or a pooler stands before the server".to_owned();
             return Ok(ServerWait { what, is_work: false });
         };
-        let [state, kind, event, blockers, standbys] = columns(row);
+        let [state, kind, event, blockers, standbys] = first_columns(row);
         Ok(describe_wait(&state, &kind, &event, &blockers, &standbys))
     }
 
-    fn end(&self, waiting: Waiting) {
+    fn end_session(&self, waiting: Waiting) {
         if self.endpoint.pooler.is_some() {
             return;
         }
         if let Ok(mut client) = self.connect(waiting) {
             // The server does by itself what étalon does not get done.
-            let _ = end(&mut client, &[self.session]);
-            client.close();
+            let _ = end_sessions(&mut client, &[self.session]);
+            client.close_and_wait();
         }
     }
 }
@@ -83,7 +85,7 @@ fn describe_wait(state: &str, kind: &str, event: &str, blockers: &str, standbys:
 }
 
 /// Ends sessions of the same role with what they do.
-pub(super) fn end(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
+pub(super) fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
     let numbers = sessions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     client.execute(&format!(
         "SELECT pg_catalog.pg_terminate_backend(pid) FROM pg_catalog.pg_stat_activity \

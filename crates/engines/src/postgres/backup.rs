@@ -11,7 +11,7 @@ use super::connect::Endpoint;
 use super::private::Private;
 use super::programs::Programs;
 use crate::postgres::lane::CopyError;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use crate::server::restored;
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
@@ -44,7 +44,7 @@ pub(super) struct PostgresBackups<'a> {
 }
 
 /// Writes the compression as the server and its program take it.
-fn detail(compression: Compression) -> String {
+fn compression_detail(compression: Compression) -> String {
     let workers = match compression.workers {
         0 => String::new(),
         workers => format!(",workers={workers}"),
@@ -66,9 +66,9 @@ pub(super) fn missing_program(system: &model::SystemPlan, method: &str) -> Optio
 
 /// A private server's package may lack it; any on this machine will do.
 fn find_program(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
-    tool::find("pg_basebackup", folders, PROGRAM_HINT).or_else(|missing| {
+    tool::find_program("pg_basebackup", folders, PROGRAM_HINT).or_else(|missing| {
         let programs = Programs::find(None, None).map_err(|_| missing.clone())?;
-        tool::find("pg_basebackup", &[programs.folder], PROGRAM_HINT).map_err(|_| missing)
+        tool::find_program("pg_basebackup", &[programs.folder], PROGRAM_HINT).map_err(|_| missing)
     })
 }
 
@@ -76,20 +76,22 @@ impl PostgresBackups<'_> {
     /// Refuses a server that étalon may not copy wholly, or could not restore.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
-        if self.system.private().is_none() {
+        if self.system.lock_private().is_none() {
             // Restoring would run, on this host, whatever the server contains.
             self.system.permits.foreign_restore(tried)?;
         }
-        if self.system.private().is_none() && request.scope == BackupScope::OwnDatabase {
+        if self.system.lock_private().is_none() && request.scope == BackupScope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
-            return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint(
+            return Err(Failure::new(FailureKind::NotOurs, tried, cause).with_hint(
                 "`whole_server = true` in the benchmark, or `--set 'benchmarks.*.whole_server=true'`, allows it; the \
                  copy goes into a private folder and is removed",
             ));
         }
         let facts = "SELECT concat_ws(' ', current_setting('server_version_num'), (SELECT count(*) FROM \
                      pg_catalog.pg_tablespace WHERE spcname NOT IN ('pg_default', 'pg_global')))";
-        let answer = self.system.ask(|client| client.one(facts).map_err(|e| failure("look at the server", &e)))?;
+        let answer = self
+            .system
+            .ask(|client| client.query_first_value(facts).map_err(|e| ask_failure("look at the server", &e)))?;
         let mut numbers = answer.split(' ').map(|word| word.parse::<u32>().unwrap_or_default());
         let (release, tablespaces) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         if release < FIRST_RELEASE {
@@ -100,50 +102,51 @@ impl PostgresBackups<'_> {
         if tablespaces > 0 {
             let cause = format!("the server has {tablespaces} tablespaces outside of its data folder");
             return Err(Failure::new(FailureKind::Unsupported, tried, cause)
-                .hint("étalon restores into a private folder, where links out of it may not lead"));
+                .with_hint("étalon restores into a private folder, where links out of it may not lead"));
         }
         Ok(())
     }
 
     /// A private server's pooler is no way for a copy of its files.
-    pub(super) fn endpoint(&self) -> Endpoint {
-        let past_pooler = self.system.private().and_then(|private| private.recipe.past_pooler.clone());
+    pub(super) fn direct_endpoint(&self) -> Endpoint {
+        let past_pooler = self.system.lock_private().and_then(|private| private.recipe.past_pooler.clone());
         past_pooler.unwrap_or_else(|| self.system.endpoint.clone())
     }
 
-    fn program(&self) -> Result<PathBuf, Failure> {
-        let folders = self.system.private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
+    /// Finds `pg_basebackup`, first among a private server's programs.
+    fn find_program(&self) -> Result<PathBuf, Failure> {
+        let folders = self.system.lock_private().map(|private| vec![private.bin_dir()]).unwrap_or_default();
         find_program(&folders)
     }
 
     /// The server's compression.
-    fn options(request: &BackupRequest<'_>) -> Options {
+    fn server_compression(request: &BackupRequest<'_>) -> Options {
         let server = request.compressor == Compressor::Server && request.compression.codec != Codec::None;
         Options {
-            compression: server.then(|| (request.compression.name(), detail(request.compression))),
+            compression: server.then(|| (request.compression.name(), compression_detail(request.compression))),
             max_rate_kb_s: max_rate_kb_s(request).map(|rate| rate as u32),
         }
     }
 
-    /// `BASE_BACKUP`.
-    fn speak(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
+    /// Takes a base backup over étalon's own connection, by `BASE_BACKUP`.
+    fn take_by_protocol(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = "take a base backup";
-        let mut endpoint = self.endpoint();
+        let mut endpoint = self.direct_endpoint();
         endpoint.startup = Some(("replication", "true"));
-        let (written, source_bytes) = meter.part("stream", || {
-            let mut client = endpoint.connect("").map_err(|failure| self.system.explain(failure))?;
+        let (written, source_bytes) = meter.meter_part("stream", || {
+            let mut client = endpoint.open_client("").map_err(|failure| self.system.explain_failure(failure))?;
             // Limited from the first byte to the last.
             let _limit = self.hold_sender(request)?;
             let mut stream = Stream::new(request);
-            let command = Self::options(request).command(LABEL);
-            match client.copy_out(&command, &mut |body| stream.take(body)) {
+            let command = Self::server_compression(request).command_sql(LABEL);
+            match client.copy_out(&command, &mut |body| stream.take_message(body)) {
                 Ok(()) => {}
                 Err(CopyError::Taker(failure)) => return Err(failure),
-                Err(CopyError::Server(error)) => return Err(self.system.explain(failure(tried, &error))),
+                Err(CopyError::Server(error)) => return Err(self.system.explain_failure(ask_failure(tried, &error))),
             }
             let written = stream.finish()?;
             // Its process has gone when its cost is counted.
-            client.close();
+            client.close_and_wait();
             Ok(written)
         })?;
         meter.source_bytes = Some(source_bytes);
@@ -165,10 +168,10 @@ impl PostgresBackups<'_> {
 
     /// Limits a private server's sending process, the only one of its kind there.
     fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
-        if request.bounds.is_none() {
+        if request.bounds.are_none() {
             return Ok(None);
         }
-        let Some(data) = self.system.private().map(|private| private.data()) else { return Ok(None) };
+        let Some(data) = self.system.lock_private().map(|private| private.data_folder()) else { return Ok(None) };
         let mut bounds = request.bounds.clone();
         if let Some(io) = &mut bounds.io {
             // It reads these.
@@ -176,37 +179,38 @@ impl PostgresBackups<'_> {
         }
         let tried = "find the server's process that sends the backup";
         let sql = "SELECT pid::text FROM pg_catalog.pg_stat_activity WHERE backend_type = 'walsender'";
-        let pid = self.system.ask(|client| client.one(sql).map_err(|e| failure(tried, &e)))?;
+        let pid = self.system.ask(|client| client.query_first_value(sql).map_err(|e| ask_failure(tried, &e)))?;
         let pid = pid.parse().map_err(|_| Failure::new(FailureKind::Other, tried, format!("it is `{pid}`")))?;
-        tool::hold(LimitTarget::Tree(pid), &bounds, "the backup").map(Some)
+        tool::apply_limit(LimitTarget::Tree(pid), &bounds, "the backup").map(Some)
     }
 
     /// Takes the backup by the program.
-    fn call(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
-        let program = self.program()?;
-        let address = &self.endpoint().address;
+    fn take_by_program(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
+        let program = self.find_program()?;
+        let address = &self.direct_endpoint().address;
         let compression = request.compression;
         let own = request.own_compression();
         let wanted = match request.compressor {
             _ if compression.codec == Codec::None => "none".to_owned(),
             Compressor::Own => "none".to_owned(),
-            Compressor::Server => format!("server-{}:{}", compression.name(), detail(compression)),
-            Compressor::Client => format!("client-{}:{}", compression.name(), detail(compression)),
+            Compressor::Server => format!("server-{}:{}", compression.name(), compression_detail(compression)),
+            Compressor::Client => format!("client-{}:{}", compression.name(), compression_detail(compression)),
         };
         let port = address.port.to_string();
         let mut args: Vec<String> = ["-h", &address.host, "-p", &port, "-U", &address.user].map(str::to_owned).into();
         args.extend(["-w", "-Ft", "-X", "fetch", "-c", "fast", "-l", LABEL].map(str::to_owned));
         args.push(format!("--compress={wanted}"));
         args.extend(max_rate_kb_s(request).map(|rate| format!("--max-rate={rate}")));
-        let mut call = ToolCall::new(&program, request.work).args(args).env("PGPASSWORD", address.password.as_deref());
-        for (name, value) in address.variables()? {
-            call = call.env(name, Some(&value));
+        let mut call =
+            ToolCall::new(&program, request.work).with_args(args).with_env("PGPASSWORD", address.password.as_deref());
+        for (name, value) in address.environment_variables()? {
+            call = call.with_env(name, Some(&value));
         }
         // These would lead it to another server.
         let call = ["PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE"].into_iter().fold(call, ToolCall::without_env);
         let mut taken = TakenBackup {
             method: PG_BASEBACKUP,
-            file: request.folder.join(format!("base.tar{}", compression.ending())),
+            file: request.folder.join(format!("base.tar{}", compression.file_extension())),
             compression,
             layout: BackupLayout::Tar,
             compressor_cpu_s: 0.0,
@@ -215,14 +219,16 @@ impl PostgresBackups<'_> {
             served: None,
         };
         if own.codec == Codec::None {
-            let call = call.args(["-D".into(), request.folder.as_os_str().to_owned()]);
-            meter.part("stream", || call.run(request.interrupt)).map_err(|failure| self.system.explain(failure))?;
+            let call = call.with_args(["-D".into(), request.folder.as_os_str().to_owned()]);
+            meter
+                .meter_part("stream", || call.run(request.interrupt))
+                .map_err(|failure| self.system.explain_failure(failure))?;
             return Ok(taken);
         }
-        let call = call.args(["-D", "-"]);
-        let written = meter.part("stream", || {
+        let call = call.with_args(["-D", "-"]);
+        let written = meter.meter_part("stream", || {
             let mut sink = BackupSink::new(request, "base.tar", own)?;
-            call.run_out(&mut |out| sink.copy(out, "what pg_basebackup sends"))?;
+            call.run_reading_output(&mut |out| sink.copy_from(out, "what pg_basebackup sends"))?;
             sink.finish()
         })?;
         taken.file = written.path;
@@ -246,16 +252,17 @@ impl<'a> Stream<'a> {
         Stream { request, archive: None, manifest: None, source_bytes: 0 }
     }
 
-    fn take(&mut self, body: &[u8]) -> Result<(), Failure> {
+    /// Reads one message of the backup's stream, and writes its data.
+    fn take_message(&mut self, body: &[u8]) -> Result<(), Failure> {
         match Message::parse(body).map_err(not_understood)? {
             Message::Data(data) => match (&mut self.manifest, &mut self.archive) {
-                (Some(sink), _) | (None, Some(sink)) => sink.write(data),
+                (Some(sink), _) | (None, Some(sink)) => sink.write_bytes(data),
                 (None, None) => Err(not_understood("data came before the archive's name")),
             },
             Message::Archive { tablespace: b"", .. } if self.archive.is_none() => {
                 // Our own name: the server's could lead anywhere.
                 let coded = match self.request.compressor {
-                    Compressor::Server => format!("base.tar{}", self.request.compression.ending()),
+                    Compressor::Server => format!("base.tar{}", self.request.compression.file_extension()),
                     _ => "base.tar".to_owned(),
                 };
                 self.archive = Some(BackupSink::new(self.request, &coded, self.request.own_compression())?);
@@ -273,6 +280,7 @@ impl<'a> Stream<'a> {
         }
     }
 
+    /// Ends the backup's files; returns what was written.
     fn finish(self) -> Result<(workloads::backup::sink::WrittenBackup, u64), Failure> {
         if let Some(manifest) = self.manifest {
             manifest.finish()?;
@@ -284,6 +292,7 @@ impl<'a> Stream<'a> {
     }
 }
 
+/// The failure for a stream that is not a base backup.
 fn not_understood(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "understand the base backup", cause)
 }
@@ -293,22 +302,22 @@ impl Backups for PostgresBackups<'_> {
         ("PostgreSQL", METHODS)
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
-        if request.bounds.cores.is_some() && self.system.private().is_none() {
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+        if request.bounds.cores.is_some() && self.system.lock_private().is_none() {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
         }
         match self.method(request.method)? {
             PG_BASEBACKUP if request.bounds.cores.is_some() => {
                 let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
-                return Err(request.no_process_to_hold(why).hint("`method = \"base-backup\"`"));
+                return Err(request.no_process_to_hold(why).with_hint("`method = \"base-backup\"`"));
             }
             PG_BASEBACKUP => {
-                self.program()?;
+                self.find_program()?;
             }
             _ if request.compressor == Compressor::Client && request.compression.codec != Codec::None => {
                 return Err(request
                     .no_such_compressor("the client of `base-backup` is étalon itself")
-                    .hint("`where = \"own\"`, or `method = \"pg_basebackup\"`"));
+                    .with_hint("`where = \"own\"`, or `method = \"pg_basebackup\"`"));
             }
             _ => {}
         }
@@ -316,14 +325,14 @@ impl Backups for PostgresBackups<'_> {
     }
 
     fn programs(&self, method: &str) -> Vec<(String, String)> {
-        let found = (method == PG_BASEBACKUP.0).then(|| self.program().ok()).flatten();
-        found.map(|program| ("pg_basebackup".to_owned(), tool::version(&program))).into_iter().collect()
+        let found = (method == PG_BASEBACKUP.0).then(|| self.find_program().ok()).flatten();
+        found.map(|program| ("pg_basebackup".to_owned(), tool::version_line(&program))).into_iter().collect()
     }
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         match self.method(request.method)? {
-            PG_BASEBACKUP => self.call(request, meter),
-            _ => self.speak(request, meter),
+            PG_BASEBACKUP => self.take_by_program(request, meter),
+            _ => self.take_by_protocol(request, meter),
         }
     }
 
@@ -334,24 +343,25 @@ impl Backups for PostgresBackups<'_> {
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
         // Where the tables are.
-        let address = &self.system.session_on(request.tables).endpoint(&self.system.endpoint).address;
-        let mut private = match self.system.private() {
+        let address = &self.system.session_on(request.tables).session_endpoint(&self.system.endpoint).address;
+        let mut private = match self.system.lock_private() {
             Some(private) => private.empty_twin(request.folder)?,
-            None => Private::empty(None, &Default::default(), request.folder)?,
+            None => Private::prepare_empty(None, &Default::default(), request.folder)?,
         };
-        let data = private.data()?;
+        let data = private.data_folder()?;
         let user = private.user().cloned();
-        let (bytes, cpu_s) = meter.part("unpack", || unpack(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
+        let (bytes, cpu_s) =
+            meter.meter_part("unpack", || unpack_backup(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
         meter.source_bytes = Some(bytes);
         meter.codec_cpu_s += cpu_s;
         private.make_settings_own()?;
-        let endpoint = meter.part("recover", || private.start_restored(address))?;
+        let endpoint = meter.meter_part("recover", || private.start_restored(address))?;
         Ok(Box::new(RestoredServer { private, endpoint }))
     }
 }
 
-/// Returns bytes and CPU seconds of decompression.
-fn unpack(
+/// Unpacks a backup into a data folder. Returns bytes, and CPU seconds of decompression.
+fn unpack_backup(
     taken: &TakenBackup,
     max_rate_bytes_s: Option<u64>,
     data: &Path,

@@ -15,7 +15,7 @@ use model::{Facts, Value};
 use super::connect::Endpoint;
 use super::url::Address;
 use crate::postgres::lane::Client;
-use crate::server::private::{Folders, failed, give, kind_by_log, on_free_port, release_of, run_clean};
+use crate::server::private::{Folders, give_to_user, kind_by_log, on_free_port, release_of, run_clean, server_failure};
 use crate::server::random_password;
 use load::error::{Failure, FailureKind};
 
@@ -74,15 +74,16 @@ pub(super) struct Front<'a> {
 pub(super) fn find_program() -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    find_in(on_path.into_iter().chain(FOLDERS.map(PathBuf::from)))
+    find_in_folders(on_path.into_iter().chain(FOLDERS.map(PathBuf::from)))
 }
 
-fn find_in(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Failure> {
+/// Finds the pooler's program in these folders.
+fn find_in_folders(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Failure> {
     let mut programs = folders.map(|folder| folder.join(PROGRAM)).filter(|program| program.is_file());
     programs.next().ok_or_else(|| {
         let cause = "it is neither on PATH nor in the places where packages put it";
         Failure::new(FailureKind::Missing, "find the pooler `pgbouncer`", cause)
-            .hint("install it: `apt install pgbouncer`, `dnf install pgbouncer`, `brew install pgbouncer`")
+            .with_hint("install it: `apt install pgbouncer`, `dnf install pgbouncer`, `brew install pgbouncer`")
     })
 }
 
@@ -94,7 +95,9 @@ impl Bouncer {
     pub(super) fn start(front: &Front<'_>) -> Result<Bouncer, Failure> {
         let program = find_program()?;
         match front.connect {
-            Connect::Socket => Bouncer::start_at(front, program, front.folders.socket().as_path(), SOCKET_PORT, None),
+            Connect::Socket => {
+                Bouncer::start_at(front, program, front.folders.socket_folder().as_path(), SOCKET_PORT, None)
+            }
             Connect::Tcp => {
                 // Everyone on this machine reaches the port, and the server trusts the pooler.
                 let password = random_password();
@@ -105,6 +108,7 @@ impl Bouncer {
         }
     }
 
+    /// Starts the pooler in a folder, at a port.
     fn start_at(
         front: &Front<'_>,
         program: PathBuf,
@@ -114,7 +118,7 @@ impl Bouncer {
     ) -> Result<Bouncer, Failure> {
         let Front { folders, user, server, role, .. } = *front;
         let place = place.to_string_lossy();
-        let endpoint = Endpoint::new(Address::plain(&place, port, role, &server.database, password))?;
+        let endpoint = Endpoint::new(Address::without_tls(&place, port, role, &server.database, password))?;
         // In the one folder that only the server's user may enter.
         let (config, users) = (folders.next_to_socket("pooler.ini"), folders.next_to_socket("pooler-users.txt"));
         let listens = match password {
@@ -124,7 +128,7 @@ impl Bouncer {
         for path in [&*place, &*server.host, &*users.to_string_lossy()] {
             refuse_unfit(path)?;
         }
-        let (mode, size) = (mode_of(front.pooler)?, front.size());
+        let (mode, size) = (mode_of(front.pooler)?, front.pool_size());
         let settings = format!(
             "[databases]\n* = host='{}' port={}\n[pgbouncer]\n{listens}\nlisten_port = {port}\nauth_file = {}\n\
              stats_users = {role}\npool_mode = {mode}\ndefault_pool_size = {size}\nmax_client_conn = {CLIENTS}\n\
@@ -133,15 +137,16 @@ impl Bouncer {
             server.port,
             users.display(),
         );
-        write(&config, &settings, user)?;
-        write(&users, &format!("\"{role}\" \"{}\"\n", password.unwrap_or_default()), user)?;
+        write_for_user(&config, &settings, user)?;
+        write_for_user(&users, &format!("\"{role}\" \"{}\"\n", password.unwrap_or_default()), user)?;
         // Its data folder comes and goes.
-        let spec = folders.program(&program, folders.file("pooler.log")).working_dir(folders.file("."));
-        let spec = spec.args([&config]).end_signal(StopSignal::Terminate);
+        let spec =
+            folders.program_spec(&program, folders.scratch_path("pooler.log")).in_folder(folders.scratch_path("."));
+        let spec = spec.with_args([&config]).end_signal(StopSignal::Terminate);
         let fact = format!("{PROGRAM}: pool_mode = {mode}, default_pool_size = {size}");
         let spec = run_clean(spec, &[], user);
         let mut bouncer = Bouncer { spec, process: None, endpoint, fact, program };
-        bouncer.attend()?;
+        bouncer.ensure_running()?;
         Ok(bouncer)
     }
 
@@ -151,28 +156,29 @@ impl Bouncer {
     }
 
     /// Starts it unless it runs, and waits until a client has a session through it.
-    pub(super) fn attend(&mut self) -> Result<(), Failure> {
+    pub(super) fn ensure_running(&mut self) -> Result<(), Failure> {
         let tried = "start the private pooler";
         let started = Instant::now();
         let mut is_new = false;
         loop {
             let has_ended = match &mut self.process {
-                Some(process) => process.has_ended().map_err(|error| failed(tried, error))?.is_some(),
+                Some(process) => process.has_ended().map_err(|error| server_failure(tried, error))?.is_some(),
                 None => true,
             };
             match self.process.take_if(|_| has_ended) {
                 Some(ended) if is_new => {
                     let log = ended.log_tail(LOG_LINES);
-                    return Err(Failure { kind: kind_by_log(&log), ..failed(tried, last_words(&log)) });
+                    return Err(Failure { kind: kind_by_log(&log), ..server_failure(tried, last_words(&log)) });
                 }
                 _ if has_ended => {
-                    let process = ServerProcess::spawn(self.spec.clone()).map_err(|error| failed(tried, error))?;
+                    let process =
+                        ServerProcess::spawn(self.spec.clone()).map_err(|error| server_failure(tried, error))?;
                     self.process = Some(process);
                     is_new = true;
                 }
                 _ => {}
             }
-            match self.endpoint.connect("").map(Client::close) {
+            match self.endpoint.open_client("").map(Client::close_and_wait) {
                 Ok(()) => return Ok(()),
                 Err(failure) if started.elapsed() > TIMEOUT => return Err(failure),
                 Err(_) => thread::sleep(POLL),
@@ -186,12 +192,13 @@ impl Bouncer {
     }
 
     /// Ends it; its folder may then be removed.
-    pub(super) fn stop(&mut self) -> Result<(), Failure> {
+    pub(super) fn stop_process(&mut self) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let stopped = process.stop(StopSignal::Terminate, STOP_TIMEOUT);
-        stopped.map(|_| ()).map_err(|error| failed("stop the private pooler", error))
+        stopped.map(|_| ()).map_err(|error| server_failure("stop the private pooler", error))
     }
 
+    /// Adds facts of the pooler.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.pooler", self.fact.clone());
         match release_of(&self.program, &["--version"]) {
@@ -204,8 +211,9 @@ impl Bouncer {
 }
 
 impl Front<'_> {
-    /// Clients keep their sessions where the mode says so: a small pool would let some of them wait for ever.
-    fn size(&self) -> u32 {
+    /// Number of the pool's sessions: as many as clients where a client keeps its session, since others would wait for
+    /// ever.
+    fn pool_size(&self) -> u32 {
         let connections = self.connections.and_then(|most| most.to_string().parse().ok()).unwrap_or(USUAL_CONNECTIONS);
         let usual = if self.pooler.mode == SESSION { connections.saturating_sub(LEFT_FREE).max(1) } else { USUAL_SIZE };
         self.pooler.size.unwrap_or(usual)
@@ -228,12 +236,13 @@ fn refuse_unfit(path: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let cause = format!("the path `{}` has characters that PgBouncer's settings cannot hold", path.escape_debug());
-    Err(Failure::new(FailureKind::Plan, WRITE, cause).hint("name another `folder`, or set TMPDIR"))
+    Err(Failure::new(FailureKind::Plan, WRITE, cause).with_hint("name another `folder`, or set TMPDIR"))
 }
 
-fn write(file: &Path, text: &str, user: Option<&User>) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| failed(WRITE, error))?;
-    give(file, user).map_err(|error| failed(WRITE, error))
+/// Writes a file that the server's user can read.
+fn write_for_user(file: &Path, text: &str, user: Option<&User>) -> Result<(), Failure> {
+    fs::write(file, text).map_err(|error| server_failure(WRITE, error))?;
+    give_to_user(file, user).map_err(|error| server_failure(WRITE, error))
 }
 
 /// Keeps the errors and warnings of a log, without the time and the process that each line begins with.
@@ -254,11 +263,11 @@ mod tests {
     #[test]
     fn missing_program_is_named_with_what_installs_it() {
         let folder = tempfile::tempdir().unwrap();
-        let failure = find_in([folder.path().to_owned()].into_iter()).unwrap_err();
+        let failure = find_in_folders([folder.path().to_owned()].into_iter()).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Missing);
         assert!(failure.tried.contains("pgbouncer") && failure.hint.unwrap().contains("apt install pgbouncer"));
         fs::write(folder.path().join(PROGRAM), "").unwrap();
-        assert_eq!(find_in([folder.path().to_owned()].into_iter()).unwrap(), folder.path().join(PROGRAM));
+        assert_eq!(find_in_folders([folder.path().to_owned()].into_iter()).unwrap(), folder.path().join(PROGRAM));
     }
 
     #[test]

@@ -6,8 +6,8 @@ use std::time::Duration;
 use super::connect::Endpoint;
 use crate::kept::{Rivals, own_key, wait_for_release};
 use crate::postgres::lane::{AskError, Client, PostgresProtocol};
-use crate::server::dialogue::columns;
-use crate::server::refusal::{Explain as _, failing_to, failure};
+use crate::server::dialogue::first_columns;
+use crate::server::refusal::{Explain as _, ask_failure, failing_to};
 use crate::server::url::Address as _;
 use crate::server::{control, system};
 use load::error::{Failure, FailureKind};
@@ -32,7 +32,7 @@ impl system::DatabaseClaim for PostgresClaim {
         // Helpers of a join each make the whole of a grouped table: a question then takes twice as long and three times the
         // processor's time.
         let alone = ("max_parallel_workers_per_gather", "0");
-        client.set(&[("lock_timeout", "30s"), ("statement_timeout", "0"), alone])?;
+        client.set_for_session(&[("lock_timeout", "30s"), ("statement_timeout", "0"), alone])?;
         if client.shares_session() {
             return Ok(());
         }
@@ -44,13 +44,13 @@ impl system::DatabaseClaim for PostgresClaim {
     }
 
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<PostgresClaim, Failure> {
-        let what = format!("the database at {}", endpoint.address.shown());
+        let what = format!("the database at {}", endpoint.address.shown_url());
         let tried = format!("claim {what}");
         let holder = if endpoint.shares_sessions() {
             Some(hold_transaction(endpoint, &tried)?)
         } else {
             let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", own_key());
-            client.execute(&lock).map_err(|error| failure(tried, &error))?;
+            client.execute(&lock).map_err(|error| ask_failure(tried, &error))?;
             None
         };
         let claim = PostgresClaim { holder };
@@ -63,12 +63,12 @@ impl system::DatabaseClaim for PostgresClaim {
     }
 
     fn ping(&mut self, _client: &mut Client) -> Result<(), Failure> {
-        self.holder.as_mut().map_or(Ok(()), control::ping)
+        self.holder.as_mut().map_or(Ok(()), control::ping_server)
     }
 }
 
 fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
-    let what = format!("the database at {}", endpoint.address.shown());
+    let what = format!("the database at {}", endpoint.address.shown_url());
     let here = "AND d.datname = pg_catalog.current_database()";
     let way_out = "wait until it has ended or use another database";
     refuse_rivals((client, endpoint), (LOCK_CLASS, here), &what, way_out, rivals)
@@ -76,7 +76,7 @@ fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) 
 
 /// The transaction's lock ends with it, and the pooler lends its session to no one else until then.
 fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
-    let mut holder = endpoint.connect("")?;
+    let mut holder = endpoint.open_client("")?;
     let own = own_key();
     // The server ends no transaction for being idle or old, where it has such limits.
     let hold = format!(
@@ -84,7 +84,7 @@ fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure>
          WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout', 'statement_timeout'); \
          SELECT pg_catalog.pg_advisory_xact_lock_shared({LOCK_CLASS}, {own})"
     );
-    holder.execute(&hold).map_err(|error| failure(tried, &error))?;
+    holder.execute(&hold).map_err(|error| ask_failure(tried, &error))?;
     Ok(holder)
 }
 
@@ -92,18 +92,18 @@ impl Drop for PostgresClaim {
     fn drop(&mut self) {
         let Some(mut holder) = self.holder.take() else { return };
         // It may be gone.
-        holder.limit(RELEASE_TIMEOUT);
+        holder.limit_time(RELEASE_TIMEOUT);
         if holder.execute("ROLLBACK").is_ok() {
-            holder.close();
+            holder.close_and_wait();
         }
     }
 }
 
 /// Databases of étalon's names, of which a server has one each, whichever database the URL names.
 pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
-    let what = format!("étalon's databases at {}", endpoint.address.shown());
+    let what = format!("étalon's databases at {}", endpoint.address.shown_url());
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
-    client.execute(&lock).map_err(|error| failure(format!("claim {what}"), &error))?;
+    client.execute(&lock).map_err(|error| ask_failure(format!("claim {what}"), &error))?;
     let way_out = "wait until it has ended, or write `reset = \"rebuild\"`";
     refuse_rivals((client, endpoint), (DATABASES_CLASS, ""), &what, way_out, rivals)
 }
@@ -126,11 +126,11 @@ fn refuse_rivals(
          WHERE l.locktype = 'advisory' AND l.classid = {class} AND l.objid <> {own} {place}"
     );
     wait_for_release(policy, endpoint.waiting(), || {
-        let found = client.rows(&rivals).map_err(failing_to(&tried))?;
+        let found = client.query_text_rows(&rivals).map_err(failing_to(&tried))?;
         let Some(rival) = found.into_iter().next() else { return Ok(ControlFlow::Break(())) };
-        let [pid, from, name, age] = columns(rival);
+        let [pid, from, name, age] = first_columns(rival);
         let cause = format!("another étalon (`{name}`) is using it, in session {pid} from {from}, open for {age}");
         let hint = format!("{way_out}; if it is a remnant, `SELECT pg_terminate_backend({pid})`");
-        Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).hint(hint)))
+        Ok(ControlFlow::Continue(Failure::new(FailureKind::NotOurs, &tried, cause).with_hint(hint)))
     })
 }

@@ -8,17 +8,17 @@ use model::Value;
 use super::connect::Endpoint;
 use super::url::Address;
 use crate::allowed;
-use crate::postgres::lane::{Client, literal};
-use crate::server::refusal::failure;
+use crate::postgres::lane::{Client, quote_text};
+use crate::server::refusal::ask_failure;
 use load::error::Failure;
 use workloads::permits::Permits;
 
 /// Names of `settings.allowed`.
-static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::listed_names(include_str!("settings.allowed")));
 
 /// Settings allowed at an agent. Logical WAL is not: a replication login could decode it with any library that the
 /// server can read.
-pub(super) fn safe(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
+pub(super) fn safe_settings(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
     // PostgreSQL ignores case, and accepts `-` for `_`.
     let is_decoded = settings.iter().any(|(name, level)| {
         name.to_ascii_lowercase().replace('-', "_") == "wal_level"
@@ -56,8 +56,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     if !permits.are_bounded() {
         return Ok(());
     }
-    let power = client.one(&POWER.replace("STRONG", STRONG));
-    let power = power.map_err(|error| failure("ask what the role may do", &error))?;
+    let power = client.query_first_value(&POWER.replace("STRONG", STRONG));
+    let power = power.map_err(|error| ask_failure("ask what the role may do", &error))?;
     if power.is_empty() {
         return Ok(());
     }
@@ -69,8 +69,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
 /// Makes the role for a plan's statements: own tables, counters, checkpoints and backups; no files or programs.
 pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) -> Result<(), Failure> {
     let tried = "make the role of a private server";
-    let mut client = owner.connect("")?;
-    let password = password.map(|password| format!(" PASSWORD {}", literal(password))).unwrap_or_default();
+    let mut client = owner.open_client("")?;
+    let password = password.map(|password| format!(" PASSWORD {}", quote_text(password))).unwrap_or_default();
     // A restored server has it already.
     let database = &owner.address.database;
     let mut statements = vec![
@@ -78,13 +78,14 @@ pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) ->
         format!("GRANT CREATE, CONNECT, TEMPORARY ON DATABASE {database} TO {role}"),
         format!("GRANT pg_monitor TO {role}"),
     ];
-    let checkpoint = client.one("SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = 'pg_checkpoint'");
-    if checkpoint.map_err(|error| failure(tried, &error))? != "0" {
+    let checkpoint =
+        client.query_first_value("SELECT count(*) FROM pg_catalog.pg_roles WHERE rolname = 'pg_checkpoint'");
+    if checkpoint.map_err(|error| ask_failure(tried, &error))? != "0" {
         statements.push(format!("GRANT pg_checkpoint TO {role}"));
     }
     for statement in statements {
-        client.execute(&statement).map_err(|error| failure(tried, &error))?;
+        client.execute(&statement).map_err(|error| ask_failure(tried, &error))?;
     }
-    client.close();
+    client.close_and_wait();
     Ok(())
 }

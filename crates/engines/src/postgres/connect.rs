@@ -54,24 +54,24 @@ pub(crate) struct Endpoint {
 
 impl Endpoint {
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
-        let tls = address.tls.client()?;
-        let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown())).transpose()?;
+        let tls = address.tls.client_config()?;
+        let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown_url())).transpose()?;
         let (scram, waiting) = (ScramCache::default(), Waiting::default());
         Ok(Endpoint { address, tls, scram, encoding: UTF8, startup: None, pooler: None, waiting })
     }
 
     /// Its questions heed the request's interrupt and notices.
     #[must_use]
-    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
-        self.heed(request);
+    pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed_request(request);
         self
     }
 
     /// Has a database whose texts are bytes of any encoding answer with these bytes: where the client asks for UTF-8, the server
     /// checks them, and a statement fails for what it reads.
     pub(super) fn take_bytes_as_they_are(&mut self, client: &mut Client) -> Result<(), Failure> {
-        let encoding = client.one("SHOW server_encoding");
-        if encoding.map_err(|error| refusal::failure("ask for the database's encoding", &error))? == SQL_ASCII {
+        let encoding = client.query_first_value("SHOW server_encoding");
+        if encoding.map_err(|error| refusal::ask_failure("ask for the database's encoding", &error))? == SQL_ASCII {
             self.encoding = SQL_ASCII;
         }
         Ok(())
@@ -82,17 +82,17 @@ impl Endpoint {
         self.pooler.as_ref().is_some_and(Pooler::shares_sessions)
     }
 
-    /// Another database of the same server.
-    pub(super) fn on(&self, database: &str) -> Endpoint {
+    /// The endpoint of another database of the same server.
+    pub(super) fn on_database(&self, database: &str) -> Endpoint {
         Endpoint { address: Address { database: database.to_owned(), ..self.address.clone() }, ..self.clone() }
     }
 
     /// `options`: settings that only a new session can have, as `-c name=value`.
-    pub(super) fn connect(&self, options: &str) -> Result<Client, Failure> {
-        self.try_connect(options).map_err(|refusal| self.explain(&refusal))
+    pub(super) fn open_client(&self, options: &str) -> Result<Client, Failure> {
+        self.try_connect(options).map_err(|refusal| self.explain_refusal(&refusal))
     }
 
-    /// [`Endpoint::connect`] with an unformatted error. Waits for a server that is starting.
+    /// [`Endpoint::open_client`] with an unformatted error. Waits for a server that is starting.
     pub(super) fn try_connect(&self, options: &str) -> Result<Client, Refusal> {
         let started = Instant::now();
         loop {
@@ -110,9 +110,10 @@ impl Endpoint {
         }
     }
 
+    /// Tries the connection's encryption modes in order, until one is accepted.
     pub(super) fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
-        for attempt in tls::attempts(self.address.tls.mode) {
+        for attempt in tls::attempts_for(self.address.tls.mode) {
             match self.try_once(*attempt, options) {
                 Err(refusal) if is_about_encryption(&refusal) => first = first.or(Some(refusal)),
                 Err(refusal) => return Err(first.unwrap_or(refusal)),
@@ -123,11 +124,12 @@ impl Endpoint {
         Err(first.unwrap_or(Refusal::Silent(Duration::ZERO)))
     }
 
+    /// Connects and logs in once.
     fn try_once(&self, attempt: Attempt, options: &str) -> Result<Client, Refusal> {
         let connect_timeout = self.address.connect_timeout;
         let timeout = connect_timeout + LOGIN_GRACE;
         let socket = self.dial(connect_timeout).map_err(|cause| Refusal::from_io(&cause, timeout))?;
-        let login = self.login(attempt, options);
+        let login = self.login_config(attempt, options);
         let client = log_in(socket, login, self.tls.as_ref(), timeout, &self.waiting);
         let mut client = client.map_err(|error| Refusal::from_error(error, timeout))?;
         if self.waiting.has_asides() {
@@ -139,7 +141,7 @@ impl Endpoint {
             SessionAttributes::ReadWrite | SessionAttributes::ReadOnly => "SHOW transaction_read_only",
             SessionAttributes::Primary | SessionAttributes::Standby => "SELECT pg_catalog.pg_is_in_recovery()",
         };
-        let answer = client.one(asked).map_err(|error| Refusal::from_error(error, timeout))?;
+        let answer = client.query_first_value(asked).map_err(|error| Refusal::from_error(error, timeout))?;
         let (cause, hint) = match (wanted, answer.as_str()) {
             (SessionAttributes::ReadWrite, "on") => {
                 ("the session is read-only, and the URL asks for `target_session_attrs=read-write`", NAME_PRIMARY)
@@ -158,6 +160,7 @@ impl Endpoint {
         Err(Refusal::Unfit(cause, hint))
     }
 
+    /// Connects a socket to the server, without a login.
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
         let Address { host, hostaddr, port, vigilance, .. } = &self.address;
         if self.address.is_socket() {
@@ -168,7 +171,8 @@ impl Endpoint {
         Socket::connect_tcp(&to, *port, timeout, *vigilance, &|| self.waiting.go_on())
     }
 
-    fn login(&self, attempt: Attempt, options: &str) -> Config {
+    /// What the login sends.
+    fn login_config(&self, attempt: Attempt, options: &str) -> Config {
         let address = &self.address;
         let mut login = Config::new(&*address.user);
         login.database = Some(address.database.clone());
@@ -228,11 +232,11 @@ impl Explain for Endpoint {
         &self.waiting
     }
 
-    fn heed(&mut self, request: &OpenRequest<'_>) {
-        self.waiting = Waiting::new(request, self.address.shown());
+    fn heed_request(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
-    fn check(&self) -> String {
+    fn check_command(&self) -> String {
         let Address { host, port, .. } = &self.address;
         format!("`pg_isready -h {host} -p {port}` asks the same")
     }
@@ -311,19 +315,20 @@ impl Endpoint {
         let Address { user, database, .. } = &self.address;
         match error.routine.as_deref() {
             Some("InitializeSessionUserId") => {
-                format!("{} lifts the role's own limit; or {FEWER}", lift_limit("ROLE", user))
+                format!("{} lifts the role's own limit; or {FEWER}", lift_limit_sql("ROLE", user))
             }
             Some("CheckMyDatabase") => {
-                format!("{} lifts the database's own limit; or {FEWER}", lift_limit("DATABASE", database))
+                format!("{} lifts the database's own limit; or {FEWER}", lift_limit_sql("DATABASE", database))
             }
             _ => TOO_MANY.to_owned(),
         }
     }
 
+    /// Says what to do about a refused password.
     fn password_hint(&self) -> String {
         let Address { host, port, user, database, .. } = &self.address;
         let host = if self.address.is_socket() { "localhost" } else { host };
-        let refused = self.address.password_source.refused("PGPASSWORD");
+        let refused = self.address.password_source.refused_password_hint("PGPASSWORD");
         format!(
             "{refused}set PGPASSWORD, or put the line `{host}:{port}:{database}:{user}:PASSWORD` into ~/.pgpass, which \
              nobody else may read (chmod 0600)"
@@ -355,6 +360,6 @@ impl Endpoint {
 }
 
 /// `what`: `ROLE`, or `DATABASE`.
-fn lift_limit(what: &str, name: &str) -> String {
+fn lift_limit_sql(what: &str, name: &str) -> String {
     format!("`ALTER {what} \"{}\" CONNECTION LIMIT -1`", name.replace('"', "\"\""))
 }

@@ -13,18 +13,18 @@ const ALONE: [&str; 2] = ["dbname", "service"];
 
 /// The URL with the same options, which the engine then reads; `None` where the text is no connection string.
 pub(super) fn to_url(text: &str) -> Option<String> {
-    let pairs = pairs(text)?;
+    let pairs = parse_pairs(text)?;
     let is_known = match pairs.as_slice() {
         [] => false,
         [(keyword, value)] => ALONE.contains(&keyword.as_str()) && !value.contains([':', '/', '\\']),
         many => many.iter().any(|(keyword, _)| PLACES.contains(&keyword.as_str())),
     };
-    let options = pairs.iter().map(|(keyword, value)| format!("{keyword}={}", encoded(value)));
+    let options = pairs.iter().map(|(keyword, value)| format!("{keyword}={}", percent_encode(value)));
     is_known.then(|| format!("postgres:///?{}", options.collect::<Vec<_>>().join("&")))
 }
 
 /// Keywords with their values; what is empty is left to the default, as libpq does.
-fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+fn parse_pairs(text: &str) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     let mut rest = text.chars().peekable();
     loop {
@@ -42,7 +42,7 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
         }
         rest.next_if_eq(&'=')?;
         skip_blanks(&mut rest);
-        let value = value(&mut rest)?;
+        let value = take_value(&mut rest)?;
         if !value.is_empty() {
             pairs.push((keyword, value));
         }
@@ -54,7 +54,7 @@ fn skip_blanks(rest: &mut Peekable<Chars<'_>>) {
 }
 
 /// A value up to a blank, or between quotes; `\` takes the next character as it is. `None` where a quote does not end.
-fn value(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
+fn take_value(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let is_quoted = rest.next_if_eq(&'\'').is_some();
     let mut value = String::new();
     while let Some(c) = rest.next() {
@@ -68,7 +68,7 @@ fn value(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     (!is_quoted).then_some(value)
 }
 
-fn encoded(value: &str) -> String {
+fn percent_encode(value: &str) -> String {
     let mut text = String::new();
     for byte in value.bytes() {
         match byte {
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_connection_string_is_read_as_libpq_does() {
         let found = address("host=/tmp port=5433 dbname=shop user=me");
-        assert_eq!(found.shown(), "postgres://me@/shop?host=/tmp&port=5433");
+        assert_eq!(found.shown_url(), "postgres://me@/shop?host=/tmp&port=5433");
         let found = address(r" host = 10.0.0.7  user='m e' dbname=a\ b password='it\'s 50% @&=' options='-c jit=off' ");
         assert_eq!((found.host.as_str(), found.user.as_str(), found.database.as_str()), ("10.0.0.7", "m e", "a b"));
         assert_eq!((found.password.as_deref(), found.options.as_str()), (Some("it's 50% @&="), "-c jit=off"));

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::postgres::lane::{AskError, Client};
 use crate::server::counted::{Counting, CountsQuery};
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use load::counters::Counters;
 use load::error::Failure;
 
@@ -46,9 +46,9 @@ const DATABASE: &str = "pg_stat_database";
 
 /// `pg_stat_database` counts the database, the other tables count the whole server.
 const COUNTERS: &[Source] = &[
-    source("commits", "", &[(DATABASE, &["xact_commit"], "d.xact_commit")]),
+    counter_source("commits", "", &[(DATABASE, &["xact_commit"], "d.xact_commit")]),
     // In the load's own database the workers of parallel plans count as well, and nothing separates others' transactions from theirs.
-    source(
+    counter_source(
         "transactions_elsewhere",
         "",
         &[(
@@ -57,11 +57,11 @@ const COUNTERS: &[Source] = &[
             "(SELECT sum(xact_commit + xact_rollback) FROM pg_catalog.pg_stat_database WHERE datname <> d.datname)",
         )],
     ),
-    source("rollbacks", "", &[(DATABASE, &["xact_rollback"], "d.xact_rollback")]),
-    source("deadlocks", "", &[(DATABASE, &["deadlocks"], "d.deadlocks")]),
-    source("blocks_read", "blocks", &[(DATABASE, &["blks_read"], "d.blks_read")]),
-    source("blocks_hit", "blocks", &[(DATABASE, &["blks_hit"], "d.blks_hit")]),
-    source("temp_bytes", "bytes", &[(DATABASE, &["temp_bytes"], "d.temp_bytes")]),
+    counter_source("rollbacks", "", &[(DATABASE, &["xact_rollback"], "d.xact_rollback")]),
+    counter_source("deadlocks", "", &[(DATABASE, &["deadlocks"], "d.deadlocks")]),
+    counter_source("blocks_read", "blocks", &[(DATABASE, &["blks_read"], "d.blks_read")]),
+    counter_source("blocks_hit", "blocks", &[(DATABASE, &["blks_hit"], "d.blks_hit")]),
+    counter_source("temp_bytes", "bytes", &[(DATABASE, &["temp_bytes"], "d.temp_bytes")]),
     Source {
         name: "wal_bytes",
         unit: "bytes",
@@ -136,19 +136,20 @@ pub(super) const LOCK_WAITERS: &str = "WITH sessions AS MATERIALIZED (SELECT pid
 
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
 
-const fn source(name: &'static str, unit: &'static str, ways: Ways) -> Source {
+const fn counter_source(name: &'static str, unit: &'static str, ways: Ways) -> Source {
     Source { name, unit, ways, missing: "this server's pg_stat_database has no such column" }
 }
 
-pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
+/// Reads which counters this server has.
+pub(super) fn read_abilities(client: &mut Client) -> Result<Abilities, Failure> {
     let tried = "look into the server's catalog";
     let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \
                JOIN pg_catalog.pg_class c ON c.oid = a.attrelid \
                WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
                ('pg_stat_database', 'pg_stat_wal', 'pg_stat_io', 'pg_stat_checkpointer', 'pg_stat_bgwriter')";
     let columns: Vec<String> = client
-        .rows(sql)
-        .map_err(|error| failure(tried, &error))?
+        .query_text_rows(sql)
+        .map_err(|error| ask_failure(tried, &error))?
         .into_iter()
         .filter_map(|row| row.into_iter().next().flatten())
         .collect();
@@ -171,9 +172,10 @@ pub(super) fn abilities(client: &mut Client) -> Result<Abilities, Failure> {
         "SELECT {} FROM pg_catalog.pg_stat_database d WHERE d.datname = pg_catalog.current_database()",
         expressions.join(", ")
     );
-    let flush = client.one("SELECT pg_catalog.to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL");
-    let flush = if flush.map_err(|error| failure(tried, &error))? == "t" { Flush::Forced } else { Flush::InTime };
-    let checkpoint = may_checkpoint(client).map_err(|error| failure(tried, &error))?;
+    let flush =
+        client.query_first_value("SELECT pg_catalog.to_regproc('pg_catalog.pg_stat_force_next_flush') IS NOT NULL");
+    let flush = if flush.map_err(|error| ask_failure(tried, &error))? == "t" { Flush::Forced } else { Flush::InTime };
+    let checkpoint = may_checkpoint(client).map_err(|error| ask_failure(tried, &error))?;
     Ok(Abilities { query, missing, flush, checkpoint })
 }
 
@@ -183,13 +185,14 @@ fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, AskError> {
                pg_catalog.pg_has_role(current_user, oid, 'USAGE') FROM pg_catalog.pg_roles \
                WHERE rolname = 'pg_checkpoint'), false)";
     let refused = "the role is neither a superuser nor a member of pg_checkpoint; `GRANT pg_checkpoint TO …` lets it";
-    Ok(if client.one(sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
+    Ok(if client.query_first_value(sql)? == "t" { Ok(()) } else { Err(refused.to_owned()) })
 }
 
 impl Abilities {
     /// Each query is its own transaction, so none sees an old snapshot.
-    pub(super) fn read(&self, client: &mut Client) -> Result<Counters, Failure> {
-        let rows = client.rows(&self.query).map_err(|error| failure("read the server's counters", &error))?;
+    pub(super) fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        let rows =
+            client.query_text_rows(&self.query).map_err(|error| ask_failure("read the server's counters", &error))?;
         let mut counters = Counters::default();
         for (place, source) in COUNTERS.iter().enumerate() {
             let value = rows.first().and_then(|row| row.get(place)?.as_ref()?.parse().ok());
@@ -198,7 +201,7 @@ impl Abilities {
                 None => {
                     let reason = self.missing.iter().find(|(missing, _)| *missing == place);
                     let reason = reason.map_or("the server gave no value", |(_, reason)| reason);
-                    counters.unavailable(source.name, source.unit, reason);
+                    counters.set_unavailable(source.name, source.unit, reason);
                 }
             }
         }
@@ -206,7 +209,7 @@ impl Abilities {
     }
 
     /// How late a pooler's sessions report.
-    pub(super) fn late_by(&self) -> Duration {
+    pub(super) fn report_delay(&self) -> Duration {
         match self.flush {
             Flush::Forced => IDLE_REPORT,
             Flush::InTime => REPORT_INTERVAL,
@@ -214,7 +217,7 @@ impl Abilities {
     }
 
     /// Publishes this session's counts: the load's must not arrive in a run and trigger autovacuum.
-    pub(super) fn flush(&self, client: &mut Client) -> Result<(), Failure> {
+    pub(super) fn publish_counts(&self, client: &mut Client) -> Result<(), Failure> {
         let sql = match self.flush {
             Flush::Forced => "SELECT pg_catalog.pg_stat_force_next_flush()",
             Flush::InTime => {
@@ -222,6 +225,6 @@ impl Abilities {
                 "SELECT 1"
             }
         };
-        client.execute(sql).map_err(|error| failure("bring the server's statistics up to date", &error))
+        client.execute(sql).map_err(|error| ask_failure("bring the server's statistics up to date", &error))
     }
 }

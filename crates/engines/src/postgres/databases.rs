@@ -17,11 +17,11 @@ use super::session::SessionSettings;
 use super::url::Address;
 use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals, own_key};
 use crate::owner::{MARKER, TableOwner, things_of_others};
-use crate::postgres::lane::{AskError, Client, literal};
+use crate::postgres::lane::{AskError, Client, quote_text};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
-use crate::server::dialogue::columns;
-use crate::server::refusal::failure;
+use crate::server::dialogue::first_columns;
+use crate::server::refusal::ask_failure;
 use crate::server::system::DatabaseClaim as _;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
@@ -80,9 +80,10 @@ struct Home {
 }
 
 impl Home {
-    fn open(endpoint: &Endpoint, rivals: Rivals) -> Result<Home, Failure> {
-        let mut client = endpoint.connect("")?;
-        PostgresClaim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+    /// Opens a control session and takes the claim.
+    fn open_and_claim(endpoint: &Endpoint, rivals: Rivals) -> Result<Home, Failure> {
+        let mut client = endpoint.open_client("")?;
+        PostgresClaim::set_limits(&mut client).map_err(|error| ask_failure("set up étalon's own session", &error))?;
         refuse_standby(&mut client, endpoint)?;
         let claim = PostgresClaim::take(&mut client, endpoint, rivals)?;
         claim::take_databases(&mut client, endpoint, rivals)?;
@@ -92,7 +93,7 @@ impl Home {
 
 impl Holder for Home {
     fn ping(&mut self) -> Result<(), Failure> {
-        control::ping(&mut self.client)?;
+        control::ping_server(&mut self.client)?;
         self.claim.ping(&mut self.client)
     }
 }
@@ -130,17 +131,17 @@ impl Copies for Databases {
         let to = endpoint.clone();
         let mut databases = Databases {
             endpoint: endpoint.clone(),
-            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open(&to, rivals)),
+            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open_and_claim(&to, rivals)),
             release: 0,
             mark: mark_of_system(),
             consent: request.consent,
         };
-        databases.release = databases.ask(release_of)?;
+        databases.release = databases.ask(server_release)?;
         databases.ask(|client| databases.tidy_up(client))?;
         Ok(Some(databases))
     }
 
-    fn words(&self, reset: Reset) -> String {
+    fn explain_reset(&self, reset: Reset) -> String {
         match reset {
             Reset::Clone if self.release < CLONES_FROM => {
                 format!("{reset}: copied whole, since PostgreSQL shares blocks only from release 18 on")
@@ -152,31 +153,31 @@ impl Copies for Databases {
         }
     }
 
-    fn clear(&self) -> Result<(), Failure> {
+    fn remove_old_copies(&self) -> Result<(), Failure> {
         self.ask(|client| {
             self.drop_own(client)?;
             self.make_empty(client)
         })
     }
 
-    fn keep(&self) -> Result<KeptCopy, Failure> {
+    fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         self.ask(|client| {
             let tried = format!("keep the database `{OWN}`");
-            let found = self.found(client)?;
+            let found = self.list_databases(client)?;
             let number = (1..)
                 .find(|number| !found.iter().any(|database| database.name == copy_name(*number)))
                 .unwrap_or_default();
-            let bytes = self.bytes_of(client, OWN)?;
+            let bytes = self.database_bytes(client, OWN)?;
             end_own_sessions(client, OWN)?;
             let name = copy_name(number);
             if let Some(own) = found.iter().find(|one| one.name == OWN) {
-                refuse_strangers(&self.strangers(own)?, format!("keep the database `{OWN}`"))?;
+                refuse_strangers(&self.foreign_things(own)?, format!("keep the database `{OWN}`"))?;
             }
             let rename = format!("ALTER DATABASE {OWN} RENAME TO {name}");
-            client.execute(&rename).map_err(|error| self.explain(client, &tried, OWN, &error))?;
+            client.execute(&rename).map_err(|error| self.explain_copy_failure(client, &tried, OWN, &error))?;
             // No one can be in the way of a copy, and no automatic vacuum changes it.
             let close = format!("ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false");
-            client.execute(&close).map_err(|error| self.explain(client, &tried, &name, &error))?;
+            client.execute(&close).map_err(|error| self.explain_copy_failure(client, &tried, &name, &error))?;
             Ok(KeptCopy { number, bytes })
         })
     }
@@ -185,21 +186,21 @@ impl Copies for Databases {
         self.ask(|client| {
             self.drop_own(client)?;
             let template = copy_name(copy.number);
-            let found = self.found(client)?;
+            let found = self.list_databases(client)?;
             let known = found.into_iter().find(|one| one.name == template).and_then(|one| one.known);
             let tried = format!("copy the database `{template}`");
             self.choose_method(client, &tried, reset)?;
-            let strategy = self.strategy(copy.bytes, reset);
+            let strategy = self.copy_strategy_sql(copy.bytes, reset);
             let create = format!("CREATE DATABASE {OWN} TEMPLATE {template}{strategy} CONNECTION LIMIT {MARK_LIMIT}");
             client.execute(&create).map_err(|error| {
-                let failure = self.explain(client, &tried, &template, &error);
+                let failure = self.explain_copy_failure(client, &tried, &template, &error);
                 if reset == Reset::Clone && failure.kind == FailureKind::Other {
                     cannot_clone(failure)
                 } else {
                     failure
                 }
             })?;
-            self.comment(client, &known.unwrap_or_default())
+            self.note_known(client, &known.unwrap_or_default())
         })
     }
 
@@ -207,17 +208,17 @@ impl Copies for Databases {
         self.ask(|client| refuse_standby(client, &self.endpoint))
     }
 
-    fn loss(&self) -> Option<Failure> {
+    fn claim_loss(&self) -> Option<Failure> {
         self.home.loss()
     }
 
     fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
-        self.home.ask(Holder::ping).map(|()| self.home.forget_loss())
+        self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
-    fn remove(&self) -> Result<(), Failure> {
+    fn remove_all(&self) -> Result<(), Failure> {
         let removed = self.ask(|client| {
-            let found = self.found(client)?;
+            let found = self.list_databases(client)?;
             let dropped = found
                 .iter()
                 .filter(|one| match one.owner {
@@ -227,25 +228,26 @@ impl Copies for Databases {
                     Owner::Remnant | Owner::Others => false,
                 })
                 .map(|one| {
-                    refuse_strangers(&self.strangers(one)?, format!("drop the database `{}`", one.name))?;
+                    refuse_strangers(&self.foreign_things(one)?, format!("drop the database `{}`", one.name))?;
                     self.drop(client, one)
                 });
             // Each goes that can.
             dropped.collect::<Vec<_>>().into_iter().collect::<Result<(), Failure>>()
         });
-        self.home.end(|home| home.client.close());
+        self.home.end_connection(|home| home.client.close_and_wait());
         removed
     }
 }
 
 impl Databases {
+    /// Asks over the session that makes databases.
     fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.home.ask(|home| question(&mut home.client))
+        self.home.ask_connection(|home| question(&mut home.client))
     }
 
     /// Removes what a killed étalon left, and makes the database for the tables.
     fn tidy_up(&self, client: &mut Client) -> Result<(), Failure> {
-        let found = self.found(client)?;
+        let found = self.list_databases(client)?;
         let own = found.iter().find(|one| one.name == OWN);
         if own.is_some_and(|one| one.owner == Owner::Others) {
             let hint = format!(
@@ -272,22 +274,23 @@ impl Databases {
     }
 
     /// All databases of étalon's names.
-    fn found(&self, client: &mut Client) -> Result<Vec<Found>, Failure> {
+    fn list_databases(&self, client: &mut Client) -> Result<Vec<Found>, Failure> {
         let sql = format!(
             "SELECT datname, coalesce(pg_catalog.shobj_description(oid, 'pg_database'), ''), datconnlimit \
              FROM pg_catalog.pg_database WHERE datname = '{OWN}' OR datname ~ '^{KEPT}[0-9]+$' ORDER BY datname"
         );
-        let rows = client.rows(&sql).map_err(|error| failure("look for étalon's databases", &error))?;
+        let rows = client.query_text_rows(&sql).map_err(|error| ask_failure("look for étalon's databases", &error))?;
         let found = rows.into_iter().map(|row| {
-            let [name, comment, limit] = columns(row);
+            let [name, comment, limit] = first_columns(row);
             let is_whole = comment.starts_with(MARKER) && limit != BROKEN_LIMIT;
             let known = is_whole.then(|| comment.lines().skip(1).map(str::to_owned).collect());
-            Found { owner: self.owner(&comment, &limit), known, name }
+            Found { owner: self.owner_from_comment(&comment, &limit), known, name }
         });
         Ok(found.collect())
     }
 
-    fn owner(&self, comment: &str, limit: &str) -> Owner {
+    /// Says who made a database, by its comment and connection limit.
+    fn owner_from_comment(&self, comment: &str, limit: &str) -> Owner {
         let is_unfinished = comment.is_empty() && limit == MARK_LIMIT.to_string();
         match () {
             () if comment.lines().next() == Some(&self.mark) => Owner::System,
@@ -299,26 +302,26 @@ impl Databases {
 
     /// The one with the tables, if there is one and no stranger has put another in its place.
     fn drop_own(&self, client: &mut Client) -> Result<(), Failure> {
-        let found = self.found(client)?;
+        let found = self.list_databases(client)?;
         let Some(own) = found.iter().find(|one| one.name == OWN) else { return Ok(()) };
         if own.owner == Owner::Others {
             let cause = "somebody else has made one of that name in the meantime";
             return Err(Failure::new(FailureKind::NotOurs, format!("use the database `{OWN}`"), cause)
-                .hint(format!("rename it: `ALTER DATABASE {OWN} RENAME TO …`")));
+                .with_hint(format!("rename it: `ALTER DATABASE {OWN} RENAME TO …`")));
         }
         self.refuse_strangers_unless_allowed(own)?;
         self.drop(client, own)
     }
 
     /// What others put into the database with the tables. A copy that is kept lets no one in.
-    fn strangers(&self, database: &Found) -> Result<Vec<String>, Failure> {
+    fn foreign_things(&self, database: &Found) -> Result<Vec<String>, Failure> {
         let Some(known) = &database.known else { return Ok(Vec::new()) };
         if database.name != OWN {
             return Ok(Vec::new());
         }
-        let mut client = self.endpoint.on(OWN).connect("")?;
-        let strangers = room::strangers(&mut client, known);
-        client.close();
+        let mut client = self.endpoint.on_database(OWN).open_client("")?;
+        let strangers = room::foreign_things(&mut client, known);
+        client.close_and_wait();
         strangers
     }
 
@@ -326,7 +329,7 @@ impl Databases {
         match self.consent {
             Consent::DropForeign => Ok(()),
             Consent::OwnOnly => {
-                refuse_strangers(&self.strangers(database)?, format!("make the database `{OWN}` again"))
+                refuse_strangers(&self.foreign_things(database)?, format!("make the database `{OWN}` again"))
             }
         }
     }
@@ -338,38 +341,39 @@ impl Databases {
         }
         let tried = format!("drop the database `{name}`");
         let dropped = client.execute(&format!("DROP DATABASE IF EXISTS {name}"));
-        dropped.map_err(|error| self.explain(client, &tried, name, &error))
+        dropped.map_err(|error| self.explain_copy_failure(client, &tried, name, &error))
     }
 
     /// Makes the database with the encoding and the collation of the URL's database, in which the tables would
     /// otherwise be.
     fn make_empty(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("make the database `{OWN}`");
-        let likeness = client.one(LIKENESS).map_err(|error| failure(&*tried, &error))?;
+        let likeness = client.query_first_value(LIKENESS).map_err(|error| ask_failure(&*tried, &error))?;
         let create = format!("CREATE DATABASE {OWN}{likeness} CONNECTION LIMIT {MARK_LIMIT}");
-        client.execute(&create).map_err(|error| self.explain(client, &tried, "template1", &error))?;
-        let known = self.endpoint.on(OWN).connect("").and_then(|mut inside| {
-            let known = room::outside(&mut inside).map_err(|error| failure(&*tried, &error));
-            inside.close();
+        client.execute(&create).map_err(|error| self.explain_copy_failure(client, &tried, "template1", &error))?;
+        let known = self.endpoint.on_database(OWN).open_client("").and_then(|mut inside| {
+            let known = room::things_outside_schema(&mut inside).map_err(|error| ask_failure(&*tried, &error));
+            inside.close_and_wait();
             known
         });
         if known.is_err() {
             // The failure is the first one's; it is empty.
             let _ = end_own_sessions(client, OWN).map(|()| client.execute(&format!("DROP DATABASE IF EXISTS {OWN}")));
         }
-        self.comment(client, &known?)
+        self.note_known(client, &known?)
     }
 
-    /// Notes in its comment what it was made with.
-    fn comment(&self, client: &mut Client, known: &BTreeSet<String>) -> Result<(), Failure> {
+    /// Notes in a database's comment the things that it was made with.
+    fn note_known(&self, client: &mut Client, known: &BTreeSet<String>) -> Result<(), Failure> {
         let known: String = known.iter().filter(|one| !one.contains('\n')).map(|one| format!("\n{one}")).collect();
-        let comment = format!("COMMENT ON DATABASE {OWN} IS {}", literal(&format!("{}{known}", self.mark)));
-        client.execute(&comment).map_err(|error| failure(format!("mark the database `{OWN}`"), &error))
+        let comment = format!("COMMENT ON DATABASE {OWN} IS {}", quote_text(&format!("{}{known}", self.mark)));
+        client.execute(&comment).map_err(|error| ask_failure(format!("mark the database `{OWN}`"), &error))
     }
 
-    fn bytes_of(&self, client: &mut Client, name: &str) -> Result<u64, Failure> {
-        let bytes = client.one(&format!("SELECT pg_catalog.pg_database_size('{name}')"));
-        let bytes = bytes.map_err(|error| self.explain(client, "ask for a database's size", name, &error))?;
+    fn database_bytes(&self, client: &mut Client, name: &str) -> Result<u64, Failure> {
+        let bytes = client.query_first_value(&format!("SELECT pg_catalog.pg_database_size('{name}')"));
+        let bytes =
+            bytes.map_err(|error| self.explain_copy_failure(client, "ask for a database's size", name, &error))?;
         Ok(bytes.parse().unwrap_or_default())
     }
 
@@ -381,13 +385,14 @@ impl Databases {
         let method = if reset == Reset::Clone { "clone" } else { "copy" };
         let set = client.execute(&format!("SET file_copy_method = {method}"));
         // A server that is built without it does not know the word.
-        set.map_err(|error| match failure(tried, &error) {
+        set.map_err(|error| match ask_failure(tried, &error) {
             failure if failure.kind == FailureKind::Other => cannot_clone(failure),
             failure => failure,
         })
     }
 
-    fn strategy(&self, bytes: u64, reset: Reset) -> &'static str {
+    /// The `STRATEGY` clause for a copy of this size, if the server has strategies.
+    fn copy_strategy_sql(&self, bytes: u64, reset: Reset) -> &'static str {
         match reset {
             _ if self.release < STRATEGIES_FROM => "",
             Reset::Restore if bytes < FILES_FROM_BYTES => " STRATEGY wal_log",
@@ -396,25 +401,25 @@ impl Databases {
     }
 
     /// `name` is the database that others may be connected to.
-    fn explain(&self, client: &mut Client, tried: &str, name: &str, error: &AskError) -> Failure {
-        let failed = failure(tried, error);
+    fn explain_copy_failure(&self, client: &mut Client, tried: &str, name: &str, error: &AskError) -> Failure {
+        let failed = ask_failure(tried, error);
         let user = &self.endpoint.address.user;
         let state = match error {
             AskError::Server(error) => error.code.as_str(),
             _ => return failed,
         };
         match (state, failed.kind) {
-            (OBJECT_IN_USE, _) => in_use(client, failed, name),
+            (OBJECT_IN_USE, _) => name_users(client, failed, name),
             (NO_SUCH_DATABASE, _) => Failure { kind: FailureKind::Missing, ..failed },
-            (_, FailureKind::DiskFull) => failed.hint(
+            (_, FailureKind::DiskFull) => failed.with_hint(
                 "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write \
                  `reset = \"rebuild\"`, which keeps no copy",
             ),
-            (_, FailureKind::Permission) if failed.cause.contains("owner") => failed.hint(format!(
+            (_, FailureKind::Permission) if failed.cause.contains("owner") => failed.with_hint(format!(
                 "another role's étalon has made it: drop it, or give it away by `ALTER DATABASE {name} OWNER TO {user}`"
             )),
             (_, FailureKind::Permission) => {
-                failed.hint(format!("`ALTER ROLE {user} CREATEDB`, or write `reset = \"rebuild\"`"))
+                failed.with_hint(format!("`ALTER ROLE {user} CREATEDB`, or write `reset = \"rebuild\"`"))
             }
             _ => failed,
         }
@@ -431,9 +436,9 @@ fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> 
 }
 
 /// Asks for `server_version_num`.
-fn release_of(client: &mut Client) -> Result<u32, Failure> {
-    let release = client.one("SELECT pg_catalog.current_setting('server_version_num')");
-    let release = release.map_err(|error| failure("ask for the server's release", &error))?;
+fn server_release(client: &mut Client) -> Result<u32, Failure> {
+    let release = client.query_first_value("SELECT pg_catalog.current_setting('server_version_num')");
+    let release = release.map_err(|error| ask_failure("ask for the server's release", &error))?;
     Ok(release.parse().unwrap_or_default())
 }
 
@@ -451,6 +456,7 @@ const LIKENESS: &str = "SELECT CASE WHEN h.j->'encoding' = t.j->'encoding' AND h
     (SELECT j, coalesce(j->>'datlocale', j->>'daticulocale') AS locale FROM (SELECT pg_catalog.to_jsonb(d) AS j \
     FROM pg_catalog.pg_database d WHERE datname = 'template1') AS b) AS t";
 
+/// Name of the database that keeps a copy.
 fn copy_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
@@ -478,8 +484,8 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
         return Ok(());
     }
     let cause = format!("a database of that name is what étalon makes and drops with `reset = \"{}\"`", Reset::Restore);
-    Err(Failure::new(FailureKind::Plan, format!("use {}", address.shown()), cause)
-        .hint("name another database in the URL, such as `postgres`, or write `reset = \"rebuild\"`"))
+    Err(Failure::new(FailureKind::Plan, format!("use {}", address.shown_url()), cause)
+        .with_hint("name another database in the URL, such as `postgres`, or write `reset = \"rebuild\"`"))
 }
 
 /// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect again.
@@ -490,28 +496,29 @@ fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
          AND usename = current_user AND application_name = 'etalon' \
          AND pid <> pg_catalog.pg_backend_pid()"
     );
-    client.execute(&sql).map_err(|error| failure(format!("end étalon's own sessions in `{name}`"), &error))
+    client.execute(&sql).map_err(|error| ask_failure(format!("end étalon's own sessions in `{name}`"), &error))
 }
 
 /// Names who is connected.
-fn in_use(client: &mut Client, failed: Failure, name: &str) -> Failure {
+fn name_users(client: &mut Client, failed: Failure, name: &str) -> Failure {
     let sql = format!(
         "SELECT pid, coalesce(usename::text, backend_type), coalesce(nullif(application_name, ''), 'it does not say what'), \
          coalesce(client_addr::text, 'the server''s machine') FROM pg_catalog.pg_stat_activity WHERE datname = '{name}' \
          ORDER BY pid"
     );
-    let rows = client.rows(&sql).unwrap_or_default();
+    let rows = client.query_text_rows(&sql).unwrap_or_default();
     let others = if rows.len() > 1 { format!(" and {} others", rows.len() - 1) } else { String::new() };
     let Some(first) = rows.into_iter().next() else {
-        return failed.hint("try again: the sessions that were connected to it have ended");
+        return failed.with_hint("try again: the sessions that were connected to it have ended");
     };
-    let [pid, user, program, from] = columns(first);
+    let [pid, user, program, from] = first_columns(first);
     let cause = format!("`{user}` is connected to it (`{program}`, session {pid} from {from}){others}");
     Failure { cause, ..failed }
-        .hint(format!("leave `{name}` to étalon: disconnect, or `SELECT pg_terminate_backend({pid})`"))
+        .with_hint(format!("leave `{name}` to étalon: disconnect, or `SELECT pg_terminate_backend({pid})`"))
 }
 
+/// The failure of a server that cannot share blocks, with what to do.
 fn cannot_clone(failure: Failure) -> Failure {
     Failure { kind: FailureKind::Unsupported, ..failure }
-        .hint("the server cannot share its filesystem's blocks: write `reset = \"restore\"`")
+        .with_hint("the server cannot share its filesystem's blocks: write `reset = \"restore\"`")
 }

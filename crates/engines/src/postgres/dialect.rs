@@ -8,14 +8,14 @@ use super::statements::PgStatStatements;
 use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain};
 use workloads::order_entry::OrderEntryDialect;
 use workloads::queries::StatementStatistics;
-use workloads::session::text;
+use workloads::session::datum_text;
 use workloads::statement_log::StatementLog;
 
 pub(super) struct PostgresDialect;
 
 /// A base backup leaves out the rows of unlogged tables: <https://www.postgresql.org/docs/current/protocol-replication.html>.
 impl ContentsDialect for PostgresDialect {
-    fn columns(&self) -> &'static str {
+    fn columns_sql(&self) -> &'static str {
         "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.quote_ident(a.attname) FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 \
          AND NOT a.attisdropped WHERE c.relkind = 'r' AND c.relpersistence = 'p' AND n.nspname NOT IN ('pg_catalog', \
@@ -28,7 +28,7 @@ impl ContentsDialect for PostgresDialect {
          AND n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')"
     }
 
-    fn digest(&self, table: &str, columns: &[String]) -> Option<String> {
+    fn digest_sql(&self, table: &str, columns: &[String]) -> Option<String> {
         let row = columns.join(", ");
         Some(format!(
             "SELECT count(*), coalesce(sum(('x' || substr(md5(ROW({row})::text), 1, 15))::bit(60)::bigint), 0) FROM ONLY {table}"
@@ -37,11 +37,11 @@ impl ContentsDialect for PostgresDialect {
 }
 
 impl Dialect for PostgresDialect {
-    fn names(&self) -> &'static [&'static str] {
+    fn file_names(&self) -> &'static [&'static str] {
         &["postgres", "postgresql", "pg"]
     }
 
-    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+    fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&PostgresDialect)
     }
 
@@ -63,10 +63,10 @@ impl Dialect for PostgresDialect {
         Some((format!("SET LOCAL statement_timeout = {}", limit.as_millis()), String::new()))
     }
 
-    fn explain(&self) -> Option<Explain> {
+    fn explain_form(&self) -> Option<Explain> {
         Some(Explain {
             prefix: "EXPLAIN (COSTS OFF) ",
-            plan: |rows| rows.iter().map(|row| text(row.first())).collect::<Vec<_>>().join("\n"),
+            plan: |rows| rows.iter().map(|row| datum_text(row.first())).collect::<Vec<_>>().join("\n"),
         })
     }
 
@@ -85,7 +85,7 @@ impl Dialect for PostgresDialect {
         format!("${number}")
     }
 
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }
 

@@ -61,7 +61,7 @@ pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
         ("unlogged tables", "none"),
         ("system", std::env::consts::OS),
     ];
-    crate::durability::planned(TABLE, DEFAULTS, system)
+    crate::durability::durability_of_plan(TABLE, DEFAULTS, system)
 }
 
 /// The operating system in `version()`.

@@ -12,11 +12,11 @@ use super::durability;
 use super::order_entry::Procedures;
 use super::pooler::Pooler;
 use super::url::Address;
-use crate::data_place::{DataPlace, hidden, server_process};
-use crate::durability::{first_fit, listed};
+use crate::data_place::{DataPlace, hide_value, server_process};
+use crate::durability::{first_fit, list_settings};
 use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
-use crate::server::dialogue::columns;
+use crate::server::dialogue::first_columns;
 use crate::server::procedures;
 use crate::server::refusal::failing_to;
 use crate::server::url::Address as _;
@@ -59,18 +59,18 @@ const SECRET: &[&str] = &[
 ];
 
 /// Reads the facts in a session like a run's.
-pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
+pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let address = &endpoint.address;
     let tried = "read the server's facts";
     let mut facts = Facts::default();
     facts.identity("server.product", "PostgreSQL");
-    let version = client.one("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
+    let version = client.query_first_value("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
-    facts.entries.extend(settings(client)?.entries);
+    facts.entries.extend(session_settings(client)?.entries);
     facts.entries.extend(instance(client).entries);
-    facts.identity("server.extensions", client.one(EXTENSIONS).map_err(failing_to(tried))?);
+    facts.identity("server.extensions", client.query_first_value(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
-    if let Ok(compiles) = client.one("SELECT pg_catalog.pg_jit_available()::int") {
+    if let Ok(compiles) = client.query_first_value("SELECT pg_catalog.pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
     add_database(&mut facts, client).map_err(failing_to(tried))?;
@@ -85,9 +85,9 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         facts.identity(LAYER, words);
     }
     facts.identity("path.kind", if address.is_socket() { "socket" } else { "tcp" });
-    facts.passing("path.address", address.shown());
+    facts.passing("path.address", address.shown_url());
     let tls = match &endpoint.pooler {
-        None => client.one(TLS).map_err(failing_to(tried))?,
+        None => client.query_first_value(TLS).map_err(failing_to(tried))?,
         // The server reports the pooler's connection.
         Some(_) => client.encryption().unwrap_or_default(),
     };
@@ -103,35 +103,35 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> 
         Tables::Own => format!("nspname = '{SCHEMA}'"),
         Tables::None => OTHERS_SCHEMAS.to_owned(),
     };
-    let tablespaces = tablespaces(client, &schemas).map_err(failing_to(tried))?;
-    let database = client.one(DATABASE_FOLDER).map_err(failing_to(tried))?;
+    let tablespaces = used_tablespaces(client, &schemas).map_err(failing_to(tried))?;
+    let database = client.query_first_value(DATABASE_FOLDER).map_err(failing_to(tried))?;
     // The log may be a link to another device, as may the databases, and any file of either.
     let keeping = place.add_to(&mut facts, |data| {
         let folders = ["pg_wal", "global", "pg_xact", &*database].map(|folder| data.with_files(folder, &[""]));
-        folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.reach(path))).collect()
+        folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.path_from_here(path))).collect()
     });
     if !tablespaces.is_empty() {
         facts.passing("data_directory.tablespaces", tablespaces.join(", "));
     }
-    let unlogged = client.one(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
+    let unlogged = client.query_first_value(&format!("{UNLOGGED} AND {schemas}")).map_err(failing_to(tried))?;
     if tables == Tables::None {
         facts.identity("database.unlogged_tables", unlogged.clone());
     }
     add_tables(&mut facts, client, tables).map_err(failing_to(tried))?;
     if let Some(level) = facts.get("setting.transaction_isolation").map(str::to_owned) {
-        isolation::add(&mut facts, &level, ISOLATION);
+        isolation::add_isolation_facts(&mut facts, &level, ISOLATION);
     }
-    let durability = place.durability(promised(&facts, &version, &unlogged), &keeping);
+    let durability = place.limit_durability(durability_from_facts(&facts, &version, &unlogged), &keeping);
     facts.set_durability(&durability);
     Ok(facts)
 }
 
 /// Reads the session's settings.
-pub(super) fn settings(client: &mut Client) -> Result<Facts, Failure> {
+pub(super) fn session_settings(client: &mut Client) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
-    for row in client.rows(SETTINGS).map_err(failing_to("read the server's settings"))? {
+    for row in client.query_text_rows(SETTINGS).map_err(failing_to("read the server's settings"))? {
         let [Some(name), Some(value)] = &row[..] else { continue };
-        facts.insert(format!("setting.{name}"), Ok(shown(name, value)), nature(name));
+        facts.insert(format!("setting.{name}"), Ok(shown_value(name, value)), setting_nature(name));
     }
     Ok(facts)
 }
@@ -139,22 +139,30 @@ pub(super) fn settings(client: &mut Client) -> Result<Facts, Failure> {
 /// Adds what the load's tables have besides their columns.
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     match tables {
-        Tables::Own => facts.instance(ADDED_BY_OTHERS, added(client)?),
-        Tables::None => facts.instance(INDEXES_AND_TRIGGERS, client.one(SHAPE)?),
+        Tables::Own => facts.instance(ADDED_BY_OTHERS, list_added_sql(client)?),
+        Tables::None => facts.instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?),
     }
     Ok(())
 }
 
-fn added(client: &mut Client) -> Result<String, AskError> {
-    let mut added: Vec<String> =
-        client.rows(&format!("{CALLS} {ADDED}"))?.into_iter().map(|row| columns::<1>(row).concat()).collect();
-    let held = client.rows(&format!("{HELD} AND p.proname IN ({})", procedures::names()))?;
-    added.extend(procedures::altered(held.into_iter().map(columns), &Procedures.procedures(), body));
+/// Lists the libraries, languages and functions that were added to the server.
+fn list_added_sql(client: &mut Client) -> Result<String, AskError> {
+    let mut added: Vec<String> = client
+        .query_text_rows(&format!("{CALLS} {ADDED}"))?
+        .into_iter()
+        .map(|row| first_columns::<1>(row).concat())
+        .collect();
+    let held = client.query_text_rows(&format!("{HELD} AND p.proname IN ({})", procedures::procedure_literals()))?;
+    added.extend(procedures::altered_procedures(
+        held.into_iter().map(first_columns),
+        &Procedures.create_procedures(),
+        procedure_body,
+    ));
     Ok(if added.is_empty() { "nothing".to_owned() } else { added.join(", ") })
 }
 
 /// What the server keeps of a statement that makes a procedure.
-fn body(text: &str) -> Option<&str> {
+fn procedure_body(text: &str) -> Option<&str> {
     text.split("$procedure$").nth(1)
 }
 
@@ -174,7 +182,7 @@ const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.pr
 pub(super) fn instance(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for (name, sql) in INSTANCE {
-        if let Ok(value) = client.one(sql) {
+        if let Ok(value) = client.query_first_value(sql) {
             facts.instance(name, value);
         }
     }
@@ -227,37 +235,40 @@ const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
 const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
                    WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
 
-fn nature(name: &str) -> Nature {
+/// Says whether a setting belongs to the server's identity or is passing.
+fn setting_nature(name: &str) -> Nature {
     let passing = PASSING.contains(&name)
         || PASSING_ENDS.iter().any(|end| name.ends_with(end))
         || name.starts_with("unix_socket_");
     if passing { Nature::Passing } else { Nature::Identity }
 }
 
-fn shown(name: &str, value: &str) -> String {
+/// A setting's value, hidden where it may be a secret.
+fn shown_value(name: &str, value: &str) -> String {
     let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
         || (name.contains("password") && name != "password_encryption");
     if !(SECRET.contains(&name) || speaks_of_secrets) {
         return value.to_owned();
     }
-    hidden(value)
+    hide_value(value)
 }
 
+/// Finds the folder of the server's data, and what lies under it.
 pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
-    let folder = match client.one("SELECT pg_catalog.current_setting('data_directory', true)") {
+    let folder = match client.query_first_value("SELECT pg_catalog.current_setting('data_directory', true)") {
         Ok(folder) => Some(folder),
-        Err(error) if error.state() == INSUFFICIENT_PRIVILEGE => None,
+        Err(error) if error.sql_state() == INSUFFICIENT_PRIVILEGE => None,
         // A stopping server refuses with another error.
         Err(error) => return Err(error),
     };
     if !is_here(client, address)? {
         return Ok(DataPlace::on_another_machine());
     }
-    let named = client.one("SELECT pg_catalog.pg_backend_pid()")?.parse().ok();
+    let named = client.query_first_value("SELECT pg_catalog.pg_backend_pid()")?.parse().ok();
     let process = server_process(&address.listener(), named);
     let folder = folder.filter(|folder| !folder.is_empty()).map(PathBuf::from);
     Ok(match folder.or_else(|| working_data_folder(process?)) {
-        Some(folder) => DataPlace::here(folder, process),
+        Some(folder) => DataPlace::of_local_folder(folder, process),
         None => DataPlace::Elsewhere(MAY_NOT_READ.to_owned()),
     })
 }
@@ -277,7 +288,7 @@ const DATABASE_FOLDER: &str =
 /// Whether the server is on this machine. A container's has another address from outside.
 fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
-    Ok(address.is_socket() || client.one(same)? == "t")
+    Ok(address.is_socket() || client.query_first_value(same)? == "t")
 }
 
 const INSUFFICIENT_PRIVILEGE: &str = "42501";
@@ -295,8 +306,9 @@ const TABLESPACES: &str = "SELECT DISTINCT pg_catalog.pg_tablespace_location(t.o
                            pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.reltablespace = \
                            t.oid AND c.relpersistence <> 't'";
 
-fn tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
-    let rows = client.rows(&format!("{TABLESPACES} AND {schemas}))"))?;
+/// Folders of the tablespaces that these schemas use.
+fn used_tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
+    let rows = client.query_text_rows(&format!("{TABLESPACES} AND {schemas}))"))?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
@@ -371,9 +383,10 @@ const SHAPE: &str = "SELECT count(*) FILTER (WHERE kind = 'index') || ' indexes,
                      SELECT 'constraint', pg_catalog.concat_ws(' ', conrelid, conname, conbin, confrelid, confupdtype, confdeltype) FROM \
                      pg_catalog.pg_constraint WHERE contype IN ('c', 'f') AND oid >= 16384) AS found";
 
+/// Adds facts of the session's database.
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> {
-    for row in client.rows(DATABASE)? {
-        let [encoding, collation, character_type, locale_provider, name, size_bytes] = columns(row);
+    for row in client.query_text_rows(DATABASE)? {
+        let [encoding, collation, character_type, locale_provider, name, size_bytes] = first_columns(row);
         facts.identity("database.encoding", encoding);
         facts.identity("database.collation", collation);
         facts.identity("database.character_type", character_type);
@@ -382,7 +395,7 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> 
         facts.passing("database.size_bytes", size_bytes);
     }
     // They may change whatever étalon makes.
-    facts.identity("database.event_triggers", client.one(EVENT_TRIGGERS)?);
+    facts.identity("database.event_triggers", client.query_first_value(EVENT_TRIGGERS)?);
     Ok(())
 }
 
@@ -390,13 +403,14 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> 
 const EVENT_TRIGGERS: &str = "SELECT coalesce(pg_catalog.string_agg(evtname, ', ' ORDER BY evtname), 'none') FROM \
                               pg_catalog.pg_event_trigger WHERE evtenabled <> 'D'";
 
-fn promised(facts: &Facts, version: &str, unlogged: &str) -> Durability {
+/// Durability that a commit has by these facts.
+fn durability_from_facts(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {
         "system" => Some(durability::system_of(version).to_owned()),
         "unlogged tables" => Some(unlogged.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_owned),
     };
-    first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting))
+    first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting))
 }
 
 #[cfg(test)]
@@ -405,14 +419,14 @@ mod tests {
 
     #[test]
     fn secrets_are_not_shown_and_places_do_not_tell_servers_apart() {
-        assert!(!shown("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
-        assert!(!shown("some_ext.api_token", "hunter2").contains("hunter2"));
-        assert_eq!(shown("password_encryption", "scram-sha-256"), "scram-sha-256");
+        assert!(!shown_value("primary_conninfo", "host=x password=hunter2").contains("hunter2"));
+        assert!(!shown_value("some_ext.api_token", "hunter2").contains("hunter2"));
+        assert_eq!(shown_value("password_encryption", "scram-sha-256"), "scram-sha-256");
         for name in ["port", "data_directory", "unix_socket_directories", "log_directory", "transaction_read_only"] {
-            assert_eq!(nature(name), Nature::Passing, "{name}");
+            assert_eq!(setting_nature(name), Nature::Passing, "{name}");
         }
         for name in ["fsync", "shared_buffers", "wal_level", "log_statement", "transaction_timeout"] {
-            assert_eq!(nature(name), Nature::Identity, "{name}");
+            assert_eq!(setting_nature(name), Nature::Identity, "{name}");
         }
     }
 }

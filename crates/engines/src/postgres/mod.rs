@@ -43,7 +43,7 @@ use crate::postgres::lane::{Client, PostgresProtocol, Prepared, Statements};
 use crate::server;
 use crate::server::counted::CountsQuery;
 use crate::server::parts;
-use crate::server::refusal::{self, failing_to, failure};
+use crate::server::refusal::{ask_failure, failing_to};
 use crate::server::steps::Steps;
 use crate::server::system::{self, Server, ServerSystem};
 use crate::server::url::Address as _;
@@ -95,18 +95,18 @@ impl Engine for Postgres {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        system::open::<PostgresServer>(request)
+        system::open_system::<PostgresServer>(request)
     }
 
-    fn needs(&self, system: &SystemPlan) -> Option<String> {
-        let Address { user, database, .. } = system::address::<PostgresServer>(system)?;
+    fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
+        let Address { user, database, .. } = system::existing_address::<PostgresServer>(system)?;
         if server::reset::keeps_copies::<PostgresServer>(system) {
             return Some(format!("to make databases: `ALTER ROLE {user} CREATEDB`"));
         }
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
-    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<PostgresServer>(system, size_bytes)
     }
 
@@ -131,7 +131,7 @@ impl Engine for Postgres {
     }
 
     fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
-        system::visit::<PostgresServer>(system)
+        system::visit_session::<PostgresServer>(system)
     }
 
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
@@ -148,7 +148,7 @@ impl Engine for Postgres {
         server::private::data_directory(system)
     }
 
-    fn promised(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
+    fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // An existing server must be asked itself.
         system.server.as_ref().map(|_| durability::planned(system))
     }
@@ -188,31 +188,31 @@ impl Server for PostgresServer {
 
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
-        request.permits.settings(settings, &confine::safe(settings))?;
+        request.permits.check_settings(settings, &confine::safe_settings(settings))?;
         databases::refuse_own_name(&address, request)?;
-        let mut endpoint = Endpoint::new(address)?.heeding(request);
-        let mut client = endpoint.connect("")?;
+        let mut endpoint = Endpoint::new(address)?.with_request(request);
+        let mut client = endpoint.open_client("")?;
         endpoint.take_bytes_as_they_are(&mut client)?;
-        endpoint.pooler = pooler::find(&mut client, &endpoint)?;
+        endpoint.pooler = pooler::find_pooler(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         let session = SessionSettings::with_settings(&endpoint, &mut client, settings)?;
-        client.close();
+        client.close_and_wait();
         Ok((endpoint, session))
     }
 
-    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+    fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
-        let client = endpoint.connect("")?;
+        let client = endpoint.open_client("")?;
         Ok((endpoint, client))
     }
 
-    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
-            refuse_unfit(client, endpoint)?;
+            refuse_read_only(client, endpoint)?;
             tables::refuse_foreign_schema(client, consent)?;
         }
         let is_pooled = endpoint.pooler.is_some();
-        Ok(PostgresServer { abilities: counters::abilities(client)?, is_pooled, prepared: Mutex::new(None) })
+        Ok(PostgresServer { abilities: counters::read_abilities(client)?, is_pooled, prepared: Mutex::new(None) })
     }
 
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
@@ -225,7 +225,7 @@ impl Server for PostgresServer {
     }
 
     fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
-        let mut texts = system.texts(program);
+        let mut texts = system.statement_texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
         let statements = match program.protocol() {
             Protocol::Prepared => Statements::Prepared(Prepared::new(texts)),
@@ -244,7 +244,7 @@ impl Server for PostgresServer {
     }
 
     fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &system.endpoint, system.tables)?;
+        let mut facts = facts::read_facts(client, &system.endpoint, system.tables)?;
         match &system.server.abilities.checkpoint {
             Ok(()) => facts.identity("checkpoint_before_run", "yes"),
             Err(reason) => facts.unavailable("checkpoint_before_run", reason.clone()),
@@ -253,7 +253,7 @@ impl Server for PostgresServer {
     }
 
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        facts::settings(client)
+        facts::session_settings(client)
     }
 
     fn instance(client: &mut Client) -> Facts {
@@ -268,46 +268,46 @@ impl Server for PostgresServer {
     }
 
     /// Checkpoints only if something was written since.
-    fn prepare(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+    fn load_tables(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;
         if owner == TableOwner::Etalon && Self::is_untouched(system, data)? {
             return Ok(());
         }
-        *system.server.last_prepared() = None;
+        *system.server.lock_prepared() = None;
         if data.is_large() {
-            parts::load(system, data)?;
+            parts::load_in_parts(system, data)?;
         } else {
             system.ask(|client| {
-                tables::load(client, data, reach(system))?;
-                system.server.abilities.flush(client)?;
-                tables::vacuum(client, data)
+                tables::load_tables(client, data, allowed_reach(system))?;
+                system.server.abilities.publish_counts(client)?;
+                tables::vacuum_tables(client, data)
             })?;
         }
         Self::was_prepared(system, data)
     }
 
     fn is_untouched(system: &PostgresSystem, data: &Dataset) -> Result<bool, Failure> {
-        let Some((name, before)) = system.server.last_prepared().clone() else { return Ok(false) };
-        Ok(name == data.name && system.ask(Untouched::now)? == Some(before))
+        let Some((name, before)) = system.server.lock_prepared().clone() else { return Ok(false) };
+        Ok(name == data.name && system.ask(Untouched::read_now)? == Some(before))
     }
 
     fn was_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
-        *system.server.last_prepared() = system.ask(Untouched::now)?.map(|now| (data.name.clone(), now));
+        *system.server.lock_prepared() = system.ask(Untouched::read_now)?.map(|now| (data.name.clone(), now));
         Ok(())
     }
 
     fn settle(system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
         let abilities = &system.server.abilities;
-        abilities.flush(client)?;
+        abilities.publish_counts(client)?;
         match &abilities.checkpoint {
-            Ok(()) => client.execute_alone("CHECKPOINT").map_err(|error| failure("checkpoint the server", &error)),
+            Ok(()) => client.execute_alone("CHECKPOINT").map_err(|error| ask_failure("checkpoint the server", &error)),
             Err(_) => Ok(()),
         }
     }
 
-    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
-        let late_by = self.is_pooled.then(|| self.abilities.late_by());
-        Ok(Counters { late_by, ..self.abilities.read(client)? })
+    fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        let late_by = self.is_pooled.then(|| self.abilities.report_delay());
+        Ok(Counters { late_by, ..self.abilities.read_counters(client)? })
     }
 
     fn lock_waiters(&self) -> &'static [&'static str] {
@@ -315,25 +315,25 @@ impl Server for PostgresServer {
         if self.is_pooled { &[] } else { &[counters::LOCK_WAITERS] }
     }
 
-    fn remove(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
-        tables::remove(client)
+    fn remove_tables(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove_schema(client)
     }
 
-    fn steps(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn step_session(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
             return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
         }
         install_for(system, kind)?;
         let mut client = system.run_client(kind)?;
-        postgis::find(&mut client, kind)?;
+        postgis::find_extension(&mut client, kind)?;
         Ok(Box::new(Steps::new(client, <Self as Server>::DIALECT)))
     }
 
     fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
         install_for(system, kind)?;
-        let mut client = system.client_for(kind)?;
-        let facts = postgis::facts(&mut client, kind);
-        client.close();
+        let mut client = system.open_client_for(kind)?;
+        let facts = postgis::extension_facts(&mut client, kind);
+        client.close_and_wait();
         facts
     }
 
@@ -342,7 +342,7 @@ impl Server for PostgresServer {
     }
 
     fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
-        aside::end(client, sessions).map_err(|error| failure("end sessions that were left", &error))
+        aside::end_sessions(client, sessions).map_err(|error| ask_failure("end sessions that were left", &error))
     }
 
     fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
@@ -350,7 +350,7 @@ impl Server for PostgresServer {
     }
 
     /// Adds the server's connection limit, if a connection is left to ask; or that the server has become a standby.
-    fn explain(system: &PostgresSystem, failure: Failure) -> Failure {
+    fn explain_failure(system: &PostgresSystem, failure: Failure) -> Failure {
         if failure.cause.contains("[SQLSTATE 25006]") {
             let standby = system.control.ask(|client| refuse_standby(client, &system.endpoint)).err();
             return match standby.filter(|failure| failure.kind == FailureKind::Unsupported) {
@@ -364,31 +364,31 @@ impl Server for PostgresServer {
         }
         let limits = "SELECT concat_ws(' ', current_setting('max_connections'), current_setting('superuser_reserved_connections'), \
                       (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE backend_type = 'client backend'))";
-        let answer = system
-            .control
-            .ask(|client| client.one(limits).map_err(|error| refusal::failure("ask for the server's limits", &error)));
+        let answer = system.control.ask(|client| {
+            client.query_first_value(limits).map_err(|error| ask_failure("ask for the server's limits", &error))
+        });
         let answer = answer.unwrap_or_default();
         let [most, reserved, used] = answer.split(' ').collect::<Vec<_>>()[..] else { return failure };
-        failure.hint(format!(
+        failure.with_hint(format!(
             "max_connections is {most} on this server, of which {reserved} are reserved for superusers, and {used} were in \
              use a moment later; raise it (the server must be started anew) or ask for fewer clients"
         ))
     }
 
     fn begin_round(&self) {
-        *self.last_prepared() = None;
+        *self.lock_prepared() = None;
     }
 }
 
 impl PostgresServer {
-    fn last_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
+    fn lock_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What a load may drop.
-fn reach(system: &PostgresSystem) -> Reach {
-    let may_drop_all = system.private().is_some() || system.consent == Consent::DropForeign;
+fn allowed_reach(system: &PostgresSystem) -> Reach {
+    let may_drop_all = system.lock_private().is_some() || system.consent == Consent::DropForeign;
     if may_drop_all { Reach::Schema } else { Reach::Names }
 }
 
@@ -403,8 +403,8 @@ fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failur
              release 1.21 on, with `max_prepared_statements`)",
         ));
     }
-    if program.depth() > 1 {
-        let tried = format!("use `pipeline = {}`", program.depth());
+    if program.pipeline_depth() > 1 {
+        let tried = format!("use `pipeline = {}`", program.pipeline_depth());
         return Err(pooler.refusal(tried, "leave `pipeline` at 1 through this pooler"));
     }
     Ok(())
@@ -412,23 +412,25 @@ fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failur
 
 /// Extensions that a private server's client role may not install itself.
 fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
-    match system.private() {
-        Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install(owner, kind)),
+    match system.lock_private() {
+        Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install_extension(owner, kind)),
         None => Ok(()),
     }
 }
 
 /// Refuses a read-only server or database.
-fn refuse_unfit(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = "ask what the server lets étalon do";
     let Address { user, database, .. } = &endpoint.address;
     outlast_promotion(client, endpoint)?;
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
-    if client.one(may).map_err(failing_to(tried))? != "t" && client.one(&there).map_err(failing_to(tried))? != "t" {
+    if client.query_first_value(may).map_err(failing_to(tried))? != "t"
+        && client.query_first_value(&there).map_err(failing_to(tried))? != "t"
+    {
         let cause = format!("the role `{user}` may not make the schema `{SCHEMA}` in the database `{database}`");
-        return Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown()), cause)
-            .hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));
+        return Err(Failure::new(FailureKind::Permission, format!("use {}", endpoint.address.shown_url()), cause)
+            .with_hint(format!("`GRANT CREATE ON DATABASE {database} TO {user}`")));
     }
     Ok(())
 }
@@ -439,7 +441,7 @@ fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
     let started = Instant::now();
     loop {
         let Err(failure) = refuse_standby(client, endpoint) else { return Ok(()) };
-        let receivers = client.one("SELECT count(*) FROM pg_catalog.pg_stat_wal_receiver");
+        let receivers = client.query_first_value("SELECT count(*) FROM pg_catalog.pg_stat_wal_receiver");
         let is_fed = receivers.map_or(true, |receivers| receivers != "0");
         if is_fed || failure.kind != FailureKind::Unsupported || started.elapsed() > STARTING_TIMEOUT {
             return Err(failure);
@@ -448,14 +450,15 @@ fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
     }
 }
 
+/// Refuses a server in recovery.
 fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    let answer = client.one("SELECT pg_catalog.pg_is_in_recovery()");
-    if answer.map_err(|error| failure("ask what the server lets étalon do", &error))? != "t" {
+    let answer = client.query_first_value("SELECT pg_catalog.pg_is_in_recovery()");
+    if answer.map_err(|error| ask_failure("ask what the server lets étalon do", &error))? != "t" {
         return Ok(());
     }
     let cause = "the server is a standby, and nothing can be written to it";
-    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown()), cause)
-        .hint("name the primary server in the URL"))
+    Err(Failure::new(FailureKind::Unsupported, format!("use {}", endpoint.address.shown_url()), cause)
+        .with_hint("name the primary server in the URL"))
 }
 
 #[cfg(test)]

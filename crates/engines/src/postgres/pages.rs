@@ -11,8 +11,8 @@ use model::Reading;
 
 use load::error::Failure;
 use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use workloads::pages::dialect::{PagesDialect, filler};
-use workloads::session::{Session, number, one, readable, refused, text};
+use workloads::pages::dialect::{PagesDialect, filler_length};
+use workloads::session::{Session, datum_number, datum_text, query_number, query_reading, split_refusal};
 use workloads::system::System;
 
 pub struct Pages;
@@ -30,9 +30,10 @@ const NO_VIEW: &str = "this server has no such view, or the role may not read it
 
 const USUAL_BLOCK_BYTES: f64 = 8192.0;
 
+/// Reads a setting of the session; empty if there is none.
 fn ask_setting(session: &mut dyn Session, name: &str) -> Result<String, Failure> {
     let rows = session.query(&format!("SELECT pg_catalog.current_setting('{name}', true)"))?;
-    Ok(text(rows.first().and_then(|row| row.first())))
+    Ok(datum_text(rows.first().and_then(|row| row.first())))
 }
 
 struct Abilities {
@@ -44,11 +45,12 @@ struct Abilities {
 }
 
 impl Abilities {
-    fn ask(session: &mut dyn Session) -> Result<Abilities, Failure> {
+    /// Reads which I/O counters this server has.
+    fn read_abilities(session: &mut dyn Session) -> Result<Abilities, Failure> {
         let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = \
                    a.attrelid WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \
                    ('pg_stat_io', 'pg_stat_wal', 'pg_stat_checkpointer', 'pg_stat_bgwriter', 'pg_stat_database')";
-        let columns = session.query(sql)?.iter().map(|row| text(row.first())).collect();
+        let columns = session.query(sql)?.iter().map(|row| datum_text(row.first())).collect();
         Ok(Abilities {
             columns,
             timing: ask_setting(session, "track_io_timing")? == "on",
@@ -58,12 +60,12 @@ impl Abilities {
         })
     }
 
-    fn has(&self, column: &str) -> bool {
+    fn has_column(&self, column: &str) -> bool {
         self.columns.contains(column)
     }
 
     /// Makes a reading of milliseconds; 0 means not timed.
-    fn time(&self, object: &str, value: Option<f64>) -> Reading {
+    fn time_reading(&self, object: &str, value: Option<f64>) -> Reading {
         let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
         match value {
             Some(ms) if timed => Reading::Value(ms),
@@ -77,7 +79,7 @@ impl Abilities {
 fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     // Until version 17 all operations have one size.
     let [read_bytes, write_bytes, extend_bytes] = ["read", "write", "extend"].map(|operation| {
-        if able.has(&format!("pg_stat_io.{operation}_bytes")) {
+        if able.has_column(&format!("pg_stat_io.{operation}_bytes")) {
             format!("coalesce({operation}_bytes, 0)")
         } else {
             format!("coalesce({operation}s, 0) * coalesce(op_bytes, 0)")
@@ -93,19 +95,19 @@ fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>
         .query(&sql)?
         .iter()
         .map(|row| {
-            let object = text(row.first());
+            let object = datum_text(row.first());
             let class = match object.as_str() {
                 "wal" => FileClass::Log,
                 "relation" => FileClass::Data,
                 _ => FileClass::Temporary,
             };
-            let name = format!("{object}.{}", text(row.get(1))).replace(' ', "-");
+            let name = format!("{object}.{}", datum_text(row.get(1))).replace(' ', "-");
             let unknown = IoPlace::unknown(class, name, NO_VIEW);
             Figure::ALL.iter().enumerate().fold(unknown, |place, (index, figure)| {
-                let value = number(row.get(index + 2));
+                let value = datum_number(row.get(index + 2));
                 match (figure.unit(), value) {
-                    ("ms", value) => place.with_reading(*figure, able.time(&object, value)),
-                    (_, Some(value)) => place.with(*figure, value),
+                    ("ms", value) => place.with_reading(*figure, able.time_reading(&object, value)),
+                    (_, Some(value)) => place.with_value(*figure, value),
                     (_, None) => place,
                 }
             })
@@ -119,12 +121,14 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
                buffers_backend_fsync, blk_write_time FROM pg_catalog.pg_stat_bgwriter, \
                pg_catalog.pg_stat_database WHERE datname = pg_catalog.current_database()";
     let rows = session.query(sql)?;
-    let value = |place: usize| number(rows.first().and_then(|row| row.get(place)));
+    let value = |place: usize| datum_number(rows.first().and_then(|row| row.get(place)));
     let [checkpointer, cleaner, sessions] =
         [("checkpointer", 0), ("background-writer", 3), ("sessions", 4)].map(|(name, writes)| {
             let place = IoPlace::unknown(FileClass::Data, name, NO_READS);
             match value(writes) {
-                Some(blocks) => place.with(Figure::Writes, blocks).with(Figure::WriteBytes, blocks * able.block_bytes),
+                Some(blocks) => {
+                    place.with_value(Figure::Writes, blocks).with_value(Figure::WriteBytes, blocks * able.block_bytes)
+                }
                 None => place,
             }
         });
@@ -140,10 +144,10 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
             Figure::WriteStall,
             Reading::unavailable("before version 16 the server does not time its background writer"),
         )
-        .with(Figure::Syncs, 0.0)
-        .with(Figure::SyncStall, 0.0);
+        .with_value(Figure::Syncs, 0.0)
+        .with_value(Figure::SyncStall, 0.0);
     let sessions = sessions
-        .with_reading(Figure::WriteStall, able.time("relation", value(6)))
+        .with_reading(Figure::WriteStall, able.time_reading("relation", value(6)))
         .with_reading(Figure::Syncs, value(5).map_or_else(|| Reading::unavailable(NO_VIEW), Reading::Value))
         .with_reading(
             Figure::SyncStall,
@@ -156,13 +160,13 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
 fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
     let sql = "SELECT wal_write, wal_bytes, wal_write_time, wal_sync, wal_sync_time FROM pg_catalog.pg_stat_wal";
     let rows = session.query(sql)?;
-    let value = |place: usize| number(rows.first().and_then(|row| row.get(place)));
+    let value = |place: usize| datum_number(rows.first().and_then(|row| row.get(place)));
     let mut place = IoPlace::unknown(FileClass::Log, "wal", NO_WAL_READS)
-        .with_reading(Figure::WriteStall, able.time("wal", value(2)))
-        .with_reading(Figure::SyncStall, able.time("wal", value(4)));
+        .with_reading(Figure::WriteStall, able.time_reading("wal", value(2)))
+        .with_reading(Figure::SyncStall, able.time_reading("wal", value(4)));
     for (figure, column) in [(Figure::Writes, 0), (Figure::WriteBytes, 1), (Figure::Syncs, 3)] {
         place = match value(column) {
-            Some(value) => place.with(figure, value),
+            Some(value) => place.with_value(figure, value),
             None => place.with_reading(figure, Reading::unavailable(NO_VIEW)),
         };
     }
@@ -176,31 +180,31 @@ fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace
 
 impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
-        Ok(one(session, "SELECT pg_catalog.current_setting('block_size')")? as u64)
+        Ok(query_number(session, "SELECT pg_catalog.current_setting('block_size')")? as u64)
     }
 
-    fn tables(&self, page_bytes: u64) -> Vec<String> {
+    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
         vec![
             format!(
                 "CREATE TABLE tio (tio_id int GENERATED ALWAYS AS IDENTITY, tio_data char({}))",
-                filler(page_bytes)
+                filler_length(page_bytes)
             ),
             // Blanks would compress to almost nothing.
             "ALTER TABLE tio ALTER COLUMN tio_data SET STORAGE PLAIN".to_owned(),
         ]
     }
 
-    fn insert(&self, _page_bytes: u64, rows: u64) -> String {
+    fn insert_sql(&self, _page_bytes: u64, rows: u64) -> String {
         // The server pads shorter values.
         format!("INSERT INTO tio (tio_data) VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
-    fn rows(&self) -> &'static str {
+    fn row_count_sql(&self) -> &'static str {
         "SELECT pg_catalog.pg_stat_get_tuples_inserted('tio'::pg_catalog.regclass)"
     }
 
     /// Counts the rows of these numbers, and their fewest and most bytes, by place: each row has a block of its own.
-    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+    fn sampled_rows_sql(&self, numbers: &[u64]) -> Option<String> {
         let places: Vec<String> = numbers.iter().map(|number| format!("'({},1)'", number - 1)).collect();
         let bytes = "pg_catalog.octet_length(tio_data)";
         let counted = format!("SELECT count(*), min({bytes}), max({bytes}) FROM tio");
@@ -210,18 +214,18 @@ impl PagesDialect for Pages {
     /// Log that is written through is not synced again.
     fn commit_figure(&self, session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
         let method = session.query("SELECT pg_catalog.current_setting('wal_sync_method')")?;
-        let is_written_through = text(method.first().and_then(|row| row.first())).starts_with("open");
+        let is_written_through = datum_text(method.first().and_then(|row| row.first())).starts_with("open");
         Ok(Some(if is_written_through { Figure::Writes } else { Figure::Syncs }))
     }
 
     fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         let end = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
-        Ok(refused(one(session, end))?.ok())
+        Ok(split_refusal(query_number(session, end))?.ok())
     }
 
-    fn checkpointed(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+    fn checkpointed_position(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         let begin = "SELECT pg_catalog.pg_wal_lsn_diff(redo_lsn, '0/0') FROM pg_catalog.pg_control_checkpoint()";
-        Ok(refused(one(session, begin))?.ok())
+        Ok(split_refusal(query_number(session, begin))?.ok())
     }
 
     fn counts_extensions(&self) -> bool {
@@ -229,39 +233,39 @@ impl PagesDialect for Pages {
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
-        one(session, "SELECT pg_catalog.pg_relation_size('tio')")
+        query_number(session, "SELECT pg_catalog.pg_relation_size('tio')")
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
         let hint = "`GRANT pg_checkpoint TO …` lets the role";
-        Ok(refused(session.execute("CHECKPOINT"))?.map_err(|reason| format!("{reason}; {hint}")))
+        Ok(split_refusal(session.execute("CHECKPOINT"))?.map_err(|reason| format!("{reason}; {hint}")))
     }
 
-    fn report(&self, session: &mut dyn Session) -> Result<(), Failure> {
+    fn publish_counts(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let force = "SELECT pg_catalog.pg_stat_force_next_flush()";
         // Before version 15 there is only waiting.
-        let _ = refused(session.execute(force))?;
+        let _ = split_refusal(session.execute(force))?;
         thread::sleep(REPORT_INTERVAL);
         Ok(())
     }
 
-    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let able = Abilities::ask(session)?;
+    fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+        let able = Abilities::read_abilities(session)?;
         let places =
-            if able.has("pg_stat_io.reads") { by_object(&able, session)? } else { by_process(&able, session)? };
+            if able.has_column("pg_stat_io.reads") { by_object(&able, session)? } else { by_process(&able, session)? };
         let mut account = IoAccount { places, ..IoAccount::default() };
-        if able.has("pg_stat_wal.wal_write") {
+        if able.has_column("pg_stat_wal.wal_write") {
             let (log, again) = log_by_writes(&able, session)?;
             account.places.push(log);
             account.explained.insert("log-blocks-again", again);
             // A new segment is filled with zeros, which counts from version 18 on.
             let segments = "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()";
-            account.explained.insert("log-segments", readable(session, segments)?);
+            account.explained.insert("log-segments", query_reading(session, segments)?);
         } else if !account.places.iter().any(|place| place.class == FileClass::Log) {
             account.places.push(IoPlace::unknown(FileClass::Log, "wal", NO_VIEW));
         }
         let made = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
-        account.log_bytes = Some(readable(session, made)?);
+        account.log_bytes = Some(query_reading(session, made)?);
         let notes = [(able.timing, NO_TIMING), (able.wal_timing, NO_WAL_TIMING)];
         account.notes.extend(notes.iter().filter(|(on, _)| !on).map(|(_, reason)| (*reason).to_owned()));
         Ok(account)
@@ -269,8 +273,10 @@ impl PagesDialect for Pages {
 
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         match class {
-            FileClass::Data => readable(session, "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())"),
-            FileClass::Log => readable(session, "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()"),
+            FileClass::Data => {
+                query_reading(session, "SELECT pg_catalog.pg_database_size(pg_catalog.current_database())")
+            }
+            FileClass::Log => query_reading(session, "SELECT sum(size) FROM pg_catalog.pg_ls_waldir()"),
             FileClass::Temporary => Ok(Reading::unavailable("temporary files are gone with their session")),
         }
     }

@@ -19,7 +19,7 @@ pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return environment("APPDATA").map(|folder| PathBuf::from(folder).join("postgresql"));
     }
-    home(environment).map(|home| home.join(".postgresql"))
+    home_folder(environment).map(|home| home.join(".postgresql"))
 }
 
 /// Default place of the password file.
@@ -27,10 +27,10 @@ pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return user_folder(environment).map(|folder| folder.join("pgpass.conf"));
     }
-    home(environment).map(|home| home.join(".pgpass"))
+    home_folder(environment).map(|home| home.join(".pgpass"))
 }
 
-pub(super) fn home(environment: Environment<'_>) -> Option<PathBuf> {
+pub(super) fn home_folder(environment: Environment<'_>) -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 
@@ -51,13 +51,13 @@ pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
         Err(error) => return Lookup::Ignored(error.to_string()),
     }
     match fs::read(file) {
-        Ok(bytes) => find(&String::from_utf8_lossy(&bytes), fields).map_or(Lookup::Nothing, Lookup::Found),
+        Ok(bytes) => find_password(&String::from_utf8_lossy(&bytes), fields).map_or(Lookup::Nothing, Lookup::Found),
         Err(error) => Lookup::Ignored(format!("{shown} cannot be read: {error}")),
     }
 }
 
 /// Finds the password of the first matching line.
-fn find(text: &str, fields: &[&str; 4]) -> Option<String> {
+fn find_password(text: &str, fields: &[&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut rest = line;
         for (place, wanted) in fields.iter().enumerate() {
@@ -98,6 +98,7 @@ fn take_field(text: &str) -> Option<(Field, &str)> {
     None
 }
 
+/// Removes the backslashes from an escaped field.
 fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
@@ -117,22 +118,25 @@ mod tests {
     fn the_first_line_that_fits_gives_the_password() {
         let text = "# db.example:5432:shop:me:comment\nother:5432:shop:me:no\n*:*:shop:you:no\nbroken\n\
                     db.example:*:*:me:first\n*:*:*:*:second\n";
-        assert_eq!(find(text, &FIELDS).as_deref(), Some("first"));
-        assert_eq!(find(text, &["x", "1", "y", "z"]).as_deref(), Some("second"));
-        assert_eq!(find("", &FIELDS), None);
+        assert_eq!(find_password(text, &FIELDS).as_deref(), Some("first"));
+        assert_eq!(find_password(text, &["x", "1", "y", "z"]).as_deref(), Some("second"));
+        assert_eq!(find_password("", &FIELDS), None);
     }
 
     #[test]
     fn colons_and_backslashes_are_escaped() {
-        assert_eq!(find(r"\:\:1:5432:a\\b:me:p\:w\\", &["::1", "5432", r"a\b", "me"]).as_deref(), Some(r"p:w\"));
-        assert_eq!(find(r"\*:*:*:*:x", &FIELDS), None);
-        assert_eq!(find("*:*:*:*:a:b", &FIELDS).as_deref(), Some("a"));
+        assert_eq!(
+            find_password(r"\:\:1:5432:a\\b:me:p\:w\\", &["::1", "5432", r"a\b", "me"]).as_deref(),
+            Some(r"p:w\")
+        );
+        assert_eq!(find_password(r"\*:*:*:*:x", &FIELDS), None);
+        assert_eq!(find_password("*:*:*:*:a:b", &FIELDS).as_deref(), Some("a"));
     }
 
     #[test]
     fn a_socket_is_localhost() {
-        assert_eq!(find("localhost:*:*:*:x", &["/run/pg", "5432", "d", "u"]).as_deref(), Some("x"));
-        assert_eq!(find("localhost:*:*:*:x", &["db", "5432", "d", "u"]), None);
+        assert_eq!(find_password("localhost:*:*:*:x", &["/run/pg", "5432", "d", "u"]).as_deref(), Some("x"));
+        assert_eq!(find_password("localhost:*:*:*:x", &["db", "5432", "d", "u"]), None);
     }
 
     #[test]

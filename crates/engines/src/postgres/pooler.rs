@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::connect::{Endpoint, Refusal};
 use crate::postgres::lane::{AskError, Client};
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use crate::server::url::Address as _;
 use load::error::{Failure, FailureKind};
 
@@ -56,13 +56,14 @@ impl Pooler {
         self.lends != Lends::Session
     }
 
+    /// Tests whether a client's prepared statements last beyond a transaction.
     pub(crate) fn keeps_prepared(&self) -> bool {
         matches!(self.lends, Lends::Session | Lends::Transaction { prepares: true })
     }
 
     /// Refuses what needs a session of its own.
     pub(crate) fn refusal(&self, tried: impl Into<String>, hint: &str) -> Failure {
-        Failure::new(FailureKind::Unsupported, tried, format!("it goes through {self}")).hint(hint)
+        Failure::new(FailureKind::Unsupported, tried, format!("it goes through {self}")).with_hint(hint)
     }
 }
 
@@ -83,43 +84,43 @@ impl fmt::Display for Pooler {
 ///
 /// # Errors
 /// The pool gives two clients no sessions, or ends their transactions.
-pub(super) fn find(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Pooler>, Failure> {
-    if client.answers_as_logged_in().map_err(|error| explain(endpoint, &error))? {
+pub(super) fn find_pooler(client: &mut Client, endpoint: &Endpoint) -> Result<Option<Pooler>, Failure> {
+    if client.answers_as_logged_in().map_err(|error| explain_failure(endpoint, &error))? {
         return Ok(None);
     }
-    client.limit(POOL_TIMEOUT);
-    let mut second = endpoint.connect("")?;
-    second.limit(POOL_TIMEOUT);
-    let goes_to_others = goes_to_others(client, &mut second).map_err(|error| explain(endpoint, &error))?
-        || meets_others(client, &mut second, endpoint).map_err(|error| explain(endpoint, &error))?;
+    client.limit_time(POOL_TIMEOUT);
+    let mut second = endpoint.open_client("")?;
+    second.limit_time(POOL_TIMEOUT);
+    let goes_to_others = goes_to_others(client, &mut second).map_err(|error| explain_failure(endpoint, &error))?
+        || meets_others(client, &mut second, endpoint).map_err(|error| explain_failure(endpoint, &error))?;
     let lends = if goes_to_others {
-        let prepares = prepares(client).map_err(|error| explain(endpoint, &error))?;
-        second.close();
+        let prepares = supports_prepared(client).map_err(|error| explain_failure(endpoint, &error))?;
+        second.close_and_wait();
         Lends::Transaction { prepares }
     } else if is_reset(second, endpoint)? {
         Lends::Session
     } else {
         Lends::UsedSession
     };
-    let name = name(client, endpoint);
+    let name = pooler_name(client, endpoint);
     client.lift_limit();
     Ok(Some(Pooler { name, lends }))
 }
 
-fn explain(endpoint: &Endpoint, error: &AskError) -> Failure {
-    let tried = format!("find out about the pooler at {}", endpoint.address.shown());
+fn explain_failure(endpoint: &Endpoint, error: &AskError) -> Failure {
+    let tried = format!("find out about the pooler at {}", endpoint.address.shown_url());
     match error {
         AskError::Io(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
             let cause = format!("its pool gave two clients no sessions within {} s", POOL_TIMEOUT.as_secs());
             Failure::new(FailureKind::Unreachable, tried, cause)
-                .hint("give the pool two sessions more than the plan has clients (PgBouncer: `default_pool_size`)")
+                .with_hint("give the pool two sessions more than the plan has clients (PgBouncer: `default_pool_size`)")
         }
         AskError::Server(refused) if refused.code.as_str() == PROTOCOL_VIOLATION => {
             let cause = format!("it lends sessions for single statements: {error}");
             Failure::new(FailureKind::Unsupported, tried, cause)
-                .hint("étalon needs transactions: `pool_mode = transaction` or `session` for this database")
+                .with_hint("étalon needs transactions: `pool_mode = transaction` or `session` for this database")
         }
-        _ => failure(tried, error),
+        _ => ask_failure(tried, error),
     }
 }
 
@@ -129,7 +130,7 @@ const BACKEND: &str = "SELECT pg_catalog.pg_backend_pid()";
 fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
     let mut seen: [Option<String>; 2] = [None, None];
     for index in ORDER {
-        let session = if index == 0 { first.one(BACKEND)? } else { second.one(BACKEND)? };
+        let session = if index == 0 { first.query_first_value(BACKEND)? } else { second.query_first_value(BACKEND)? };
         let has_changed = seen[index].as_ref().is_some_and(|before| *before != session);
         if has_changed || seen[1 - index].as_ref() == Some(&session) {
             return Ok(true);
@@ -142,13 +143,13 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
 /// Tests whether a third client is answered in a session of one of two that stay: a pooler may give each client, while it can, the
 /// session that it had before (Odyssey).
 fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
-    let taken = [first.one(BACKEND)?, second.one(BACKEND)?];
+    let taken = [first.query_first_value(BACKEND)?, second.query_first_value(BACKEND)?];
     for _ in 0..LOOKS {
         let Ok(mut third) = endpoint.try_connect("") else { return Ok(false) };
-        third.limit(THIRD_TIMEOUT);
+        third.limit_time(THIRD_TIMEOUT);
         // A pool of two sessions has none for it.
-        let Ok(session) = third.one(BACKEND) else { return Ok(false) };
-        third.close();
+        let Ok(session) = third.query_first_value(BACKEND) else { return Ok(false) };
+        third.close_and_wait();
         if taken.contains(&session) {
             return Ok(true);
         }
@@ -158,11 +159,11 @@ fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) ->
 
 /// Tests whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
 /// session, so that nothing is left in any.
-fn prepares(client: &mut Client) -> Result<bool, AskError> {
+fn supports_prepared(client: &mut Client) -> Result<bool, AskError> {
     client.execute("BEGIN")?;
     client.prepare_named(PROBE, "SELECT 1")?;
     let there = format!("SELECT count(*) FROM pg_catalog.pg_prepared_statements WHERE name = '{PROBE}'");
-    let is_verbatim = client.one(&there)? != "0";
+    let is_verbatim = client.query_first_value(&there)? != "0";
     if is_verbatim {
         client.execute(&format!("DEALLOCATE {PROBE}"))?;
     }
@@ -172,9 +173,9 @@ fn prepares(client: &mut Client) -> Result<bool, AskError> {
 
 /// Tests whether what a client has set is gone for the next.
 fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
-    let session = leaving.one(BACKEND).map_err(|error| explain(endpoint, &error))?;
-    leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain(endpoint, &error))?;
-    leaving.close();
+    let session = leaving.query_first_value(BACKEND).map_err(|error| explain_failure(endpoint, &error))?;
+    leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain_failure(endpoint, &error))?;
+    leaving.close_and_wait();
     let there = format!(
         "SELECT (pg_catalog.pg_backend_pid() = {session})::int, coalesce(pg_catalog.current_setting('etalon.probe', true), ''), \
          (SELECT count(*) FROM pg_catalog.pg_stat_activity WHERE pid = {session})"
@@ -185,27 +186,27 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
         if look > 0 {
             thread::sleep(LOOK_PAUSE);
         }
-        let mut next = endpoint.connect("")?;
-        next.limit(if kept.is_some() { THIRD_TIMEOUT } else { POOL_TIMEOUT });
-        let rows = match (next.rows(&there), kept.take()) {
+        let mut next = endpoint.open_client("")?;
+        next.limit_time(if kept.is_some() { THIRD_TIMEOUT } else { POOL_TIMEOUT });
+        let rows = match (next.query_text_rows(&there), kept.take()) {
             (Ok(rows), before) => {
-                before.into_iter().for_each(Client::close);
+                before.into_iter().for_each(Client::close_and_wait);
                 rows
             }
             // The pool has no more sessions.
             (Err(_), Some(before)) => {
-                before.close();
+                before.close_and_wait();
                 continue;
             }
-            (Err(error), None) => return Err(explain(endpoint, &error)),
+            (Err(error), None) => return Err(explain_failure(endpoint, &error)),
         };
         let row = rows.into_iter().next().unwrap_or_default();
         let [Some(is_same), Some(left), Some(lives)] = &row[..] else { continue };
         if left == "left" {
-            next.execute("RESET etalon.probe").map_err(|error| explain(endpoint, &error))?;
+            next.execute("RESET etalon.probe").map_err(|error| explain_failure(endpoint, &error))?;
         }
         if is_same == "1" || lives == "0" {
-            next.close();
+            next.close_and_wait();
             return Ok(left != "left");
         }
         kept = Some(next);
@@ -213,15 +214,16 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     Ok(false)
 }
 
-fn name(client: &mut Client, endpoint: &Endpoint) -> String {
-    if let Ok(version) = client.one("SHOW pool_version") {
+/// Name and version of the pooler in front of the server.
+fn pooler_name(client: &mut Client, endpoint: &Endpoint) -> String {
+    if let Ok(version) = client.query_first_value("SHOW pool_version") {
         return format!("Pgpool-II {version}");
     }
-    let name = CONSOLES.into_iter().find_map(|console| match endpoint.on(console).try_connect("") {
+    let name = CONSOLES.into_iter().find_map(|console| match endpoint.on_database(console).try_connect("") {
         Ok(mut client) => {
-            client.limit(POOL_TIMEOUT);
-            let version = client.one("SHOW VERSION").ok();
-            client.close();
+            client.limit_time(POOL_TIMEOUT);
+            let version = client.query_first_value("SHOW VERSION").ok();
+            client.close_and_wait();
             // Odyssey reports its compiler, too.
             version.and_then(|text| Some(text.split(" (").next()?.to_owned())).filter(|text| !text.is_empty())
         }

@@ -6,7 +6,7 @@ use super::connect::Endpoint;
 use super::{SCHEMA, room};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::random_password;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use load::error::{Failure, FailureKind};
 use workloads::session::SessionKind;
 
@@ -18,7 +18,7 @@ const PROBE: &str = "etalon_probe";
 ///
 /// # Errors
 /// It is not installed, or the role may not create it.
-pub(super) fn find(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
+pub(super) fn find_extension(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
     if kind == SessionKind::Spatial { look_into_extension(client) } else { Ok(()) }
 }
 
@@ -27,12 +27,14 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
         refuse_missing(client)?;
-        install_into_own(client).map_err(|error| explain(&error))?;
+        install_into_own(client).map_err(|error| explain_failure(&error))?;
         schema = schema_of_extension(client)?;
     }
     if let Some(schema) = schema.filter(|schema| schema != SCHEMA) {
-        let path = format!("{SCHEMA}, {}", quoted(&schema));
-        client.set(&[("search_path", &path)]).map_err(|error| failure("look into the schema of PostGIS", &error))?;
+        let path = format!("{SCHEMA}, {}", quote_name(&schema));
+        client
+            .set_for_session(&[("search_path", &path)])
+            .map_err(|error| ask_failure("look into the schema of PostGIS", &error))?;
     }
     Ok(())
 }
@@ -40,7 +42,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
 /// Makes the extension in étalon's schema and notes it as one of étalon's things.
 fn install_into_own(client: &mut Client) -> Result<(), AskError> {
     client.execute("BEGIN")?;
-    let made = room::note(client, EXTENSION)
+    let made = room::note_thing(client, EXTENSION)
         .and_then(|()| client.execute(&format!("CREATE EXTENSION {EXTENSION} SCHEMA {SCHEMA}")));
     match &made {
         Ok(()) => client.execute("COMMIT"),
@@ -50,11 +52,11 @@ fn install_into_own(client: &mut Client) -> Result<(), AskError> {
 }
 
 /// Installs PostGIS as the server's owner, in a new schema: existing objects there could be run by the owner.
-pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
+pub(super) fn install_extension(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
     if kind != SessionKind::Spatial {
         return Ok(());
     }
-    let mut client = owner.connect("")?;
+    let mut client = owner.open_client("")?;
     if schema_of_extension(&mut client)?.is_none() {
         refuse_missing(&mut client)?;
         let schema = format!("etalon_{}", random_password());
@@ -62,13 +64,13 @@ pub(super) fn install(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure
             "BEGIN; CREATE SCHEMA {schema}; CREATE EXTENSION {EXTENSION} SCHEMA {schema}; GRANT USAGE ON SCHEMA {schema} TO \
              PUBLIC; COMMIT"
         );
-        client.execute(&make).map_err(|error| explain(&error))?;
+        client.execute(&make).map_err(|error| explain_failure(&error))?;
     }
-    client.close();
+    client.close_and_wait();
     Ok(())
 }
 
-fn quoted(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
@@ -77,49 +79,50 @@ fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
         "SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
          WHERE e.extname = '{EXTENSION}'"
     );
-    let found = client.rows(&sql).map_err(|error| failure("look for PostGIS", &error))?;
+    let found = client.query_text_rows(&sql).map_err(|error| ask_failure("look for PostGIS", &error))?;
     Ok(found.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
+/// Refuses a server on which PostGIS is not installed.
 fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
     let sql = format!("SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = '{EXTENSION}'");
-    if client.one(&sql).map_err(|error| failure("look for PostGIS", &error))? != "0" {
+    if client.query_first_value(&sql).map_err(|error| ask_failure("look for PostGIS", &error))? != "0" {
         return Ok(());
     }
-    let version = client.one("SHOW server_version").map_err(|error| failure("ask for the version", &error))?;
+    let version =
+        client.query_first_value("SHOW server_version").map_err(|error| ask_failure("ask for the version", &error))?;
     let major = version.split(['.', ' ']).next().unwrap_or_default().to_owned();
     let hint = format!(
         "install it on the server's host: `apt-get install postgresql-{major}-postgis-3`, `dnf install postgis`, \
          `brew install postgis`"
     );
-    Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").hint(hint))
+    Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").with_hint(hint))
 }
 
-fn explain(error: &AskError) -> Failure {
-    let failure = failure("put PostGIS into étalon's schema", error);
+fn explain_failure(error: &AskError) -> Failure {
+    let failure = ask_failure("put PostGIS into étalon's schema", error);
     match failure.kind {
-        FailureKind::Permission => {
-            failure.hint("let a superuser run `CREATE EXTENSION postgis` in this database; étalon then uses that one")
-        }
+        FailureKind::Permission => failure
+            .with_hint("let a superuser run `CREATE EXTENSION postgis` in this database; étalon then uses that one"),
         _ => failure,
     }
 }
 
 /// PostGIS and its libraries.
-pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
+pub(super) fn extension_facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind != SessionKind::Spatial {
         return Ok(facts);
     }
     let version = match schema_of_extension(client)? {
         Some(schema) => {
-            let sql = format!("SELECT {}.postgis_full_version()", quoted(&schema));
-            client.one(&sql).map_err(|error| failure("ask PostGIS for its version", &error))?
+            let sql = format!("SELECT {}.postgis_full_version()", quote_name(&schema));
+            client.query_first_value(&sql).map_err(|error| ask_failure("ask PostGIS for its version", &error))?
         }
         None => version_by_run(client)?,
     };
     for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
-        match part(&version, key) {
+        match version_part(&version, key) {
             Some(value) => facts.identity(format!("{name}.version"), value),
             None => facts.unavailable(format!("{name}.version"), "postgis_full_version() does not say"),
         }
@@ -127,7 +130,8 @@ pub(super) fn facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Fai
     Ok(facts)
 }
 
-fn part(version: &str, key: &str) -> Option<String> {
+/// The value of a key in PostGIS's text of versions.
+fn version_part(version: &str, key: &str) -> Option<String> {
     let (_, rest) = version.split_once(&format!("{key}=\""))?;
     rest.split_once('"').map(|(value, _)| value.to_owned())
 }
@@ -139,10 +143,10 @@ fn version_by_run(client: &mut Client) -> Result<String, Failure> {
     let version = client.execute(&make).and_then(|()| {
         // Its functions find each other by the search path.
         client.execute(&format!("SET LOCAL search_path = {PROBE}"))?;
-        client.one("SELECT postgis_full_version()")
+        client.query_first_value("SELECT postgis_full_version()")
     });
-    client.execute("ROLLBACK").map_err(|error| failure("take a run of PostGIS back", &error))?;
-    version.map_err(|error| explain(&error))
+    client.execute("ROLLBACK").map_err(|error| ask_failure("take a run of PostGIS back", &error))?;
+    version.map_err(|error| explain_failure(&error))
 }
 
 #[cfg(test)]
@@ -152,8 +156,8 @@ mod tests {
     #[test]
     fn versions_are_read_from_the_full_one() {
         let full = "POSTGIS=\"3.3.2 4975da8\" [EXTENSION] PGSQL=\"150\" GEOS=\"3.11.1-CAPI-1.17.1\" PROJ=\"9.1.1\"";
-        assert_eq!(part(full, "POSTGIS").as_deref(), Some("3.3.2 4975da8"));
-        assert_eq!(part(full, "GEOS").as_deref(), Some("3.11.1-CAPI-1.17.1"));
-        assert_eq!(part(full, "SFCGAL"), None);
+        assert_eq!(version_part(full, "POSTGIS").as_deref(), Some("3.3.2 4975da8"));
+        assert_eq!(version_part(full, "GEOS").as_deref(), Some("3.11.1-CAPI-1.17.1"));
+        assert_eq!(version_part(full, "SFCGAL"), None);
     }
 }

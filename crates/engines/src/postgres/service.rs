@@ -6,8 +6,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::pgpass::{home, user_folder};
-use super::url::{Address, wrong};
+use super::pgpass::{home_folder, user_folder};
+use super::url::{Address, url_failure};
 use crate::server::url::{Address as _, Environment, Given};
 use load::error::{Failure, FailureKind};
 
@@ -26,10 +26,10 @@ pub(super) struct Service {
 ///
 /// # Errors
 /// No file has it, or the file cannot be read, or has something that libpq does not accept or étalon does not know.
-pub(super) fn find(given: &Given, environment: Environment<'_>) -> Result<Option<Service>, Failure> {
+pub(super) fn find_service(given: &Given, environment: Environment<'_>) -> Result<Option<Service>, Failure> {
     let Some(name) = given.get("service").cloned().or_else(|| environment("PGSERVICE")) else { return Ok(None) };
     let named = given.get("servicefile").cloned().or_else(|| environment("PGSERVICEFILE")).map(PathBuf::from);
-    let folder = if std::path::MAIN_SEPARATOR == '\\' { user_folder(environment) } else { home(environment) };
+    let folder = if std::path::MAIN_SEPARATOR == '\\' { user_folder(environment) } else { home_folder(environment) };
     let own = named.clone().or_else(|| folder.map(|folder| folder.join(".pg_service.conf")));
     let system: Vec<PathBuf> = match environment("PGSYSCONFDIR") {
         Some(folder) => vec![PathBuf::from(folder)],
@@ -46,25 +46,25 @@ pub(super) fn find(given: &Given, environment: Environment<'_>) -> Result<Option
                     format!("read the services in {}", file.display()),
                     error,
                 )
-                .hint("PGSERVICEFILE names a file of services"));
+                .with_hint("PGSERVICEFILE names a file of services"));
             }
         };
-        if let Some(options) = section(&text, &name, &file)? {
+        if let Some(options) = find_section(&text, &name, &file)? {
             return Ok(Some(Service { file, options }));
         }
     }
     let cause = "neither ~/.pg_service.conf (or PGSERVICEFILE) nor the system's pg_service.conf has it";
     Err(Failure::new(FailureKind::Missing, format!("find the service `{name}`"), cause)
-        .hint(format!("write a section `[{name}]` there, or correct `service` in the URL or PGSERVICE")))
+        .with_hint(format!("write a section `[{name}]` there, or correct `service` in the URL or PGSERVICE")))
 }
 
 /// The options of the first section of this name, each as it stands first.
-fn section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure> {
+fn find_section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure> {
     let known = (Address::FORM.options)();
     let mut found: Option<Given> = None;
     for (number, line) in text.lines().enumerate() {
         // No line's value is repeated: it may be a password.
-        let refuse = |cause: &str| Err(wrong(format!("{}, line {}: {cause}", file.display(), number + 1)));
+        let refuse = |cause: &str| Err(url_failure(format!("{}, line {}: {cause}", file.display(), number + 1)));
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             continue;

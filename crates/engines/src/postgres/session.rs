@@ -7,9 +7,9 @@ use model::Value;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
-use crate::postgres::lane::{AskError, Client, PostgresProtocol, literal};
-use crate::server::refusal::failure;
-use crate::server::settings::{Reserved, refuse_reserved, tried, unknown};
+use crate::postgres::lane::{AskError, Client, PostgresProtocol, quote_text};
+use crate::server::refusal::ask_failure;
+use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting};
 use crate::server::system::{Purpose, Settings};
 use load::error::{Failure, FailureKind};
 
@@ -40,8 +40,8 @@ impl Default for SessionSettings {
 
 impl SessionSettings {
     /// Endpoint of the session's database.
-    pub(super) fn endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
-        self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on(database)))
+    pub(super) fn session_endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
+        self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on_database(database)))
     }
 
     /// Tries each of the plan's settings, so that a wrong one is named.
@@ -61,18 +61,18 @@ impl SessionSettings {
         let mut options = Vec::new();
         for (name, value) in settings {
             let text = value.to_string();
-            match scope(name, &text, &known)? {
+            match setting_scope(name, &text, &known)? {
                 Scope::Session => {
-                    client.execute(&try_out(name, &text)).map_err(|error| refused(name, &text, &error))?;
+                    client.execute(&try_out(name, &text)).map_err(|error| setting_refused(name, &text, &error))?;
                     session.settings.push((name.clone(), text));
                 }
-                Scope::Start => options.push(option(name, &text)),
+                Scope::Start => options.push(startup_option(name, &text)),
             }
         }
         session.options = options.join(" ");
         if !session.options.is_empty() {
             // Fails here because of settings rather than in a later step.
-            session.open(endpoint, Purpose::Load)?.close();
+            session.open_session(endpoint, Purpose::Load)?.close_and_wait();
         }
         Ok(session)
     }
@@ -90,7 +90,7 @@ impl Settings for SessionSettings {
 
     /// Opens a session with these settings.
     fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
-        let mut client = self.endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
+        let mut client = self.session_endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
         if endpoint.pooler.is_some() {
             client.forget_number();
         }
@@ -99,7 +99,9 @@ impl Settings for SessionSettings {
         }
         let settings: Vec<(&str, &str)> = self.settings.iter().map(|(name, value)| (&**name, &**value)).collect();
         if !settings.is_empty() {
-            client.set(&settings).map_err(|error| OpenError::Asked("give a session its settings", error))?;
+            client
+                .set_for_session(&settings)
+                .map_err(|error| OpenError::Asked("give a session its settings", error))?;
         }
         Ok(client)
     }
@@ -113,8 +115,8 @@ enum Scope {
 
 /// Asks for all settings and their contexts.
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
-    let rows = client.rows("SELECT name, context FROM pg_catalog.pg_settings");
-    let rows = rows.map_err(|error| failure("read the server's settings", &error))?;
+    let rows = client.query_text_rows("SELECT name, context FROM pg_catalog.pg_settings");
+    let rows = rows.map_err(|error| ask_failure("read the server's settings", &error))?;
     Ok(rows
         .into_iter()
         .filter_map(|row| {
@@ -124,14 +126,15 @@ fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failu
         .collect())
 }
 
-fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
+/// Says by whom and when a setting can be set; refuses one that is not known.
+fn setting_scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
     refuse_reserved(name, value, RESERVED)?;
     match known.get(name).map(String::as_str) {
         Some("user" | "superuser") => Ok(Scope::Session),
         Some("backend" | "superuser-backend") => Ok(Scope::Start),
         Some("internal") => {
             let cause = "it cannot be set: it says how the server was built or initialised";
-            Err(Failure::new(FailureKind::Plan, tried(name, value), cause))
+            Err(Failure::new(FailureKind::Plan, tried_to_set(name, value), cause))
         }
         Some("postmaster") => {
             let cause =
@@ -140,7 +143,7 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
                 "étalon starts servers of its own with it: `etalon run postgres --set-b {name}={value}`, in a plan `server = {{ engine = \
                  \"postgres\" }}` in place of `url`; on this one set it, restart it, run again, and `etalon compare` both stores"
             );
-            Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint(hint))
+            Err(Failure::new(FailureKind::Plan, tried_to_set(name, value), cause).with_hint(hint))
         }
         Some(_) => {
             let cause = "it can be set only in the server's configuration, and étalon does not change a server that it did not start";
@@ -150,19 +153,19 @@ fn scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Sc
                  had set it before; or let étalon start one: `server = {{ engine = \"postgres\" }}` in place of `url`",
                 value.replace('\'', "''")
             );
-            Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint(hint))
+            Err(Failure::new(FailureKind::Plan, tried_to_set(name, value), cause).with_hint(hint))
         }
         // Extensions loaded on first use have settings with a dot.
         None if name.contains('.') => Ok(Scope::Session),
-        None => Err(unknown(PRODUCT, name, value, known.keys().map(String::as_str))),
+        None => Err(unknown_setting(PRODUCT, name, value, known.keys().map(String::as_str))),
     }
 }
 
-fn refused(name: &str, value: &str, error: &AskError) -> Failure {
-    let failure = failure(tried(name, value), error);
+fn setting_refused(name: &str, value: &str, error: &AskError) -> Failure {
+    let failure = ask_failure(tried_to_set(name, value), error);
     match error {
         _ if failure.kind == FailureKind::Permission => {
-            failure.hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser")
+            failure.with_hint("the role may not set it; ask for `GRANT SET ON PARAMETER`, or use a superuser")
         }
         AskError::Server(error) => {
             let hint = error.hint.clone().or(failure.hint);
@@ -175,15 +178,16 @@ fn refused(name: &str, value: &str, error: &AskError) -> Failure {
 /// Writes a query that sets a value for itself only. `set_config` parses values like the configuration file, so a list
 /// stays a list.
 fn try_out(name: &str, value: &str) -> String {
-    format!("SELECT pg_catalog.set_config({}, {}, true)", literal(name), literal(value))
+    format!("SELECT pg_catalog.set_config({}, {}, true)", quote_text(name), quote_text(value))
 }
 
 /// Writes a setting for the startup message's `options`.
-fn option(name: &str, value: &str) -> String {
-    format!("-c {}={}", escape(name), escape(value))
+fn startup_option(name: &str, value: &str) -> String {
+    format!("-c {}={}", escape_option(name), escape_option(value))
 }
 
-fn escape(text: &str) -> String {
+/// Escapes blanks and backslashes in a startup option.
+fn escape_option(text: &str) -> String {
     text.replace('\\', "\\\\").replace(' ', "\\ ")
 }
 
@@ -204,28 +208,28 @@ mod tests {
 
     #[test]
     fn a_setting_is_given_where_it_can_be() {
-        assert_eq!(scope("synchronous_commit", "off", &known()), Ok(Scope::Session));
-        assert_eq!(scope("jit_debugging_support", "on", &known()), Ok(Scope::Start));
-        assert_eq!(scope("pg_hint_plan.enable_hint", "on", &known()), Ok(Scope::Session));
+        assert_eq!(setting_scope("synchronous_commit", "off", &known()), Ok(Scope::Session));
+        assert_eq!(setting_scope("jit_debugging_support", "on", &known()), Ok(Scope::Start));
+        assert_eq!(setting_scope("pg_hint_plan.enable_hint", "on", &known()), Ok(Scope::Session));
         let typed = [
             ("shared_buffers", "start", "etalon run postgres --set-b shared_buffers=x"),
             ("fsync", "configuration", "--change \"ALTER SYSTEM SET fsync = 'x'; SELECT pg_reload_conf()\" --undo"),
         ];
         for (name, said, typed) in typed {
-            let failure = scope(name, "x", &known()).unwrap_err();
+            let failure = setting_scope(name, "x", &known()).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Plan);
             let hint = failure.hint.unwrap();
             assert!(failure.cause.contains(said) && hint.contains("server = {") && hint.contains(typed), "{hint}");
         }
-        assert!(scope("block_size", "1", &known()).is_err());
-        assert!(scope("search_path", "public", &known()).is_err());
-        let failure = scope("synchronus_commit", "off", &known()).unwrap_err();
+        assert!(setting_scope("block_size", "1", &known()).is_err());
+        assert!(setting_scope("search_path", "public", &known()).is_err());
+        let failure = setting_scope("synchronus_commit", "off", &known()).unwrap_err();
         assert_eq!(failure.hint.as_deref(), Some("did you mean `synchronous_commit`?"));
     }
 
     #[test]
     fn values_are_quoted() {
-        assert_eq!(literal(r"a'b\c"), r"E'a''b\\c'");
-        assert_eq!(option("x", r"a b\c"), r"-c x=a\ b\\c");
+        assert_eq!(quote_text(r"a'b\c"), r"E'a''b\\c'");
+        assert_eq!(startup_option("x", r"a b\c"), r"-c x=a\ b\\c");
     }
 }

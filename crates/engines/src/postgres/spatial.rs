@@ -1,12 +1,12 @@
 use crate::ogc;
-use workloads::spatial::dialect::{SpatialDialect, filled};
+use workloads::spatial::dialect::{SpatialDialect, fill_constants};
 use workloads::spatial::query::Query;
 
 /// Predicates use the GiST index by themselves.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
-    fn tables(&self) -> Vec<String> {
+    fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept integer NOT NULL", "Polygon"),
             ("road", ", cls integer NOT NULL", "LineString"),
@@ -20,15 +20,15 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
-    fn geometry(&self) -> (&'static str, &'static str) {
+    fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', 0)")
     }
 
-    fn transaction(&self) -> (&'static str, &'static str) {
+    fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN", "COMMIT")
     }
 
-    fn indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("CREATE INDEX {table}_g ON {table} USING gist (g)")).to_vec();
         statements.push("ANALYZE cell, road, pt, shape".to_owned());
@@ -43,12 +43,12 @@ impl SpatialDialect for Spatial {
         Some(tables)
     }
 
-    fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
+    fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
+        query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 }
 
-fn text(query: Query) -> Result<&'static str, &'static str> {
+fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {
             "SELECT (SELECT count(*) FROM shape WHERE NOT ST_IsValid(g)),
@@ -77,6 +77,6 @@ fn text(query: Query) -> Result<&'static str, &'static str> {
              FROM cell a JOIN cell b ON a.id < b.id AND a.g && b.g AND ST_Relate(a.g, b.g, 'FF2F11212')"
         }
         Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(ST_AsText(g), 0))) FROM cell",
-        plain => return ogc::text(plain),
+        plain => return ogc::query_text(plain),
     })
 }

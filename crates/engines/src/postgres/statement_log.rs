@@ -3,7 +3,7 @@
 //! <https://www.postgresql.org/docs/current/runtime-config-logging.html>
 
 use load::error::Failure;
-use workloads::session::{Session, number, text};
+use workloads::session::{Session, datum_number, datum_text};
 use workloads::statement_log::{LogSwitch, StatementLog};
 
 /// Settings, their values, and where these come from.
@@ -23,16 +23,16 @@ const PREFIX: &str = "%m [%p] %q%u@%d ";
 pub(super) struct StatementsOfLog;
 
 impl StatementLog for StatementsOfLog {
-    fn switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
+    fn read_switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
         let rows = session.query(SETTINGS)?;
         let settings: Vec<[String; 3]> =
-            rows.iter().map(|row| std::array::from_fn(|column| text(row.get(column)))).collect();
+            rows.iter().map(|row| std::array::from_fn(|column| datum_text(row.get(column)))).collect();
         let value = |name: &str| settings.iter().find(|[one, ..]| one == name).map(|[_, value, _]| value.as_str());
         let is_text = value("log_destination").is_some_and(is_text);
         let mut switch = LogSwitch::default();
         for [name, now, source] in &settings {
-            if let Some(wanted) = wanted(name, now, is_text) {
-                set(name, now, source, wanted, &mut switch);
+            if let Some(wanted) = wanted_value(name, now, is_text) {
+                add_switch(name, now, source, wanted, &mut switch);
             }
         }
         if !switch.on.is_empty() {
@@ -41,7 +41,7 @@ impl StatementLog for StatementsOfLog {
             }
         }
         let own = session.query(OWN).unwrap_or_default();
-        if number(own.first().and_then(|row| row.first())).is_some_and(|own| own > 0.0) {
+        if datum_number(own.first().and_then(|row| row.first())).is_some_and(|own| own > 0.0) {
             switch.remarks.push(
                 "a database or a role has a `log_min_duration_statement` of its own, which goes before this: see \
                  `pg_db_role_setting`"
@@ -50,7 +50,7 @@ impl StatementLog for StatementsOfLog {
         }
         if value("logging_collector") == Some("on") {
             let file = session.query(FILE).unwrap_or_default();
-            switch.file = file.first().map(|row| text(row.first())).filter(|file| !file.is_empty());
+            switch.file = file.first().map(|row| datum_text(row.first())).filter(|file| !file.is_empty());
         } else {
             switch.remarks.push(
                 "the server collects no log (`logging_collector`): it is where the standard error of its service goes"
@@ -62,7 +62,7 @@ impl StatementLog for StatementsOfLog {
 }
 
 /// The value with which a log can be captured, if it is another.
-fn wanted(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
+fn wanted_value(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
     match name {
         "log_min_duration_statement" if now != "0" => Some("0"),
         "log_parameter_max_length" if now != "-1" => Some("-1"),
@@ -73,7 +73,7 @@ fn wanted(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
 }
 
 /// Adds the lines that set one setting, and set it back.
-fn set(name: &str, now: &str, source: &str, wanted: &str, switch: &mut LogSwitch) {
+fn add_switch(name: &str, now: &str, source: &str, wanted: &str, switch: &mut LogSwitch) {
     if source == "start" {
         switch.needs_restart = true;
         switch.remarks.push(format!(

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use load::error::{Failure, FailureKind};
 use workloads::queries::{Remembered, StatementStatistics};
-use workloads::session::{Session, number, text};
+use workloads::session::{Session, datum_number, datum_text};
 
 /// Statements that are read.
 const MOST: usize = 1_000;
@@ -22,7 +22,7 @@ const EXTENSION: &str = "SELECT quote_ident(n.nspname), (string_to_array(e.extve
 pub(super) struct PgStatStatements;
 
 impl StatementStatistics for PgStatStatements {
-    fn name(&self) -> &'static str {
+    fn display_name(&self) -> &'static str {
         "pg_stat_statements"
     }
 
@@ -34,13 +34,13 @@ impl StatementStatistics for PgStatStatements {
         "`GRANT pg_read_all_stats TO ROLE` shows them"
     }
 
-    fn read(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
-        let view = View::find(session)?;
-        let examples = view.examples(session).map_err(|failure| view.explain(failure))?;
-        let rows = session.query(&view.statements())?;
+    fn read_statements(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
+        let view = View::find_view(session)?;
+        let examples = view.example_texts(session).map_err(|failure| view.explain_denial(failure))?;
+        let rows = session.query(&view.statements_sql())?;
         let read = rows.iter().map(|row| {
             let [form, calls, total_ms, letters, is_about_server, statements] =
-                std::array::from_fn(|column| text(row.get(column)));
+                std::array::from_fn(|column| datum_text(row.get(column)));
             let is_cut = letters.parse::<usize>().is_ok_and(|letters| letters > LONGEST);
             let text = examples.get(&form).cloned().unwrap_or(form);
             Remembered {
@@ -68,15 +68,17 @@ struct View {
 }
 
 impl View {
+    /// Finds the view of statement statistics.
+    ///
     /// # Errors
     /// It is not there: what to type.
-    fn find(session: &mut dyn Session) -> Result<View, Failure> {
+    fn find_view(session: &mut dyn Session) -> Result<View, Failure> {
         let rows = session.query(EXTENSION)?;
         let row = rows.first().map(Vec::as_slice).unwrap_or_default();
-        let is_set = |column: usize| number(row.get(column)).is_some_and(|value| value > 0.0);
-        let (schema, database) = (text(row.first()), text(row.get(5)));
+        let is_set = |column: usize| datum_number(row.get(column)).is_some_and(|value| value > 0.0);
+        let (schema, database) = (datum_text(row.first()), datum_text(row.get(5)));
         let missing = |cause: &str, hint: String| {
-            Err(Failure::new(FailureKind::Missing, "read `pg_stat_statements`", cause).hint(hint))
+            Err(Failure::new(FailureKind::Missing, "read `pg_stat_statements`", cause).with_hint(hint))
         };
         if !is_set(3) {
             return missing(
@@ -90,18 +92,20 @@ impl View {
             let cause = format!("the extension is not in the database `{database}`");
             return missing(&cause, format!("run `CREATE EXTENSION pg_stat_statements` in the database `{database}`"));
         }
-        let has_numbers = number(row.get(4)).is_some_and(|release| release >= 14.0);
+        let has_numbers = datum_number(row.get(4)).is_some_and(|release| release >= 14.0);
         Ok(View { schema, has_planning: is_set(1), has_levels: is_set(2), has_numbers })
     }
 
-    fn explain(&self, failure: Failure) -> Failure {
+    /// Adds to a failure what lets the account read the view.
+    fn explain_denial(&self, failure: Failure) -> Failure {
         match failure.kind {
-            FailureKind::Permission => failure.hint(format!("`GRANT USAGE ON SCHEMA {} TO …`", self.schema)),
+            FailureKind::Permission => failure.with_hint(format!("`GRANT USAGE ON SCHEMA {} TO …`", self.schema)),
             _ => failure,
         }
     }
 
-    fn statements(&self) -> String {
+    /// SQL for the statements with their calls and times.
+    fn statements_sql(&self) -> String {
         let View { schema, .. } = self;
         let total = if self.has_planning { "total_exec_time" } else { "total_time" };
         let level = if self.has_levels { "AND toplevel" } else { "" };
@@ -117,7 +121,7 @@ impl View {
     }
 
     /// Texts with values by the form that they have, of statements that sessions ran last.
-    fn examples(&self, session: &mut dyn Session) -> Result<HashMap<String, String>, Failure> {
+    fn example_texts(&self, session: &mut dyn Session) -> Result<HashMap<String, String>, Failure> {
         if !self.has_numbers {
             return Ok(HashMap::new());
         }
@@ -128,6 +132,6 @@ impl View {
              WHERE a.pid <> pg_backend_pid() AND a.query !~ '\\$[0-9]' AND a.query !~ ';\\s*\\S' \
              AND octet_length(a.query) < pg_size_bytes(current_setting('track_activity_query_size')) - 1 GROUP BY 1"
         ))?;
-        Ok(rows.iter().map(|row| (text(row.first()), text(row.get(1)))).collect())
+        Ok(rows.iter().map(|row| (datum_text(row.first()), datum_text(row.get(1)))).collect())
     }
 }

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use super::dialect::PostgresDialect;
 use super::room::{self, Reach, Room};
-use super::{PostgresServer, PostgresSystem, SCHEMA, reach};
+use super::{PostgresServer, PostgresSystem, SCHEMA, allowed_reach};
 use crate::owner::TableOwner;
 use crate::postgres::lane::{AskError, Client};
 use crate::server::parts::{LoadsParts, NOTES};
-use crate::server::refusal::{failing_to, failure};
-use crate::server::{self, pieces};
+use crate::server::refusal::{ask_failure, failing_to};
+use crate::server::{self, piece_writer};
 use load::error::{Failure, FailureKind};
 use workloads::contents::{Contents, Rows};
 use workloads::dataset::{Dataset, Dialect, Table};
@@ -20,11 +20,12 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure
         "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
          WHERE nspname = '{SCHEMA}'"
     );
-    let rows = client.rows(&sql).map_err(|error| failure(format!("look for the schema `{SCHEMA}`"), &error))?;
+    let rows =
+        client.query_text_rows(&sql).map_err(|error| ask_failure(format!("look for the schema `{SCHEMA}`"), &error))?;
     let comment = rows.into_iter().next().map(|row| row.into_iter().next().flatten().unwrap_or_default());
     Ok(match comment {
         None => TableOwner::Absent,
-        Some(comment) => TableOwner::of_marker(&comment),
+        Some(comment) => TableOwner::from_marker(&comment),
     })
 }
 
@@ -38,12 +39,12 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
 ///
 /// One transaction: rows can be written frozen, since no one sees the tables yet, so no run pays for hint bits or
 /// anti-wraparound vacuum; and a failure changes nothing.
-pub(super) fn load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
+pub(super) fn load_tables(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
-    let asked = |error: AskError| explain(&tried, &error);
-    let sent = begin(client, data, reach).and_then(|()| fill(client, data).map_err(asked));
-    let held = sent.and_then(|sent| server::hold(client, data, &PostgresDialect, &sent, asked));
-    let finished = held.and_then(|()| finish(client, data).map_err(asked));
+    let asked = |error: AskError| explain_denial(&tried, &error);
+    let sent = begin_load(client, data, reach).and_then(|()| fill_tables(client, data).map_err(asked));
+    let held = sent.and_then(|sent| server::verify_tables(client, data, &PostgresDialect, &sent, asked));
+    let finished = held.and_then(|()| finish_load(client, data).map_err(asked));
     if finished.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
@@ -51,65 +52,66 @@ pub(super) fn load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<
     finished
 }
 
-fn explain(tried: &str, error: &AskError) -> Failure {
-    let failure = failure(tried, error);
+/// Adds to a failure what lets the account load.
+fn explain_denial(tried: &str, error: &AskError) -> Failure {
+    let failure = ask_failure(tried, error);
     match failure.kind {
-        FailureKind::Permission => failure.hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
+        FailureKind::Permission => failure.with_hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
         _ => failure,
     }
 }
 
 /// Begins a transaction, in which the schema has nothing of étalon's any more, and notes what étalon makes there.
-fn begin(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
+fn begin_load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("make the schema `{SCHEMA}`");
-    client.execute("BEGIN").map_err(|error| explain(&tried, &error))?;
-    let mut names = data.names(&PostgresDialect);
+    client.execute("BEGIN").map_err(|error| explain_denial(&tried, &error))?;
+    let mut names = data.made_names(&PostgresDialect);
     names.extend(NOTES.rsplit('.').next().map(str::to_owned));
     if client
-        .one(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL"))
-        .map_err(|error| explain(&tried, &error))?
+        .query_first_value(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL"))
+        .map_err(|error| explain_denial(&tried, &error))?
         == "t"
     {
-        let room = Room::look(client, reach).map_err(|error| explain(&tried, &error))?;
+        let room = Room::inspect(client, reach).map_err(|error| explain_denial(&tried, &error))?;
         room.refuse_dependents()?;
         room.refuse_taken(&names)?;
-        room.clear(client).map_err(|error| explain(&tried, &error))?;
+        room.drop_own_things(client).map_err(|error| explain_denial(&tried, &error))?;
         if !room.is_shared() {
-            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(|error| explain(&tried, &error))?;
+            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(|error| explain_denial(&tried, &error))?;
         }
     }
-    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(|error| explain(&tried, &error))?;
-    room::write_comment(client, &names).map_err(|error| explain(&tried, &error))
+    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(|error| explain_denial(&tried, &error))?;
+    room::write_comment(client, &names).map_err(|error| explain_denial(&tried, &error))
 }
 
-/// Returns what was sent to the tables.
-fn fill(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
+/// Makes the tables and sends their rows; returns what was sent.
+fn fill_tables(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
     let mut sent = Contents::default();
     for table in &data.tables {
         client.execute(&PostgresDialect.create_table(table))?;
         let mut rows = Rows::new(table);
         if table.rows > 0 {
-            client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut pieces(&mut rows))?;
+            client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut piece_writer(&mut rows))?;
         }
-        sent.tables.push((table.name.to_string(), rows.tally()));
+        sent.tables.push((table.name.to_string(), rows.checksum()));
     }
     Ok(sent)
 }
 
-/// Keys, indexes and what the user wants done then.
-fn finish(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
-    for statement in data.tables.iter().filter_map(primary_key) {
+/// Makes keys and indexes, and runs what the user wants done then.
+fn finish_load(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
+    for statement in data.tables.iter().filter_map(primary_key_sql) {
         client.execute(&statement)?;
     }
     for index in &data.indexes {
-        client.execute(&PostgresDialect.create_index(index))?;
+        client.execute(&PostgresDialect.create_index_sql(index))?;
     }
     data.last_statements(&PostgresDialect).iter().try_for_each(|statement| client.execute(statement))?;
     room::note_numbers(client, &data.lasting_tables(&PostgresDialect))?;
     client.execute("COMMIT")
 }
 
-fn primary_key(table: &Table) -> Option<String> {
+fn primary_key_sql(table: &Table) -> Option<String> {
     let key = table.primary_key.join(", ");
     (!key.is_empty()).then(|| format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))
 }
@@ -121,19 +123,30 @@ impl LoadsParts for PostgresServer {
     /// Ends the making of an index for an étalon that was killed.
     fn set_up_loader(client: &mut Client) -> Result<(), AskError> {
         // For each transaction it would have to be known to the server.
-        if client.shares_session() { Ok(()) } else { client.set(&[("client_connection_check_interval", "5s")]) }
+        if client.shares_session() {
+            Ok(())
+        } else {
+            client.set_for_session(&[("client_connection_check_interval", "5s")])
+        }
     }
 
     fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
         Ok(owner_of_schema(client)? == TableOwner::Etalon)
     }
 
-    fn make(system: &PostgresSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
+    fn make_tables(
+        system: &PostgresSystem,
+        client: &mut Client,
+        data: &Dataset,
+        notes: &[String],
+    ) -> Result<(), Failure> {
         let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
         let tables = data.tables.iter().map(|table| PostgresDialect.create_table(table));
         let mut statements = tables.chain(notes.iter().cloned()).chain(["COMMIT".to_owned()]);
-        let made = begin(client, data, reach(system)).and_then(|()| {
-            statements.try_for_each(|statement| client.execute(&statement)).map_err(|error| explain(&tried, &error))
+        let made = begin_load(client, data, allowed_reach(system)).and_then(|()| {
+            statements
+                .try_for_each(|statement| client.execute(&statement))
+                .map_err(|error| explain_denial(&tried, &error))
         });
         if made.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
             // The failure is the first error's.
@@ -142,14 +155,17 @@ impl LoadsParts for PostgresServer {
         made
     }
 
-    fn send(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
-        let sent = client.copy_in(&format!("COPY {} FROM STDIN", table.name), &mut pieces(rows));
-        sent.map_err(|error| failure(format!("load {}", table.name), &error))
+    fn send_rows(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
+        let sent = client.copy_in(&format!("COPY {} FROM STDIN", table.name), &mut piece_writer(rows));
+        sent.map_err(|error| ask_failure(format!("load {}", table.name), &error))
     }
 
-    fn later(data: &Dataset, table: &Table) -> Vec<String> {
+    fn later_statements(data: &Dataset, table: &Table) -> Vec<String> {
         let of_table = data.indexes.iter().filter(|index| index.table == table.name);
-        primary_key(table).into_iter().chain(of_table.map(|index| PostgresDialect.create_index(index))).collect()
+        primary_key_sql(table)
+            .into_iter()
+            .chain(of_table.map(|index| PostgresDialect.create_index_sql(index)))
+            .collect()
     }
 
     /// Statements of all kinds are undone with their transaction.
@@ -158,12 +174,12 @@ impl LoadsParts for PostgresServer {
     }
 
     /// Rows that came in several transactions cannot be written frozen.
-    fn polish(client: &mut Client, table: &Table) -> Result<(), Failure> {
+    fn polish_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
         let run = client.execute_alone(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
-        run.map_err(|error| failure(format!("vacuum {}", table.name), &error))
+        run.map_err(|error| ask_failure(format!("vacuum {}", table.name), &error))
     }
 
-    fn end(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+    fn end_load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         let begin = ["BEGIN".to_owned(), format!("DROP TABLE {NOTES}")];
         let mut statements = begin.into_iter().chain(data.last_statements(&PostgresDialect));
         let ended = statements
@@ -173,8 +189,8 @@ impl LoadsParts for PostgresServer {
         if matches!(ended, Err(AskError::Server(_))) {
             let _ = client.execute("ROLLBACK");
         }
-        ended.map_err(|error| explain(&format!("finish the load of {}", data.name), &error))?;
-        if data.afterwards.is_empty() { Ok(()) } else { vacuum(client, data) }
+        ended.map_err(|error| explain_denial(&format!("finish the load of {}", data.name), &error))?;
+        if data.afterwards.is_empty() { Ok(()) } else { vacuum_tables(client, data) }
     }
 }
 
@@ -190,27 +206,27 @@ pub(super) struct Untouched {
 }
 
 impl Untouched {
-    /// `None` while a numbered transaction is running.
-    pub(super) fn now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
+    /// Reads the marks by which a write would be seen. `None` while a numbered transaction is running.
+    pub(super) fn read_now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
         let tried = "ask whether anything was written";
         // In this order: a transaction that begins after the first question is still visible at the second.
         let writing = "SELECT (SELECT count(*) FROM pg_catalog.pg_locks WHERE locktype = 'transactionid' AND granted \
                        AND mode = 'ExclusiveLock') + (SELECT count(*) FROM pg_catalog.pg_prepared_xacts)";
-        if client.one(writing).map_err(failing_to(tried))? != "0" {
+        if client.query_first_value(writing).map_err(failing_to(tried))? != "0" {
             return Ok(None);
         }
         let last = "SELECT concat_ws(' ', pg_catalog.txid_snapshot_xmax(pg_catalog.txid_current_snapshot()), \
                     extract(epoch FROM pg_catalog.pg_postmaster_start_time()))";
-        let last = client.one(last).map_err(failing_to(tried))?;
+        let last = client.query_first_value(last).map_err(failing_to(tried))?;
         Ok(Some(Untouched { last }))
     }
 }
 
-/// Dead rows, visibility map and statistics: otherwise a first run would differ from a second.
-pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
+/// Removes dead rows and refreshes visibility map and statistics: otherwise a first run would differ from a second.
+pub(super) fn vacuum_tables(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     for table in &data.tables {
         let run = client.execute_alone(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
-        run.map_err(|error| failure(format!("vacuum {}", table.name), &error))?;
+        run.map_err(|error| ask_failure(format!("vacuum {}", table.name), &error))?;
     }
     Ok(())
 }
@@ -219,7 +235,7 @@ pub(super) fn vacuum(client: &mut Client, data: &Dataset) -> Result<(), Failure>
 ///
 /// # Errors
 /// [`FailureKind::NotOurs`]: something of others stays, which the failure names.
-pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
+pub(super) fn remove_schema(client: &mut Client) -> Result<(), Failure> {
     if owner_of_schema(client)? != TableOwner::Etalon {
         return Ok(());
     }
@@ -228,14 +244,14 @@ pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
     }
-    room.map_err(|error| failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_to_leave_unsaid()
+    room.map_err(|error| ask_failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_to_leave_unsaid()
 }
 
 /// Drops in one transaction, and returns what is left.
 fn clear_room(client: &mut Client) -> Result<Room, AskError> {
     client.execute("BEGIN")?;
-    let room = Room::look(client, Reach::Names)?;
-    match (room.clear(client)?, room.is_shared()) {
+    let room = Room::inspect(client, Reach::Names)?;
+    match (room.drop_own_things(client)?, room.is_shared()) {
         (false, false) => client.execute(&format!("DROP SCHEMA {SCHEMA}"))?,
         // What others make by these names from now on is not étalon's.
         (false, true) => room::write_comment(client, &BTreeSet::new())?,

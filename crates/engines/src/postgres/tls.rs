@@ -10,7 +10,7 @@ use rustls::{ClientConfig, SupportedProtocolVersion};
 use wire::Secret;
 
 use super::pgpass::user_folder;
-use super::url::wrong;
+use super::url::url_failure;
 use crate::server::tls::{ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
 use crate::server::url::{Environment, Given};
 use load::error::{Failure, FailureKind};
@@ -51,7 +51,7 @@ pub(super) enum Attempt {
 }
 
 /// Lists the attempts in order; the next is made while the server objects to encryption or its absence.
-pub(super) fn attempts(mode: TlsMode) -> &'static [Attempt] {
+pub(super) fn attempts_for(mode: TlsMode) -> &'static [Attempt] {
     match mode {
         TlsMode::Disable => &[Attempt::Plain],
         TlsMode::Allow => &[Attempt::Plain, Attempt::Tls],
@@ -98,23 +98,24 @@ struct Sources<'a> {
 
 impl Sources<'_> {
     /// Empty is absent, as in libpq.
-    fn get(&self, name: &str) -> Option<String> {
+    fn option_value(&self, name: &str) -> Option<String> {
         let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
         let found = self.said.get(name).cloned().or_else(|| (self.environment)(variable?));
         found.filter(|text| !text.is_empty())
     }
 
     /// Named by the user, else an existing one in his folder.
-    fn file(&self, option: &str, usual: &str) -> Option<PathBuf> {
-        self.get(option)
+    fn file_option(&self, option: &str, usual: &str) -> Option<PathBuf> {
+        self.option_value(option)
             .map(PathBuf::from)
-            .or_else(|| self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| is_there(file)))
+            .or_else(|| self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| file_exists(file)))
     }
 
-    fn mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
+    /// Reads the mode, which a root file named `system` may imply.
+    fn tls_mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
         let is_system = named_root == Some("system");
-        let mode = match self.get("sslmode") {
-            Some(text) => TlsMode::of_name(MODES, &text, "sslmode").map_err(wrong)?,
+        let mode = match self.option_value("sslmode") {
+            Some(text) => TlsMode::from_name(MODES, &text, "sslmode").map_err(url_failure)?,
             None if is_system => TlsMode::VerifyFull,
             None if (self.environment)("PGREQUIRESSL").is_some_and(|text| text.starts_with('1')) => TlsMode::Require,
             None => TlsMode::Prefer,
@@ -122,29 +123,31 @@ impl Sources<'_> {
         // Public authorities certify anybody's host.
         if is_system && mode != TlsMode::VerifyFull {
             let cause = format!("`sslmode={}` is too weak for `sslrootcert=system`", mode.name(MODES));
-            return Err(wrong(cause).hint("write `sslmode=verify-full`, or leave `sslmode` away"));
+            return Err(url_failure(cause).with_hint("write `sslmode=verify-full`, or leave `sslmode` away"));
         }
         Ok(mode)
     }
 
+    /// Reads how TLS is negotiated.
     fn negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
-        match self.get("sslnegotiation").as_deref() {
+        match self.option_value("sslnegotiation").as_deref() {
             None | Some("postgres") => Ok(Negotiation::Asked),
-            Some("direct") if mode.insists() => Ok(Negotiation::Direct),
+            Some("direct") if mode.requires_tls() => Ok(Negotiation::Direct),
             Some("direct") => {
                 let cause = format!("`sslmode={}` is too weak for `sslnegotiation=direct`", mode.name(MODES));
-                Err(wrong(cause).hint("write `sslmode=require` or stricter"))
+                Err(url_failure(cause).with_hint("write `sslmode=require` or stricter"))
             }
-            Some(_) => Err(wrong("`sslnegotiation` is `postgres` or `direct`")),
+            Some(_) => Err(url_failure("`sslnegotiation` is `postgres` or `direct`")),
         }
     }
 
-    fn roots(&self, mode: TlsMode) -> Result<Option<Roots>, Failure> {
-        let roots = match self.file("sslrootcert", "root.crt") {
+    /// Reads which authorities are trusted.
+    fn trusted_roots(&self, mode: TlsMode) -> Result<Option<Roots>, Failure> {
+        let roots = match self.file_option("sslrootcert", "root.crt") {
             Some(file) if file == Path::new("system") => Some(Roots::System),
             file => file.map(Roots::File),
         };
-        if roots.is_some() || !mode.verifies() {
+        if roots.is_some() || !mode.verifies_server() {
             return Ok(roots);
         }
         let usual = self.folder.as_deref().map(|folder| folder.join("root.crt").display().to_string());
@@ -159,21 +162,23 @@ impl Sources<'_> {
             }
             _ => "write `sslrootcert=/path/to/root.crt`",
         };
-        Err(Failure::new(FailureKind::Missing, "find the certificates that vouch for the server", cause).hint(hint))
+        Err(Failure::new(FailureKind::Missing, "find the certificates that vouch for the server", cause)
+            .with_hint(hint))
     }
 
-    fn revoked(&self, roots: Option<&Roots>) -> Result<Vec<PathBuf>, Failure> {
-        let named = (self.get("sslcrl"), self.get("sslcrldir"));
+    /// Lists the files of revoked certificates.
+    fn revocation_files(&self, roots: Option<&Roots>) -> Result<Vec<PathBuf>, Failure> {
+        let named = (self.option_value("sslcrl"), self.option_value("sslcrldir"));
         if !matches!(roots, Some(Roots::File(_))) {
             if named == (None, None) {
                 return Ok(Vec::new());
             }
             let cause = "a list of revoked certificates is held against nothing without a file of authorities";
-            return Err(wrong(cause).hint("write `sslrootcert=/path/to/root.crt` beside it"));
+            return Err(url_failure(cause).with_hint("write `sslrootcert=/path/to/root.crt` beside it"));
         }
         let mut files = match &named {
             (None, Some(_)) => Vec::new(),
-            _ => self.file("sslcrl", "root.crl").into_iter().collect(),
+            _ => self.file_option("sslcrl", "root.crl").into_iter().collect(),
         };
         if let Some(folder) = named.1 {
             files.extend(lists_in(Path::new(&folder))?);
@@ -181,40 +186,43 @@ impl Sources<'_> {
         Ok(files)
     }
 
-    fn identity(&self) -> Result<Option<ClientIdentity>, Failure> {
-        match self.get("sslcertmode").as_deref() {
+    /// Finds the client's certificate and key.
+    fn client_identity(&self) -> Result<Option<ClientIdentity>, Failure> {
+        match self.option_value("sslcertmode").as_deref() {
             None | Some("allow") => {}
             Some("disable") => return Ok(None),
             Some("require") => {
-                return Err(wrong("`sslcertmode=require` is not known to étalon: it cannot tell whether it was asked")
-                    .hint("let the server insist on a certificate: `clientcert=verify-ca` in pg_hba.conf"));
+                return Err(url_failure(
+                    "`sslcertmode=require` is not known to étalon: it cannot tell whether it was asked",
+                )
+                .with_hint("let the server insist on a certificate: `clientcert=verify-ca` in pg_hba.conf"));
             }
-            Some(_) => return Err(wrong("`sslcertmode` is `disable` or `allow`")),
+            Some(_) => return Err(url_failure("`sslcertmode` is `disable` or `allow`")),
         }
-        let Some(certificate) = self.file("sslcert", "postgresql.crt") else { return Ok(None) };
+        let Some(certificate) = self.file_option("sslcert", "postgresql.crt") else { return Ok(None) };
         let usual = self.folder.as_deref().map(|folder| folder.join("postgresql.key"));
-        let Some(key) = self.get("sslkey").map(PathBuf::from).or(usual) else {
-            return Err(
-                wrong("`sslcert` names a certificate, and its key is nowhere").hint("write `sslkey=/path/to.key`")
-            );
+        let Some(key) = self.option_value("sslkey").map(PathBuf::from).or(usual) else {
+            return Err(url_failure("`sslcert` names a certificate, and its key is nowhere")
+                .with_hint("write `sslkey=/path/to.key`"));
         };
-        let password = self.get("sslpassword").map(|password| Secret::from(password.as_str()));
+        let password = self.option_value("sslpassword").map(|password| Secret::from(password.as_str()));
         Ok(Some(ClientIdentity { certificate, key, password }))
     }
 
     /// Index of a version among those that libpq knows.
-    fn version(&self, option: &str) -> Result<Option<usize>, Failure> {
+    fn version_index(&self, option: &str) -> Result<Option<usize>, Failure> {
         const KNOWN: [&str; 4] = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
-        let Some(text) = self.get(option) else { return Ok(None) };
+        let Some(text) = self.option_value(option) else { return Ok(None) };
         match KNOWN.iter().position(|name| name.eq_ignore_ascii_case(&text)) {
-            None => Err(wrong(format!("`{option}` is none of the versions {}", KNOWN.join(", ")))),
+            None => Err(url_failure(format!("`{option}` is none of the versions {}", KNOWN.join(", ")))),
             index => Ok(index),
         }
     }
 
-    fn versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
-        let lowest = self.version("ssl_min_protocol_version")?.unwrap_or(2);
-        let highest = self.version("ssl_max_protocol_version")?.unwrap_or(3);
+    /// Lists the TLS versions between the lowest and the highest allowed.
+    fn allowed_versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
+        let lowest = self.version_index("ssl_min_protocol_version")?.unwrap_or(2);
+        let highest = self.version_index("ssl_max_protocol_version")?.unwrap_or(3);
         let all = [(2, &rustls::version::TLS12), (3, &rustls::version::TLS13)];
         let versions: Vec<_> = all
             .into_iter()
@@ -222,14 +230,14 @@ impl Sources<'_> {
             .map(|(_, version)| version)
             .collect();
         if versions.is_empty() {
-            return Err(wrong("no version of TLS is left between the lowest and the highest that it allows")
-                .hint("étalon speaks `TLSv1.2` and `TLSv1.3`"));
+            return Err(url_failure("no version of TLS is left between the lowest and the highest that it allows")
+                .with_hint("étalon speaks `TLSv1.2` and `TLSv1.3`"));
         }
         Ok(versions)
     }
 }
 
-fn is_there(file: &Path) -> bool {
+fn file_exists(file: &Path) -> bool {
     std::fs::metadata(file).is_ok()
 }
 
@@ -238,7 +246,7 @@ pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
 }
 
 impl TlsOptions {
-    pub(super) fn none() -> TlsOptions {
+    pub(super) fn disabled() -> TlsOptions {
         TlsOptions {
             mode: TlsMode::Disable,
             negotiation: Negotiation::Asked,
@@ -253,35 +261,39 @@ impl TlsOptions {
 
     /// Reads the options from the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not
     /// encrypt there, and libpq ignores the options.
-    pub(super) fn read(url: &Given, environment: Environment<'_>, is_socket: bool) -> Result<TlsOptions, Failure> {
+    pub(super) fn read_options(
+        url: &Given,
+        environment: Environment<'_>,
+        is_socket: bool,
+    ) -> Result<TlsOptions, Failure> {
         let own = url.iter().filter(|(name, _)| OPTIONS.iter().any(|(option, _)| option == *name));
         let mut said: BTreeMap<&'static str, String> = own.map(|(name, value)| (*name, value.clone())).collect();
         let given = Sources { said: &said, environment, folder: user_folder(environment) };
-        let mode = given.mode(given.get("sslrootcert").as_deref())?;
+        let mode = given.tls_mode(given.option_value("sslrootcert").as_deref())?;
         let negotiation = given.negotiation(mode)?;
-        let versions = given.versions()?;
-        let sni = match given.get("sslsni").as_deref() {
+        let versions = given.allowed_versions()?;
+        let sni = match given.option_value("sslsni").as_deref() {
             None | Some("1") => Sni::Told,
             Some("0") => Sni::Kept,
-            Some(_) => return Err(wrong("`sslsni` is `0` or `1`")),
+            Some(_) => return Err(url_failure("`sslsni` is `0` or `1`")),
         };
         if is_socket || mode == TlsMode::Disable {
-            return Ok(TlsOptions::none());
+            return Ok(TlsOptions::disabled());
         }
-        let roots = given.roots(mode)?;
-        let revoked = given.revoked(roots.as_ref())?;
-        let identity = given.identity()?;
+        let roots = given.trusted_roots(mode)?;
+        let revoked = given.revocation_files(roots.as_ref())?;
+        let identity = given.client_identity()?;
         // The password is in `identity`, which hides it.
         said.entry("sslpassword").and_modify(String::clear);
         Ok(TlsOptions { mode, negotiation, roots, revoked, identity, sni, versions, said })
     }
 
     /// `None` if never encrypted.
-    pub(super) fn client(&self) -> Result<Option<ClientConfig>, Failure> {
+    pub(super) fn client_config(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == TlsMode::Disable {
             return Ok(None);
         }
-        let check = self.mode.check(self.roots.is_some());
+        let check = self.mode.certificate_check(self.roots.is_some());
         let roots = self.roots.as_ref().unwrap_or(&Roots::System);
         let wanted = TlsWanted {
             revoked: &self.revoked,
@@ -298,14 +310,14 @@ impl TlsOptions {
     }
 
     /// Environment variables for PostgreSQL's own programs.
-    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+    pub(super) fn environment_variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = vec![("PGSSLMODE", self.mode.name(MODES).to_owned())];
         for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {
             let Some(value) = self.said.get(name) else { continue };
             let Some(variable) = variable else {
                 let tried = "give a program of PostgreSQL's the key of the client's certificate";
                 return Err(Failure::new(FailureKind::Unsupported, tried, format!("no variable stands for `{name}`"))
-                    .hint(
+                    .with_hint(
                         "keep the key unencrypted in a file that nobody else may read, or let étalon take the backup",
                     ));
             };

@@ -13,7 +13,7 @@ use super::pgpass::{self, Lookup};
 use super::service;
 use super::tls::{self, TlsOptions};
 use crate::server::tls::TlsMode;
-use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority, os_user};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, os_user, url_authority};
 use crate::server::{LOOPBACK, VIGILANCE};
 use host::watch::Listener;
 use load::error::Failure;
@@ -133,29 +133,35 @@ const SESSION_VARIABLES: [(&str, &str); 3] = [("datestyle", "PGDATESTYLE"), ("ti
 /// Variables that say whom to trust, which étalon cannot check: to ignore them would be less safe than libpq.
 const REFUSED_VARIABLES: [&str; 2] = ["PGREQUIREAUTH", "PGREQUIREPEER"];
 
-/// Must not repeat the password.
-pub(super) fn wrong(cause: impl std::fmt::Display) -> Failure {
-    <Address as url::Address>::FORM.wrong(cause)
+/// The failure for a URL that cannot be read; `cause` must not repeat the password.
+pub(super) fn url_failure(cause: impl std::fmt::Display) -> Failure {
+    <Address as url::Address>::FORM.url_failure(cause)
 }
 
-fn not_valid(name: &str) -> Failure {
+/// The failure for an option whose value is not valid.
+fn invalid_option(name: &str) -> Failure {
     let variable = VARIABLES.iter().find(|(option, _)| *option == name);
     let or_variable = variable.map(|(_, variable)| format!(" (or {variable})")).unwrap_or_default();
-    wrong(format!("the option `{name}`{or_variable} has a value that is not valid, or that étalon does not support"))
+    url_failure(format!(
+        "the option `{name}`{or_variable} has a value that is not valid, or that étalon does not support"
+    ))
 }
 
-fn one_of<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
+/// Reads an option that has one of these values.
+fn option_among<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
     let Some(text) = given.get(name) else { return Ok(None) };
-    let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| not_valid(name))?;
+    let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| invalid_option(name))?;
     Ok(Some(value.1))
 }
 
-fn number(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
-    given.get(name).map(|text| text.parse().map_err(|_| not_valid(name))).transpose()
+/// Reads an option that is a whole number.
+fn number_option(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
+    given.get(name).map(|text| text.parse().map_err(|_| invalid_option(name))).transpose()
 }
 
-fn seconds(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
-    Ok(number(given, name)?
+/// Reads an option that is a positive number of seconds.
+fn seconds_option(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
+    Ok(number_option(given, name)?
         .and_then(|seconds| u64::try_from(seconds).ok())
         .filter(|seconds| *seconds > 0)
         .map(Duration::from_secs))
@@ -185,9 +191,10 @@ impl url::Address for Address {
 
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         if let Some(variable) = REFUSED_VARIABLES.iter().find(|variable| environment(variable).is_some()) {
-            return Err(wrong(format!("étalon cannot do what {variable} asks for")).hint(format!("`unset {variable}`")));
+            return Err(url_failure(format!("étalon cannot do what {variable} asks for"))
+                .with_hint(format!("`unset {variable}`")));
         }
-        let service = service::find(given, environment)?;
+        let service = service::find_service(given, environment)?;
         let service_file = service.as_ref().map(|service| service.file.clone());
         let service = service.map(|service| service.options).unwrap_or_default();
         let is_of_url = given.contains_key("password");
@@ -197,19 +204,20 @@ impl url::Address for Address {
         let given: &Given = &variables.chain(named.clone()).collect();
 
         let port = given.get("port").map_or("5432", String::as_str);
-        let port: u16 = port.parse().map_err(|_| wrong(format!("`{port}` is not a port")))?;
+        let port: u16 = port.parse().map_err(|_| url_failure(format!("`{port}` is not a port")))?;
         let user = given.get("user").cloned().or_else(|| os_user(environment));
-        let user = user.ok_or_else(|| wrong("it names no role").hint("write `postgres://ROLE@host/database`"))?;
+        let user =
+            user.ok_or_else(|| url_failure("it names no role").with_hint("write `postgres://ROLE@host/database`"))?;
         let database = given.get("dbname").unwrap_or(&user).clone();
-        let (host, hostaddr) = place(given.get("host").cloned(), given.get("hostaddr").cloned(), port)?;
-        let tls = TlsOptions::read(&named, environment, host.starts_with('/'))?;
+        let (host, hostaddr) = host_and_address(given.get("host").cloned(), given.get("hostaddr").cloned(), port)?;
+        let tls = TlsOptions::read_options(&named, environment, host.starts_with('/'))?;
         let is_named = given.contains_key("host") || hostaddr.is_none();
         if tls.mode == TlsMode::VerifyFull && !is_named {
-            return Err(wrong("`sslmode=verify-full` compares the host's name, and there is only an address")
-                .hint("write `host=NAME` beside `hostaddr`"));
+            return Err(url_failure("`sslmode=verify-full` compares the host's name, and there is only an address")
+                .with_hint("write `host=NAME` beside `hostaddr`"));
         }
         for (name, values) in WITHOUT_EFFECT {
-            one_of(given, name, &values.iter().map(|value| (*value, ())).collect::<Vec<_>>())?;
+            option_among(given, name, &values.iter().map(|value| (*value, ())).collect::<Vec<_>>())?;
         }
         let port_text = port.to_string();
         let fields = [host.as_str(), &port_text, &database, &user];
@@ -217,32 +225,32 @@ impl url::Address for Address {
             (false, Some(file)) if named.contains_key("password") => {
                 (named.get("password").cloned(), PasswordSource::File(file))
             }
-            _ => password(given, environment, &fields),
+            _ => find_password(given, environment, &fields),
         };
         let own_name = given.get("application_name").or_else(|| given.get("fallback_application_name"));
         Ok(Address {
             password,
             password_source,
             tls,
-            binding: one_of(given, BINDING, &BINDINGS)?.unwrap_or_default(),
-            connect_timeout: seconds(given, "connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
-            vigilance: vigilance(given)?,
+            binding: option_among(given, BINDING, &BINDINGS)?.unwrap_or_default(),
+            connect_timeout: seconds_option(given, "connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            vigilance: keepalive_options(given)?,
             application_name: own_name.map_or("etalon", String::as_str).to_owned(),
             options: given.get("options").cloned().unwrap_or_default(),
             variables: session_variables(environment),
-            session_attributes: one_of(given, "target_session_attrs", &SESSION_ATTRIBUTES)?.flatten(),
+            session_attributes: option_among(given, "target_session_attrs", &SESSION_ATTRIBUTES)?.flatten(),
             hostaddr,
-            ..Address::plain(&host, port, &user, &database, None)
+            ..Address::without_tls(&host, port, &user, &database, None)
         })
     }
 
     /// It connects to `hostaddr`, but chooses the password by the name.
-    fn permit(&self, permits: &Permits) -> Result<(), Failure> {
+    fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
         if let Listener::Socket(socket) = self.listener() {
-            return permits.connect_socket(&socket);
+            return permits.check_socket(&socket);
         }
         let numeric = self.hostaddr.map(|address| address.to_string());
-        numeric.iter().chain([&self.host]).try_for_each(|host| permits.connect(host, self.port))
+        numeric.iter().chain([&self.host]).try_for_each(|host| permits.check_connect(host, self.port))
     }
 
     fn listener(&self) -> Listener {
@@ -253,12 +261,12 @@ impl url::Address for Address {
         Listener::Tcp { host, port: self.port }
     }
 
-    fn shown(&self) -> String {
+    fn shown_url(&self) -> String {
         let Address { host, port, user, database, .. } = self;
         if self.is_socket() {
             format!("postgres://{user}@/{database}?host={host}&port={port}")
         } else {
-            format!("postgres://{}/{database}", authority(user, host, *port))
+            format!("postgres://{}/{database}", url_authority(user, host, *port))
         }
     }
 
@@ -268,19 +276,20 @@ impl url::Address for Address {
             return None;
         }
         let password = password.as_ref()?;
-        let login = authority(&format!("{user}:{password}"), host, *port);
+        let login = url_authority(&format!("{user}:{password}"), host, *port);
         Some(format!("postgres://{login}/{database}?sslmode=disable"))
     }
 }
 
-fn vigilance(given: &Given) -> Result<Vigilance, Failure> {
-    let keeps_alive = number(given, "keepalives")?.is_none_or(|number| number != 0);
-    let idle = seconds(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
-    let retries = number(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
+/// Reads how a lost connection is noticed.
+fn keepalive_options(given: &Given) -> Result<Vigilance, Failure> {
+    let keeps_alive = number_option(given, "keepalives")?.is_none_or(|number| number != 0);
+    let idle = seconds_option(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
+    let retries = number_option(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
     Ok(Vigilance {
-        user_timeout: seconds(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
+        user_timeout: seconds_option(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
         keepalive_idle: if keeps_alive { idle } else { None },
-        keepalive_interval: seconds(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
+        keepalive_interval: seconds_option(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
         keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
     })
 }
@@ -291,20 +300,25 @@ fn session_variables(environment: Environment<'_>) -> Vec<(&'static str, String)
     set.filter(|(_, value)| !value.eq_ignore_ascii_case("default")).collect()
 }
 
-/// Host and address.
-fn place(named: Option<String>, address: Option<String>, port: u16) -> Result<(String, Option<IpAddr>), Failure> {
+/// Reads the host's name, and its address if the URL names one.
+fn host_and_address(
+    named: Option<String>,
+    address: Option<String>,
+    port: u16,
+) -> Result<(String, Option<IpAddr>), Failure> {
     let address: Option<IpAddr> = address
         .filter(|text| !text.is_empty())
-        .map(|text| text.parse().map_err(|_| wrong("`hostaddr` is one IP address")))
+        .map(|text| text.parse().map_err(|_| url_failure("`hostaddr` is one IP address")))
         .transpose()?;
     let host = named.or(address.map(|address| address.to_string())).unwrap_or_else(|| default_host(port));
     if address.is_some() && host.starts_with('/') {
-        return Err(wrong("it names a socket's folder and an address").hint("leave one of them away"));
+        return Err(url_failure("it names a socket's folder and an address").with_hint("leave one of them away"));
     }
     Ok((host, address))
 }
 
-fn password(given: &Given, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
+/// Finds the password and where it came from: the URL, the environment, or the password file.
+fn find_password(given: &Given, environment: Environment<'_>, fields: &[&str; 4]) -> (Option<String>, PasswordSource) {
     if let Some(password) = given.get("password") {
         return (Some(password.clone()), PasswordSource::Url);
     }
@@ -330,7 +344,7 @@ fn default_host(port: u16) -> String {
 
 impl Address {
     /// An address without TLS, such as a private server's.
-    pub(super) fn plain(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
+    pub(super) fn without_tls(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
         Address {
             host: host.to_owned(),
             hostaddr: None,
@@ -339,7 +353,7 @@ impl Address {
             database: database.to_owned(),
             password: password.map(str::to_owned),
             password_source: password.map_or(PasswordSource::Nowhere(None), |_| PasswordSource::Url),
-            tls: TlsOptions::none(),
+            tls: TlsOptions::disabled(),
             binding: ChannelBinding::default(),
             connect_timeout: CONNECT_TIMEOUT,
             vigilance: VIGILANCE,
@@ -351,8 +365,8 @@ impl Address {
     }
 
     /// Environment of PostgreSQL's own programs, besides host, port, role and password, to connect like étalon.
-    pub(super) fn variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
-        let mut variables = self.tls.variables()?;
+    pub(super) fn environment_variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
+        let mut variables = self.tls.environment_variables()?;
         variables.extend(self.hostaddr.map(|address| ("PGHOSTADDR", address.to_string())));
         let binding = BINDINGS.iter().find(|(_, binding)| *binding == self.binding);
         variables.extend(binding.map(|(name, _)| ("PGCHANNELBINDING", (*name).to_owned())));
@@ -391,7 +405,7 @@ mod tests {
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
         assert_eq!((address.options.as_str(), address.application_name.as_str()), ("-c geqo=off", "etalon"));
         assert_eq!((address.host.as_str(), address.vigilance), ("h", VIGILANCE));
-        assert_eq!(address.shown(), "postgres://me@h:5432/d");
+        assert_eq!(address.shown_url(), "postgres://me@h:5432/d");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 use host::clock;
 use host::reactor::{Reactor, Socket, Token};
 
-use load::lane::{OpError, lost};
+use load::lane::{OpError, connection_lost};
 use load::worker::LOGINS_AT_ONCE;
 
 /// Polling interval for a reactor's free place.
@@ -47,7 +47,7 @@ impl<T: Send + 'static> Connector<T> {
         Connector { opener, pool: None }
     }
 
-    /// The reactor wakes for the connection; [`Connector::next`] returns it.
+    /// The reactor wakes for the connection; [`Connector::next_login`] returns it.
     pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
         let pool = match &mut self.pool {
             Some(pool) => pool,
@@ -56,7 +56,7 @@ impl<T: Send + 'static> Connector<T> {
         pool.spawn_worker(&self.opener)?;
         pool.under_way += 1;
         // The receiver is its own.
-        pool.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| lost(&error))
+        pool.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| connection_lost(&error))
     }
 
     /// A wake-up for a new connection.
@@ -65,7 +65,7 @@ impl<T: Send + 'static> Connector<T> {
     }
 
     /// A new connection and its client, if the reactor has a place.
-    pub(crate) fn next(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
+    pub(crate) fn next_login(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
         let pool = self.pool.as_mut().filter(|pool| pool.under_way > 0 && reactor.has_room())?;
         let Made { client, opened, cpu_ns } = pool.made.try_recv().ok()?;
         pool.under_way -= 1;
@@ -74,26 +74,27 @@ impl<T: Send + 'static> Connector<T> {
     }
 
     /// Shortens a wait for polling.
-    pub(crate) fn deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
+    pub(crate) fn shorten_deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
         match &self.pool {
             Some(pool) if pool.under_way > 0 && !reactor.has_room() => deadline_ns.min(clock::now_ns() + PLACE_POLL_NS),
             _ => deadline_ns,
         }
     }
 
+    /// CPU time that the pool's threads have used for logins.
     pub(crate) fn cpu_ns(&self) -> u64 {
         self.pool.as_ref().map_or(0, |pool| pool.cpu_ns)
     }
 
-    pub(crate) fn threads(&self) -> usize {
+    pub(crate) fn thread_count(&self) -> usize {
         self.pool.as_ref().map_or(0, |pool| pool.threads.len())
     }
 }
 
 impl<T: Send + 'static> LoginPool<T> {
     fn new(reactor: &mut Reactor) -> Result<LoginPool<T>, OpError> {
-        let (wakeup_socket, receiver) = Socket::pair().map_err(|cause| lost(&cause))?;
-        let wakeup_token = reactor.register(receiver).map_err(|cause| lost(&cause))?;
+        let (wakeup_socket, receiver) = Socket::pair().map_err(|cause| connection_lost(&cause))?;
+        let wakeup_token = reactor.register(receiver).map_err(|cause| connection_lost(&cause))?;
         let ((asked, to_do), (made_by, made)) = (channel(), channel());
         Ok(LoginPool {
             asked: Some(asked),
@@ -120,7 +121,7 @@ impl<T: Send + 'static> LoginPool<T> {
             .spawn(move || log_in_as_asked(&opener, &to_do, &made_by, &wakeup_socket))
         {
             Ok(handle) => self.threads.push(handle),
-            Err(cause) if self.threads.is_empty() => return Err(lost(&cause)),
+            Err(cause) if self.threads.is_empty() => return Err(connection_lost(&cause)),
             // Fewer threads are only slower.
             Err(_) => {}
         }

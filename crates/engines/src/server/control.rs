@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::dialogue::WireProtocol;
-use super::refusal::failure;
+use super::refusal::ask_failure;
 use super::system::{ClientOf, DatabaseClaim as _, Purpose, Server, Settings as _};
 use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals};
 use load::error::Failure;
@@ -25,15 +25,15 @@ struct Held<S: Server> {
 
 impl<S: Server> Holder for Held<S> {
     fn ping(&mut self) -> Result<(), Failure> {
-        ping(&mut self.client)?;
+        ping_server(&mut self.client)?;
         self.claim.as_mut().map_or(Ok(()), |claim| claim.ping(&mut self.client))
     }
 }
 
 /// Asks for the least that the server answers.
-pub(crate) fn ping<P: WireProtocol>(client: &mut super::dialogue::Client<P>) -> Result<(), Failure> {
-    client.limit(PING_TIMEOUT);
-    P::ping(client).map_err(|error| failure("keep étalon's own session", &error))?;
+pub(crate) fn ping_server<P: WireProtocol>(client: &mut super::dialogue::Client<P>) -> Result<(), Failure> {
+    client.limit_time(PING_TIMEOUT);
+    P::ping_server(client).map_err(|error| ask_failure("keep étalon's own session", &error))?;
     client.lift_limit();
     Ok(())
 }
@@ -42,53 +42,57 @@ impl<S: Server> Control<S> {
     pub(super) fn new(endpoint: S::Endpoint, session: S::Session, part: Part, idle: Idle) -> Control<S> {
         let idle = if part == Part::Whole { idle } else { Idle::Left };
         let to = endpoint.clone();
-        let kept = KeptClaim::new(idle, move |rivals| connect(&to, &session, part, rivals));
+        let kept = KeptClaim::new(idle, move |rivals| connect_and_claim(&to, &session, part, rivals));
         Control { endpoint, kept }
     }
 
+    /// Asks over the control session, after a reconnection if it was lost.
     pub(crate) fn ask<T>(
         &self,
         mut question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
-        self.kept.ask(|held| question(&mut held.client))
+        self.kept.ask_connection(|held| question(&mut held.client))
     }
 
     /// Releases the claim, too. The next question reconnects.
-    pub(crate) fn close(&self) {
-        self.kept.end(|mut held| {
+    pub(crate) fn close_session(&self) {
+        self.kept.end_connection(|mut held| {
             S::Claim::release(&mut held.client);
-            held.client.close();
+            held.client.close_and_wait();
         });
     }
 
     /// Waits for as long as an étalon may take to notice that it has lost its claim, so that none works on what it left.
     pub(super) fn stand_back(&self) -> Result<(), Failure> {
         std::thread::sleep(FENCE);
-        self.kept.ask(|held| S::Claim::check(&mut held.client, &self.endpoint))
+        self.kept.ask_connection(|held| S::Claim::check(&mut held.client, &self.endpoint))
     }
 
     /// Takes the claim again if it was lost.
-    pub(super) fn hold(&self) -> Result<(), Failure> {
-        self.kept.ask(Holder::ping)
+    pub(super) fn keep_claim(&self) -> Result<(), Failure> {
+        self.kept.ask_connection(Holder::ping)
     }
 
-    pub(crate) fn loss(&self) -> Option<Failure> {
+    /// How the claim was lost, since it was last forgotten.
+    pub(crate) fn claim_loss(&self) -> Option<Failure> {
         self.kept.loss()
     }
 
-    pub(crate) fn forget_loss(&self) -> Option<Failure> {
+    /// Returns and forgets how the claim was lost.
+    pub(crate) fn forget_claim_loss(&self) -> Option<Failure> {
         self.kept.forget_loss()
     }
 }
 
-fn connect<S: Server>(
+/// Opens a control session and takes the claim.
+fn connect_and_claim<S: Server>(
     endpoint: &S::Endpoint,
     session: &S::Session,
     part: Part,
     rivals: Rivals,
 ) -> Result<Held<S>, Failure> {
-    let mut client = session.open(endpoint, Purpose::Control)?;
-    S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+    let mut client = session.open_session(endpoint, Purpose::Control)?;
+    S::Claim::set_limits(&mut client).map_err(|error| ask_failure("set up étalon's own session", &error))?;
     let claim = match part {
         Part::Whole => Some(S::Claim::take(&mut client, endpoint, rivals)?),
         Part::Load => None,

@@ -38,21 +38,21 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
         request: &OpenRequest<'_>,
     ) -> Result<Option<Self>, Failure>;
 
-    /// What a reader must know of a way to bring tables back.
-    fn words(&self, reset: Reset) -> String;
+    /// Says what a reader must know of a way to bring tables back.
+    fn explain_reset(&self, reset: Reset) -> String;
 
     /// Removes what is left of other tables, before a load.
-    fn clear(&self) -> Result<(), Failure>;
+    fn remove_old_copies(&self) -> Result<(), Failure>;
 
     /// Keeps the tables that are there; they may be gone until [`Copies::bring_back`], and so may other copies.
-    fn keep(&self) -> Result<KeptCopy, Failure>;
+    fn keep_copy(&self) -> Result<KeptCopy, Failure>;
 
     /// # Errors
     /// [`FailureKind::Missing`](load::error::FailureKind::Missing): the copy is gone.
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure>;
 
     /// What they weigh by now, of copies that had so many bytes when they were kept; 0 where the server does not report it.
-    fn weigh(&self, kept_bytes: u64) -> u64 {
+    fn weigh_copies(&self, kept_bytes: u64) -> u64 {
         kept_bytes
     }
 
@@ -60,7 +60,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     fn ask_for_life(&self) -> Result<(), Failure>;
 
     /// How the claim was lost, since it was last forgotten.
-    fn loss(&self) -> Option<Failure> {
+    fn claim_loss(&self) -> Option<Failure> {
         None
     }
 
@@ -70,7 +70,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     }
 
     /// Removes all that was made, and gives up the claim.
-    fn remove(&self) -> Result<(), Failure>;
+    fn remove_all(&self) -> Result<(), Failure>;
 }
 
 /// Copies of an engine that keeps none.
@@ -87,15 +87,15 @@ impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {
         Ok(None)
     }
 
-    fn words(&self, _reset: Reset) -> String {
+    fn explain_reset(&self, _reset: Reset) -> String {
         match self.0 {}
     }
 
-    fn clear(&self) -> Result<(), Failure> {
+    fn remove_old_copies(&self) -> Result<(), Failure> {
         match self.0 {}
     }
 
-    fn keep(&self) -> Result<KeptCopy, Failure> {
+    fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         match self.0 {}
     }
 
@@ -107,7 +107,7 @@ impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {
         match self.0 {}
     }
 
-    fn remove(&self) -> Result<(), Failure> {
+    fn remove_all(&self) -> Result<(), Failure> {
         match self.0 {}
     }
 }

@@ -40,13 +40,14 @@ pub(crate) enum Counting {
 }
 
 impl CountsQuery {
-    fn op(&self, program: &Program) -> StatementOp {
+    /// The operation that asks a session for its counts.
+    fn counts_op(&self, program: &Program) -> StatementOp {
         let text = if program.protocol() == Protocol::Simple { self.sql.to_owned() } else { String::new() };
         StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
     }
 
     /// `None` if the answer does not have them.
-    fn read(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
+    fn read_counts(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
         let row = results.last().filter(|row| row.rows == 1)?;
         let session = row.values.first()?.as_int()?;
         let mut counts = SessionCounts::default();
@@ -104,16 +105,16 @@ macro_rules! delegate_to_lane {
             self.lane.begin_measurement();
         }
 
-        fn transfer(&mut self) -> Option<Transfer> {
-            self.lane.transfer()
+        fn block_transfer(&mut self) -> Option<Transfer> {
+            self.lane.block_transfer()
         }
 
         fn session_number(&self, client: usize) -> Option<u32> {
             self.lane.session_number(client)
         }
 
-        fn rows(&self, connection: usize) -> Option<RowCounts> {
-            self.lane.rows(connection)
+        fn row_counts(&self, connection: usize) -> Option<RowCounts> {
+            self.lane.row_counts(connection)
         }
 
         fn kernel_entries(&self) -> Option<u64> {
@@ -146,10 +147,11 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         context: &WorkerContext<'_>,
         waiting: Waiting,
     ) -> Result<Counted<L>, Failure> {
-        let op = question.op(program);
+        let op = question.counts_op(program);
         Counted::from_op(lane, question, op, context.open_connections(), waiting)
     }
 
+    /// Wraps a lane whose sessions are asked by `op` for their counts, and asks each once.
     fn from_op(
         lane: L,
         question: CountsQuery,
@@ -158,7 +160,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         waiting: Waiting,
     ) -> Result<Counted<L>, Failure> {
         let mut counted = Counted { lane, question, op, before: Err(String::new()), waiting };
-        counted.before = counted.ask(connections)?.and_then(|before| {
+        counted.before = counted.ask_counts(connections)?.and_then(|before| {
             counted.hold_against_logins(&before)?;
             let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
             sessions.sort_unstable();
@@ -178,7 +180,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     }
 
     /// Asks each session for its counts so far.
-    fn ask(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
+    fn ask_counts(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;
         let mut ended = Vec::new();
@@ -202,15 +204,15 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
             self.lane.reap(deadline_ns.min(slice_ns), &mut ended);
             match (ended.is_empty(), host::clock::now_ns()) {
                 (true, now_ns) if now_ns >= deadline_ns => {
-                    return Err(silent(waiting + connections - asked, connections));
+                    return Err(silent_failure(waiting + connections - asked, connections));
                 }
                 (true, now_ns) if now_ns >= slice_ns => {
-                    vigil.look().map_err(|cause| Failure::new(FailureKind::Interrupted, ASK, cause))?;
+                    vigil.check_silence().map_err(|cause| Failure::new(FailureKind::Interrupted, ASK, cause))?;
                 }
                 (true, _) => {}
                 (false, now_ns) => {
                     deadline_ns = now_ns + TIMEOUT_NS;
-                    vigil.heard();
+                    vigil.note_answer();
                 }
             }
             for Completion { outcome, .. } in ended.drain(..) {
@@ -224,12 +226,13 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
             return Ok(Err(format!("the server does not tell a session what it has counted of it: {message}")));
         }
         let all: Option<Vec<_>> =
-            (0..connections).map(|client| self.question.read(self.lane.kept_rows(client))).collect();
+            (0..connections).map(|client| self.question.read_counts(self.lane.kept_rows(client))).collect();
         Ok(all.ok_or_else(|| "the server tells no session what it has counted of it".to_owned()))
     }
 }
 
-fn silent(silent: usize, connections: usize) -> Failure {
+/// The failure of `silent` sessions that did not answer.
+fn silent_failure(silent: usize, connections: usize) -> Failure {
     let cause = format!("{silent} of {connections} sessions did not answer");
     Failure::new(FailureKind::Other, ASK, cause)
 }
@@ -250,8 +253,8 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
         self.lane.submit(client, op)
     }
 
-    fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
-        self.lane.sync(client, point)
+    fn sync_pipeline(&mut self, client: usize, point: SyncPoint) -> Submitted {
+        self.lane.sync_pipeline(client, point)
     }
 
     fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
@@ -261,7 +264,7 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let before = std::mem::replace(&mut self.before, Err("it was asked before".to_owned()))?;
-        let after = self.ask(before.len()).map_err(|failure| failure.cause)??;
+        let after = self.ask_counts(before.len()).map_err(|failure| failure.cause)??;
         let mut all: Option<SessionCounts> = None;
         for ((session, before), (same, after)) in before.into_iter().zip(after) {
             if session != same {
@@ -387,8 +390,8 @@ pub(crate) mod tests {
             self.lane.submit(client, op)
         }
 
-        fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
-            self.lane.sync(client, point)
+        fn sync_pipeline(&mut self, client: usize, point: SyncPoint) -> Submitted {
+            self.lane.sync_pipeline(client, point)
         }
 
         fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {

@@ -18,7 +18,8 @@ struct Known {
 }
 
 impl LoadSettings {
-    pub(super) fn note(&self, settings: Facts) {
+    /// Notes the settings of a load's session.
+    pub(super) fn note_settings(&self, settings: Facts) {
         self.lock().of_loads.push(settings);
     }
 

@@ -37,7 +37,7 @@ use model::SystemPlan;
 use dialogue::{AskError, Client, WireProtocol};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
-use load::generator::{ThreadLimit, shares};
+use load::generator::{ThreadLimit, share_clients};
 use workloads::contents::{Contents, Rows};
 use workloads::dataset::{Dataset, Dialect};
 
@@ -53,8 +53,8 @@ const PIECE_BYTES: usize = 64 * 1024;
 /// One thread per core is best with a reactor.
 pub(crate) fn reactor_workers(clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
     match threads {
-        ThreadLimit::Best => shares(clients, host::cpu::available_cores() as u32),
-        ThreadLimit::AtMost(count) => shares(clients, count),
+        ThreadLimit::Best => share_clients(clients, host::cpu::available_cores() as u32),
+        ThreadLimit::AtMost(count) => share_clients(clients, count),
     }
 }
 
@@ -77,7 +77,7 @@ fn write_row(row: &[Datum], text: &mut String) {
             Datum::Int(n) => write!(text, "{n}"),
             Datum::Double(x) => write!(text, "{x}"),
             Datum::Text(value) => {
-                escape(value, text);
+                escape_into(value, text);
                 Ok(())
             }
         };
@@ -85,7 +85,8 @@ fn write_row(row: &[Datum], text: &mut String) {
     text.push('\n');
 }
 
-fn escape(value: &str, text: &mut String) {
+/// Appends a value, with tab, line end and backslash escaped.
+fn escape_into(value: &str, text: &mut String) {
     if !value.contains(['\\', '\t', '\n', '\r']) {
         return text.push_str(value);
     }
@@ -101,18 +102,18 @@ fn escape(value: &str, text: &mut String) {
 }
 
 /// Writes rows in pieces, in [`write_row`]'s format.
-pub(crate) fn pieces(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bool {
+pub(crate) fn piece_writer(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bool {
     let mut row: Vec<Datum> = Vec::new();
     move |piece| {
-        while piece.len() < PIECE_BYTES && rows.next(&mut row) {
+        while piece.len() < PIECE_BYTES && rows.next_into(&mut row) {
             write_row(&row, piece);
         }
-        !rows.is_over()
+        !rows.are_over()
     }
 }
 
 /// Holds tables against what was sent to them. `asked` makes a failure of one in answering.
-pub(crate) fn hold<P: WireProtocol>(
+pub(crate) fn verify_tables<P: WireProtocol>(
     client: &mut Client<P>,
     data: &Dataset,
     dialect: &dyn Dialect,
@@ -120,10 +121,10 @@ pub(crate) fn hold<P: WireProtocol>(
     asked: impl Fn(AskError<P::Error>) -> Failure,
 ) -> Result<(), Failure> {
     let found = Contents::read_by(data, dialect, |sql| {
-        let rows = client.rows(sql)?;
+        let rows = client.query_text_rows(sql)?;
         Ok(rows.into_iter().next().unwrap_or_default().into_iter().map(text_datum).collect())
     });
-    sent.verify(data, &found.map_err(asked)?)
+    sent.verify_found(data, &found.map_err(asked)?)
 }
 
 pub(crate) fn text_datum(value: Option<String>) -> Datum {
@@ -147,13 +148,14 @@ pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql:
     sql.push_str("),");
 }
 
-/// FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
-pub(crate) fn fingerprint(text: &str) -> u64 {
+/// Hashes a text by FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+pub(crate) fn fnv1a_64(text: &str) -> u64 {
     text.as_bytes()
         .iter()
         .fold(0xcbf2_9ce4_8422_2325, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
+/// Draws a password of 128 random bits.
 pub(crate) fn random_password() -> String {
     // Each `RandomState` has its own keys, seeded by the operating system.
     let half = || RandomState::new().build_hasher().finish();
@@ -185,7 +187,7 @@ pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<
     let Some(url) = url else {
         let cause = "étalon's private server listens to its own host alone";
         return Err(Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause)
-            .hint(
+            .with_hint(
                 "write `connect = \"tcp\"`, and start the agent on its host with `--listen ADDRESS`, by which the others \
                  reach it",
             ));
@@ -194,8 +196,8 @@ pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<
     Ok(SystemPlan { url, server: None, settings: Default::default(), reset: None, ..system.clone() })
 }
 
-/// 0 for `NULL` or no row.
-pub(crate) fn whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
+/// Reads a whole number from an answer: 0 for `NULL` or no row.
+pub(crate) fn parse_whole_number(answer: &str, tried: &str) -> Result<i64, Failure> {
     if answer.is_empty() {
         return Ok(0);
     }

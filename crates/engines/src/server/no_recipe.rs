@@ -18,7 +18,7 @@ pub(crate) struct NoRecipe<E>(Infallible, PhantomData<E>);
 impl<E: Send + 'static> Recipe for NoRecipe<E> {
     type Endpoint = E;
 
-    fn start(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
+    fn start_server(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
         let cause = "étalon does not start servers of this engine";
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
@@ -31,7 +31,7 @@ impl<E: Send + 'static> Recipe for NoRecipe<E> {
         match self.0 {}
     }
 
-    fn strays(&self, _endpoint: &E, _data: &Path, _arguments: &[OsString]) -> Result<Vec<String>, Failure> {
+    fn unplanned_settings(&self, _endpoint: &E, _data: &Path, _arguments: &[OsString]) -> Result<Vec<String>, Failure> {
         match self.0 {}
     }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::dialogue::{AskError, columns, first_row};
-use super::refusal::{failing_to, failure};
+use super::dialogue::{AskError, first_columns, first_row};
+use super::refusal::{ask_failure, failing_to};
 use super::side_by_side::sessions_for;
 use super::system::{ClientOf, DatabaseClaim as _, ErrorOf, Purpose, Server, ServerSystem, Settings as _};
 use super::text_datum;
@@ -37,7 +37,7 @@ pub(crate) trait LoadsParts: Server {
     fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
 
     /// Makes room, empty tables, and at last, by these statements, the notes.
-    fn make(
+    fn make_tables(
         system: &ServerSystem<Self>,
         client: &mut ClientOf<Self>,
         data: &Dataset,
@@ -45,19 +45,19 @@ pub(crate) trait LoadsParts: Server {
     ) -> Result<(), Failure>;
 
     /// Sends rows to a table.
-    fn send(client: &mut ClientOf<Self>, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure>;
+    fn send_rows(client: &mut ClientOf<Self>, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure>;
 
-    /// Primary key and indexes that are made once the rows are there.
-    fn later(data: &Dataset, table: &Table) -> Vec<String>;
+    /// Statements for the primary key and indexes, which are made once the rows are there.
+    fn later_statements(data: &Dataset, table: &Table) -> Vec<String>;
 
     /// Whether it refused to make what is there.
     fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
 
     /// Leaves a table as every run finds its tables.
-    fn polish(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
+    fn polish_table(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
 
-    /// The user's statements, and the end of the notes.
-    fn end(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
+    /// Runs the user's statements, and drops the notes of what was loaded.
+    fn end_load(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
 }
 
 /// Makes and loads the tables, or goes on where an étalon ended that was killed.
@@ -65,33 +65,34 @@ pub(crate) trait LoadsParts: Server {
 /// # Errors
 /// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made again next
 /// time.
-pub(crate) fn load<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> Result<(), Failure> {
-    let parts = data.parts();
-    let noted = system.ask(|client| begin(system, client, data, &parts))?;
+pub(crate) fn load_in_parts<S: LoadsParts>(system: &ServerSystem<S>, data: &Dataset) -> Result<(), Failure> {
+    let parts = data.split_into_parts();
+    let noted = system.ask(|client| begin_load(system, client, data, &parts))?;
     let load = Load { system, data, stop: AtomicBool::new(false), sent: Mutex::new(noted), failed: Mutex::new(None) };
     let all = data.tables.iter().map(|table| table.rows).sum();
-    let rows_there = load.sent().iter().filter(|(part, _)| **part < parts.len()).map(|(_, tally)| tally.rows).sum();
-    system.progress.begin(rows_there, all);
-    let loaded = load.parts(&parts).and_then(|()| load.tables(&parts));
-    system.progress.end();
+    let rows_there =
+        load.lock_sent().iter().filter(|(part, _)| **part < parts.len()).map(|(_, tally)| tally.rows).sum();
+    system.progress.begin_load(rows_there, all);
+    let loaded = load.load_parts(&parts).and_then(|()| load.finish_tables(&parts));
+    system.progress.end_load();
     if loaded.as_ref().is_err_and(|failure| failure.kind == FailureKind::Verification) {
         // What came of the failure counts, not what comes of this.
         let _ = system.ask(|client| Ok(client.execute(&format!("DROP TABLE {NOTES}"))));
     }
     loaded?;
-    system.ask(|client| S::end(client, data))
+    system.ask(|client| S::end_load(client, data))
 }
 
 /// Makes everything again, unless what is there may be gone on with. Returns what was noted.
-fn begin<S: LoadsParts>(
+fn begin_load<S: LoadsParts>(
     system: &ServerSystem<S>,
     client: &mut ClientOf<S>,
     data: &Dataset,
     parts: &[Part],
 ) -> Result<BTreeMap<usize, TableChecksum>, Failure> {
-    let whose = identity(system, data, parts);
+    let whose = load_identity(system, data, parts);
     let noted = if S::may_go_on(client)? {
-        notes::<S>(client, &whose).map_err(|error| failure("read what is loaded already", &error))?
+        read_notes::<S>(client, &whose).map_err(|error| ask_failure("read what is loaded already", &error))?
     } else {
         None
     };
@@ -102,25 +103,25 @@ fn begin<S: LoadsParts>(
         format!("CREATE TABLE {NOTES} (part BIGINT PRIMARY KEY, row_count BIGINT, checksum BIGINT, what VARCHAR(200))"),
         format!("INSERT INTO {NOTES} VALUES ({WHOSE}, 0, 0, '{whose}')"),
     ];
-    S::make(system, client, data, &notes)?;
+    S::make_tables(system, client, data, &notes)?;
     Ok(BTreeMap::new())
 }
 
 type Noted = Option<BTreeMap<usize, TableChecksum>>;
 
-/// `None`: there are none of this data set.
-fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, AskError<ErrorOf<S>>> {
+/// Reads what was noted of a load. `None`: there are no notes of this data set.
+fn read_notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, AskError<ErrorOf<S>>> {
     let (schema, table) = NOTES.split_once('.').unwrap_or_default();
     let there = format!(
         "SELECT COUNT(*) FROM information_schema.tables WHERE table_schema = '{schema}' AND table_name = '{table}'"
     );
-    if client.one(&there)? == "0" {
+    if client.query_first_value(&there)? == "0" {
         return Ok(None);
     }
     let (before, behind) = S::READ_NOTES;
     let rows = client
         .execute(before)
-        .and_then(|()| client.rows(&format!("SELECT part, row_count, checksum, what FROM {NOTES}{behind}")));
+        .and_then(|()| client.query_text_rows(&format!("SELECT part, row_count, checksum, what FROM {NOTES}{behind}")));
     if let Err(AskError::Server(_)) = rows {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
@@ -130,7 +131,7 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
     let mut noted = BTreeMap::new();
     let mut is_ours = false;
     for row in rows? {
-        let [part, rows, sum, what] = columns(row);
+        let [part, rows, sum, what] = first_columns(row);
         let [part, rows, sum] = [part, rows, sum].map(|text| text.parse::<i64>().ok());
         let tally = TableChecksum { rows: rows.unwrap_or_default() as u64, sum: sum.unwrap_or_default() };
         match part.map(usize::try_from) {
@@ -143,7 +144,7 @@ fn notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<Noted, 
 
 /// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows shows: a later étalon
 /// may have other rules.
-fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
+fn load_identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
     const SAMPLE: u64 = 50;
     let version = env!("CARGO_PKG_VERSION");
     let mut text = format!("{version} {:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
@@ -157,7 +158,7 @@ fn identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part])
             text.push_str(&format!("{row:?}"));
         }
     }
-    format!("{:016x}", super::fingerprint(&text))
+    format!("{:016x}", super::fnv1a_64(&text))
 }
 
 struct Load<'a, S: LoadsParts> {
@@ -171,82 +172,83 @@ struct Load<'a, S: LoadsParts> {
 }
 
 impl<S: LoadsParts> Load<'_, S> {
-    fn sent(&self) -> MutexGuard<'_, BTreeMap<usize, TableChecksum>> {
+    /// Locks the checksums of what was sent, by table.
+    fn lock_sent(&self) -> MutexGuard<'_, BTreeMap<usize, TableChecksum>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn tried(&self) -> String {
+    fn tried_to_load(&self) -> String {
         format!("load {}", self.data.name)
     }
 
-    /// Loads what is missing.
-    fn parts(&self, parts: &[Part]) -> Result<(), Failure> {
+    /// Loads the parts that are missing.
+    fn load_parts(&self, parts: &[Part]) -> Result<(), Failure> {
         let mut missing = vec![VecDeque::new(); self.data.tables.len()];
-        for (number, part) in parts.iter().enumerate().filter(|(number, _)| !self.sent().contains_key(number)) {
+        for (number, part) in parts.iter().enumerate().filter(|(number, _)| !self.lock_sent().contains_key(number)) {
             if let Some(of_table) = missing.get_mut(part.table) {
                 of_table.push_back((number, part));
             }
         }
         let queue = Queue::new(missing);
-        self.on_all(&queue, |client, (number, part)| self.part(client, *number, part))
+        self.on_all(&queue, |client, (number, part)| self.load_part(client, *number, part))
     }
 
-    /// The note comes first: another étalon waits for it.
-    fn part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
+    /// Loads one part of a table, noting it first, so that another étalon waits for it.
+    fn load_part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
         let Some(table) = self.data.tables.get(part.table) else { return Ok(()) };
-        let tried = self.tried();
+        let tried = self.tried_to_load();
         let what = format!("{} {}..{}", table.name, part.rows.start, part.rows.end);
         client.execute("BEGIN").map_err(failing_to(&tried))?;
         client
             .execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, '{what}')"))
             .map_err(failing_to(&tried))?;
-        let mut rows = Rows::part(table, part.rows.clone()).until(&self.system.interrupt);
-        S::send(client, table, &mut rows)?;
-        let tally = rows.tally();
+        let mut rows = Rows::of_part(table, part.rows.clone()).until_stopped(&self.system.interrupt);
+        S::send_rows(client, table, &mut rows)?;
+        let tally = rows.checksum();
         if tally.rows != part.rows.end - part.rows.start {
             client.execute("ROLLBACK").map_err(failing_to(&tried))?;
-            return Err(self.stopped());
+            return Err(self.interrupted_failure());
         }
         let TableChecksum { rows, sum } = tally;
         let note = format!("UPDATE {NOTES} SET row_count = {rows}, checksum = {sum} WHERE part = {number}");
         client.execute(&note).and_then(|()| client.execute("COMMIT")).map_err(failing_to(&tried))?;
-        self.sent().insert(number, tally);
-        self.system.progress.add(rows);
+        self.lock_sent().insert(number, tally);
+        self.system.progress.add_rows(rows);
         Ok(())
     }
 
-    /// Keys, indexes and statistics; and whether all is there.
-    fn tables(&self, parts: &[Part]) -> Result<(), Failure> {
+    /// Makes keys, indexes and statistics, and checks that all rows are there.
+    fn finish_tables(&self, parts: &[Part]) -> Result<(), Failure> {
         let mut next = parts.len();
         let mut work = Vec::new();
         for (place, table) in self.data.tables.iter().enumerate() {
-            let later: Vec<(usize, String)> = (next..).zip(S::later(self.data, table)).collect();
+            let later: Vec<(usize, String)> = (next..).zip(S::later_statements(self.data, table)).collect();
             next += later.len();
             let of_table = parts.iter().enumerate().filter(|(_, part)| part.table == place);
-            let sums = of_table.filter_map(|(number, _)| self.sent().get(&number).copied());
-            let sent = sums.fold(TableChecksum::default(), TableChecksum::with);
+            let sums = of_table.filter_map(|(number, _)| self.lock_sent().get(&number).copied());
+            let sent = sums.fold(TableChecksum::default(), TableChecksum::plus);
             work.push((table, later, sent));
         }
         // The longest first.
         work.sort_by_key(|(table, ..)| Reverse(table.rows));
         let queue = Queue::new(work.into_iter().map(|one| VecDeque::from([one])).collect());
         self.on_all(&queue, |client, (table, later, sent)| {
-            later.iter().try_for_each(|(number, statement)| self.build(client, *number, statement))?;
-            S::polish(client, table)?;
+            later.iter().try_for_each(|(number, statement)| self.build_index(client, *number, statement))?;
+            S::polish_table(client, table)?;
             let found = Contents::read_table(table, S::DIALECT, |sql| {
-                Ok(first_row(client.rows(sql)?).into_iter().map(text_datum).collect())
+                Ok(first_row(client.query_text_rows(sql)?).into_iter().map(text_datum).collect())
             });
-            let found = found.map_err(|error: AskError<ErrorOf<S>>| failure(self.tried(), &error))?;
-            TableChecksum { rows: table.rows, ..*sent }.verify(&table.name, &self.data.name, found)
+            let found = found.map_err(|error: AskError<ErrorOf<S>>| ask_failure(self.tried_to_load(), &error))?;
+            TableChecksum { rows: table.rows, ..*sent }.verify_found(&table.name, &self.data.name, found)
         })
     }
 
     /// Builds a key or an index. Where statements of this kind end transactions, it may be there without a note.
-    fn build(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
-        if self.sent().contains_key(&number) {
+    fn build_index(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
+        if self.lock_sent().contains_key(&number) {
             return Ok(());
         }
-        build_and_note::<S>(client, number, statement).map_err(|error| failure(self.tried(), &error))
+        build_and_note::<S>(client, number, statement).map_err(|error| ask_failure(self.tried_to_load(), &error))
     }
 
     /// Does the work in the queue by several connections; the first failure stops all.
@@ -255,57 +257,58 @@ impl<S: LoadsParts> Load<'_, S> {
         queue: &Queue<J>,
         work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure> + Sync,
     ) -> Result<(), Failure> {
-        let connections = sessions_for(queue.len());
+        let connections = sessions_for(queue.jobs_left());
         if connections == 0 {
             return Ok(());
         }
-        let first = self.open().map_err(|failure| self.system.explain(failure))?;
+        let first = self.open_session().map_err(|failure| self.system.explain_failure(failure))?;
         thread::scope(|scope| {
             let work = &work;
             for _ in 1..connections {
                 // The account may have fewer; the first does the work then.
-                scope.spawn(move || self.open().map(|client| self.work_off(client, queue, work)));
+                scope.spawn(move || self.open_session().map(|client| self.work_off(client, queue, work)));
             }
             self.work_off(first, queue, work);
         });
         match self.failed.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            Some(failure) => Err(self.system.explain(failure)),
+            Some(failure) => Err(self.system.explain_failure(failure)),
             None => Ok(()),
         }
     }
 
-    fn open(&self) -> Result<ClientOf<S>, Failure> {
+    fn open_session(&self) -> Result<ClientOf<S>, Failure> {
         let tried = "set up a session that loads";
-        let mut client = self.system.session_on(Tables::Own).open(&self.system.endpoint, Purpose::Control)?;
+        let mut client = self.system.session_on(Tables::Own).open_session(&self.system.endpoint, Purpose::Control)?;
         S::Claim::set_limits(&mut client).map_err(failing_to(tried))?;
         match S::set_up_loader(&mut client) {
             Ok(()) | Err(AskError::Server(_)) => Ok(client),
-            Err(error) => Err(failure(tried, &error)),
+            Err(error) => Err(ask_failure(tried, &error)),
         }
     }
 
+    /// Takes jobs from the queue over one session until there are none left.
     fn work_off<J>(
         &self,
         mut client: ClientOf<S>,
         queue: &Queue<J>,
         work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure>,
     ) {
-        while let Some((lane, job)) = queue.take() {
+        while let Some((lane, job)) = queue.take_job() {
             if self.stop.load(Ordering::Relaxed) {
                 break;
             }
             let is_interrupted = self.system.interrupt.load(Ordering::Relaxed);
-            let done = if is_interrupted { Err(self.stopped()) } else { work(&mut client, &job) };
-            queue.done(lane);
+            let done = if is_interrupted { Err(self.interrupted_failure()) } else { work(&mut client, &job) };
+            queue.release_lane(lane);
             if let Err(failure) = done {
-                return self.fail(failure);
+                return self.note_failure(failure);
             }
         }
-        client.close();
+        client.close_and_wait();
     }
 
     /// One that stays says more than what it did to the other connections.
-    fn fail(&self, failure: Failure) {
+    fn note_failure(&self, failure: Failure) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if failed.as_ref().is_none_or(|before| failure.is_lasting() && !before.is_lasting()) {
@@ -313,8 +316,8 @@ impl<S: LoadsParts> Load<'_, S> {
         }
     }
 
-    fn stopped(&self) -> Failure {
-        Failure::new(FailureKind::Other, self.tried(), "it was interrupted")
+    fn interrupted_failure(&self) -> Failure {
+        Failure::new(FailureKind::Other, self.tried_to_load(), "it was interrupted")
     }
 }
 
@@ -347,25 +350,25 @@ impl<J> Queue<J> {
         Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, is_taken: false }).collect()))
     }
 
-    fn lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
+    fn lock_lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn len(&self) -> usize {
-        self.lanes().iter().map(|lane| lane.left.len()).sum()
+    fn jobs_left(&self) -> usize {
+        self.lock_lanes().iter().map(|lane| lane.left.len()).sum()
     }
 
-    /// The next, and its lane.
-    fn take(&self) -> Option<(usize, J)> {
-        let mut lanes = self.lanes();
+    /// Takes the next job, and returns it with its lane.
+    fn take_job(&self) -> Option<(usize, J)> {
+        let mut lanes = self.lock_lanes();
         let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_taken && !lane.left.is_empty());
         let (place, lane) = open.max_by_key(|(_, lane)| lane.left.len())?;
         lane.is_taken = true;
         lane.left.pop_front().map(|job| (place, job))
     }
 
-    fn done(&self, lane: usize) {
-        if let Some(lane) = self.lanes().get_mut(lane) {
+    fn release_lane(&self, lane: usize) {
+        if let Some(lane) = self.lock_lanes().get_mut(lane) {
             lane.is_taken = false;
         }
     }
@@ -378,13 +381,13 @@ mod tests {
     #[test]
     fn connections_part_over_the_tables() {
         let queue = Queue::new(vec![VecDeque::from([1]), VecDeque::from([2, 3, 4]), VecDeque::from([5, 6])]);
-        let take = || queue.take().unwrap();
+        let take = || queue.take_job().unwrap();
         assert_eq!([take(), take(), take()], [(1, 2), (2, 5), (0, 1)]);
-        assert_eq!(queue.take(), None, "one connection in each");
-        queue.done(2);
-        assert_eq!((queue.take(), queue.take()), (Some((2, 6)), None));
-        queue.done(1);
-        queue.done(2);
-        assert_eq!((queue.take(), queue.len()), (Some((1, 3)), 1));
+        assert_eq!(queue.take_job(), None, "one connection in each");
+        queue.release_lane(2);
+        assert_eq!((queue.take_job(), queue.take_job()), (Some((2, 6)), None));
+        queue.release_lane(1);
+        queue.release_lane(2);
+        assert_eq!((queue.take_job(), queue.jobs_left()), (Some((1, 3)), 1));
     }
 }

@@ -48,12 +48,12 @@ const COPY_HINT: &str = "`reset = \"rebuild\"` loads the tables anew for each ru
 const KILLED_HINT: &str = "if memory ran out, the system's log says so (`dmesg`): give the server less in the system's \
                            `settings`, or run fewer programs beside it";
 
-pub(crate) fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+pub(crate) fn server_failure(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
 /// Gives a file to the server's user, if that is another one.
-pub(crate) fn give(path: &Path, user: Option<&User>) -> Result<(), HostError> {
+pub(crate) fn give_to_user(path: &Path, user: Option<&User>) -> Result<(), HostError> {
     user.map_or(Ok(()), |user| host::process::chown(path, user))
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Fail
     found.map(Some).ok_or_else(|| {
         let cause =
             format!("{product} refuses to run as root, and there is neither a user `{own}` nor `nobody` to run it as");
-        Failure::new(FailureKind::Missing, "start a private server", cause).hint("run étalon as an ordinary user")
+        Failure::new(FailureKind::Missing, "start a private server", cause).with_hint("run étalon as an ordinary user")
     })
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     if let Some(folder) = &server.folder {
         return Some(PathBuf::from(folder));
     }
-    Scratch::bases().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
+    Scratch::base_folders().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
 }
 
 /// Folder in which a private server's data are to be made; `None`: the usual one.
@@ -85,12 +85,13 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 /// The plan's folder is not there, or not allowed to other hosts.
 pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
     let Some(folder) = &server.folder else { return Ok(request.scratch_base.clone()) };
-    let folder = request.permits.path(Path::new(folder))?;
+    let folder = request.permits.check_path(Path::new(folder))?;
     if folder.is_dir() {
         return Ok(Some(folder));
     }
     let tried = format!("make a private server's data in {}", folder.display());
-    Err(Failure::new(FailureKind::Plan, tried, "there is no such folder").hint("make it, or name another as `folder`"))
+    Err(Failure::new(FailureKind::Plan, tried, "there is no such folder")
+        .with_hint("make it, or name another as `folder`"))
 }
 
 #[derive(Clone, Copy)]
@@ -103,12 +104,13 @@ pub(crate) struct ServerLogWords {
 }
 
 impl ServerLogWords {
-    pub(crate) fn failure(self, tried: &str, log: &str) -> Failure {
+    /// Explains a failed start by what the server's log says.
+    pub(crate) fn explain_log(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
         if (self.is_full)(log) {
-            return Failure::new(FailureKind::DiskFull, tried, cause).hint(FULL_HINT);
+            return Failure::new(FailureKind::DiskFull, tried, cause).with_hint(FULL_HINT);
         }
-        Failure { kind: kind_by_log(log), ..failed(tried, cause) }
+        Failure { kind: kind_by_log(log), ..server_failure(tried, cause) }
     }
 }
 
@@ -147,65 +149,65 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    /// Empty and private to the server.
-    pub(crate) fn make(required: &FolderRequirements<'_>) -> Result<Folders, Failure> {
+    /// Makes empty folders that are private to the server.
+    pub(crate) fn make_folders(required: &FolderRequirements<'_>) -> Result<Folders, Failure> {
         let tried = "make a folder for the private server";
-        let scratch = Scratch::new(required.names.0, required.base).map_err(|error| failed(tried, error))?;
+        let scratch = Scratch::new(required.names.0, required.base).map_err(|error| server_failure(tried, error))?;
         let mut folders = Folders { scratch, socket: None };
         if required.socket != SocketUse::None && folders.is_too_long_for(required.socket_name) {
-            for base in Scratch::bases() {
+            for base in Scratch::base_folders() {
                 folders.socket =
-                    Some(Scratch::new(required.names.1, Some(&base)).map_err(|error| failed(tried, error))?);
+                    Some(Scratch::new(required.names.1, Some(&base)).map_err(|error| server_failure(tried, error))?);
                 if !folders.is_too_long_for(required.socket_name) {
                     break;
                 }
             }
             if required.socket == SocketUse::Clients && folders.is_too_long_for(required.socket_name) {
-                let cause = format!("the path of a socket in {} would be too long", folders.socket().display());
-                return Err(Failure::new(FailureKind::Plan, tried, cause).hint(required.too_long));
+                let cause = format!("the path of a socket in {} would be too long", folders.socket_folder().display());
+                return Err(Failure::new(FailureKind::Plan, tried, cause).with_hint(required.too_long));
             }
         }
         for scratch in [Some(&folders.scratch), folders.socket.as_ref()].into_iter().flatten() {
             if required.user.is_some() {
-                scratch.allow_passage().map_err(|error| failed(tried, error))?;
+                scratch.allow_passage().map_err(|error| server_failure(tried, error))?;
             }
         }
-        let more = required.more.iter().map(|name| folders.file(name));
-        for folder in [folders.data(), folders.socket()].into_iter().chain(more) {
-            fs::create_dir(&folder).map_err(|error| failed(tried, error))?;
-            give(&folder, required.user).map_err(|error| failed(tried, error))?;
-            host::identity::close_to_others(&folder).map_err(|error| failed(tried, error))?;
+        let more = required.more.iter().map(|name| folders.scratch_path(name));
+        for folder in [folders.data_folder(), folders.socket_folder()].into_iter().chain(more) {
+            fs::create_dir(&folder).map_err(|error| server_failure(tried, error))?;
+            give_to_user(&folder, required.user).map_err(|error| server_failure(tried, error))?;
+            host::identity::close_to_others(&folder).map_err(|error| server_failure(tried, error))?;
         }
         Ok(folders)
     }
 
-    pub(crate) fn data(&self) -> PathBuf {
-        self.file("data")
+    pub(crate) fn data_folder(&self) -> PathBuf {
+        self.scratch_path("data")
     }
 
-    pub(crate) fn socket(&self) -> PathBuf {
+    pub(crate) fn socket_folder(&self) -> PathBuf {
         self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
     }
 
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
+    pub(crate) fn scratch_path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
     pub(crate) fn next_to_socket(&self, name: &str) -> PathBuf {
-        self.socket().join(name)
+        self.socket_folder().join(name)
     }
 
     fn is_too_long_for(&self, socket_name: &str) -> bool {
         self.next_to_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
     }
 
-    pub(crate) fn log(&self) -> PathBuf {
-        self.file("server.log")
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.scratch_path("server.log")
     }
 
     /// Runs a program in the data folder, with a log of its own next to it.
-    pub(crate) fn program(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
-        ServerSpec::new(program, log).working_dir(self.data()).in_scratch(&self.scratch)
+    pub(crate) fn program_spec(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
+        ServerSpec::new(program, log).in_folder(self.data_folder()).in_scratch(&self.scratch)
     }
 }
 
@@ -220,7 +222,7 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
 
 /// The release that a server program says it is, as in `15.14`.
 pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
-    let answer = host::answers::ask(program, arguments)?;
+    let answer = host::answers::ask_program(program, arguments)?;
     let word = answer.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let number = word.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
     Some(number.trim_end_matches('.').to_owned())
@@ -231,7 +233,7 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
     let mut attempt = 1;
     loop {
         let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
-        let port = bound.map_err(|error| failed("find a free port", error))?.port();
+        let port = bound.map_err(|error| server_failure("find a free port", error))?.port();
         match start(port) {
             Err(failure) if failure.kind == FailureKind::PortTaken && attempt < PORT_ATTEMPTS => attempt += 1,
             other => return other,
@@ -240,17 +242,17 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
 }
 
 /// Runs an installation program.
-pub(crate) fn install(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
+pub(crate) fn run_installer(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
     let Habits { words, timeout, .. } = habits;
     let tried = "initialise a private server";
     let started = Instant::now();
-    let mut process = ServerProcess::spawn(spec).map_err(|error| failed(tried, error))?;
+    let mut process = ServerProcess::spawn(spec).map_err(|error| server_failure(tried, error))?;
     loop {
-        match process.has_ended().map_err(|error| failed(tried, error))? {
+        match process.has_ended().map_err(|error| server_failure(tried, error))? {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(ended(status, words.failure(tried, &process.log_tail(LOG_LINES)))),
+            Some(status) => return Err(explain_end(status, words.explain_log(tried, &process.log_tail(LOG_LINES)))),
             None if started.elapsed() > timeout => {
-                return Err(failed(tried, format!("{name} did not end within {} s", timeout.as_secs())));
+                return Err(server_failure(tried, format!("{name} did not end within {} s", timeout.as_secs())));
             }
             None => thread::sleep(START_POLL),
         }
@@ -272,21 +274,21 @@ pub(crate) struct Running {
 impl Running {
     /// A server that has not been started yet.
     pub(crate) fn new(folders: Folders, user: Option<User>, words: ServerLogWords) -> Running {
-        Running { process: None, log: folders.log(), words, log_from_bytes: 0, user, folders: Some(folders) }
+        Running { process: None, log: folders.log_path(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
 
     pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
-        self.folders.as_ref().ok_or_else(|| failed("use the private server", "it has been removed"))
+        self.folders.as_ref().ok_or_else(|| server_failure("use the private server", "it has been removed"))
     }
 
     /// `None`: étalon's own user.
-    pub(crate) fn user(&self) -> Option<&User> {
+    pub(crate) fn server_user(&self) -> Option<&User> {
         self.user.as_ref()
     }
 
     #[cfg(test)]
     pub(crate) fn signal(&mut self, signal: StopSignal) {
-        self.process.as_mut().unwrap().signal(signal).unwrap();
+        self.process.as_mut().unwrap().send_signal(signal).unwrap();
     }
 
     /// `None` once it has ended.
@@ -294,12 +296,12 @@ impl Running {
         self.process.as_ref().map(ServerProcess::pid)
     }
 
-    fn process(&self) -> Result<&ServerProcess, String> {
+    fn running_process(&self) -> Result<&ServerProcess, String> {
         self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
     }
 
     /// Waits until `connect` succeeds. `explain` turns a log into a failure.
-    pub(crate) fn start(
+    pub(crate) fn start_and_wait(
         &mut self,
         spec: &ServerSpec,
         timeout: Duration,
@@ -307,15 +309,17 @@ impl Running {
         explain: impl Fn(&str) -> Failure,
     ) -> Result<(), Failure> {
         let started = Instant::now();
-        let mut process = self.spawn(spec)?;
+        let mut process = self.spawn_process(spec)?;
         loop {
-            if let Some(status) = process.has_ended().map_err(|error| failed("watch the private server", error))? {
-                let log = self.logged();
+            if let Some(status) =
+                process.has_ended().map_err(|error| server_failure("watch the private server", error))?
+            {
+                let log = self.log_since_start();
                 if !(self.words.lingers)(&log) || started.elapsed() > timeout {
-                    return Err(ended(status, explain(&log)));
+                    return Err(explain_end(status, explain(&log)));
                 }
                 thread::sleep(AGAIN_POLL);
-                process = self.spawn(spec)?;
+                process = self.spawn_process(spec)?;
             }
             match connect() {
                 Ok(()) => {
@@ -330,72 +334,74 @@ impl Running {
         }
     }
 
-    fn spawn(&mut self, spec: &ServerSpec) -> Result<ServerProcess, Failure> {
+    /// Starts the server's process, and notes where its log begins.
+    fn spawn_process(&mut self, spec: &ServerSpec) -> Result<ServerProcess, Failure> {
         self.process = None;
         self.log_from_bytes = fs::metadata(&self.log).map(|metadata| metadata.len()).unwrap_or_default();
-        ServerProcess::spawn(spec.clone()).map_err(|error| failed("start the private server", error))
+        ServerProcess::spawn(spec.clone()).map_err(|error| server_failure("start the private server", error))
     }
 
     /// What the server has logged since the last start.
-    fn logged(&self) -> String {
+    fn log_since_start(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
     }
 
-    pub(crate) fn runs(&mut self) -> Result<bool, Failure> {
+    pub(crate) fn is_running(&mut self) -> Result<bool, Failure> {
         self.folders()?;
         match &mut self.process {
             Some(process) => {
-                Ok(process.has_ended().map_err(|error| failed("watch the private server", error))?.is_none())
+                Ok(process.has_ended().map_err(|error| server_failure("watch the private server", error))?.is_none())
             }
             None => Ok(false),
         }
     }
 
-    pub(crate) fn stop(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
-        self.end(signal, timeout).map(drop)
+    pub(crate) fn stop_server(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.stop_and_report(signal, timeout).map(drop)
     }
 
-    /// `None`: it did not run.
-    fn end(&mut self, signal: StopSignal, timeout: Duration) -> Result<Option<Ended>, Failure> {
+    /// Stops the server, and returns how it ended. `None`: it did not run.
+    fn stop_and_report(&mut self, signal: StopSignal, timeout: Duration) -> Result<Option<Ended>, Failure> {
         let Some(mut process) = self.process.take() else { return Ok(None) };
-        process.stop(signal, timeout).map(Some).map_err(|error| failed("stop the private server", error))
+        process.stop(signal, timeout).map(Some).map_err(|error| server_failure("stop the private server", error))
     }
 
     /// Ends the server without a shutdown checkpoint, since the data are thrown away.
-    pub(crate) fn remove(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
-        self.stop(signal, timeout)?;
+    pub(crate) fn remove_server(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
+        self.stop_server(signal, timeout)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
         for scratch in folders.socket.into_iter().chain([folders.scratch]) {
-            scratch.remove().map_err(|error| failed("remove the private server", error))?;
+            scratch.remove().map_err(|error| server_failure("remove the private server", error))?;
         }
         Ok(())
     }
 
     /// A lost connection, with the log: a server on a full device ends.
     pub(crate) fn explain_loss(&mut self, mut failure: Failure) -> Failure {
-        let log = self.logged();
+        let log = self.log_since_start();
         if (self.words.is_full)(&log) {
-            return self.words.failure(&failure.tried, &log);
+            return self.words.explain_log(&failure.tried, &log);
         }
         let ended = self.process.as_mut().and_then(|process| process.has_ended().ok().flatten());
         // Replaces advice for foreign servers.
         failure.hint = Some(match (ended, (self.words.last)(&log)) {
-            (Some(status), logged) => format!("étalon's private server {}", end_words(status, &logged)),
+            (Some(status), logged) => format!("étalon's private server {}", describe_end(status, &logged)),
             (None, logged) if logged.is_empty() => "étalon's private server has logged nothing".to_owned(),
             (None, logged) => format!("étalon's private server logged at last: {logged}"),
         });
         failure
     }
 
+    /// CPU time that the server's process has used.
     pub(crate) fn cpu_s(&self) -> Result<f64, String> {
-        self.process()?.cpu().map(|cpu| cpu.as_secs_f64())
+        self.running_process()?.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
     /// I/O of the server, as the operating system counts it.
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
-        let process = self.process()?;
-        let folder = self.folders().map_err(|failure| failure.to_string())?.data();
+        let process = self.running_process()?;
+        let folder = self.folders().map_err(|failure| failure.to_string())?.data_folder();
         Ok(OsIo::new(process.io()?, &folder))
     }
 }
@@ -411,38 +417,48 @@ pub(crate) trait Recipe: Sized + Send + 'static {
     ///
     /// # Errors
     /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
-    fn start(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private<Self>, Self::Endpoint), Failure>;
+    fn start_server(
+        server: &PrivateServer,
+        request: &OpenRequest<'_>,
+    ) -> Result<(Private<Self>, Self::Endpoint), Failure>;
 
+    /// How this engine's servers start and stop.
     fn habits(&self) -> Habits;
 
-    /// Whether it lets in.
+    /// Tests whether the server lets a client in.
     fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
 
     /// Settings that the server has from its start beyond its `arguments` and what its installation made in `data`.
     ///
     /// # Errors
     /// It does not answer.
-    fn strays(&self, endpoint: &Self::Endpoint, data: &Path, arguments: &[OsString]) -> Result<Vec<String>, Failure>;
+    fn unplanned_settings(
+        &self,
+        endpoint: &Self::Endpoint,
+        data: &Path,
+        arguments: &[OsString],
+    ) -> Result<Vec<String>, Failure>;
 
-    /// Has what stands in front of the server run, now that the server does.
+    /// Starts what stands in front of the server, such as a pooler, once the server runs.
     ///
     /// # Errors
     /// It does not start.
-    fn attend(&mut self) -> Result<(), Failure> {
+    fn start_front(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Ends what [`Recipe::attend`] started, before the folders go.
+    /// Ends what [`Recipe::start_front`] started, before the folders are removed.
     ///
     /// # Errors
     /// It cannot be ended.
-    fn dismiss(&mut self) -> Result<(), Failure> {
+    fn stop_front(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Explains a start that failed.
     fn explain_log(&self, log: &str) -> Failure;
 
+    /// Adds facts of what the recipe starts besides the server.
     fn add_facts(&self, facts: &mut Facts);
 }
 
@@ -475,7 +491,7 @@ pub(crate) struct Private<R> {
 impl<R: Recipe> Private<R> {
     /// A server that has not been started yet.
     pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
-        let spec = ServerSpec::new(program, folders.log());
+        let spec = ServerSpec::new(program, folders.log_path());
         Private {
             running: Running::new(folders, user, recipe.habits().words),
             spec,
@@ -487,44 +503,44 @@ impl<R: Recipe> Private<R> {
 
     /// Owner of the data folder; `None`: étalon's own user.
     pub(crate) fn user(&self) -> Option<&User> {
-        self.running.user()
+        self.running.server_user()
     }
 
-    pub(crate) fn data(&self) -> Result<PathBuf, Failure> {
-        Ok(self.running.folders()?.data())
+    pub(crate) fn data_folder(&self) -> Result<PathBuf, Failure> {
+        Ok(self.running.folders()?.data_folder())
     }
 
     /// Starts the server, with `more` arguments this time.
     pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
-        self.copy_back()?;
-        let (spec, recipe) = (self.spec.clone().args(more), &self.recipe);
+        self.copy_data_back()?;
+        let (spec, recipe) = (self.spec.clone().with_args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
-        self.running.start(&spec, recipe.habits().timeout, connect, explain)?;
+        self.running.start_and_wait(&spec, recipe.habits().timeout, connect, explain)?;
         self.refuse_strays(endpoint, &spec.args)?;
-        self.recipe.attend()
+        self.recipe.start_front()
     }
 
     /// Ends a server that was started with more than it was given: nothing may be measured on it, or run by it.
     fn refuse_strays(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
-        let strays = self.recipe.strays(endpoint, &self.data()?, arguments)?;
+        let strays = self.recipe.unplanned_settings(endpoint, &self.data_folder()?, arguments)?;
         if strays.is_empty() {
             return Ok(());
         }
-        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
+        self.running.stop_server(self.recipe.habits().end, STOP_TIMEOUT)?;
         let cause = format!("it has settings that neither the plan nor étalon gave it: {}", strays.join(", "));
         Err(Failure::new(FailureKind::Plan, "start the private server", cause)
-            .hint("write what the server is to have into the system's `settings`"))
+            .with_hint("write what the server is to have into the system's `settings`"))
     }
 
     /// Starts the server on the same data, if it has ended.
-    pub(crate) fn revive(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
-        if self.running.runs()? { self.recipe.attend() } else { self.spawn_and_wait(endpoint, &[]) }
+    pub(crate) fn start_if_ended(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+        if self.running.is_running()? { self.recipe.start_front() } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
     /// Starts the server on the same data with the same settings.
-    pub(crate) fn restart(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
+    pub(crate) fn restart_server(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
-        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
+        self.running.stop_server(self.recipe.habits().stop, RESTART_TIMEOUT)?;
         self.spawn_and_wait(endpoint, &[])
     }
 
@@ -533,9 +549,9 @@ impl<R: Recipe> Private<R> {
     /// # Errors
     /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
     pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
-        let data = self.data()?;
-        self.running.stop(self.recipe.habits().stop, RESTART_TIMEOUT)?;
-        let evicted = evict(&data);
+        let data = self.data_folder()?;
+        self.running.stop_server(self.recipe.habits().stop, RESTART_TIMEOUT)?;
+        let evicted = evict_from_cache(&data);
         self.spawn_cold(endpoint)?;
         evicted
     }
@@ -548,25 +564,25 @@ impl<R: Recipe> Private<R> {
 
     /// Folder of a kept copy of its data, by number.
     pub(crate) fn copy_folder(&self, number: usize) -> Result<PathBuf, Failure> {
-        Ok(self.running.folders()?.file(&format!("kept-{number}")))
+        Ok(self.running.folders()?.scratch_path(&format!("kept-{number}")))
     }
 
     /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
-    pub(crate) fn keep(&mut self, kept: &Path) -> Result<(), Failure> {
-        let (data, tried) = (self.data()?, "keep the loaded data");
-        match self.running.end(self.recipe.habits().stop, KEEP_TIMEOUT)? {
+    pub(crate) fn keep_data(&mut self, kept: &Path) -> Result<(), Failure> {
+        let (data, tried) = (self.data_folder()?, "keep the loaded data");
+        match self.running.stop_and_report(self.recipe.habits().stop, KEEP_TIMEOUT)? {
             Some(Ended::Killed(_)) => {
                 let cause = format!("the server did not end within {} s, and was killed", KEEP_TIMEOUT.as_secs());
-                return Err(failed(tried, cause));
+                return Err(server_failure(tried, cause));
             }
             // Its data would have to be recovered in each start on a copy of them.
             Some(Ended::AsAsked(status)) if status.code().is_none() => {
-                let logged = (self.running.words.last)(&self.running.logged());
-                return Err(ended(status, failed(tried, logged)));
+                let logged = (self.running.words.last)(&self.running.log_since_start());
+                return Err(explain_end(status, server_failure(tried, logged)));
             }
             Some(Ended::AsAsked(_)) | None => {}
         }
-        fs::rename(&data, kept).map_err(|error| failed(tried, error))
+        fs::rename(&data, kept).map_err(|error| server_failure(tried, error))
     }
 
     /// Starts the server on a copy of what was kept, in place of the data that it has.
@@ -575,7 +591,7 @@ impl<R: Recipe> Private<R> {
     /// [`FailureKind::DiskFull`], or the server does not start. The next start tries it again.
     pub(crate) fn bring_back(&mut self, endpoint: &R::Endpoint, kept: &Path, blocks: Blocks) -> Result<(), Failure> {
         // Its data are thrown away.
-        self.running.stop(self.recipe.habits().end, STOP_TIMEOUT)?;
+        self.running.stop_server(self.recipe.habits().end, STOP_TIMEOUT)?;
         self.wanted = Some((kept.to_owned(), blocks));
         self.spawn_cold(endpoint).map_err(|failure| match self.wanted {
             None => Failure {
@@ -587,16 +603,17 @@ impl<R: Recipe> Private<R> {
         })
     }
 
-    fn copy_back(&mut self) -> Result<(), Failure> {
+    /// Replaces the data by the copy that was asked for, if any.
+    fn copy_data_back(&mut self) -> Result<(), Failure> {
         let Some((kept, blocks)) = self.wanted.clone() else { return Ok(()) };
-        let data = self.data()?;
+        let data = self.data_folder()?;
         let tried = "copy the data that are kept for the private server";
         match fs::remove_dir_all(&data) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::io(tried, &error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(Failure::from_io(tried, &error)),
             _ => {}
         }
         let stop = || self.interrupt.load(Ordering::Relaxed);
-        let copied = host::copy::tree(&kept, &data, blocks, &stop);
+        let copied = host::copy::copy_tree(&kept, &data, blocks, &stop);
         // What shares its blocks is in no cache yet, while a copy is as far as it fits.
         let copied = copied
             .and_then(|copied| if copied.shares_blocks { host::copy::read_through(&data, &stop) } else { Ok(()) });
@@ -606,23 +623,25 @@ impl<R: Recipe> Private<R> {
             match error.kind() {
                 io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
                     Failure::new(FailureKind::DiskFull, tried, error)
-                        .hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
+                        .with_hint(format!("{FULL_HINT}, or write `reset = \"rebuild\"`, which keeps no copy"))
                 }
-                _ => failed(tried, error),
+                _ => server_failure(tried, error),
             }
         })?;
         self.wanted = None;
         Ok(())
     }
 
-    pub(crate) fn remove(&mut self) -> Result<(), Failure> {
-        self.recipe.dismiss()?;
+    /// Ends the server and removes its folders.
+    pub(crate) fn remove_server(&mut self) -> Result<(), Failure> {
+        self.recipe.stop_front()?;
         let timeout = if self.interrupt.load(Ordering::Relaxed) { LAST_TIMEOUT } else { STOP_TIMEOUT };
-        self.running.remove(self.recipe.habits().end, timeout)
+        self.running.remove_server(self.recipe.habits().end, timeout)
     }
 }
 
-fn end_words(status: ExitStatus, logged: &str) -> String {
+/// Says how the server ended, with the end of its log.
+fn describe_end(status: ExitStatus, logged: &str) -> String {
     let end = if host::process::was_killed(status) { "was killed" } else { "ended" };
     if logged.is_empty() {
         format!("{end} ({status}), and has logged nothing")
@@ -632,19 +651,19 @@ fn end_words(status: ExitStatus, logged: &str) -> String {
 }
 
 /// Explains the end of a start. A server that was killed has no reason in its log, and may well start the next time.
-fn ended(status: ExitStatus, logged: Failure) -> Failure {
+fn explain_end(status: ExitStatus, logged: Failure) -> Failure {
     if status.code().is_some() && !logged.cause.is_empty() {
         return logged;
     }
-    let ended = Failure { cause: format!("it {}", end_words(status, &logged.cause)), ..logged };
+    let ended = Failure { cause: format!("it {}", describe_end(status, &logged.cause)), ..logged };
     if !host::process::was_killed(status) || ended.kind == FailureKind::DiskFull {
         return ended;
     }
-    Failure { kind: FailureKind::Unreachable, ..ended }.hint(KILLED_HINT)
+    Failure { kind: FailureKind::Unreachable, ..ended }.with_hint(KILLED_HINT)
 }
 
 /// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.
-pub(crate) fn revive<T>(
+pub(crate) fn ask_or_restart<T>(
     start: impl Fn() -> Result<(), Failure>,
     ask: impl Fn() -> Result<T, Failure>,
 ) -> Result<(), Failure> {
@@ -658,7 +677,7 @@ pub(crate) fn revive<T>(
     }
 }
 
-/// Fails without a pid.
+/// Limits a server's process to so many cores until the value is dropped. Fails without a pid.
 pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
     let tried = format!("hold the server to {cores} cores");
     let Some(pid) = pid else {
@@ -670,11 +689,11 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
 }
 
 /// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
-fn evict(data: &Path) -> Result<(), Failure> {
+fn evict_from_cache(data: &Path) -> Result<(), Failure> {
     host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
 }
 
-pub(crate) fn not_restarted() -> Failure {
+pub(crate) fn not_restartable() -> Failure {
     let cause = "étalon can restart only a server that it has started itself";
     Failure::new(FailureKind::Unsupported, "empty the caches", cause)
 }

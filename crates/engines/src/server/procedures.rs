@@ -4,7 +4,7 @@ use workloads::order_entry::PROCEDURES;
 
 /// Says which of étalon's procedures the server holds with another text than étalon sent. `body` finds in a statement that makes
 /// a procedure what the server keeps of it.
-pub(crate) fn altered<'s>(
+pub(crate) fn altered_procedures<'s>(
     held: impl IntoIterator<Item = [String; 2]>,
     sent: &'s [String],
     body: fn(&'s str) -> Option<&'s str>,
@@ -17,7 +17,7 @@ pub(crate) fn altered<'s>(
 }
 
 /// The names as a list of literals.
-pub(crate) fn names() -> String {
+pub(crate) fn procedure_literals() -> String {
     PROCEDURES.map(|name| format!("'{name}'")).join(", ")
 }
 
@@ -34,7 +34,7 @@ mod tests {
         let held = [("enter_order", " one"), ("enter_payment", "two"), ("another", "three"), ("stock_level", "")];
         let held = held.map(|(name, text)| [name.to_owned(), text.to_owned()]);
         assert_eq!(
-            altered(held, &sent, body),
+            altered_procedures(held, &sent, body),
             ["another text of procedure enter_payment", "another text of procedure stock_level"]
         );
     }

@@ -8,7 +8,7 @@ use wire::{Unbound, WireError};
 use crate::server::dialogue::{AskError, INTERRUPTED, ServerError, Waiting};
 use crate::server::url::Address;
 use load::error::{Failure, FailureKind};
-use load::lane::{ErrorClass, OpError, lost};
+use load::lane::{ErrorClass, OpError, connection_lost};
 use workloads::system::OpenRequest;
 
 #[derive(Debug)]
@@ -61,17 +61,19 @@ pub(crate) trait Explain {
 
     const ADVICE: Advice;
 
+    /// Address of the server that is asked.
     fn address(&self) -> &Self::Address;
 
-    /// What its questions heed while they wait.
+    /// What the endpoint's questions heed while they wait.
     fn waiting(&self) -> &Waiting;
 
-    /// Has its questions heed the request's interrupt and notices.
-    fn heed(&mut self, request: &OpenRequest<'_>);
+    /// Has the endpoint's questions heed the request's interrupt and notices.
+    fn heed_request(&mut self, request: &OpenRequest<'_>);
 
-    /// A command that asks the same.
-    fn check(&self) -> String;
+    /// A command by which a user can ask the server the same.
+    fn check_command(&self) -> String;
 
+    /// Says of which kind the server's error is, and explains it with a hint.
     fn explain_server(&self, error: &Self::Error) -> (FailureKind, String);
 
     fn describe_error(&self, error: &Self::Error) -> String {
@@ -88,12 +90,13 @@ pub(crate) trait Explain {
 
     /// Why there is no connection, without advice.
     fn explain_cause(&self, refusal: &Refusal<Self::Error>) -> String {
-        self.explain(refusal).cause
+        self.explain_refusal(refusal).cause
     }
 
-    fn explain(&self, refusal: &Refusal<Self::Error>) -> Failure {
+    /// Makes a failure with a hint from a refused connection or login.
+    fn explain_refusal(&self, refusal: &Refusal<Self::Error>) -> Failure {
         let Advice { product, products, start, ended, no_tls, tls } = Self::ADVICE;
-        let check = self.check();
+        let check = self.check_command();
         let (tried, cause, kind, hint) = match refusal {
             Refusal::Server(error) => {
                 let (kind, hint) = self.explain_server(error);
@@ -127,7 +130,7 @@ pub(crate) trait Explain {
                 (tried, cause.to_owned(), FailureKind::Login, hint)
             }
             Refusal::Interrupted => {
-                let tried = format!("{CONNECT} {}", self.address().shown());
+                let tried = format!("{CONNECT} {}", self.address().shown_url());
                 return Failure::new(FailureKind::Interrupted, tried, INTERRUPTED);
             }
             Refusal::Unbound(why) => {
@@ -141,7 +144,7 @@ pub(crate) trait Explain {
                 (CONNECT, cause.clone(), FailureKind::Other, hint)
             }
         };
-        Failure::new(kind, format!("{tried} {}", self.address().shown()), cause).hint(hint)
+        Failure::new(kind, format!("{tried} {}", self.address().shown_url()), cause).with_hint(hint)
     }
 }
 
@@ -154,10 +157,11 @@ pub(crate) const ENCRYPT: &str = "encrypt the connection to";
 /// Over an open connection.
 /// Makes the failure of a question, for `map_err`: `failing_to("read the server's settings")`.
 pub(crate) fn failing_to<E: ServerError>(tried: &str) -> impl Fn(AskError<E>) -> Failure {
-    move |error| failure(tried, &error)
+    move |error| ask_failure(tried, &error)
 }
 
-pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
+/// Makes a failure from an error of a question to the server.
+pub(crate) fn ask_failure<E: ServerError>(tried: impl Into<String>, error: &AskError<E>) -> Failure {
     let said = match error {
         AskError::Server(said) => said,
         AskError::Interrupted => return Failure::new(FailureKind::Interrupted, tried, error),
@@ -166,7 +170,7 @@ pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError
         }
     };
     let class = said.error_class();
-    let kind = match (class, said.kind()) {
+    let kind = match (class, said.failure_kind()) {
         (_, FailureKind::Permission) => FailureKind::Permission,
         (ErrorClass::ConnectionLost, _) => FailureKind::ConnectionLost,
         (ErrorClass::DiskFull, _) => FailureKind::DiskFull,
@@ -183,7 +187,7 @@ pub(crate) fn failure<E: ServerError>(tried: impl Into<String>, error: &AskError
 }
 
 impl<E: ServerError> Refusal<E> {
-    /// `timeout` was the limit.
+    /// Reads a refusal from an I/O error; `timeout` was the limit.
     pub(crate) fn from_io(cause: &io::Error, timeout: Duration) -> Refusal<E> {
         match cause.kind() {
             io::ErrorKind::Interrupted => Refusal::Interrupted,
@@ -212,26 +216,26 @@ impl<E: ServerError> Refusal<E> {
         }
     }
 
-    pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
+    pub(crate) fn to_op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
             Refusal::Server(error) => error.op_error(),
-            other => lost(&endpoint.explain(other).cause),
+            other => connection_lost(&endpoint.explain_refusal(other).cause),
         }
     }
 }
 
 impl<E: ServerError> OpenError<E> {
-    pub(crate) fn failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
+    pub(crate) fn to_failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
         match self {
-            OpenError::Refused(refusal) => endpoint.explain(refusal),
-            OpenError::Asked(tried, error) => failure(*tried, error),
+            OpenError::Refused(refusal) => endpoint.explain_refusal(refusal),
+            OpenError::Asked(tried, error) => ask_failure(*tried, error),
         }
     }
 
-    pub(crate) fn op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
+    pub(crate) fn to_op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
-            OpenError::Refused(refusal) => refusal.op_error(endpoint),
-            OpenError::Asked(_, error) => error.op_error(),
+            OpenError::Refused(refusal) => refusal.to_op_error(endpoint),
+            OpenError::Asked(_, error) => error.to_op_error(),
         }
     }
 }

@@ -11,7 +11,7 @@ use super::private::Recipe as _;
 use super::system::{Server, ServerSystem};
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Dataset;
-use workloads::reset::{COPIED_FROM_BYTES, chosen};
+use workloads::reset::{COPIED_FROM_BYTES, choose_reset};
 
 /// What is known of the data sets that a system was loaded with.
 #[derive(Default)]
@@ -22,9 +22,9 @@ pub(crate) struct Loaded {
     last: Mutex<Option<String>>,
 }
 
-/// Serves [`Engine::reset`](workloads::system::Engine::reset).
+/// Serves [`Engine::choose_reset`](workloads::system::Engine::choose_reset).
 pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-    choose_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
+    choose_reset_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
 }
 
 /// A server, as far as its data can be copied.
@@ -55,7 +55,8 @@ pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
         && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
 }
 
-fn choose_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_bytes: u64) -> Result<Reset, Failure> {
+/// Chooses how tables of this size are brought back between runs; fails if the way asked for is not to be had.
+fn choose_reset_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_bytes: u64) -> Result<Reset, Failure> {
     let (offers, else_why): (&[Reset], _) = match ownership {
         Ownership::Own => (&[Reset::Clone, Reset::Restore], ""),
         Ownership::Others => (S::Copies::OFFERS, S::Copies::NO_OTHERS),
@@ -66,21 +67,21 @@ fn choose_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_bytes:
     let can = [&[Reset::Rebuild], offers, &[Reset::None]].concat();
     let is_copied = matches!(ownership, Ownership::Own) && size_bytes >= COPIED_FROM_BYTES;
     let usual = if is_copied { Reset::Restore } else { Reset::Rebuild };
-    chosen(asked, &can, usual, else_why)
+    choose_reset(asked, &can, usual, else_why)
 }
 
 impl<S: Server> ServerSystem<S> {
-    pub(super) fn reset_of(&self, data: &Dataset) -> Reset {
-        choose_for::<S>(self.reset, self.ownership, data.size_bytes).unwrap_or(Reset::Rebuild)
+    pub(super) fn reset_for_data(&self, data: &Dataset) -> Reset {
+        choose_reset_for::<S>(self.reset, self.ownership, data.size_bytes).unwrap_or(Reset::Rebuild)
     }
 
     /// What a reader must know of a way to bring tables back.
     pub(super) fn reset_words(&self, data: &Dataset) -> String {
-        let reset = self.reset_of(data);
+        let reset = self.reset_for_data(data);
         if let Some(copies) = &self.copies {
-            return copies.words(reset);
+            return copies.explain_reset(reset);
         }
-        match self.private().and_then(|private| private.data().ok()) {
+        match self.lock_private().and_then(|private| private.data_folder().ok()) {
             Some(data) => workloads::reset::words_for_files(reset, &data),
             None => reset.to_string(),
         }
@@ -90,44 +91,46 @@ impl<S: Server> ServerSystem<S> {
     pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.has_tables() {
             // Those of another data set go, and a copy would be one of nothing.
-            *lock(&self.loaded.last) = None;
-            return S::prepare(self, data);
+            *lock_mutex(&self.loaded.last) = None;
+            return S::load_tables(self, data);
         }
-        match self.reset_of(data) {
-            Reset::Rebuild => S::prepare(self, data),
-            Reset::None => self.load_once(data),
-            reset @ (Reset::Restore | Reset::Clone) => self.copy_back(data, reset),
+        match self.reset_for_data(data) {
+            Reset::Rebuild => S::load_tables(self, data),
+            Reset::None => self.load_if_absent(data),
+            reset @ (Reset::Restore | Reset::Clone) => self.bring_tables_back(data, reset),
         }
     }
 
     /// The tables may be another étalon's by now.
     pub(super) fn forget_loaded(&self) {
-        *lock(&self.loaded.last) = None;
+        *lock_mutex(&self.loaded.last) = None;
     }
 
     pub(super) fn kept_bytes_of_all(&self) -> u64 {
-        let kept_bytes = lock(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
-        self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh(kept_bytes))
+        let kept_bytes = lock_mutex(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
+        self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh_copies(kept_bytes))
     }
 
-    fn load_once(&self, data: &Dataset) -> Result<(), Failure> {
-        let mut last = lock(&self.loaded.last);
+    /// Loads a data set, unless it is what was loaded last.
+    fn load_if_absent(&self, data: &Dataset) -> Result<(), Failure> {
+        let mut last = lock_mutex(&self.loaded.last);
         if last.as_deref() != Some(&data.name) {
             *last = None;
-            S::prepare(self, data)?;
+            S::load_tables(self, data)?;
             *last = Some(data.name.clone());
         }
         Ok(())
     }
 
-    fn copy_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
-        let mut all = lock(&self.loaded.kept);
+    /// Brings a data set's tables back from a kept copy, making the copy first if there is none.
+    fn bring_tables_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
+        let mut all = lock_mutex(&self.loaded.kept);
         let known = all.get(&data.name).copied();
         // A server that did not start on its copy cannot be asked.
         if known.is_some() && S::is_untouched(self, data).unwrap_or(false) {
             return Ok(());
         }
-        let known = known.map(|copy| self.put_back(copy, reset));
+        let known = known.map(|copy| self.put_copy_back(copy, reset));
         match known {
             Some(Err(failure)) if failure.kind == FailureKind::Missing && self.copies.is_some() => {
                 all.remove(&data.name);
@@ -146,33 +149,35 @@ impl<S: Server> ServerSystem<S> {
         reset: Reset,
     ) -> Result<(), Failure> {
         if let Some(copies) = &self.copies {
-            self.control.close();
-            copies.clear()?;
+            self.control.close_session();
+            copies.remove_old_copies()?;
         }
-        S::prepare(self, data)?;
+        S::load_tables(self, data)?;
         self.ask(|client| S::settle(self, client))?;
-        self.control.close();
+        self.control.close_session();
         let copy = match &self.copies {
-            Some(copies) => copies.keep()?,
-            None => self.keep_folder(all.len())?,
+            Some(copies) => copies.keep_copy()?,
+            None => self.keep_data_folder(all.len())?,
         };
         all.insert(data.name.clone(), copy);
-        self.put_back(copy, reset)
+        self.put_copy_back(copy, reset)
     }
 
-    fn keep_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
-        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+    /// Copies the private server's data folder, to be put back before later runs.
+    fn keep_data_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
+        let mut private = self.lock_private().ok_or_else(super::private::not_restartable)?;
         let folder = private.copy_folder(number)?;
-        private.keep(&folder)?;
+        private.keep_data(&folder)?;
         Ok(KeptCopy { number, bytes: host::copy::bytes_of(&folder).unwrap_or_default() })
     }
 
-    fn put_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
-        self.control.close();
+    /// Replaces the tables by a kept copy.
+    fn put_copy_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
+        self.control.close_session();
         if let Some(copies) = &self.copies {
             return copies.bring_back(copy, reset);
         }
-        let mut private = self.private().ok_or_else(super::private::not_restarted)?;
+        let mut private = self.lock_private().ok_or_else(super::private::not_restartable)?;
         let folder = private.copy_folder(copy.number)?;
         let blocks = if reset == Reset::Clone { Blocks::SharedIfPossible } else { Blocks::Own };
         private.bring_back(&self.endpoint, &folder, blocks)
@@ -180,12 +185,12 @@ impl<S: Server> ServerSystem<S> {
 
     /// Serves [`System::drop_all`](workloads::system::System::drop_all), where the server keeps copies.
     pub(super) fn remove_copies(&self, copies: &S::Copies) -> Result<(), Failure> {
-        self.control.close();
-        lock(&self.loaded.kept).clear();
-        copies.remove()
+        self.control.close_session();
+        lock_mutex(&self.loaded.kept).clear();
+        copies.remove_all()
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

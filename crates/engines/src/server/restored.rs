@@ -1,6 +1,6 @@
 use super::private::Private;
 use super::steps::Steps;
-use super::system::{Purpose, Server, Settings as _, session_on};
+use super::system::{Purpose, Server, Settings as _, settings_on};
 use load::error::Failure;
 use workloads::backup::backups::Restored;
 use workloads::session::{Session, SessionKind};
@@ -12,8 +12,9 @@ pub(crate) struct RestoredServer<S: Server> {
 }
 
 impl<S: Server> Restored for RestoredServer<S> {
-    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        let client = session_on::<S>(&S::Session::default(), kind.tables()).open(&self.endpoint, Purpose::Load);
+    fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        let client =
+            settings_on::<S>(&S::Session::default(), kind.tables()).open_session(&self.endpoint, Purpose::Load);
         let client = client.map_err(|failure| self.private.running.explain_loss(failure))?;
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
@@ -23,6 +24,6 @@ impl<S: Server> Restored for RestoredServer<S> {
     }
 
     fn remove(mut self: Box<Self>) -> Result<(), Failure> {
-        self.private.remove()
+        self.private.remove_server()
     }
 }

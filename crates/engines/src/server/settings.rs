@@ -2,17 +2,18 @@
 
 use load::error::{Failure, FailureKind};
 
-pub(crate) fn tried(name: &str, value: &str) -> String {
+pub(crate) fn tried_to_set(name: &str, value: &str) -> String {
     format!("set `{name}` to `{value}`")
 }
 
 /// Names that étalon needs, and why.
 pub(crate) type Reserved = &'static [(&'static str, &'static str)];
 
+/// Refuses a setting that étalon sets itself, with the reason.
 pub(crate) fn refuse_reserved(name: &str, value: &str, reserved: Reserved) -> Result<(), Failure> {
     match reserved.iter().find(|(reserved, _)| *reserved == name) {
         Some((_, why)) => {
-            Err(Failure::new(FailureKind::Plan, tried(name, value), format!("étalon sets it itself: {why}")))
+            Err(Failure::new(FailureKind::Plan, tried_to_set(name, value), format!("étalon sets it itself: {why}")))
         }
         None => Ok(()),
     }
@@ -24,15 +25,21 @@ pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Fa
         return Ok(());
     }
     let cause = "on a private server étalon sets it itself";
-    Err(Failure::new(FailureKind::Plan, tried(name, value), cause).hint("`connect` chooses between socket and TCP"))
+    Err(Failure::new(FailureKind::Plan, tried_to_set(name, value), cause)
+        .with_hint("`connect` chooses between socket and TCP"))
 }
 
-/// `server` says whose the settings are.
-pub(crate) fn unknown<'a>(server: &str, name: &str, value: &str, known: impl IntoIterator<Item = &'a str>) -> Failure {
+/// The failure for a setting of no such name, with the nearest known one; `server` says whose the settings are.
+pub(crate) fn unknown_setting<'a>(
+    server: &str,
+    name: &str,
+    value: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Failure {
     let cause = format!("{server} has no setting of that name");
-    let failure = Failure::new(FailureKind::Plan, tried(name, value), cause);
+    let failure = Failure::new(FailureKind::Plan, tried_to_set(name, value), cause);
     match model::near::did_you_mean(name, known) {
-        Some(near) => failure.hint(near),
+        Some(near) => failure.with_hint(near),
         None => failure,
     }
 }

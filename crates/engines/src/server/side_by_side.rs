@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-use super::system::{ClientOf, DatabaseClaim as _, Purpose, Server, ServerSystem, Settings as _, scalar_of};
+use super::system::{ClientOf, DatabaseClaim as _, Purpose, Server, ServerSystem, Settings as _, query_scalar};
 use load::error::{Failure, FailureKind};
 use workloads::system::System as _;
 
@@ -21,26 +21,29 @@ pub(crate) fn sessions_for(pieces: usize) -> usize {
 ///
 /// # Errors
 /// The first failure in the order of the questions; none is asked once the user wants to stop.
-pub(crate) fn scalars<S: Server>(system: &ServerSystem<S>, questions: &[String]) -> Result<Vec<i64>, Failure> {
+pub(crate) fn scalars_in_parallel<S: Server>(
+    system: &ServerSystem<S>,
+    questions: &[String],
+) -> Result<Vec<i64>, Failure> {
     let asked = Asked { questions, next: AtomicUsize::new(0), answers: Mutex::new(vec![None; questions.len()]) };
     thread::scope(|scope| {
         for _ in 1..sessions_for(questions.len()) {
             scope.spawn(|| {
-                let Ok(mut client) = open(system) else { return };
+                let Ok(mut client) = open_extra_session(system) else { return };
                 asked.work_off(system, |sql| {
-                    scalar_of::<S>(&mut client, sql).map_err(|failure| system.explain(failure))
+                    query_scalar::<S>(&mut client, sql).map_err(|failure| system.explain_failure(failure))
                 });
-                client.close();
+                client.close_and_wait();
             });
         }
         asked.work_off(system, |sql| system.scalar(sql));
     });
     let answers = asked.answers.into_inner().unwrap_or_else(PoisonError::into_inner);
-    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(interrupted()))).collect()
+    answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(interrupted_failure()))).collect()
 }
 
-fn open<S: Server>(system: &ServerSystem<S>) -> Result<ClientOf<S>, Failure> {
-    let mut client = system.session.open(&system.endpoint, Purpose::Control)?;
+fn open_extra_session<S: Server>(system: &ServerSystem<S>) -> Result<ClientOf<S>, Failure> {
+    let mut client = system.session.open_session(&system.endpoint, Purpose::Control)?;
     S::Claim::set_limits(&mut client).map_err(super::refusal::failing_to("set up a session of étalon's own"))?;
     Ok(client)
 }
@@ -66,6 +69,6 @@ impl Asked<'_> {
     }
 }
 
-fn interrupted() -> Failure {
+fn interrupted_failure() -> Failure {
     Failure::new(FailureKind::Other, "ask the tables", "it was interrupted")
 }

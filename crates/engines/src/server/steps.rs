@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use super::dialogue::{Client, TextRows, WireProtocol};
-use super::refusal::failure;
+use super::refusal::ask_failure;
 use super::text_datum;
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Dialect;
 use workloads::rows::Rows;
-use workloads::session::{self, Session, running};
+use workloads::session::{self, Session, running_words};
 
 pub(crate) struct Steps<P: WireProtocol> {
     /// Taken on close.
@@ -24,34 +24,36 @@ impl<P: WireProtocol> Steps<P> {
         Steps { client: Some(client), dialect, without_limit: String::new() }
     }
 
-    fn client(&mut self) -> Result<&mut Client<P>, Failure> {
+    /// The session's client; fails once it is closed.
+    fn open_client(&mut self) -> Result<&mut Client<P>, Failure> {
         let closed = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
         self.client.as_mut().ok_or_else(closed)
     }
 
-    fn ask(&mut self, sql: &str) -> Result<TextRows, Failure> {
-        self.client()?.rows(sql).map_err(|error| failure(running(sql), &error))
+    fn rows_of(&mut self, sql: &str) -> Result<TextRows, Failure> {
+        self.open_client()?.query_text_rows(sql).map_err(|error| ask_failure(running_words(sql), &error))
     }
 }
 
-fn data(rows: TextRows) -> Vec<Vec<Datum>> {
+/// Rows of texts as data.
+fn to_data(rows: TextRows) -> Vec<Vec<Datum>> {
     rows.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect()
 }
 
 impl<P: WireProtocol> Drop for Steps<P> {
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
-            client.close();
+            client.close_and_wait();
         }
     }
 }
 
 impl<P: WireProtocol> Session for Steps<P> {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.ask(sql).map(|_| ())
+        self.rows_of(sql).map(|_| ())
     }
 
-    fn limit(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
+    fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
         let Some(limit) = limit else {
             let without_limit = std::mem::take(&mut self.without_limit);
             return if without_limit.is_empty() { Ok(()) } else { self.execute(&without_limit) };
@@ -63,10 +65,10 @@ impl<P: WireProtocol> Session for Steps<P> {
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        self.ask(sql).map(data)
+        self.rows_of(sql).map(to_data)
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
-        self.client()?.answer(sql).map_err(|error| failure(running(sql), &error))
+    fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+        self.open_client()?.query_large(sql).map_err(|error| ask_failure(running_words(sql), &error))
     }
 }

@@ -15,7 +15,7 @@ use host::reactor::{Choice, Reactor};
 use model::{DurabilityTier, Facts, Nature, Reset, SystemPlan};
 
 use self::indexes::OwnIndexes;
-pub(crate) use self::lanes::session_on;
+pub(crate) use self::lanes::settings_on;
 pub(crate) use super::claim::DatabaseClaim;
 use super::control::Control;
 use super::copies::Copies;
@@ -23,7 +23,7 @@ use super::counted::CountsQuery;
 use super::dialogue::{Client, NativeLane, OpenedConnection, WireProtocol};
 use super::load_settings::LoadSettings;
 use super::private::{self, Private, Recipe};
-use super::refusal::{Explain, OpenError, failure};
+use super::refusal::{Explain, OpenError, ask_failure};
 use super::reset::{self, Loaded, Ownership};
 use super::side_by_side;
 use super::steps::Steps;
@@ -80,11 +80,11 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         purpose: Purpose,
     ) -> Result<Client<Self::Protocol>, OpenErrorOf<Self::Protocol>>;
 
-    fn open(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
+    fn open_session(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
     where
         Self::Endpoint: Explain<Error = <Self::Protocol as WireProtocol>::Error>,
     {
-        self.try_open(endpoint, purpose).map_err(|error| error.failure(endpoint))
+        self.try_open(endpoint, purpose).map_err(|error| error.to_failure(endpoint))
     }
 
     /// Prepares a lane's statements.
@@ -93,12 +93,12 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         endpoint: &Self::Endpoint,
         statements: &<Self::Protocol as WireProtocol>::Statements,
     ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
-        prepared(self.try_open(endpoint, Purpose::Load)?, statements)
+        prepare(self.try_open(endpoint, Purpose::Load)?, statements)
     }
 }
 
-fn prepared<P: WireProtocol>(client: Client<P>, statements: &P::Statements) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
-    P::into_opened(client, statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
+fn prepare<P: WireProtocol>(client: Client<P>, statements: &P::Statements) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
+    P::into_prepared(client, statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
 }
 
 /// What servers differ in. A value holds what was found out about one of them.
@@ -120,14 +120,14 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Why what its processes used is not known, where étalon did not start them.
     const FOREIGN: &'static str = "the server's processes are not étalon's own";
 
-    /// An existing server, with a plan's settings.
+    /// Connects to an existing server, with a plan's settings.
     fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
 
     /// Logs in once, without the plan's settings.
-    fn connect(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
+    fn connect_once(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
 
     /// Looks around, before anything is made. `makes`: étalon is to make its tables.
-    fn look(
+    fn inspect(
         client: &mut ClientOf<Self>,
         endpoint: &Self::Endpoint,
         consent: Consent,
@@ -155,7 +155,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         None
     }
 
-    /// What facts are about.
+    /// Makes what the facts are about, such as an own database.
     fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
         Ok(())
     }
@@ -174,9 +174,9 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 
     /// Makes and loads the tables.
-    fn prepare(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
+    fn load_tables(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
 
-    /// Whether they are known to be as [`Server::prepare`] or [`Server::was_prepared`] has left them.
+    /// Tests whether the tables are known to be as [`Server::load_tables`] or [`Server::was_prepared`] has left them.
     fn is_untouched(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<bool, Failure> {
         Ok(false)
     }
@@ -188,7 +188,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     fn settle(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
-    fn counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
+    fn read_counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
     /// The query for the load's sessions that wait for locks, asked by the control session: how many wait for rows, and how many
     /// wait for sessions that are not the load's. The best one first; a login may not be allowed to ask it.
@@ -197,9 +197,9 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 
     /// Removes what étalon made.
-    fn remove(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
+    fn remove_tables(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
-    fn steps(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn step_session(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(Steps::new(system.run_client(kind)?, Self::DIALECT)))
     }
 
@@ -230,7 +230,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 
     /// Adds what the server reports of a failure.
-    fn explain(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
+    fn explain_failure(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
     }
 
@@ -243,19 +243,19 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 }
 
 /// Serves [`Engine::open`](workloads::system::Engine::open).
-pub(crate) fn open<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
+pub(crate) fn open_system<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
     let system = request.system;
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
             let scratch_base = private::folder_of(server, request)?;
             let (mut private, mut endpoint) =
-                S::Recipe::start(server, &OpenRequest { scratch_base, ..request.clone() })?;
-            endpoint.heed(request);
+                S::Recipe::start_server(server, &OpenRequest { scratch_base, ..request.clone() })?;
+            endpoint.heed_request(request);
             private.interrupt = Arc::clone(&request.interrupt);
             ServerSystem::new(endpoint, S::Session::default(), Some(private), request)?
         }
         None => {
-            let address = AddressOf::<S>::permitted(&system.url, &process_environment, &request.permits)?;
+            let address = AddressOf::<S>::parse_permitted(&system.url, &process_environment, &request.permits)?;
             let (endpoint, session) = S::enter(address, request)?;
             ServerSystem::new(endpoint, session, None, request)?
         }
@@ -268,9 +268,9 @@ pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> Option<String> {
     if system.server.is_some() {
         return Some("a private server in a temporary folder".to_owned());
     }
-    Some(match AddressOf::<S>::parse(&system.url, &process_environment) {
-        Ok(address) => format!("{} at {}", room::<S>(system), address.shown()),
-        Err(_) => room::<S>(system).to_owned(),
+    Some(match AddressOf::<S>::parse_url(&system.url, &process_environment) {
+        Ok(address) => format!("{} at {}", room_words::<S>(system), address.shown_url()),
+        Err(_) => room_words::<S>(system).to_owned(),
     })
 }
 
@@ -279,8 +279,8 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
     }
-    match AddressOf::<S>::parse(&system.url, &process_environment) {
-        Ok(address) => format!("what étalon made in {} at {}", room::<S>(system), address.shown()),
+    match AddressOf::<S>::parse_url(&system.url, &process_environment) {
+        Ok(address) => format!("what étalon made in {} at {}", room_words::<S>(system), address.shown_url()),
         Err(failure) => failure.to_string(),
     }
 }
@@ -289,34 +289,35 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
 pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     match system.server {
         Some(_) => Ok(()),
-        None => AddressOf::<S>::parse(&system.url, &process_environment).map(|_| ()),
+        None => AddressOf::<S>::parse_url(&system.url, &process_environment).map(|_| ()),
     }
 }
 
 /// Serves [`Engine::refuses_writes`](workloads::system::Engine::refuses_writes).
 pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
-    let (endpoint, mut client) = S::connect(address::<S>(system)?).ok()?;
+    let (endpoint, mut client) = S::connect_once(existing_address::<S>(system)?).ok()?;
     let refused = S::refuse_standby(&mut client, &endpoint).err();
-    client.close();
+    client.close_and_wait();
     refused.filter(|failure| failure.kind == FailureKind::Unsupported)
 }
 
 /// Serves [`Engine::visit`](workloads::system::Engine::visit).
-pub(crate) fn visit<S: Server>(system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
-    let (_, client) = S::connect(AddressOf::<S>::parse(&system.url, &process_environment)?)?;
+pub(crate) fn visit_session<S: Server>(system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+    let (_, client) = S::connect_once(AddressOf::<S>::parse_url(&system.url, &process_environment)?)?;
     Ok(Box::new(Steps::new(client, S::DIALECT)))
 }
 
-fn room<S: Server>(system: &SystemPlan) -> &'static str {
+/// Says in words what of the server a load takes for its tables.
+fn room_words<S: Server>(system: &SystemPlan) -> &'static str {
     if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }
 
 /// Address of an existing server, if the plan names one.
-pub(crate) fn address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
+pub(crate) fn existing_address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
     if system.server.is_some() {
         return None;
     }
-    AddressOf::<S>::parse(&system.url, &process_environment).ok()
+    AddressOf::<S>::parse_url(&system.url, &process_environment).ok()
 }
 
 pub(crate) struct ServerSystem<S: Server> {
@@ -360,7 +361,7 @@ impl<S: Server> ServerSystem<S> {
         // Fails first if the requested reactor is not available.
         Reactor::new(reactor, 1).map_err(|error| {
             Failure::new(FailureKind::Unsupported, "set up the reactor", error)
-                .hint("`--reactor auto` takes what there is")
+                .with_hint("`--reactor auto` takes what there is")
         })?;
         let copies = match private {
             Some(_) => None,
@@ -370,18 +371,18 @@ impl<S: Server> ServerSystem<S> {
         // Where there are copies, another session has the claim, and this one would be in their way.
         let is_left = private.is_some() || copies.is_some();
         let idle = if is_left { Idle::Left } else { Idle::KeptAlive };
-        let control = Control::new(endpoint.clone(), session_on::<S>(&session, tables), part, idle);
+        let control = Control::new(endpoint.clone(), settings_on::<S>(&session, tables), part, idle);
         let makes = tables == Tables::Own && part == Part::Whole;
-        let looked = control.ask(|client| S::look(client, &endpoint, consent, makes)).and_then(|server| {
+        let looked = control.ask(|client| S::inspect(client, &endpoint, consent, makes)).and_then(|server| {
             if makes && private.is_none() && control.ask(S::has_remnant)? {
                 control.stand_back()?;
             }
             Ok(server)
         });
         if let (Err(_), Some(copies)) = (&looked, &copies) {
-            control.close();
+            control.close_session();
             // The failure is the first one's; what stays is removed when the next étalon opens it.
-            let _ = copies.remove();
+            let _ = copies.remove_all();
         }
         let server = looked?;
         let (private, permits) = (private.map(Mutex::new), request.permits.clone());
@@ -412,26 +413,26 @@ impl<S: Server> ServerSystem<S> {
     }
 
     pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.control.ask(question).map_err(|failure| self.explain(failure))
+        self.control.ask(question).map_err(|failure| self.explain_failure(failure))
     }
 
     /// Adds what the server, or a private server's log, reports.
-    pub(crate) fn explain(&self, failure: Failure) -> Failure {
-        let failure = S::explain(self, failure);
-        match self.private() {
+    pub(crate) fn explain_failure(&self, failure: Failure) -> Failure {
+        let failure = S::explain_failure(self, failure);
+        match self.lock_private() {
             Some(mut private) if failure.may_pass() => private.running.explain_loss(failure),
             _ => failure,
         }
     }
 
-    /// `None`: étalon did not start it.
-    pub(crate) fn private(&self) -> Option<MutexGuard<'_, Private<S::Recipe>>> {
+    /// Locks the private server. `None`: étalon did not start it.
+    pub(crate) fn lock_private(&self) -> Option<MutexGuard<'_, Private<S::Recipe>>> {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// How the claim was lost, since it was last forgotten.
-    fn loss(&self) -> Option<Failure> {
-        self.control.loss().or_else(|| self.copies.as_ref().and_then(S::Copies::loss))
+    fn claim_loss(&self) -> Option<Failure> {
+        self.control.claim_loss().or_else(|| self.copies.as_ref().and_then(S::Copies::claim_loss))
     }
 
     /// Takes the claim again if it was lost, before the tables are made. Returns whether it was.
@@ -441,33 +442,32 @@ impl<S: Server> ServerSystem<S> {
         }
         let of_copies = self.copies.as_ref().map_or(Ok(None), S::Copies::forget_loss)?;
         if self.copies.is_none() {
-            self.control.hold().map_err(|failure| self.explain(failure))?;
+            self.control.keep_claim().map_err(|failure| self.explain_failure(failure))?;
         }
-        Ok(self.control.forget_loss().or(of_copies).is_some())
+        Ok(self.control.forget_claim_loss().or(of_copies).is_some())
     }
 }
 
-/// Result of a query.
-pub(crate) fn scalar_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
+pub(crate) fn query_scalar<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
     let tried = format!("run `{sql}`");
-    let answer = client.one(sql).map_err(|error| failure(&*tried, &error))?;
-    super::whole_number(&answer, &tried)
+    let answer = client.query_first_value(sql).map_err(|error| ask_failure(&*tried, &error))?;
+    super::parse_whole_number(&answer, &tried)
 }
 
 impl<S: Server> System for ServerSystem<S> {
     fn facts(&self) -> Result<Facts, Failure> {
         S::make_room(self)?;
         // The control connection has other settings.
-        let opened = self.session_on(self.tables).open(&self.endpoint, Purpose::Load);
-        let mut client = opened.map_err(|failure| self.explain(failure))?;
+        let opened = self.session_on(self.tables).open_session(&self.endpoint, Purpose::Load);
+        let mut client = opened.map_err(|failure| self.explain_failure(failure))?;
         let mut facts = S::facts(self, &mut client)?;
         self.add_strange_indexes(&mut client, &mut facts)?;
-        client.close();
+        client.close_and_wait();
         self.load_settings.add_to(&mut facts);
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
         self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
-        if let Some(private) = self.private() {
+        if let Some(private) = self.lock_private() {
             private.recipe.add_facts(&mut facts);
             // Étalon itself starts it again, and makes it.
             facts.without_instance();
@@ -494,10 +494,10 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn check_claim(&self) -> Result<(), Failure> {
-        self.loss().map_or(Ok(()), Err)
+        self.claim_loss().map_or(Ok(()), Err)
     }
 
-    fn reset(&self, data: &Dataset) -> Option<String> {
+    fn explain_reset(&self, data: &Dataset) -> Option<String> {
         data.has_tables().then(|| self.reset_words(data))
     }
 
@@ -513,9 +513,9 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
-        let counters = self.ask(|client| self.server.counters(client))?;
+        let counters = self.ask(|client| self.server.read_counters(client))?;
         // A server that keeps its log elsewhere may show a counter that it never moves.
-        let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"));
+        let syncs = counters.value_of("log_syncs").or_else(|| counters.value_of("data_syncs"));
         let syncs_each_commit =
             self.syncs_each_commit.load(Ordering::Relaxed) && syncs.is_some_and(|syncs| syncs > 0.0);
         Ok(Counters { syncs_each_commit, ..counters })
@@ -526,11 +526,11 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        self.ask(|client| scalar_of::<S>(client, sql))
+        self.ask(|client| query_scalar::<S>(client, sql))
     }
 
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
-        side_by_side::scalars(self, questions)
+        side_by_side::scalars_in_parallel(self, questions)
     }
 
     fn presence(&self) -> Presence {
@@ -540,7 +540,7 @@ impl<S: Server> System for ServerSystem<S> {
         }
     }
 
-    fn workers(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
+    fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         super::reactor_workers(clients, threads)
     }
 
@@ -550,19 +550,19 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         if self.private.is_some() {
-            return self.work(load, context);
+            return self.run_worker(load, context);
         }
         let (gate, is_over) = (context.gate, AtomicBool::new(false));
         let counts = thread::scope(|scope| {
             let watcher = scope.spawn(|| {
                 while !is_over.load(Ordering::Relaxed) {
-                    if self.loss().is_some() {
+                    if self.claim_loss().is_some() {
                         return gate.stop();
                     }
                     thread::park_timeout(CLAIM_POLL);
                 }
             });
-            let counts = self.work(load, context);
+            let counts = self.run_worker(load, context);
             is_over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
             counts
@@ -576,13 +576,13 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        S::steps(self, kind)
+        S::step_session(self, kind)
     }
 
-    fn reader(&self) -> Result<Box<dyn Session>, Failure> {
-        let opened = self.session.open(&self.endpoint, Purpose::Control);
-        let mut client = opened.map_err(|failure| self.explain(failure))?;
-        S::Claim::set_limits(&mut client).map_err(|error| failure("set up étalon's own session", &error))?;
+    fn patient_session(&self) -> Result<Box<dyn Session>, Failure> {
+        let opened = self.session.open_session(&self.endpoint, Purpose::Control);
+        let mut client = opened.map_err(|failure| self.explain_failure(failure))?;
+        S::Claim::set_limits(&mut client).map_err(|error| ask_failure("set up étalon's own session", &error))?;
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 
@@ -603,30 +603,30 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {
-        let mut private = self.private().ok_or_else(private::not_restarted)?;
-        self.control.close();
+        let mut private = self.lock_private().ok_or_else(private::not_restartable)?;
+        self.control.close_session();
         private.restart_cold(&self.endpoint)
     }
 
     fn limit_cpu(&self, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        match self.private() {
+        match self.lock_private() {
             Some(private) => private::limit_cpu(private.running.pid(), cores),
             None => S::limit_cpu(self, cores),
         }
     }
 
     fn os_io(&self) -> Result<OsIo, String> {
-        self.private().ok_or_else(|| S::FOREIGN.to_owned())?.running.os_io()
+        self.lock_private().ok_or_else(|| S::FOREIGN.to_owned())?.running.os_io()
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
-        match self.private() {
+        match self.lock_private() {
             Some(private) => private.running.cpu_s(),
             None => S::server_cpu_s(self),
         }
     }
 
-    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+    fn plan_for_other_hosts(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
         match self.private {
             Some(_) => super::reach_private(system, self.endpoint.address().url_of_private()),
             None => super::reach_by_url(system),
@@ -635,12 +635,12 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn begin_round(&self) -> Result<(), Failure> {
         self.server.begin_round();
-        let Some(mut private) = self.private() else { return Ok(()) };
-        self.control.close();
-        private.restart(&self.endpoint)
+        let Some(mut private) = self.lock_private() else { return Ok(()) };
+        self.control.close_session();
+        private.restart_server(&self.endpoint)
     }
 
-    fn revive(&self) -> Result<(), Failure> {
+    fn wait_until_available(&self) -> Result<(), Failure> {
         if self.private.is_none() {
             if let Some(copies) = &self.copies {
                 return copies.ask_for_life();
@@ -649,11 +649,11 @@ impl<S: Server> System for ServerSystem<S> {
             // One that was promoted answers before it can be written to.
             return if self.makes { self.ask(|client| S::refuse_standby(client, &self.endpoint)) } else { Ok(()) };
         }
-        private::revive(
+        private::ask_or_restart(
             || {
                 // A session may outlive its server for a moment, and would answer for it.
-                self.control.close();
-                self.private().map_or(Ok(()), |mut private| private.revive(&self.endpoint))
+                self.control.close_session();
+                self.lock_private().map_or(Ok(()), |mut private| private.start_if_ended(&self.endpoint))
             },
             || self.counters(),
         )
@@ -666,24 +666,24 @@ impl<S: Server> System for ServerSystem<S> {
     fn drop_all(&self) -> Result<(), Failure> {
         let waiting = self.endpoint.waiting();
         waiting.begin_clean_up();
-        let left = waiting.take_left();
+        let left = waiting.take_left_sessions();
         if !left.is_empty() && self.private.is_none() {
             // Where they cannot be ended, the removal waits for their locks.
             let _ = self.ask(|client| S::end_sessions(client, &left));
         }
-        let dropped = match self.private() {
+        let dropped = match self.lock_private() {
             Some(mut private) => {
-                self.control.close();
-                private.remove()
+                self.control.close_session();
+                private.remove_server()
             }
             // Nothing was made.
             None if self.tables == Tables::None => Ok(()),
             None => match &self.copies {
                 Some(copies) => self.remove_copies(copies),
-                None => self.ask(|client| S::remove(self, client)),
+                None => self.ask(|client| S::remove_tables(self, client)),
             },
         };
-        self.control.close();
+        self.control.close_session();
         dropped
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn try_connections<S: Server>(system: &ServerSystem<S>, count: u64) -
     let refused: Mutex<Vec<Failure>> = Mutex::default();
     let work = || {
         while taken.fetch_add(1, Ordering::Relaxed) < count && !system.interrupt.load(Ordering::Relaxed) {
-            match system.client() {
+            match system.open_client() {
                 Ok(client) => made.lock().unwrap_or_else(PoisonError::into_inner).push(client),
                 Err(failure) => refused.lock().unwrap_or_else(PoisonError::into_inner).push(failure),
             }
@@ -35,7 +35,7 @@ pub(super) fn try_connections<S: Server>(system: &ServerSystem<S>, count: u64) -
     let made = made.into_inner().unwrap_or_else(PoisonError::into_inner);
     let refused = refused.into_inner().unwrap_or_else(PoisonError::into_inner);
     let (made_count, refused_count) = (made.len(), refused.len());
-    made.into_iter().for_each(Client::close);
+    made.into_iter().for_each(Client::close_and_wait);
     let Some(first) = refused.into_iter().next() else { return Ok(()) };
     let cause = format!(
         "{} ({made_count} of the {count} connections that the clients need were made at the same time, {refused_count} were refused)",

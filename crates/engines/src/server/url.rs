@@ -10,10 +10,12 @@ use workloads::permits::Permits;
 /// A parameter, so that tests need not change the process's.
 pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
 
+/// Reads a variable of étalon's environment; empty counts as unset.
 pub(crate) fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
+/// Name of the operating system's user.
 pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
     host::identity::user_name()
         .ok()
@@ -50,13 +52,14 @@ pub(crate) trait Address: Sized {
     /// An option has no such value, or contradicts another. Never repeats the password.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
 
-    /// Whether a plan may connect there.
-    fn permit(&self, permits: &Permits) -> Result<(), Failure>;
+    /// Checks whether a plan may connect there.
+    fn check_permitted(&self, permits: &Permits) -> Result<(), Failure>;
 
+    /// The host and port, or socket, at which the server listens.
     fn listener(&self) -> Listener;
 
     /// The URL without the password.
-    fn shown(&self) -> String;
+    fn shown_url(&self) -> String;
 
     /// URL by which other hosts reach a private server: its password is étalon's own and dies with the server. `None`
     /// if it listens on this host alone.
@@ -65,16 +68,16 @@ pub(crate) trait Address: Sized {
     }
 
     /// Parses a URL, or `env:NAME`.
-    fn parse(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
-        Self::from_given(&Self::FORM.given(Self::FORM.read(url, environment)?)?, environment)
+    fn parse_url(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
+        Self::from_given(&Self::FORM.check_options(Self::FORM.split_url(url, environment)?)?, environment)
     }
 
-    /// [`Address::parse`], if the plan may connect there and read the files named.
-    fn permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
-        let pieces = Self::FORM.read(url, environment)?;
-        permits.files_of_options(pieces.options(), Self::FORM.files)?;
-        let address = Self::from_given(&Self::FORM.given(pieces)?, environment)?;
-        address.permit(permits)?;
+    /// [`Address::parse_url`], if the plan may connect there and read the files named.
+    fn parse_permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
+        let pieces = Self::FORM.split_url(url, environment)?;
+        permits.files_of_options(pieces.option_pairs(), Self::FORM.files)?;
+        let address = Self::from_given(&Self::FORM.check_options(pieces)?, environment)?;
+        address.check_permitted(permits)?;
         Ok(address)
     }
 }
@@ -91,7 +94,7 @@ pub(crate) enum PasswordSource {
 
 impl PasswordSource {
     /// Begins a hint. Empty if there was none.
-    pub(crate) fn refused(&self, variable: &str) -> String {
+    pub(crate) fn refused_password_hint(&self, variable: &str) -> String {
         match self {
             PasswordSource::Url => "the password in the URL was refused; ".to_owned(),
             PasswordSource::Environment => format!("the password in {variable} was refused; "),
@@ -103,7 +106,7 @@ impl PasswordSource {
 }
 
 /// `user@host:port`, as URLs have it.
-pub(crate) fn authority(user: &str, host: &str, port: u16) -> String {
+pub(crate) fn url_authority(user: &str, host: &str, port: u16) -> String {
     if host.contains(':') { format!("{user}@[{host}]:{port}") } else { format!("{user}@{host}:{port}") }
 }
 
@@ -118,39 +121,43 @@ struct Pieces {
 }
 
 impl Pieces {
-    fn options(&self) -> impl Iterator<Item = (&str, &str)> {
+    fn option_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
 
 impl UrlSyntax {
-    /// Must not repeat the password.
-    pub(crate) fn wrong(&self, cause: impl std::fmt::Display) -> Failure {
+    /// The failure for a URL that cannot be read; `cause` must not repeat the password.
+    pub(crate) fn url_failure(&self, cause: impl std::fmt::Display) -> Failure {
         Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
     }
 
-    fn decode(&self, text: &str) -> Result<String, Failure> {
-        decode_percent(text).map_err(|cause| self.wrong(cause))
+    /// Decodes the percent-encoding of one part of the URL.
+    fn decode_part(&self, text: &str) -> Result<String, Failure> {
+        decode_percent(text).map_err(|cause| self.url_failure(cause))
     }
 
-    fn filled(&self, text: &str) -> Result<Option<String>, Failure> {
-        if text.is_empty() { Ok(None) } else { self.decode(text).map(Some) }
+    /// Decodes one part of the URL; `None` if it is empty.
+    fn decode_filled(&self, text: &str) -> Result<Option<String>, Failure> {
+        if text.is_empty() { Ok(None) } else { self.decode_part(text).map(Some) }
     }
 
     /// Splits a URL, or what `env:NAME` names. Never repeats the password.
-    fn read(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
+    fn split_url(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
         let [usual, other] = self.schemes;
         let from_environment;
         let url = match url.strip_prefix(model::plan::ENV_PREFIX) {
             None => url,
             Some(name) => {
                 let hint = format!("export {name}={usual}://user@host:port/database");
-                from_environment = environment(name).ok_or_else(|| self.wrong("it is not set or empty").hint(hint))?;
+                from_environment =
+                    environment(name).ok_or_else(|| self.url_failure("it is not set or empty").with_hint(hint))?;
                 &from_environment
             }
         };
         let rest = self.schemes.iter().find_map(|scheme| url.strip_prefix(scheme)?.strip_prefix("://"));
-        let rest = rest.ok_or_else(|| self.wrong(format!("it does not begin with `{usual}://` or `{other}://`")))?;
+        let rest =
+            rest.ok_or_else(|| self.url_failure(format!("it does not begin with `{usual}://` or `{other}://`")))?;
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
         let (login, place) = authority.rsplit_once('@').unwrap_or(("", authority));
@@ -159,7 +166,7 @@ impl UrlSyntax {
         let (host, port) = match place.strip_prefix('[') {
             Some(rest) => {
                 let (host, rest) =
-                    rest.split_once(']').ok_or_else(|| self.wrong("the `]` of an IPv6 address is missing"))?;
+                    rest.split_once(']').ok_or_else(|| self.url_failure("the `]` of an IPv6 address is missing"))?;
                 (host, rest.strip_prefix(self.before_port).unwrap_or(rest))
             }
             None => place.split_once(self.before_port).unwrap_or((place, "")),
@@ -168,14 +175,14 @@ impl UrlSyntax {
         let is_fit = port.parse::<u16>().is_ok() || (!login.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
         if (!port.is_empty() && !is_fit) || place.ends_with(self.before_port) {
             let cause = "what stands behind the host's colon is no number of a port";
-            return Err(self.wrong(cause).hint(format!("write {usual}://user:password@host:port/database")));
+            return Err(self.url_failure(cause).with_hint(format!("write {usual}://user:password@host:port/database")));
         }
         let authority = [
-            ("user", self.filled(user)?),
-            ("password", self.filled(password)?),
-            ("host", self.filled(host)?),
-            ("port", self.filled(port)?),
-            ("dbname", self.filled(database)?),
+            ("user", self.decode_filled(user)?),
+            ("password", self.decode_filled(password)?),
+            ("host", self.decode_filled(host)?),
+            ("port", self.decode_filled(port)?),
+            ("dbname", self.decode_filled(database)?),
         ];
         Ok(Pieces {
             may_have_password: may_have_password(login, place),
@@ -184,9 +191,10 @@ impl UrlSyntax {
                 .split('&')
                 .filter(|pair| !pair.is_empty())
                 .map(|pair: &str| -> Result<(String, String), Failure> {
-                    let (key, value) =
-                        pair.split_once('=').ok_or_else(|| self.wrong("each option is written as `name=value`"))?;
-                    Ok((self.decode(key)?, self.decode(value)?))
+                    let (key, value) = pair
+                        .split_once('=')
+                        .ok_or_else(|| self.url_failure("each option is written as `name=value`"))?;
+                    Ok((self.decode_part(key)?, self.decode_part(value)?))
                 })
                 .collect::<Result<_, _>>()?,
         })
@@ -198,16 +206,17 @@ impl UrlSyntax {
         if cut || query.split(['=', '&']).next().is_some_and(|first| first.contains('@')) {
             let hint =
                 "in a user, a password, a database or an option `/` is written %2F, `?` %3F, `#` %23 and `@` %40";
-            return Err(self.wrong("an `@` stands behind the first `/` or `?`").hint(hint));
+            return Err(self.url_failure("an `@` stands behind the first `/` or `?`").with_hint(hint));
         }
         if [place, database, query].iter().any(|part| part.contains(';')) || place.contains('=') {
             let hint = "options stand behind `?`, parted by `&`; a `;` of a name or value is written %3B";
-            return Err(self.wrong("it has a `;`, or a `=` in the host").hint(hint));
+            return Err(self.url_failure("it has a `;`, or a `=` in the host").with_hint(hint));
         }
         Ok(())
     }
 
-    fn given(&self, pieces: Pieces) -> Result<Given, Failure> {
+    /// Checks the URL's options against those that are known.
+    fn check_options(&self, pieces: Pieces) -> Result<Given, Failure> {
         let known = (self.options)();
         let may_have_password = pieces.may_have_password;
         let mut given: Given = pieces.authority.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
@@ -215,27 +224,28 @@ impl UrlSyntax {
             let alias = self.aliases.iter().find(|[theirs, _]| *theirs == (key.as_str(), value.as_str()));
             let (key, value) = alias.map_or((key, value), |[_, (key, value)]| ((*key).to_owned(), (*value).to_owned()));
             let option = known.iter().find(|option| (self.spelled)(option) == (self.spelled)(&key));
-            given.insert(option.ok_or_else(|| self.unknown((index, &key), &known, may_have_password))?, value);
+            given.insert(option.ok_or_else(|| self.unknown_option((index, &key), &known, may_have_password))?, value);
         }
         if given.get("host").is_some_and(|host| host.contains(',')) {
             return Err(self
-                .wrong("it names several hosts, and a system is one server")
-                .hint("write one `[systems.NAME]` for each of them"));
+                .url_failure("it names several hosts, and a system is one server")
+                .with_hint("write one `[systems.NAME]` for each of them"));
         }
         Ok(given)
     }
 
     /// Names an option that is not known. What may be part of a password is not repeated.
-    fn unknown(&self, (index, key): (usize, &str), known: &[&'static str], may_have_password: bool) -> Failure {
+    fn unknown_option(&self, (index, key): (usize, &str), known: &[&'static str], may_have_password: bool) -> Failure {
         let known_are = known.join(", ");
         let near = model::near::did_you_mean(key, known.iter().copied());
         let is_name =
             key.len() <= LONGEST_OPTION && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-".contains(&b));
         if near.is_none() && (may_have_password || !is_name) {
-            return self.wrong(format!("option {} behind its `?` is not known; known are {known_are}", index + 1));
+            return self
+                .url_failure(format!("option {} behind its `?` is not known; known are {known_are}", index + 1));
         }
-        let failure = self.wrong(format!("it has no option `{key}`; known are {known_are}"));
-        near.into_iter().fold(failure, Failure::hint)
+        let failure = self.url_failure(format!("it has no option `{key}`; known are {known_are}"));
+        near.into_iter().fold(failure, Failure::with_hint)
     }
 }
 
@@ -272,7 +282,7 @@ pub(crate) mod tests {
     use workloads::permits::NamedPermits;
 
     pub(crate) fn parse<A: Address>(url: &str) -> Result<A, Failure> {
-        A::parse(url, &|_| None)
+        A::parse_url(url, &|_| None)
     }
 
     /// What is wrong is named, and the password `hunter2` is not.
@@ -293,19 +303,19 @@ pub(crate) mod tests {
         refused: &[&str],
     ) {
         let mut all = NamedPermits::default();
-        named.iter().for_each(|address| all.allow(address).unwrap());
+        named.iter().for_each(|address| all.allow_address(address).unwrap());
         let permits = Permits::Named(Arc::new(all));
         for url in permitted {
-            A::permitted(url, environment, &permits).unwrap_or_else(|failure| panic!("{url}: {failure}"));
+            A::parse_permitted(url, environment, &permits).unwrap_or_else(|failure| panic!("{url}: {failure}"));
         }
         for url in refused {
-            assert!(A::permitted(url, environment, &permits).is_err(), "{url}");
+            assert!(A::parse_permitted(url, environment, &permits).is_err(), "{url}");
         }
     }
 
     /// The environment fills in what a URL leaves out.
     pub(crate) fn parse_within<A: Address>(url: &str, variables: &[(&str, &str)]) -> Result<A, Failure> {
-        A::parse(url, &|name| {
+        A::parse_url(url, &|name| {
             variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).to_owned())
         })
     }

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 
 use load::clock::Clock;
-use load::lane::{Completion, ErrorClass, Lane, OpError, OpOutcome, SessionCounts, Submitted, lost};
+use load::lane::{Completion, ErrorClass, Lane, OpError, OpOutcome, SessionCounts, Submitted, connection_lost};
 use load::rng::Rng;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Clock for VirtualClock {
         self.0.set(self.0.get().max(instant_ns));
     }
 
-    fn start(&self, _machine_ns: u64) -> u64 {
+    fn local_instant_ns(&self, _machine_ns: u64) -> u64 {
         self.now_ns()
     }
 }
@@ -106,7 +106,7 @@ impl<Op> SimLane<Op> {
         (self.model.service_us * 1e3 * self.pace * drift * draw).max(1.0) as u64
     }
 
-    /// Including the stall.
+    /// When service ends that begins at `start_ns`, the stall included.
     fn end_ns(&self, start_ns: u64, service_ns: u64) -> u64 {
         let stall_ns = self.model.stall_at_ms * 1_000_000;
         let over_ns = stall_ns + self.model.stall_ms * 1_000_000;
@@ -128,7 +128,8 @@ impl<Op> SimLane<Op> {
         None
     }
 
-    fn dead(&self) -> bool {
+    /// Tests whether the modelled server is gone by now.
+    fn is_dead(&self) -> bool {
         self.model.connection_loss == ConnectionLoss::AtStall
             && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
     }
@@ -138,8 +139,8 @@ impl<Op> Lane for SimLane<Op> {
     type Op = Op;
 
     fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
-        if self.dead() {
-            return Submitted::Done(OpOutcome::Failed(lost("the simulated server has gone away")));
+        if self.is_dead() {
+            return Submitted::Done(OpOutcome::Failed(connection_lost("the simulated server has gone away")));
         }
         let now_ns = self.clock.now_ns();
         let Reverse(free_ns) = self.free_ns.pop().unwrap_or(Reverse(now_ns));

@@ -48,7 +48,7 @@ impl Engine for Sim {
         let query = request.system.url.split_once('?').map_or("", |(_, query)| query);
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            system.set(key, value)?;
+            system.set_option(key, value)?;
         }
         Ok(Box::new(system))
     }
@@ -57,7 +57,7 @@ impl Engine for Sim {
         None
     }
 
-    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
+    fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         let query = system.url.split_once('?').map_or("", |(_, query)| query);
         let told = query.split('&').find_map(|pair| pair.strip_prefix("durability="));
         told.map_or(Some(DurabilityTier::Durable), |tier| tier.parse().ok())
@@ -77,7 +77,8 @@ struct SimSystem {
 }
 
 impl SimSystem {
-    fn admit(&self, number: u32) -> Result<(), Failure> {
+    /// Refuses a connection beyond the limit.
+    fn admit_connection(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
             return Ok(());
         }
@@ -85,26 +86,26 @@ impl SimSystem {
         Err(Failure::new(FailureKind::Other, "connect to the simulated server", cause))
     }
 
-    fn set(&mut self, key: &str, value: &str) -> Result<(), Failure> {
+    fn set_option(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let wrong =
             || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
-        fn number<T: FromStr>(value: &str, wrong: impl Fn() -> Failure) -> Result<T, Failure> {
+        fn parse_number<T: FromStr>(value: &str, wrong: impl Fn() -> Failure) -> Result<T, Failure> {
             value.parse().map_err(|_| wrong())
         }
         match key {
-            "service_us" => self.model.service_us = number(value, wrong)?,
-            "spread" => self.model.spread = number(value, wrong)?,
-            "servers" => self.model.servers = number(value, wrong)?,
-            "noise" => self.model.noise = number(value, wrong)?,
-            "drift" => self.model.drift = number(value, wrong)?,
-            "stall_at_ms" => self.model.stall_at_ms = number(value, wrong)?,
-            "stall_ms" => self.model.stall_ms = number(value, wrong)?,
-            "connect_us" => self.model.connect_us = number(value, wrong)?,
-            "rollback_us" => self.model.rollback_us = number(value, wrong)?,
-            "connections" => self.connections = number(value, wrong)?,
-            "errors" => self.model.errors = number(value, wrong)?,
+            "service_us" => self.model.service_us = parse_number(value, wrong)?,
+            "spread" => self.model.spread = parse_number(value, wrong)?,
+            "servers" => self.model.servers = parse_number(value, wrong)?,
+            "noise" => self.model.noise = parse_number(value, wrong)?,
+            "drift" => self.model.drift = parse_number(value, wrong)?,
+            "stall_at_ms" => self.model.stall_at_ms = parse_number(value, wrong)?,
+            "stall_ms" => self.model.stall_ms = parse_number(value, wrong)?,
+            "connect_us" => self.model.connect_us = parse_number(value, wrong)?,
+            "rollback_us" => self.model.rollback_us = parse_number(value, wrong)?,
+            "connections" => self.connections = parse_number(value, wrong)?,
+            "errors" => self.model.errors = parse_number(value, wrong)?,
             "dies_at_ms" => {
-                self.model.stall_at_ms = number(value, wrong)?;
+                self.model.stall_at_ms = parse_number(value, wrong)?;
                 self.model.connection_loss = ConnectionLoss::AtStall;
             }
             "durability" => self.tier = value.parse().map_err(|()| wrong())?,
@@ -154,7 +155,7 @@ impl System for SimSystem {
 
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
-        counters.unavailable("commits", "", "a simulated server keeps no counters");
+        counters.set_unavailable("commits", "", "a simulated server keeps no counters");
         Ok(counters)
     }
 
@@ -163,7 +164,7 @@ impl System for SimSystem {
     }
 
     /// One worker: virtual time is one thread's.
-    fn workers(&self, clients: Range<u32>, _threads: ThreadLimit) -> Vec<Range<u32>> {
+    fn split_clients(&self, clients: Range<u32>, _threads: ThreadLimit) -> Vec<Range<u32>> {
         vec![clients]
     }
 
@@ -179,11 +180,11 @@ impl System for SimSystem {
         // Each of several hosts has its own part of the simulated server.
         let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
         let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
-        context.connect(1, |number, _| self.admit(number - first))?;
-        context.opened.assume((self.model.connect_us * 1e3) as u64);
+        context.connect_all(1, |number, _| self.admit_connection(number - first))?;
+        context.opened.assume_duration((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // CPU and connection times are not virtual.
-        worker::run(lane, program, &clock, context).map(|counts| LoadCounts {
+        worker::run_worker(lane, program, &clock, context).map(|counts| LoadCounts {
             cpu_ns: None,
             threads: Vec::new(),
             confined: Vec::new(),
@@ -191,7 +192,7 @@ impl System for SimSystem {
         })
     }
 
-    fn reach(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
+    fn plan_for_other_hosts(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
         Ok(system.clone())
     }
 

@@ -10,7 +10,7 @@ use rusqlite::backup::{Backup, StepResult};
 use super::cipher::Cipher;
 use super::session::SqliteSession;
 use super::{SHAPE, SqliteSystem, confine, sql_failure};
-use crate::embedded::{companion, remove_files};
+use crate::embedded::{companion_path, remove_files};
 use load::error::{Failure, FailureKind};
 use model::backup::BackupMethod;
 use workloads::backup::backups::{BackupLayout, BackupRequest, Backups, Compressor, Restored, TakenBackup};
@@ -38,13 +38,14 @@ pub(super) struct SqliteBackups<'a> {
 
 /// Resolves `native`.
 impl SqliteBackups<'_> {
-    fn copy(&self, request: &BackupRequest<'_>, method: BackupMethod, copy: &Path) -> Result<(), Failure> {
+    /// Writes a copy of the database by this method.
+    fn copy_database(&self, request: &BackupRequest<'_>, method: BackupMethod, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
         let failed = |error: rusqlite::Error| match sql_failure(&tried, &error) {
-            full if full.kind == FailureKind::DiskFull => full.hint(MORE_ROOM),
+            full if full.kind == FailureKind::DiskFull => full.with_hint(MORE_ROOM),
             other => other,
         };
-        let mut from = self.system.connect()?;
+        let mut from = self.system.connect_with_pragmas()?;
         if method == VACUUM_INTO {
             confine::let_out(&mut from).map_err(failed)?;
             self.system.cipher.vacuum_into(&from, copy).map_err(failed)?;
@@ -53,7 +54,7 @@ impl SqliteBackups<'_> {
             let page_bytes = "SELECT CAST(page_size AS INTEGER) FROM pragma_page_size()";
             let page_bytes: i64 = from.query_row(page_bytes, [], |row| row.get(0)).map_err(failed)?;
             let mut into = Connection::open(copy).map_err(failed)?;
-            self.system.cipher.unlock(&into).map_err(failed)?;
+            self.system.cipher.unlock_database(&into).map_err(failed)?;
             // A failed copy is thrown away: it needs no journal, and is synced below.
             into.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF").map_err(failed)?;
             hold_snapshot(&from).map_err(failed)?;
@@ -61,18 +62,18 @@ impl SqliteBackups<'_> {
             let mut rate = request.max_rate_bytes_s.map(Rate::new);
             let mut restarts = Restarts::default();
             loop {
-                request.go_on()?;
+                request.check_interrupt()?;
                 match backup.step(STEP_PAGES).map_err(failed)? {
                     StepResult::Done => {
                         let last = restarts.remaining.unwrap_or(backup.progress().pagecount);
-                        rate.iter_mut().for_each(|rate| rate.took(last.max(0) as u64 * page_bytes as u64));
+                        rate.iter_mut().for_each(|rate| rate.wait_for(last.max(0) as u64 * page_bytes as u64));
                         break;
                     }
                     StepResult::More => restarts.refuse_too_many(backup.progress().remaining)?,
                     _ => std::thread::sleep(BUSY),
                 }
                 if let Some(rate) = &mut rate {
-                    rate.took(STEP_PAGES as u64 * page_bytes as u64);
+                    rate.wait_for(STEP_PAGES as u64 * page_bytes as u64);
                 }
             }
         }
@@ -114,7 +115,7 @@ impl Restarts {
             self.count
         );
         Err(Failure::new(FailureKind::Other, "copy a database that is being written to", cause)
-            .hint("`settings = { journal_mode = \"WAL\" }`, or `method = \"vacuum-into\"`"))
+            .with_hint("`settings = { journal_mode = \"WAL\" }`, or `method = \"vacuum-into\"`"))
     }
 }
 
@@ -123,7 +124,7 @@ impl Backups for SqliteBackups<'_> {
         ("SQLite", METHODS)
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let method = self.method(request.method)?;
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
@@ -134,7 +135,7 @@ impl Backups for SqliteBackups<'_> {
         if method == VACUUM_INTO && request.max_rate_bytes_s.is_some() {
             let cause = "`VACUUM INTO` is one statement, which cannot be slowed";
             return Err(Failure::new(FailureKind::Unsupported, "hold a backup to `max_rate`", cause)
-                .hint("`method = \"backup-interface\"` goes step by step"));
+                .with_hint("`method = \"backup-interface\"` goes step by step"));
         }
         Ok(())
     }
@@ -146,7 +147,7 @@ impl Backups for SqliteBackups<'_> {
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let method = self.method(request.method)?;
         let copy = request.folder.join("backup.db");
-        meter.part("copy", || self.copy(request, method, &copy))?;
+        meter.meter_part("copy", || self.copy_database(request, method, &copy))?;
         let length = fs::metadata(&copy).map_err(|error| io_failure("look at the backup", &error))?.len();
         meter.source_bytes = Some(length);
         let compression = request.own_compression();
@@ -161,10 +162,10 @@ impl Backups for SqliteBackups<'_> {
             served: None,
         };
         if compression.codec != Codec::None {
-            let written = meter.part("compress", || {
+            let written = meter.meter_part("compress", || {
                 let mut sink = BackupSink::new(request, "backup.db", compression)?;
                 let mut from = File::open(&copy).map_err(|error| io_failure("read the copy", &error))?;
-                sink.copy(&mut from, "the copy")?;
+                sink.copy_from(&mut from, "the copy")?;
                 let written = sink.finish()?;
                 fs::remove_file(&copy).map_err(|error| io_failure("remove the copy", &error))?;
                 Ok(written)
@@ -185,11 +186,11 @@ impl Backups for SqliteBackups<'_> {
         let tried = format!("restore into {}", path.display());
         let failed = |error: std::io::Error| io_failure(&tried, &error);
         meter
-            .part("copy back", || {
+            .meter_part("copy back", || {
                 let file = File::open(&taken.file).map_err(failed)?;
                 let mut from = Decoder::new(taken.compression, file).map_err(failed)?.at_most(request.max_rate_bytes_s);
                 let mut into = BackupSink::new(request, "restored.db", workloads::backup::codec::Compression::NONE)?;
-                into.copy(&mut from, "the backup")?;
+                into.copy_from(&mut from, "the backup")?;
                 into.finish()?;
                 Ok(from.cpu)
             })
@@ -204,28 +205,29 @@ struct RestoredFile {
 }
 
 impl RestoredFile {
-    fn open(&self) -> Result<Connection, Failure> {
+    /// Opens the restored database for reading.
+    fn open_restored(&self) -> Result<Connection, Failure> {
         let tried = format!("open the restored database {}", self.path.display());
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let opened = Connection::open_with_flags(&self.path, flags)
-            .and_then(|connection| self.cipher.unlock(&connection).map(|()| connection));
+            .and_then(|connection| self.cipher.unlock_database(&connection).map(|()| connection));
         opened.map_err(|error| sql_failure(&tried, &error))
     }
 }
 
 impl Restored for RestoredFile {
-    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(SqliteSession::new(self.open()?, kind)?))
+    fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        Ok(Box::new(SqliteSession::new(self.open_restored()?, kind)?))
     }
 
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("SQLite works inside étalon".to_owned())
     }
 
-    fn check(&self) -> Result<(), Failure> {
+    fn check_integrity(&self) -> Result<(), Failure> {
         let tried = "check the restored database";
         let found: String = self
-            .open()?
+            .open_restored()?
             .query_row("PRAGMA integrity_check", [], |row| row.get(0))
             .map_err(|error| sql_failure(tried, &error))?;
         match found.as_str() {
@@ -235,6 +237,8 @@ impl Restored for RestoredFile {
     }
 
     fn remove(self: Box<Self>) -> Result<(), Failure> {
-        remove_files(SHAPE.companions.iter().map(|suffix| companion(&self.path, suffix)).chain([self.path.clone()]))
+        remove_files(
+            SHAPE.companions.iter().map(|suffix| companion_path(&self.path, suffix)).chain([self.path.clone()]),
+        )
     }
 }

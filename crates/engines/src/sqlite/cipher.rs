@@ -39,12 +39,12 @@ pub(super) enum Cipher {
 
 impl Cipher {
     /// Draws a key for a database that étalon makes, if the build supports it.
-    pub(super) fn drawn(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
+    pub(super) fn draw_key(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
         let tried = format!("open the database `{}`", request.system.url);
         refuse_plain_build(&tried)?;
         if request.tables == Tables::None {
             return Err(Failure::new(FailureKind::Unsupported, tried, "étalon draws its keys, and knows no other's")
-                .hint("take `tables = \"own\"` with `sqlcipher:`"));
+                .with_hint("take `tables = \"own\"` with `sqlcipher:`"));
         }
         // The pragma refuses a value that is no number.
         let asked = request.system.settings.get("page_size").and_then(|value| value.to_string().parse().ok());
@@ -52,14 +52,14 @@ impl Cipher {
         if page_bytes < LEAST_PAGE_BYTES {
             let cause = "SQLCipher keeps 80 bytes of each page for itself, and SQLite needs 480";
             return Err(Failure::new(FailureKind::Plan, tried, cause)
-                .hint(format!("set `page_size` to {LEAST_PAGE_BYTES} or more")));
+                .with_hint(format!("set `page_size` to {LEAST_PAGE_BYTES} or more")));
         }
         let key = format!("{}{}{}", random_password(), random_password(), random_password());
         Ok(Cipher::Drawn { key, page_bytes })
     }
 
-    /// First on a connection. SQLCipher's log is off: errors are reported once by the caller.
-    pub(super) fn unlock(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Gives a new connection its key. SQLCipher's log is off: errors are reported once by the caller.
+    pub(super) fn unlock_database(&self, connection: &Connection) -> rusqlite::Result<()> {
         let Cipher::Drawn { key, page_bytes } = self else { return Ok(()) };
         connection.execute_batch(&format!(
             "PRAGMA cipher_log_level = NONE; PRAGMA key = \"x'{key}'\"; \
@@ -78,11 +78,13 @@ impl Cipher {
         vacuumed
     }
 
+    /// Tests whether the database is not encrypted.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Cipher::Plain)
     }
 }
 
+/// Writes a compact copy of the database.
 fn vacuum_into(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
     connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(|_| ())
 }
@@ -104,7 +106,7 @@ fn refuse_plain_build(tried: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let cause = "this étalon was built with SQLite, and a program can have SQLite or SQLCipher, not both";
-    Err(Failure::new(FailureKind::Unsupported, tried, cause).hint(
+    Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(
         "build it by `cargo build --release --features sqlcipher`, which takes OpenSSL's headers; that one measures \
          `sqlite:`, too",
     ))

@@ -9,7 +9,8 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use crate::allowed;
 
 /// Names of `settings.allowed`.
-pub(super) static PRAGMAS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::names(include_str!("settings.allowed")));
+pub(super) static PRAGMAS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| allowed::listed_names(include_str!("settings.allowed")));
 
 /// Functions of SQLite itself, as it lists them, and those by which full texts and maps are searched. Others could do anything:
 /// `fts3_tokenizer` takes an address to be called, `load_extension` loads a library.
@@ -32,7 +33,7 @@ fn built_in_functions() -> rusqlite::Result<Vec<String>> {
 /// Refuses what leaves the database, when a statement is prepared: <https://sqlite.org/c3ref/set_authorizer.html>.
 /// `VACUUM INTO` attaches its file, a plain `VACUUM` a nameless temporary one. Extensions are off already.
 pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
-    connection.authorizer(Some(judge))
+    connection.authorizer(Some(authorize))
 }
 
 /// Lets étalon's own statement through; no statement of a plan may follow on this connection.
@@ -40,7 +41,8 @@ pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }
 
-fn judge(context: AuthContext<'_>) -> Authorization {
+/// Decides whether a statement may do this.
+fn authorize(context: AuthContext<'_>) -> Authorization {
     let allowed = match context.action {
         AuthAction::Attach { filename } => filename.is_empty(),
         AuthAction::Pragma { pragma_name, .. } => {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use load::datum::Datum;
 
 use workloads::dataset::{ColumnKind, ContentsDialect, Dialect, Explain, Nulls, Table};
-use workloads::session::text;
+use workloads::session::datum_text;
 
 pub(super) struct SqliteDialect;
 
@@ -15,16 +15,16 @@ pub(super) struct SqliteDialect;
 fn plan_tree(rows: &[Vec<Datum>]) -> String {
     let mut depths: BTreeMap<String, usize> = BTreeMap::new();
     let lines = rows.iter().map(|row| {
-        let depth = depths.get(&text(row.get(1))).map_or(0, |depth| depth + 1);
-        depths.insert(text(row.first()), depth);
-        format!("{}{}", "  ".repeat(depth), text(row.get(3)))
+        let depth = depths.get(&datum_text(row.get(1))).map_or(0, |depth| depth + 1);
+        depths.insert(datum_text(row.first()), depth);
+        format!("{}{}", "  ".repeat(depth), datum_text(row.get(3)))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
 
 /// SQLite has no function that hashes. The rows of a virtual table lie in tables of its own.
 impl ContentsDialect for SqliteDialect {
-    fn columns(&self) -> &'static str {
+    fn columns_sql(&self) -> &'static str {
         "SELECT '\"' || replace(m.name, '\"', '\"\"') || '\"', '\"' || replace(c.name, '\"', '\"\"') || '\"' FROM sqlite_schema m JOIN \
          pragma_table_info(m.name) c WHERE m.type = 'table' AND substr(m.name, 1, 7) <> 'sqlite_' AND upper(ltrim(m.sql)) NOT LIKE \
          'CREATE VIRTUAL%' ORDER BY m.name, c.cid"
@@ -37,11 +37,11 @@ impl ContentsDialect for SqliteDialect {
 }
 
 impl Dialect for SqliteDialect {
-    fn names(&self) -> &'static [&'static str] {
+    fn file_names(&self) -> &'static [&'static str] {
         &["sqlite"]
     }
 
-    fn contents(&self) -> Option<&'static dyn ContentsDialect> {
+    fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&SqliteDialect)
     }
 
@@ -49,7 +49,7 @@ impl Dialect for SqliteDialect {
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
     }
 
-    fn explain(&self) -> Option<Explain> {
+    fn explain_form(&self) -> Option<Explain> {
         Some(Explain { prefix: "EXPLAIN QUERY PLAN ", plan: plan_tree })
     }
 
@@ -69,7 +69,7 @@ impl Dialect for SqliteDialect {
 
     /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another
     /// writes, whatever the busy timeout.
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") {
             return Cow::Borrowed("BEGIN IMMEDIATE");
         }

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use super::cipher::{self, Cipher};
 use super::{durability, sql_failure};
-use crate::durability::{first_fit, listed, planned};
+use crate::durability::{durability_of_plan, first_fit, list_settings};
 use crate::embedded::EmbeddedFile;
 use crate::isolation;
 use load::error::Failure;
@@ -36,7 +36,7 @@ pub(super) const PRAGMAS: &[&str] = &[
     "wal_autocheckpoint",
 ];
 
-pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
+pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     facts.identity("server.product", "SQLite");
     facts.identity("server.version", rusqlite::version());
@@ -50,19 +50,19 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
     }
     facts.identity("server.compile_options", compile_options(connection));
     for name in PRAGMAS {
-        match pragma(connection, name) {
-            Some(value) => facts.identity(format!("setting.{name}"), words(name, &value)),
+        match read_pragma(connection, name) {
+            Some(value) => facts.identity(format!("setting.{name}"), pragma_word(name, &value)),
             None => facts.unavailable(format!("setting.{name}"), "this build of SQLite has no such pragma"),
         }
     }
     // One transaction writes at a time, and readers see one moment; `read_uncommitted` is for shared caches only, which étalon
     // does not use: <https://www.sqlite.org/isolation.html>.
-    isolation::add(&mut facts, "serializable", &[("serializable", isolation::NONE)]);
+    isolation::add_isolation_facts(&mut facts, "serializable", &[("serializable", isolation::NONE)]);
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
     };
-    let promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    let promised = first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
     file.add_facts(&mut facts, promised);
     // Étalon itself copies a file of its own back before each run.
     if file.tables() == Tables::None
@@ -72,14 +72,16 @@ pub(super) fn read(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher
         facts.instance("file_created", format!("{} ns after 1970", age.as_nanos()));
     }
     if file.tables() == Tables::None {
-        facts
-            .instance(INDEXES_AND_TRIGGERS, shape(connection).map_err(|error| sql_failure("read the schema", &error))?);
+        facts.instance(
+            INDEXES_AND_TRIGGERS,
+            schema_digest(connection).map_err(|error| sql_failure("read the schema", &error))?,
+        );
     }
     Ok(facts)
 }
 
 /// Counts the indexes, triggers and views, with a digest of what they and the tables are.
-fn shape(connection: &Connection) -> rusqlite::Result<String> {
+fn schema_digest(connection: &Connection) -> rusqlite::Result<String> {
     let sql = "SELECT type, coalesce(sql, name) FROM sqlite_schema ORDER BY type, name";
     let (mut counts, mut digest) = ([0, 0, 0], DefaultHasher::new());
     let mut asked = connection.prepare(sql)?;
@@ -94,6 +96,7 @@ fn shape(connection: &Connection) -> rusqlite::Result<String> {
     Ok(format!("{indexes} indexes, {triggers} triggers, {views} views, {:08x}", digest.finish() >> 32))
 }
 
+/// Lists the options SQLite was compiled with.
 fn compile_options(connection: &Connection) -> String {
     let options = connection
         .prepare("PRAGMA compile_options")
@@ -102,17 +105,17 @@ fn compile_options(connection: &Connection) -> String {
 }
 
 /// What a commit of this connection promises by its pragmas; `None`: they do not show it.
-pub(super) fn promise(connection: &Connection) -> Option<DurabilityTier> {
+pub(super) fn durability_tier(connection: &Connection) -> Option<DurabilityTier> {
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),
-        name => pragma(connection, name).map(|value| words(name, &value).to_ascii_lowercase()),
+        name => read_pragma(connection, name).map(|value| pragma_word(name, &value).to_ascii_lowercase()),
     };
     let is_told = durability::LISTED.iter().all(|name| setting(name).is_some());
     is_told.then(|| first_fit(durability::TABLE, setting).tier)
 }
 
 /// Reads a pragma as SQLite prints it.
-pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
+pub(super) fn read_pragma(connection: &Connection, name: &str) -> Option<String> {
     let value = connection.pragma_query_value(None, name, |row| {
         Ok(match row.get_ref(0)? {
             ValueRef::Integer(n) => n.to_string(),
@@ -125,7 +128,7 @@ pub(super) fn pragma(connection: &Connection, name: &str) -> Option<String> {
 }
 
 /// Words for a pragma's numbers, in order.
-fn names(pragma: &str) -> &'static [&'static str] {
+fn pragma_words(pragma: &str) -> &'static [&'static str] {
     match pragma {
         "synchronous" => &["off", "normal", "full", "extra"],
         "temp_store" => &["default", "file", "memory"],
@@ -134,11 +137,12 @@ fn names(pragma: &str) -> &'static [&'static str] {
     }
 }
 
-fn words(pragma: &str, value: &str) -> String {
+/// The word for a pragma's number.
+fn pragma_word(pragma: &str, value: &str) -> String {
     value
         .parse::<usize>()
         .ok()
-        .and_then(|number| names(pragma).get(number))
+        .and_then(|number| pragma_words(pragma).get(number))
         .map_or(value.to_owned(), |w| (*w).to_owned())
 }
 
@@ -155,11 +159,11 @@ pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
     // Also by number, as pragmas take them.
     let named = system.settings.iter().map(|(name, value)| {
         let name = name.to_ascii_lowercase();
-        let value = words(&name, &value.to_string());
+        let value = pragma_word(&name, &value.to_string());
         (name, Value::Text(value))
     });
     let named = model::SystemPlan { settings: named.collect(), ..system.clone() };
-    planned(durability::TABLE, DEFAULTS, &named)
+    durability_of_plan(durability::TABLE, DEFAULTS, &named)
 }
 
 /// Whether SQLite reads back what the plan asked for.
@@ -171,6 +175,6 @@ pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> b
         other => other.to_string(),
     };
     read.eq_ignore_ascii_case(&asked)
-        || words(pragma, read).eq_ignore_ascii_case(&asked)
+        || pragma_word(pragma, read).eq_ignore_ascii_case(&asked)
         || (read == "0" && ["off", "false"].iter().any(|off| asked.eq_ignore_ascii_case(off)))
 }

@@ -46,7 +46,7 @@ const NONE: SessionCounts = SessionCounts {
 
 /// SQLite's count of runs, and of repreparations before: a run cut off by one may or may not count.
 /// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
-fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
+fn statement_runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     if statement.is_explain() != 0 {
         return Err(EXPLAIN);
     }
@@ -56,13 +56,16 @@ fn runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
 }
 
 /// Adds a statement's counts.
-fn and(sum: Result<SessionCounts, &'static str>, statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
-    Ok(sum?.plus(runs(statement)?))
+fn add_statement_counts(
+    sum: Result<SessionCounts, &'static str>,
+    statement: &Statement<'_>,
+) -> Result<SessionCounts, &'static str> {
+    Ok(sum?.plus(statement_runs(statement)?))
 }
 
-/// `None`: one of the connections does not show it.
-fn weakest(connections: &[Connection]) -> Option<DurabilityTier> {
-    let promises: Option<Vec<DurabilityTier>> = connections.iter().map(facts::promise).collect();
+/// The weakest promise of all connections. `None`: one of the connections does not show it.
+fn weakest_tier(connections: &[Connection]) -> Option<DurabilityTier> {
+    let promises: Option<Vec<DurabilityTier>> = connections.iter().map(facts::durability_tier).collect();
     promises?.into_iter().min()
 }
 
@@ -79,7 +82,7 @@ impl<'c> SqliteLane<'c> {
         protocol: Protocol,
     ) -> rusqlite::Result<SqliteLane<'c>> {
         // Preparing a pragma may set it already.
-        let promise = weakest(connections);
+        let promise = weakest_tier(connections);
         let mut messages = Vec::new();
         if protocol == Protocol::Prepared {
             for connection in connections {
@@ -94,7 +97,8 @@ impl<'c> SqliteLane<'c> {
         Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned, promise })
     }
 
-    fn execute(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
+    /// Executes an operation over a client's connection.
+    fn execute_op(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
         let kept = &mut self.kept[client];
         match self.protocol {
             Protocol::Prepared => {
@@ -113,6 +117,7 @@ impl<'c> SqliteLane<'c> {
     }
 }
 
+/// Executes the statements of a message, and keeps or discards their rows.
 fn execute_message(
     message: &mut Message<'_>,
     op: &StatementOp,
@@ -120,9 +125,10 @@ fn execute_message(
     returned: &mut u64,
 ) -> rusqlite::Result<()> {
     match op.rows {
-        Rows::Discard => {
-            message.statements.iter_mut().try_for_each(|statement| execute(statement, &op.parameters, returned))
-        }
+        Rows::Discard => message
+            .statements
+            .iter_mut()
+            .try_for_each(|statement| execute_and_discard(statement, &op.parameters, returned)),
         Rows::Keep | Rows::KeepAll => {
             kept.resize_with(message.statements.len(), KeptRow::default);
             let pairs = message.statements.iter_mut().zip(kept);
@@ -143,7 +149,7 @@ fn execute_text(
     let mut batch = Batch::new(connection, text);
     while let Some(mut statement) = batch.next()? {
         let executed = match op.rows {
-            Rows::Discard => execute(&mut statement, &op.parameters, returned),
+            Rows::Discard => execute_and_discard(&mut statement, &op.parameters, returned),
             Rows::Keep | Rows::KeepAll => {
                 let mut row = KeptRow::default();
                 let executed = execute_and_keep(&mut statement, op, &mut row, returned);
@@ -151,23 +157,28 @@ fn execute_text(
                 executed
             }
         };
-        *ran = and(*ran, &statement);
+        *ran = add_statement_counts(*ran, &statement);
         executed?;
     }
     Ok(())
 }
 
 /// Parameters are numbered through a message; a statement knows those up to its own last.
-fn bind(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
+fn bind_parameters(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
     let known = statement.parameter_count();
     for (index, datum) in parameters.iter().take(known).enumerate() {
-        statement.raw_bind_parameter(index + 1, to_sql(datum))?;
+        statement.raw_bind_parameter(index + 1, value_of_datum(datum))?;
     }
     Ok(())
 }
 
-fn execute(statement: &mut Statement<'_>, parameters: &[Datum], returned: &mut u64) -> rusqlite::Result<()> {
-    bind(statement, parameters)?;
+/// Executes a statement, and counts the rows that it returns.
+fn execute_and_discard(
+    statement: &mut Statement<'_>,
+    parameters: &[Datum],
+    returned: &mut u64,
+) -> rusqlite::Result<()> {
+    bind_parameters(statement, parameters)?;
     let mut rows = statement.raw_query();
     while rows.next()?.is_some() {
         *returned += 1;
@@ -181,7 +192,7 @@ fn execute_and_keep(
     kept: &mut KeptRow,
     returned: &mut u64,
 ) -> rusqlite::Result<()> {
-    bind(statement, &op.parameters)?;
+    bind_parameters(statement, &op.parameters)?;
     let count = statement.column_count();
     kept.rows = 0;
     kept.values.clear();
@@ -195,13 +206,13 @@ fn execute_and_keep(
         *returned += 1;
         op.rows.begin_row(kept);
         for index in 0..count {
-            kept.values.push(from_sql(row.get_ref(index)?));
+            kept.values.push(datum_of_value(row.get_ref(index)?));
         }
     }
     Ok(())
 }
 
-fn from_sql(value: ValueRef<'_>) -> Datum {
+fn datum_of_value(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,
         ValueRef::Integer(n) => Datum::Int(n),
@@ -212,7 +223,7 @@ fn from_sql(value: ValueRef<'_>) -> Datum {
     }
 }
 
-pub(crate) fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
+pub(crate) fn value_of_datum(datum: &Datum) -> ToSqlOutput<'_> {
     match datum {
         Datum::Null => ToSqlOutput::Owned(Value::Null),
         Datum::Int(n) => ToSqlOutput::Owned(Value::Integer(*n)),
@@ -222,7 +233,7 @@ pub(crate) fn to_sql(datum: &Datum) -> ToSqlOutput<'_> {
 }
 
 /// The error's meaning for the load.
-pub(crate) fn classify(error: &rusqlite::Error) -> OpError {
+pub(crate) fn classify_error(error: &rusqlite::Error) -> OpError {
     // Another has changed what this transaction read: only a retry helps.
     let stale = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_BUSY_SNAPSHOT);
     let class = match error.sqlite_error_code() {
@@ -242,9 +253,9 @@ impl Lane for SqliteLane<'_> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
-        Submitted::Done(match self.execute(client, op) {
+        Submitted::Done(match self.execute_op(client, op) {
             Ok(()) => OpOutcome::Ok,
-            Err(error) => OpOutcome::Failed(classify(&error)),
+            Err(error) => OpOutcome::Failed(classify_error(&error)),
         })
     }
 
@@ -268,19 +279,19 @@ impl Lane for SqliteLane<'_> {
             return Some(OpOutcome::Ok);
         }
         let rolled_back = connection.execute_batch("ROLLBACK");
-        Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify(&error)), |()| OpOutcome::Ok))
+        Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify_error(&error)), |()| OpOutcome::Ok))
     }
 
     /// What was changed is SQLite's own count of rows inserted, updated and deleted, from the connection's opening on.
-    fn rows(&self, connection: usize) -> Option<RowCounts> {
+    fn row_counts(&self, connection: usize) -> Option<RowCounts> {
         let changed = self.connections.get(connection)?.total_changes();
         Some(RowCounts { returned: self.returned[connection], changed })
     }
 
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let prepared = self.messages.iter().flat_map(|message| &message.statements);
-        let counts = prepared.fold(self.ran, and).map_err(str::to_owned)?;
-        Ok(SessionCounts { promise: weakest(self.connections), promise_before: self.promise, ..counts })
+        let counts = prepared.fold(self.ran, add_statement_counts).map_err(str::to_owned)?;
+        Ok(SessionCounts { promise: weakest_tier(self.connections), promise_before: self.promise, ..counts })
     }
 
     /// The connections outlive the lane; [`crate::sqlite`] closes them.
@@ -306,15 +317,15 @@ mod tests {
     fn drive(connections: &[Connection], protocol: Protocol, script: &str, transactions: u64) -> Result<(), OpError> {
         let unset = Unset::Accepted;
         let program = compile_with(script, &ScriptOptions { protocol, unset, ..ScriptOptions::default() }).unwrap();
-        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql_text(&Numbered)).collect();
         let mut lane = SqliteLane::new(connections, sql, protocol).unwrap();
-        let mut client = program.client(1, 0);
+        let mut client = program.new_client(1, 0);
         let mut op = StatementOp::default();
         for index in 0..transactions {
-            program.begin(&mut client, index);
-            while program.next(&mut client, &mut op) == Next::Op {
+            program.begin_transaction(&mut client, index);
+            while program.next_op(&mut client, &mut op) == Next::Op {
                 match lane.submit(0, &op) {
-                    Submitted::Done(OpOutcome::Ok) => program.receive(&mut client, lane.kept_rows(0))?,
+                    Submitted::Done(OpOutcome::Ok) => program.receive_rows(&mut client, lane.kept_rows(0))?,
                     Submitted::Done(OpOutcome::Failed(error)) => return Err(error),
                     other => panic!("{other:?}"),
                 }
@@ -379,8 +390,8 @@ mod tests {
         let attach = format!("ATTACH '{}' AS o", other.display());
         let counted = |sql: &str| {
             let mut statement = connection.prepare(sql).unwrap();
-            let ran = execute(&mut statement, &[], &mut 0);
-            (ran.is_ok(), runs(&statement).map(|counts| counts.statements))
+            let ran = execute_and_discard(&mut statement, &[], &mut 0);
+            (ran.is_ok(), statement_runs(&statement).map(|counts| counts.statements))
         };
         for sql in [
             "SELECT 1",
@@ -432,12 +443,12 @@ mod tests {
         for protocol in [Protocol::Prepared, Protocol::Extended, Protocol::Simple] {
             let counted = |script: &str| {
                 let program = compile_with(script, &ScriptOptions { protocol, ..ScriptOptions::default() }).unwrap();
-                let sql: Vec<String> = program.statements().iter().map(|s| s.sql(&Numbered)).collect();
+                let sql: Vec<String> = program.statements().iter().map(|s| s.sql_text(&Numbered)).collect();
                 let connections = [Connection::open_in_memory().unwrap()];
                 let mut lane = SqliteLane::new(&connections, sql, protocol).unwrap();
-                let (mut client, mut op) = (program.client(1, 0), StatementOp::default());
-                program.begin(&mut client, 0);
-                while program.next(&mut client, &mut op) == Next::Op {
+                let (mut client, mut op) = (program.new_client(1, 0), StatementOp::default());
+                program.begin_transaction(&mut client, 0);
+                while program.next_op(&mut client, &mut op) == Next::Op {
                     assert!(matches!(lane.submit(0, &op), Submitted::Done(OpOutcome::Ok)), "{script}");
                 }
                 let asked = program.requested_work(&client).statements;
@@ -465,6 +476,6 @@ mod tests {
         one.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE t (a); BEGIN; SELECT count(*) FROM t").unwrap();
         other.execute_batch("INSERT INTO t VALUES (1)").unwrap();
         let error = one.execute("INSERT INTO t VALUES (2)", []).unwrap_err();
-        assert_eq!(classify(&error).class, ErrorClass::Serialization, "{error}");
+        assert_eq!(classify_error(&error).class, ErrorClass::Serialization, "{error}");
     }
 }

@@ -26,7 +26,7 @@ use rusqlite::{Connection, OpenFlags, ffi, params_from_iter};
 
 use self::cipher::Cipher;
 use crate::embedded::{self, EmbeddedFile, FileShape, OwnershipMark};
-use crate::sqlite::lane::{SqliteLane, to_sql};
+use crate::sqlite::lane::{SqliteLane, value_of_datum};
 use load::clock::RealClock;
 use load::counters::{Counters, Placement};
 use load::datum::Datum;
@@ -56,7 +56,7 @@ const JOURNAL: &str = "-journal";
 const SHAPE: FileShape = FileShape {
     companions: &["-wal", "-shm", JOURNAL],
     marker: OwnershipMark::Within(is_marked),
-    strangers: strangers::find,
+    strangers: strangers::foreign_things,
 };
 
 /// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
@@ -103,14 +103,14 @@ impl Engine for Sqlite {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        request.permits.settings(&request.system.settings, &confine::PRAGMAS)?;
+        request.permits.check_settings(&request.system.settings, &confine::PRAGMAS)?;
         let cipher = match self {
             Sqlite::Plain => Cipher::Plain,
-            Sqlite::Encrypted => Cipher::drawn(request)?,
+            Sqlite::Encrypted => Cipher::draw_key(request)?,
         };
         let file = EmbeddedFile::open(request, SHAPE)?;
         let system = SqliteSystem {
-            had_journal: embedded::companion(file.path(), JOURNAL).exists(),
+            had_journal: embedded::companion_path(file.path(), JOURNAL).exists(),
             cipher,
             file,
             permits: request.permits.clone(),
@@ -118,12 +118,12 @@ impl Engine for Sqlite {
             pragmas: request.system.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
         };
         // What is refused leaves nothing behind.
-        system.connect().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
+        system.connect_with_pragmas().map(drop).or_else(|failure| system.file.drop_all().and(Err(failure)))?;
         Ok(Box::new(system))
     }
 
-    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        embedded::reset(system)
+    fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        embedded::reset_way(system)
     }
 
     fn empties_caches(&self, _system: &SystemPlan) -> bool {
@@ -142,7 +142,7 @@ impl Engine for Sqlite {
         embedded::data_directory(system)
     }
 
-    fn promised(&self, system: &SystemPlan) -> Option<DurabilityTier> {
+    fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         Some(facts::promised_by(system))
     }
 }
@@ -165,11 +165,12 @@ fn refuse_lasting(connection: &Connection, name: &str, value: &Value) -> Result<
     if stays {
         let cause = "it would stay in the file, which étalon did not make";
         return Err(Failure::new(FailureKind::NotOurs, tried, cause)
-            .hint("give it to the file yourself, by SQLite's own program, or to a copy of the file"));
+            .with_hint("give it to the file yourself, by SQLite's own program, or to a copy of the file"));
     }
     Ok(())
 }
 
+/// Makes a failure from SQLite's error.
 fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, OperationInterrupted, PermissionDenied, ReadOnly};
     let kind = match error.sqlite_error_code() {
@@ -195,7 +196,7 @@ struct SqliteSystem {
 
 impl SqliteSystem {
     /// Connects with the plan's pragmas, and reads each back.
-    fn connect(&self) -> Result<Connection, Failure> {
+    fn connect_with_pragmas(&self) -> Result<Connection, Failure> {
         self.file.make_folder()?;
         let path = self.file.path();
         let tried = format!("open {}", path.display());
@@ -203,18 +204,18 @@ impl SqliteSystem {
             Tables::Own => OpenFlags::SQLITE_OPEN_CREATE,
             Tables::None => OpenFlags::empty(),
         };
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.links();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | create | OpenFlags::SQLITE_OPEN_NO_MUTEX | self.no_link_flags();
         // Counts I/O.
-        let vfs = host::sqlite_vfs::register().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
+        let vfs = host::sqlite_vfs::register_vfs().map_err(|e| Failure::new(FailureKind::Other, &tried, e))?;
         let mut connection =
             Connection::open_with_flags_and_vfs(path, flags, vfs).map_err(|e| sql_failure(&tried, &e))?;
-        self.cipher.unlock(&connection).map_err(|e| sql_failure(&tried, &e))?;
+        self.cipher.unlock_database(&connection).map_err(|e| sql_failure(&tried, &e))?;
         connection.busy_timeout(BUSY_TIMEOUT).map_err(|e| sql_failure(&tried, &e))?;
         let id: i32 = connection
             .pragma_query_value(None, "application_id", |row| row.get(0))
             .map_err(|e| sql_failure(&tried, &e))?;
         if id != APPLICATION_ID && self.file.tables() == Tables::Own {
-            self.shape(&connection).and_then(|()| mark(&connection)).map_err(|e| sql_failure(&tried, &e))?;
+            self.shape_file(&connection).and_then(|()| mark_file(&connection)).map_err(|e| sql_failure(&tried, &e))?;
         }
         if self.permits.are_bounded() {
             confine::confine(&mut connection).map_err(|e| sql_failure(&tried, &e))?;
@@ -230,12 +231,12 @@ impl SqliteSystem {
 
     /// Has SQLite remove a journal that a plan's `journal_mode` keeps next to a file that étalon did not make, unless others use it.
     fn remove_kept_journal(&self) -> rusqlite::Result<()> {
-        if !embedded::companion(self.file.path(), JOURNAL).exists() {
+        if !embedded::companion_path(self.file.path(), JOURNAL).exists() {
             return Ok(());
         }
         let connection =
-            Connection::open_with_flags(self.file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE | self.links())?;
-        self.cipher.unlock(&connection)?;
+            Connection::open_with_flags(self.file.path(), OpenFlags::SQLITE_OPEN_READ_WRITE | self.no_link_flags())?;
+        self.cipher.unlock_database(&connection)?;
         // It is removed by leaving the mode that keeps it.
         for mode in ["PERSIST", "DELETE"] {
             connection.pragma_update_and_check(None, "journal_mode", mode, |_| Ok(()))?;
@@ -244,12 +245,12 @@ impl SqliteSystem {
     }
 
     /// Flags that refuse links where plans are bounded: links in the path were resolved, and no new ones may appear.
-    fn links(&self) -> OpenFlags {
+    fn no_link_flags(&self) -> OpenFlags {
         if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
     }
 
-    /// Settings of an empty file.
-    fn shape(&self, connection: &Connection) -> rusqlite::Result<()> {
+    /// Sets what must be set while the file is empty, such as its page size.
+    fn shape_file(&self, connection: &Connection) -> rusqlite::Result<()> {
         let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
         for (name, value) in shaping {
             connection.pragma_update(None, name, PragmaValue(value))?;
@@ -257,35 +258,37 @@ impl SqliteSystem {
         Ok(())
     }
 
-    /// Into a new file.
-    fn build(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
+    /// Builds the tables of a data set in a new file.
+    fn build_database(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
         let tried = format!("load {} into {}", data.name, path.display());
         let failed = |error| sql_failure(&tried, &error);
         let mut connection = self.begin_build(data, path).map_err(failed)?;
         let transaction = connection.transaction().map_err(failed)?;
-        embedded::load(
+        embedded::load_tables(
             data,
             &dialect::SqliteDialect,
             |sql| transaction.execute_batch(sql).map_err(failed),
             |table| {
                 let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
-                let found = Contents::read_table(table, &dialect::SqliteDialect, |sql| numbers(&transaction, sql));
-                sent.verify(&table.name, &data.name, found.map_err(failed)?)
+                let found =
+                    Contents::read_table(table, &dialect::SqliteDialect, |sql| query_row_data(&transaction, sql));
+                sent.verify_found(&table.name, &data.name, found.map_err(failed)?)
             },
         )?;
         transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
     }
 
+    /// Opens a new file with the settings for a load.
     fn begin_build(&self, data: &Dataset, path: &Path) -> rusqlite::Result<Connection> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.links();
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.no_link_flags();
         let mut connection = Connection::open_with_flags(path, flags)?;
         // Breaks off an index or a scan, which are one statement each.
         let interrupt = Arc::clone(self.file.interrupt());
         connection.progress_handler(INTERRUPT_STEPS, Some(move || interrupt.load(Ordering::Relaxed)))?;
-        self.cipher.unlock(&connection)?;
-        self.shape(&connection)?;
-        mark(&connection)?;
-        strangers::note(&connection, &data.names(&dialect::SqliteDialect))?;
+        self.cipher.unlock_database(&connection)?;
+        self.shape_file(&connection)?;
+        mark_file(&connection)?;
+        strangers::note_names(&connection, &data.made_names(&dialect::SqliteDialect))?;
         // The statements after loading are a plan's own.
         if self.permits.are_bounded() {
             confine::confine(&mut connection)?;
@@ -295,14 +298,14 @@ impl SqliteSystem {
 }
 
 /// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
-fn mark(connection: &Connection) -> rusqlite::Result<()> {
+fn mark_file(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
 }
 
 /// The row of a query for whole numbers.
-fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
+fn query_row_data(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
     connection.query_row(sql, [], |row| {
         (0..row.as_ref().column_count())
             .map(|place| Ok(row.get::<_, Option<i64>>(place)?.map_or(Datum::Null, Datum::Int)))
@@ -310,23 +313,23 @@ fn numbers(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
     })
 }
 
-/// Returns what was sent.
+/// Inserts a table's rows, and returns what was sent.
 fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<TableChecksum> {
     let mut rows = Rows::new(table);
     if table.rows == 0 {
-        return Ok(rows.tally());
+        return Ok(rows.checksum());
     }
     let mut row: Vec<Datum> = Vec::new();
     (table.row)(0, &mut row);
     let places = vec!["?"; row.len()].join(", ");
     let mut insert = connection.prepare(&format!("INSERT INTO {} VALUES ({places})", table.name))?;
-    while rows.next(&mut row) {
-        insert.execute(params_from_iter(row.iter().map(to_sql)))?;
+    while rows.next_into(&mut row) {
+        insert.execute(params_from_iter(row.iter().map(value_of_datum)))?;
         if interrupt.load(Ordering::Relaxed) {
             return Err(rusqlite::Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_INTERRUPT), None));
         }
     }
-    Ok(rows.tally())
+    Ok(rows.checksum())
 }
 
 struct PragmaValue<'a>(&'a Value);
@@ -352,13 +355,13 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
     if !known.iter().any(|pragma| pragma == name) {
         let failure = Failure::new(FailureKind::Plan, tried, "SQLite has no pragma of that name");
         return Err(match model::near::did_you_mean(name, known.iter().map(String::as_str)) {
-            Some(near) => failure.hint(near),
+            Some(near) => failure.with_hint(near),
             None => failure,
         });
     }
-    let before = facts::pragma(connection, name);
+    let before = facts::read_pragma(connection, name);
     connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
-    let after = facts::pragma(connection, name);
+    let after = facts::read_pragma(connection, name);
     if before == after && !facts::same_setting(name, after.as_deref(), value) {
         let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
         return Err(Failure::new(FailureKind::Plan, tried, cause));
@@ -368,7 +371,7 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
 
 impl System for SqliteSystem {
     fn facts(&self) -> Result<Facts, Failure> {
-        let facts = facts::read(&self.connect()?, &self.file, &self.cipher)?;
+        let facts = facts::read_facts(&self.connect_with_pragmas()?, &self.file, &self.cipher)?;
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
         self.is_durable.store(is_durable, Ordering::Relaxed);
         Ok(facts)
@@ -383,10 +386,10 @@ impl System for SqliteSystem {
     }
 
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.file.prepare(data, |path| self.build(data, path))
+        self.file.prepare_tables(data, |path| self.build_database(data, path))
     }
 
-    fn reset(&self, data: &Dataset) -> Option<String> {
+    fn explain_reset(&self, data: &Dataset) -> Option<String> {
         self.file.reset_words(data)
     }
 
@@ -395,19 +398,19 @@ impl System for SqliteSystem {
     }
 
     fn settle(&self) -> Result<(), Failure> {
-        let connection = self.connect()?;
+        let connection = self.connect_with_pragmas()?;
         let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         checkpoint.map_err(|error| sql_failure("checkpoint the write-ahead log", &error))
     }
 
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
-        counters.unavailable(
+        counters.set_unavailable(
             "commits",
             "",
             "SQLite does not count commits; what it ran is counted in `session_statements`",
         );
-        counters.unavailable(
+        counters.set_unavailable(
             "checkpoints",
             "",
             "SQLite does not count checkpoints: with a write-ahead log one follows every `wal_autocheckpoint` pages at least, \
@@ -426,7 +429,7 @@ impl System for SqliteSystem {
     }
 
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        let connection = self.connect()?;
+        let connection = self.connect_with_pragmas()?;
         let read = connection.query_row(sql, [], |row| match row.get_ref(0)? {
             ValueRef::Real(sum) if sum.fract() == 0.0 => Ok(Some(sum as i64)),
             _ => row.get::<_, Option<i64>>(0),
@@ -442,11 +445,11 @@ impl System for SqliteSystem {
         if context.is_alone() {
             let _ = host::file_table::own_table();
         }
-        let connections: Vec<Connection> = context.connect(1, |_, _| self.connect())?;
-        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let connections: Vec<Connection> = context.connect_all(1, |_, _| self.connect_with_pragmas())?;
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql_text(self.dialect())).collect();
         let lane = SqliteLane::new(&connections, sql, program.protocol())
             .map_err(|error| sql_failure("prepare the script's statements", &error))?;
-        worker::run(lane, program, &RealClock, context)
+        worker::run_worker(lane, program, &RealClock, context)
     }
 
     /// The database, its log and the log's index.
@@ -455,11 +458,11 @@ impl System for SqliteSystem {
     }
 
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        Ok(Box::new(session::SqliteSession::new(self.connect()?, kind)?))
+        Ok(Box::new(session::SqliteSession::new(self.connect_with_pragmas()?, kind)?))
     }
 
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
-        session::facts(&self.connect()?, kind)
+        session::spatial_facts(&self.connect_with_pragmas()?, kind)
     }
 
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
@@ -480,7 +483,7 @@ impl System for SqliteSystem {
     }
 
     fn own_files(&self) -> Result<Traffic, String> {
-        host::sqlite_vfs::traffic(self.file.path()).map_err(|error| error.to_string())
+        host::sqlite_vfs::traffic_of(self.file.path()).map_err(|error| error.to_string())
     }
 
     fn os_io(&self) -> Result<OsIo, String> {

@@ -5,13 +5,13 @@ use model::Reading;
 
 use load::error::Failure;
 use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use workloads::pages::dialect::{PagesDialect, filler};
-use workloads::session::{Session, one, refused, text};
+use workloads::pages::dialect::{PagesDialect, filler_length};
+use workloads::session::{Session, datum_text, query_number, split_refusal};
 use workloads::system::System;
 
 pub struct Pages;
 
-fn class_of(kind: FileKind) -> FileClass {
+fn class_of_kind(kind: FileKind) -> FileClass {
     match kind {
         FileKind::Database => FileClass::Data,
         FileKind::Wal | FileKind::Journal => FileClass::Log,
@@ -19,42 +19,43 @@ fn class_of(kind: FileKind) -> FileClass {
     }
 }
 
-fn ms(ns: u64) -> f64 {
+fn ns_to_ms(ns: u64) -> f64 {
     ns as f64 / 1e6
 }
 
+/// The counters of one kind of file.
 fn io_place(kind: FileKind, io: FileIo) -> IoPlace {
-    IoPlace::unknown(class_of(kind), kind.as_str(), "")
-        .with(Figure::Reads, io.reads as f64)
-        .with(Figure::ReadBytes, io.read_bytes as f64)
-        .with(Figure::ReadStall, ms(io.read_ns))
-        .with(Figure::Writes, io.writes as f64)
-        .with(Figure::WriteBytes, io.write_bytes as f64)
-        .with(Figure::WriteStall, ms(io.write_ns))
-        .with(Figure::Syncs, io.syncs as f64)
-        .with(Figure::SyncStall, ms(io.sync_ns))
+    IoPlace::unknown(class_of_kind(kind), kind.as_str(), "")
+        .with_value(Figure::Reads, io.reads as f64)
+        .with_value(Figure::ReadBytes, io.read_bytes as f64)
+        .with_value(Figure::ReadStall, ns_to_ms(io.read_ns))
+        .with_value(Figure::Writes, io.writes as f64)
+        .with_value(Figure::WriteBytes, io.write_bytes as f64)
+        .with_value(Figure::WriteStall, ns_to_ms(io.write_ns))
+        .with_value(Figure::Syncs, io.syncs as f64)
+        .with_value(Figure::SyncStall, ns_to_ms(io.sync_ns))
 }
 
 impl PagesDialect for Pages {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
-        Ok(one(session, "PRAGMA page_size")? as u64)
+        Ok(query_number(session, "PRAGMA page_size")? as u64)
     }
 
-    fn tables(&self, _page_bytes: u64) -> Vec<String> {
+    fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
         vec!["CREATE TABLE tio (tio_id INTEGER PRIMARY KEY, tio_data BLOB NOT NULL)".to_owned()]
     }
 
-    fn insert(&self, page_bytes: u64, rows: u64) -> String {
-        let row = format!("(zeroblob({}))", filler(page_bytes));
+    fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {
+        let row = format!("(zeroblob({}))", filler_length(page_bytes));
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
     /// Ids have no gaps, and no row is removed.
-    fn rows(&self) -> &'static str {
+    fn row_count_sql(&self) -> &'static str {
         "SELECT coalesce(max(tio_id), 0) FROM tio"
     }
 
-    fn sampled(&self, numbers: &[u64]) -> Option<String> {
+    fn sampled_rows_sql(&self, numbers: &[u64]) -> Option<String> {
         let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
         let counted = "SELECT count(*), min(length(tio_data)), max(length(tio_data)) FROM tio";
         Some(format!("{counted} WHERE tio_id IN ({})", numbers.join(", ")))
@@ -66,24 +67,26 @@ impl PagesDialect for Pages {
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
-        one(session, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
+        query_number(session, "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()")
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
-        let answer = match refused(session.query("PRAGMA wal_checkpoint(TRUNCATE)"))? {
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        let answer = match split_refusal(session.query("PRAGMA wal_checkpoint(TRUNCATE)"))? {
             Ok(rows) => rows,
             Err(reason) => return Ok(Err(reason)),
         };
         // https://www.sqlite.org/pragma.html#pragma_wal_checkpoint: the first column is 1 if the checkpoint was
         // blocked.
-        let busy = text(answer.first().and_then(|row| row.first()));
+        let busy = datum_text(answer.first().and_then(|row| row.first()));
         Ok(if busy == "0" { Ok(()) } else { Err("another connection kept the log from being checkpointed".to_owned()) })
     }
 
-    fn account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn io_account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let places = match system.own_files() {
             Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.for_kind(kind))).to_vec(),
-            Err(reason) => FileKind::ALL.map(|kind| IoPlace::unknown(class_of(kind), kind.as_str(), &reason)).to_vec(),
+            Err(reason) => {
+                FileKind::ALL.map(|kind| IoPlace::unknown(class_of_kind(kind), kind.as_str(), &reason)).to_vec()
+            }
         };
         Ok(IoAccount { places, ..IoAccount::default() })
     }

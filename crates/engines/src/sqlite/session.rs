@@ -13,7 +13,7 @@ use super::{sql_failure, strangers};
 use load::datum::Datum;
 use load::error::{Failure, FailureKind};
 use workloads::rows::{Rows, Value};
-use workloads::session::{Session, SessionKind, running};
+use workloads::session::{Session, SessionKind, running_words};
 
 /// Operations of SQLite's machine between two looks at the clock, a fraction of a millisecond.
 const OPERATIONS: i32 = 10_000;
@@ -45,9 +45,11 @@ impl SqliteSession {
     }
 }
 
+/// Loads the SpatiaLite extension into a connection.
 fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
-    host::spatialite::load(connection)
-        .map_err(|error| Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).hint(host::spatialite::HINT))
+    host::spatialite::load_extension(connection).map_err(|error| {
+        Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).with_hint(host::spatialite::HINT)
+    })
 }
 
 /// SpatiaLite's tables, if missing, without its coordinate systems: étalon's data are planar.
@@ -68,7 +70,7 @@ fn make_spatial(connection: &Connection) -> Result<(), Failure> {
 }
 
 /// SpatiaLite and its geometry library.
-pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts, Failure> {
+pub(super) fn spatial_facts(connection: &Connection, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind == SessionKind::Spatial {
         load_spatialite(connection)?;
@@ -85,7 +87,8 @@ pub(super) fn facts(connection: &Connection, kind: SessionKind) -> Result<Facts,
 }
 
 impl SqliteSession {
-    fn read(&mut self, sql: &str, take: &mut dyn FnMut(&[ValueRef<'_>])) -> rusqlite::Result<()> {
+    /// Runs a query, and gives each row to `take`.
+    fn read_rows(&mut self, sql: &str, take: &mut dyn FnMut(&[ValueRef<'_>])) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();
         let mut rows = statement.query([])?;
@@ -102,15 +105,15 @@ impl SqliteSession {
 
 impl Session for SqliteSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.connection.execute_batch(sql).map_err(|error| failed(sql, &error))
+        self.connection.execute_batch(sql).map_err(|error| query_failure(sql, &error))
     }
 
-    fn repeat(&mut self, sql: &str) -> Result<(), Failure> {
+    fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
         let run = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
-        run.map(|_| ()).map_err(|error| failed(sql, &error))
+        run.map(|_| ()).map_err(|error| query_failure(sql, &error))
     }
 
-    fn commits(&self) -> Option<u64> {
+    fn committed_count(&self) -> Option<u64> {
         Some(self.commits.load(Ordering::Relaxed))
     }
 
@@ -118,7 +121,7 @@ impl Session for SqliteSession {
         Some(self.queries)
     }
 
-    fn limit(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
+    fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
         let handler = limit.map(|limit| {
             let end = Instant::now() + limit;
             move || Instant::now() >= end
@@ -129,28 +132,28 @@ impl Session for SqliteSession {
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         let mut found = Vec::new();
-        self.read(sql, &mut |row| found.push(data(row))).map_err(|error| failed(sql, &error))?;
+        self.read_rows(sql, &mut |row| found.push(row_data(row))).map_err(|error| query_failure(sql, &error))?;
         Ok(found)
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+    fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let mut answer = Rows::default();
         // Its numbers come as numbers.
         answer.set_numbers(Vec::new());
-        self.read(sql, &mut |row| push(row, &mut answer)).map_err(|error| failed(sql, &error))?;
+        self.read_rows(sql, &mut |row| push_row(row, &mut answer)).map_err(|error| query_failure(sql, &error))?;
         Ok(answer)
     }
 
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
-        self.read(sql, &mut |row| take(&data(row))).map_err(|error| failed(sql, &error))
+        self.read_rows(sql, &mut |row| take(&row_data(row))).map_err(|error| query_failure(sql, &error))
     }
 }
 
-fn data(row: &[ValueRef<'_>]) -> Vec<Datum> {
-    row.iter().map(|value| datum(*value)).collect()
+fn row_data(row: &[ValueRef<'_>]) -> Vec<Datum> {
+    row.iter().map(|value| datum_of_value(*value)).collect()
 }
 
-fn datum(value: ValueRef<'_>) -> Datum {
+fn datum_of_value(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,
         ValueRef::Integer(number) => Datum::Int(number),
@@ -160,10 +163,11 @@ fn datum(value: ValueRef<'_>) -> Datum {
     }
 }
 
-fn push(row: &[ValueRef<'_>], answer: &mut Rows) {
+/// Appends a row to an answer.
+fn push_row(row: &[ValueRef<'_>], answer: &mut Rows) {
     let blobs: Vec<String> = row.iter().filter_map(|value| value.as_blob().ok()).map(blob_text).collect();
     let mut blobs = blobs.iter();
-    answer.push(row.iter().map(|value| match value {
+    answer.push_row(row.iter().map(|value| match value {
         ValueRef::Null => Value::Null,
         ValueRef::Integer(number) => Value::Int(*number),
         ValueRef::Real(number) => Value::Double(*number),
@@ -178,6 +182,6 @@ fn blob_text(bytes: &[u8]) -> String {
     format!("X'{digits}'")
 }
 
-fn failed(sql: &str, error: &rusqlite::Error) -> Failure {
-    sql_failure(&running(sql), error)
+fn query_failure(sql: &str, error: &rusqlite::Error) -> Failure {
+    sql_failure(&running_words(sql), error)
 }

@@ -1,5 +1,5 @@
 use crate::ogc;
-use workloads::spatial::dialect::{SpatialDialect, filled};
+use workloads::spatial::dialect::{SpatialDialect, fill_constants};
 use workloads::spatial::query::Query;
 
 /// R-trees are queried by name, `rowid IN (SELECT rowid FROM SpatialIndex …)`, as the manual says; `CROSS JOIN` keeps
@@ -11,7 +11,7 @@ pub struct Spatial;
 const PLANE: i32 = -1;
 
 impl SpatialDialect for Spatial {
-    fn tables(&self) -> Vec<String> {
+    fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INTEGER NOT NULL", "POLYGON"),
             ("road", ", cls INTEGER NOT NULL", "LINESTRING"),
@@ -29,15 +29,15 @@ impl SpatialDialect for Spatial {
             .collect()
     }
 
-    fn geometry(&self) -> (&'static str, &'static str) {
+    fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', -1)")
     }
 
-    fn transaction(&self) -> (&'static str, &'static str) {
+    fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN IMMEDIATE", "COMMIT")
     }
 
-    fn indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("SELECT CreateSpatialIndex('{table}', 'g')")).to_vec();
         statements.push("ANALYZE".to_owned());
@@ -62,12 +62,12 @@ impl SpatialDialect for Spatial {
         joins.contains(&query).then(|| (format!("EXPLAIN QUERY PLAN {sql}"), "SpatialIndex VIRTUAL TABLE INDEX"))
     }
 
-    fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        text(query).map(|text| filled(text, window)).map_err(str::to_owned)
+    fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
+        query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 }
 
-fn text(query: Query) -> Result<&'static str, &'static str> {
+fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {
             "SELECT (SELECT count(*) FROM shape WHERE ST_IsValidReason(g) <> 'Valid Geometry'),
@@ -123,6 +123,6 @@ fn text(query: Query) -> Result<&'static str, &'static str> {
              AND a.id < +b.id AND ST_Relate(a.g, b.g, 'FF2F11212') = 1"
         }
         Query::Text => "SELECT count(*), sum(ST_Area(ST_GeomFromText(AsText(g), -1))) FROM cell",
-        plain => return ogc::text(plain),
+        plain => return ogc::query_text(plain),
     })
 }

@@ -11,7 +11,7 @@ use crate::owner::MARKER_TABLE;
 const COORDINATE_SYSTEMS: &str = "spatial_ref_sys";
 
 /// Notes what étalon is about to make.
-pub(super) fn note(connection: &Connection, names: &BTreeSet<String>) -> rusqlite::Result<()> {
+pub(super) fn note_names(connection: &Connection, names: &BTreeSet<String>) -> rusqlite::Result<()> {
     connection
         .execute_batch(&format!("CREATE TABLE IF NOT EXISTS {MARKER_TABLE} (name TEXT PRIMARY KEY) WITHOUT ROWID"))?;
     let mut insert = connection.prepare(&format!("INSERT OR IGNORE INTO {MARKER_TABLE} VALUES (?)"))?;
@@ -20,33 +20,34 @@ pub(super) fn note(connection: &Connection, names: &BTreeSet<String>) -> rusqlit
 
 /// Notes everything that is there, such as an extension's tables that étalon has just had made.
 pub(super) fn note_all(connection: &Connection) -> rusqlite::Result<()> {
-    note(connection, &BTreeSet::new())?;
+    note_names(connection, &BTreeSet::new())?;
     connection.execute_batch(&format!("INSERT OR IGNORE INTO {MARKER_TABLE} SELECT name FROM sqlite_schema"))
 }
 
 /// Tables and views that étalon did not note. Empty, too, where the file cannot be read: then it is half of one that étalon made,
 /// or encrypted by a key that only étalon had.
-pub(super) fn find(path: &Path) -> Vec<String> {
+pub(super) fn foreign_things(path: &Path) -> Vec<String> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)
-        .and_then(|connection| find_in(&connection))
+        .and_then(|connection| find_foreign(&connection))
         .unwrap_or_default()
 }
 
-fn find_in(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+/// Tables and views that étalon did not note, by their kind and name.
+fn find_foreign(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let found = format!(
         "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> \
          '{MARKER_TABLE}' ORDER BY name"
     );
-    let found = pairs(connection, &found)?;
+    let found = query_pairs(connection, &found)?;
     let spatial = "SELECT name, name FROM sqlite_schema WHERE sql LIKE 'CREATE VIRTUAL TABLE%USING rtree%'";
-    let spatial = pairs(connection, spatial)?;
+    let spatial = query_pairs(connection, spatial)?;
     let is_marked = connection.query_row(
         &format!("SELECT count(*) FROM sqlite_schema WHERE name = '{MARKER_TABLE}'"),
         [],
         |row| row.get::<_, i64>(0),
     )?;
     let own = format!("SELECT name, name FROM {MARKER_TABLE}");
-    let own = if is_marked == 0 { Vec::new() } else { pairs(connection, &own)? };
+    let own = if is_marked == 0 { Vec::new() } else { query_pairs(connection, &own)? };
     let strangers = found.into_iter().filter(|(_, name)| {
         // A spatial index is a virtual table, named after the one that it is of, and a few that are named after it.
         let index = spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == index || is_of(name, index));
@@ -65,7 +66,7 @@ fn is_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'))
 }
 
-fn pairs(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<(String, String)>> {
+fn query_pairs(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<(String, String)>> {
     connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }
 
@@ -79,12 +80,12 @@ mod tests {
         let path = folder.path().join("x.db");
         let connection = Connection::open(&path).unwrap();
         connection.execute_batch("CREATE TABLE cell (id INTEGER PRIMARY KEY)").unwrap();
-        note(&connection, &["cell".to_owned()].into()).unwrap();
+        note_names(&connection, &["cell".to_owned()].into()).unwrap();
         connection
             .execute_batch("CREATE VIRTUAL TABLE idx_cell_geom USING rtree(pkid, xmin, xmax, ymin, ymax)")
             .unwrap();
-        assert_eq!(find(&path), Vec::<String>::new(), "the index is of étalon's table");
+        assert_eq!(foreign_things(&path), Vec::<String>::new(), "the index is of étalon's table");
         connection.execute_batch("CREATE TABLE idx_cell_notes (note TEXT)").unwrap();
-        assert_eq!(find(&path), ["table idx_cell_notes"]);
+        assert_eq!(foreign_things(&path), ["table idx_cell_notes"]);
     }
 }

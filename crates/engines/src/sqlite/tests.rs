@@ -7,7 +7,7 @@ use host::claim::FileClaim;
 use super::*;
 use crate::durability::tests::combinations;
 use crate::durability::{DurabilityRule, first_fit};
-use crate::embedded::companion;
+use crate::embedded::companion_path;
 use load::generator::{LoadShape, ThreadLimit};
 use load::stream::Retry;
 use model::DurabilityTier;
@@ -201,11 +201,11 @@ fn a_file_of_someone_else_is_refused_and_left_alone() {
 fn an_empty_file_of_someone_else_is_refused_and_left_alone() {
     let folder = folder();
     let path = folder.path().join("x.db");
-    for empty in [path.clone(), companion(&path, ".pristine")] {
+    for empty in [path.clone(), companion_path(&path, ".pristine")] {
         fs::write(&empty, "").unwrap();
         let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
-        assert!(empty.exists() && !FileClaim::path(&path).exists());
+        assert!(empty.exists() && !FileClaim::lock_path(&path).exists());
         fs::remove_file(&empty).unwrap();
     }
 }
@@ -216,21 +216,21 @@ fn an_empty_file_of_a_killed_étalon_is_made_anew_and_no_other() {
     let folder = folder();
     let path = folder.path().join("x.db");
     let opened = || open(&system(format!("sqlite:{}", path.display()), &[]));
-    for file in [path.clone(), companion(&path, ".pristine")] {
-        let claim = FileClaim::take(&path).unwrap();
+    for file in [path.clone(), companion_path(&path, ".pristine")] {
+        let claim = FileClaim::claim(&path).unwrap();
         claim.make_empty(&file).unwrap();
-        let left = fs::read(FileClaim::path(&path)).unwrap();
+        let left = fs::read(FileClaim::lock_path(&path)).unwrap();
         drop(claim);
-        fs::write(FileClaim::path(&path), &left).unwrap();
+        fs::write(FileClaim::lock_path(&path), &left).unwrap();
         opened().unwrap().drop_all().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
-        fs::write(FileClaim::path(&path), &left).unwrap();
+        fs::write(FileClaim::lock_path(&path), &left).unwrap();
         fs::write(&file, "").unwrap();
         let failure = opened().err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         assert!(file.exists());
         fs::remove_file(&file).unwrap();
-        fs::remove_file(FileClaim::path(&path)).unwrap();
+        fs::remove_file(FileClaim::lock_path(&path)).unwrap();
     }
 }
 
@@ -258,16 +258,16 @@ fn what_lies_beside_a_database_of_someone_else_is_refused_and_left_alone() {
     for suffix in ["-journal", "-wal", "-shm"] {
         let folder = folder();
         let path = folder.path().join("x.db");
-        let beside = companion(&path, suffix);
+        let beside = companion_path(&path, suffix);
         fs::write(&beside, "precious").unwrap();
         let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
         assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
         assert!(failure.cause.contains(suffix), "{failure}");
         assert_eq!(fs::read_to_string(&beside).unwrap(), "precious");
         // Next to étalon's copy, too.
-        let pristine = companion(&path, ".pristine");
+        let pristine = companion_path(&path, ".pristine");
         fs::remove_file(&beside).unwrap();
-        fs::write(companion(&pristine, suffix), "precious").unwrap();
+        fs::write(companion_path(&pristine, suffix), "precious").unwrap();
         let failure = open(&system(format!("sqlite:{}", path.display()), &[])).err().unwrap();
         assert!(failure.cause.contains("pristine"), "{failure}");
     }
@@ -280,7 +280,7 @@ fn a_new_database_is_marked_without_a_journal() {
     let folder = folder();
     let path = folder.path().join("x.db");
     let opened = open(&system(format!("sqlite:{}", path.display()), &[])).unwrap();
-    let traffic = host::sqlite_vfs::traffic(&path).unwrap();
+    let traffic = host::sqlite_vfs::traffic_of(&path).unwrap();
     assert_eq!(traffic.for_kind(FileKind::Journal), host::sqlite_vfs::FileIo::default());
     assert!(traffic.for_kind(FileKind::Database).writes > 0, "{traffic:?}");
     assert_eq!(opened.facts().unwrap().get("setting.journal_mode"), Some("delete"));
@@ -314,7 +314,7 @@ fn a_database_is_claimed_until_it_is_dropped() {
     let path = folder.path().join("made/x.db");
     let made = system(format!("sqlite:{}", path.display()), &[]);
     let (first, second) = (open(&made).unwrap(), open(&made).unwrap());
-    let lock = FileClaim::path(&path);
+    let lock = FileClaim::lock_path(&path);
     assert!(lock.exists());
     // Like another process.
     assert!(fs::File::open(&lock).unwrap().try_lock().is_err());
@@ -330,7 +330,7 @@ fn a_database_is_claimed_until_it_is_dropped() {
 fn a_database_that_another_étalon_has_is_refused_with_its_name() {
     let folder = folder();
     let path = folder.path().join("x.db");
-    let theirs = fs::File::create(FileClaim::path(&path)).unwrap();
+    let theirs = fs::File::create(FileClaim::lock_path(&path)).unwrap();
     theirs.try_lock().unwrap();
     (&theirs).write_all(b"pid=7\ncommand=etalon run other.toml\nsince_unix_ms=1\n").unwrap();
     fs::write(&path, "theirs").unwrap();
@@ -419,14 +419,14 @@ impl System for Lies<'_> {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
-        let connections: Vec<Connection> = context.connect(1, |_, _| {
+        let connections: Vec<Connection> = context.connect_all(1, |_, _| {
             let connection = Connection::open(&self.1).unwrap();
             connection.busy_timeout(Duration::from_secs(10)).unwrap();
             Ok(connection)
         })?;
-        let sql: Vec<String> = program.statements().iter().map(|s| s.sql(self.dialect())).collect();
+        let sql: Vec<String> = program.statements().iter().map(|s| s.sql_text(self.dialect())).collect();
         let lane = SqliteLane::new(&connections, sql, program.protocol()).unwrap();
-        worker::run(crate::server::counted::tests::Lying::new(lane, 30), program, &RealClock, context)
+        worker::run_worker(crate::server::counted::tests::Lying::new(lane, 30), program, &RealClock, context)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a session waits for, as another one of the same login sees it.
 
 use super::connect::Endpoint;
-use crate::server::dialogue::{Aside, ServerWait, Waiting, columns};
+use crate::server::dialogue::{Aside, ServerWait, Waiting, first_columns};
 use crate::server::refusal::Explain as _;
 
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>
@@ -15,27 +15,28 @@ pub(super) struct OtherSession {
 }
 
 impl Aside for OtherSession {
-    fn look(&self, waiting: Waiting) -> Result<ServerWait, String> {
+    fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
         let mut client = endpoint.try_connect().map_err(|refusal| {
             let why = endpoint.explain_cause(&refusal);
             format!("a second session gets no answer either ({why}): is the server stopped?")
         })?;
-        let rows = client.rows(&format!("{LOOK}{}", self.session)).map_err(|error| error.to_string())?;
-        client.close();
+        let rows = client.query_text_rows(&format!("{LOOK}{}", self.session)).map_err(|error| error.to_string())?;
+        client.close_and_wait();
         let Some(row) = rows.into_iter().next() else {
             // Without VIEW SERVER STATE a login sees its own session alone.
             return Err("the login sees no other sessions, or the session has not taken the question up".to_owned());
         };
-        let [status, wait, blocker] = columns(row);
+        let [status, wait, blocker] = first_columns(row);
         Ok(describe_wait(&status, &wait, &blocker))
     }
 
     /// The server ends what a session does that has lost its client.
-    fn end(&self, _waiting: Waiting) {}
+    fn end_session(&self, _waiting: Waiting) {}
 }
 
+/// Says what a session waits for.
 fn describe_wait(status: &str, wait: &str, blocker: &str) -> ServerWait {
     let is_blocked = !matches!(blocker, "" | "0");
     let what = match (is_blocked, wait) {

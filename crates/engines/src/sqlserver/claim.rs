@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::connect::Endpoint;
 use super::facts;
 use crate::kept::{Rivals, own_key, wait_for_release};
-use crate::server::refusal::{Explain as _, failure};
+use crate::server::refusal::{Explain as _, ask_failure};
 use crate::server::system;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, TdsProtocol};
@@ -30,7 +30,7 @@ const SHARED: &str = "shared";
 /// name has in front. So all étalons meet in `master`, whatever databases their sessions are in. Azure SQL Database
 /// refuses such names (error 40515), and has no `USE`: there étalon's database is the one that the login enters.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql>
-fn claim(edition: &str, process: i32) -> String {
+fn claim_query(edition: &str, process: i32) -> String {
     let database = if edition == facts::AZURE { "" } else { "master." };
     let take = |variable: &str, resource: &str, timeout_ms: u32| {
         format!(
@@ -57,8 +57,10 @@ pub(crate) struct SqlServerClaim {
 }
 
 impl SqlServerClaim {
-    fn ask(&mut self, client: &mut Client) -> Result<ControlFlow<(), Failure>, Failure> {
-        let answer = client.one(&self.question).map_err(|error| failure(self.tried.clone(), &error))?;
+    /// Asks whether the claim is held. `Break`: another étalon has it.
+    fn ask_for_claim(&mut self, client: &mut Client) -> Result<ControlFlow<(), Failure>, Failure> {
+        let answer =
+            client.query_first_value(&self.question).map_err(|error| ask_failure(self.tried.clone(), &error))?;
         self.is_held = answer == HELD;
         if self.is_held || answer == SHARED {
             return Ok(ControlFlow::Break(()));
@@ -66,7 +68,7 @@ impl SqlServerClaim {
         let hint = "wait until it has ended, or use another server; `sys.dm_tran_locks` has the session of a remnant under \
                     resource_type APPLICATION";
         let rival = Failure::new(FailureKind::NotOurs, self.tried.clone(), "another étalon is using it");
-        Ok(ControlFlow::Continue(rival.hint(hint)))
+        Ok(ControlFlow::Continue(rival.with_hint(hint)))
     }
 }
 
@@ -79,10 +81,10 @@ impl system::DatabaseClaim for SqlServerClaim {
     }
 
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<SqlServerClaim, Failure> {
-        let tried = format!("claim étalon's database at {}", endpoint.address.shown());
-        let edition = facts::edition(client).map_err(|error| failure(tried.clone(), &error))?;
-        let mut claim = SqlServerClaim { question: claim(&edition, own_key()), tried, is_held: false };
-        wait_for_release(rivals, endpoint.waiting(), || claim.ask(client))?;
+        let tried = format!("claim étalon's database at {}", endpoint.address.shown_url());
+        let edition = facts::edition_number(client).map_err(|error| ask_failure(tried.clone(), &error))?;
+        let mut claim = SqlServerClaim { question: claim_query(&edition, own_key()), tried, is_held: false };
+        wait_for_release(rivals, endpoint.waiting(), || claim.ask_for_claim(client))?;
         Ok(claim)
     }
 
@@ -90,8 +92,8 @@ impl system::DatabaseClaim for SqlServerClaim {
         if self.is_held {
             return Ok(());
         }
-        client.limit(PING_TIMEOUT);
-        let asked = self.ask(client)?;
+        client.limit_time(PING_TIMEOUT);
+        let asked = self.ask_for_claim(client)?;
         client.lift_limit();
         match asked {
             ControlFlow::Break(()) => Ok(()),
@@ -106,10 +108,10 @@ mod tests {
 
     #[test]
     fn a_claim_is_taken_in_master_but_for_azure() {
-        let in_master = claim("3", 7);
+        let in_master = claim_query("3", 7);
         assert_eq!(in_master.matches("master.sys.sp_").count(), in_master.matches("sys.sp_").count());
         assert!(in_master.contains("N'etalon'") && in_master.contains("N'etalon 7'"), "{in_master}");
-        let on_azure = claim(facts::AZURE, 7);
+        let on_azure = claim_query(facts::AZURE, 7);
         assert!(on_azure.contains("sys.sp_") && !on_azure.contains("master"), "{on_azure}");
     }
 }

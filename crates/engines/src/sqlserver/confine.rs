@@ -1,7 +1,7 @@
 //! Limits plans at an agent: no programs on the server's host.
 
 use super::url::Address;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use crate::sqlserver::lane::Client;
 use load::error::Failure;
 use workloads::permits::Permits;
@@ -23,7 +23,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     if !permits.are_bounded() {
         return Ok(());
     }
-    let power = client.one(POWER).map_err(|error| failure("ask what the login may do", &error))?;
+    let power = client.query_first_value(POWER).map_err(|error| ask_failure("ask what the login may do", &error))?;
     if power.is_empty() {
         return Ok(());
     }

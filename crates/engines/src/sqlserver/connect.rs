@@ -49,29 +49,30 @@ impl Endpoint {
         let wanted = TlsWanted { versions: &versions, ..TlsWanted::new(check, roots, "ca_file") };
         let config = wanted.client_config()?;
         let name = address.certificate_name.clone().unwrap_or_else(|| address.host.clone());
-        let tls = Tls::new(config, name, &address.shown())?;
+        let tls = Tls::new(config, name, &address.shown_url())?;
         Ok(Endpoint { address, tls, application: "etalon", permits: Permits::All, waiting: Waiting::default() })
     }
 
     /// Its questions heed the request's interrupt and notices.
     #[must_use]
-    pub(super) fn heeding(mut self, request: &OpenRequest<'_>) -> Endpoint {
-        self.heed(request);
+    pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
+        self.heed_request(request);
         self
     }
 
     /// The endpoint without redirects to where a plan may not connect.
     #[must_use]
-    pub(super) fn within(self, permits: &Permits) -> Endpoint {
+    pub(super) fn with_permits(self, permits: &Permits) -> Endpoint {
         Endpoint { permits: permits.clone(), ..self }
     }
 
     /// The endpoint with another program name.
     #[must_use]
-    pub(super) fn named(&self, application: &'static str) -> Endpoint {
+    pub(super) fn with_application(&self, application: &'static str) -> Endpoint {
         Endpoint { application, ..self.clone() }
     }
 
+    /// Connects and logs in, following redirects of the server.
     pub(super) fn try_connect(&self) -> Result<Client, Refusal> {
         let timeout = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
@@ -79,7 +80,7 @@ impl Endpoint {
             let socket =
                 Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &|| self.waiting.go_on());
             let socket = socket.map_err(|cause| Refusal::from_io(&cause, timeout))?;
-            let logged_in = log_in(socket, self.login(), &self.tls, timeout, &self.waiting);
+            let logged_in = log_in(socket, self.login_config(), &self.tls, timeout, &self.waiting);
             match logged_in.map_err(|error| Refusal::from_error(error, timeout))? {
                 LoggedIn::Here(mut client) => {
                     if self.waiting.has_asides() {
@@ -89,7 +90,7 @@ impl Endpoint {
                     return Ok(*client);
                 }
                 LoggedIn::Elsewhere(to, at) => {
-                    self.permits.connect(&to, at).map_err(|failure| Refusal::Other(failure.to_string()))?;
+                    self.permits.check_connect(&to, at).map_err(|failure| Refusal::Other(failure.to_string()))?;
                     (host, port) = (to, at);
                 }
             }
@@ -97,7 +98,8 @@ impl Endpoint {
         Err(Refusal::Other(format!("servers sent the login to each other {REDIRECTS} times")))
     }
 
-    fn login(&self) -> Config {
+    /// What the login sends.
+    fn login_config(&self) -> Config {
         let address = &self.address;
         Config {
             password: address.password.as_deref().map(Secret::from),
@@ -138,11 +140,11 @@ impl Explain for Endpoint {
         &self.waiting
     }
 
-    fn heed(&mut self, request: &OpenRequest<'_>) {
-        self.waiting = Waiting::new(request, self.address.shown());
+    fn heed_request(&mut self, request: &OpenRequest<'_>) {
+        self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
-    fn check(&self) -> String {
+    fn check_command(&self) -> String {
         let Address { host, port, user, .. } = &self.address;
         format!("`sqlcmd -S {host},{port} -U {user}` asks the same")
     }
@@ -157,7 +159,7 @@ impl Explain for Endpoint {
     fn explain_server(&self, error: &ServerMessage) -> (FailureKind, String) {
         let database = self.address.database.as_deref().unwrap_or_default();
         match error.number {
-            18_456 => (FailureKind::Login, format!("{}; {}", login_state(error.state), self.password_hint())),
+            18_456 => (FailureKind::Login, format!("{}; {}", login_state_words(error.state), self.password_hint())),
             18_452 => (FailureKind::Login, "étalon speaks SQL authentication only: name an SQL login".to_owned()),
             18_470 => (FailureKind::Login, "the login is disabled: `ALTER LOGIN … ENABLE`".to_owned()),
             18_486 => {
@@ -204,6 +206,7 @@ impl Explain for Endpoint {
 }
 
 impl Endpoint {
+    /// Says what to do about a refused password.
     fn password_hint(&self) -> &'static str {
         match &self.address.password_source {
             PasswordSource::Url => "the password in the URL was refused; SQLCMDPASSWORD holds one that no plan shows",
@@ -213,8 +216,8 @@ impl Endpoint {
     }
 }
 
-/// State of error 18456.
-fn login_state(state: u8) -> &'static str {
+/// Says what a state of error 18456 means.
+fn login_state_words(state: u8) -> &'static str {
     match state {
         2 | 5 => "there is no such login",
         6 => "it is a Windows login, and SQL authentication was tried",
@@ -234,7 +237,7 @@ fn login_state(state: u8) -> &'static str {
 /// Ignores a missing statement that only a SQL Server has and a load can do without.
 pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
     match asked {
-        Err(error) if error.number() == Some(UNNUMBERED) => Ok(()),
+        Err(error) if error.error_number() == Some(UNNUMBERED) => Ok(()),
         asked => asked,
     }
 }

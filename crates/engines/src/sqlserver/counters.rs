@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::SCHEMA;
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use crate::sqlserver::lane::{AskError, Client};
 use load::counters::Counters;
 use load::error::{Failure, FailureKind};
@@ -18,7 +18,7 @@ struct Source {
     instance: &'static str,
 }
 
-const fn source(
+const fn counter_source(
     name: &'static str,
     unit: &'static str,
     object: &'static str,
@@ -31,20 +31,20 @@ const fn source(
 /// `sys.dm_os_performance_counters`. "/sec" counts since the server's start.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/performance-monitor/use-sql-server-objects>
 const COUNTERS: &[Source] = &[
-    source("batch_requests", "", "SQL Statistics", "Batch Requests/sec", ""),
-    source("compilations", "", "SQL Statistics", "SQL Compilations/sec", ""),
-    source("database_transactions", "", "Databases", "Transactions/sec", SCHEMA),
-    source("database_write_transactions", "", "Databases", "Write Transactions/sec", SCHEMA),
-    source("log_flushes", "", "Databases", "Log Flushes/sec", SCHEMA),
-    source("log_bytes", "bytes", "Databases", "Log Bytes Flushed/sec", SCHEMA),
-    source("log_growths", "", "Databases", "Log Growths", SCHEMA),
-    source("deadlocks", "", "Locks", "Number of Deadlocks/sec", "_Total"),
-    source("lock_waits", "", "Locks", "Lock Waits/sec", "_Total"),
-    source(ROW_LOCK_WAIT_MS, "ms", "Locks", "Lock Wait Time (ms)", "_Total"),
-    source("pages_requested", "pages", "Buffer Manager", "Page lookups/sec", ""),
-    source("pages_read", "pages", "Buffer Manager", "Page reads/sec", ""),
-    source("pages_written", "pages", "Buffer Manager", "Page writes/sec", ""),
-    source("checkpoint_pages", "pages", "Buffer Manager", "Checkpoint pages/sec", ""),
+    counter_source("batch_requests", "", "SQL Statistics", "Batch Requests/sec", ""),
+    counter_source("compilations", "", "SQL Statistics", "SQL Compilations/sec", ""),
+    counter_source("database_transactions", "", "Databases", "Transactions/sec", SCHEMA),
+    counter_source("database_write_transactions", "", "Databases", "Write Transactions/sec", SCHEMA),
+    counter_source("log_flushes", "", "Databases", "Log Flushes/sec", SCHEMA),
+    counter_source("log_bytes", "bytes", "Databases", "Log Bytes Flushed/sec", SCHEMA),
+    counter_source("log_growths", "", "Databases", "Log Growths", SCHEMA),
+    counter_source("deadlocks", "", "Locks", "Number of Deadlocks/sec", "_Total"),
+    counter_source("lock_waits", "", "Locks", "Lock Waits/sec", "_Total"),
+    counter_source(ROW_LOCK_WAIT_MS, "ms", "Locks", "Lock Wait Time (ms)", "_Total"),
+    counter_source("pages_requested", "pages", "Buffer Manager", "Page lookups/sec", ""),
+    counter_source("pages_read", "pages", "Buffer Manager", "Page reads/sec", ""),
+    counter_source("pages_written", "pages", "Buffer Manager", "Page writes/sec", ""),
+    counter_source("checkpoint_pages", "pages", "Buffer Manager", "Checkpoint pages/sec", ""),
 ];
 
 pub(super) const READ: &str = "SELECT RTRIM(object_name), RTRIM(counter_name), RTRIM(instance_name), cntr_value FROM \
@@ -56,16 +56,16 @@ const NO_COMMITS: &str = "the server counts transactions that begin (`database_t
 const NO_CHECKPOINTS: &str = "the server counts the pages that its checkpoints wrote (`server_checkpoint_pages`), and not the \
                               checkpoints";
 
-pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
+pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let mut counters = Counters::default();
-    counters.unavailable("commits", "", NO_COMMITS);
-    counters.unavailable("checkpoints", "", NO_CHECKPOINTS);
-    let rows = match client.rows(READ) {
+    counters.set_unavailable("commits", "", NO_COMMITS);
+    counters.set_unavailable("checkpoints", "", NO_CHECKPOINTS);
+    let rows = match client.query_text_rows(READ) {
         Ok(rows) => rows,
         Err(error) => {
-            let reason = reason(&error).ok_or_else(|| failure("read the server's counters", &error))?;
+            let reason = reason_if_readable(&error).ok_or_else(|| ask_failure("read the server's counters", &error))?;
             for source in COUNTERS {
-                counters.unavailable(source.name, source.unit, reason.clone());
+                counters.set_unavailable(source.name, source.unit, reason.clone());
             }
             return Ok(counters);
         }
@@ -86,7 +86,7 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
             None => {
                 let Source { object, counter, .. } = source;
                 let reason = format!("this server has no counter `{counter}` of `{object}`");
-                counters.unavailable(source.name, source.unit, reason);
+                counters.set_unavailable(source.name, source.unit, reason);
             }
         }
     }
@@ -94,9 +94,9 @@ pub(super) fn read(client: &mut Client) -> Result<Counters, Failure> {
 }
 
 /// Why a view or a column cannot be read; `None` if the connection failed.
-pub(super) fn reason(error: &AskError) -> Option<String> {
-    let failure = failure("", error);
-    match (failure.kind, error.number()) {
+pub(super) fn reason_if_readable(error: &AskError) -> Option<String> {
+    let failure = ask_failure("", error);
+    match (failure.kind, error.error_number()) {
         (FailureKind::Permission, _) => Some(match failure.hint {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
@@ -110,12 +110,12 @@ pub(super) fn reason(error: &AskError) -> Option<String> {
 }
 
 /// Writes dirty pages. `Err`: the login may not.
-pub(super) fn checkpoint(client: &mut Client) -> Result<Result<String, String>, Failure> {
+pub(super) fn try_checkpoint(client: &mut Client) -> Result<Result<String, String>, Failure> {
     match client.execute("CHECKPOINT") {
         Ok(()) => Ok(Ok("yes: CHECKPOINT".to_owned())),
-        Err(error) => {
-            reason(&error).map(Err).ok_or_else(|| failure("write what the server still holds in memory", &error))
-        }
+        Err(error) => reason_if_readable(&error)
+            .map(Err)
+            .ok_or_else(|| ask_failure("write what the server still holds in memory", &error)),
     }
 }
 

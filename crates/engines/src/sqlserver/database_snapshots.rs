@@ -10,7 +10,7 @@ use model::Reset;
 
 use super::claim::SqlServerClaim;
 use super::connect::Endpoint;
-use super::dialect::wide_literal;
+use super::dialect::quote_unicode;
 use super::room::{Reach, Room};
 use super::session::SessionSettings;
 use super::tables::{self, SINGLE_USER};
@@ -18,8 +18,8 @@ use super::{SCHEMA, facts};
 use crate::kept::{Holder, Idle, KeptClaim, Rivals};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
-use crate::server::dialogue::columns;
-use crate::server::refusal::{failing_to, failure};
+use crate::server::dialogue::first_columns;
+use crate::server::refusal::{ask_failure, failing_to};
 use crate::server::system::{DatabaseClaim as _, Purpose, Settings as _};
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client, UNNUMBERED};
@@ -57,10 +57,11 @@ struct Home {
 }
 
 impl Home {
-    fn open(endpoint: &Endpoint, session: &SessionSettings, rivals: Rivals) -> Result<Home, Failure> {
-        let mut client = session.on_tables_of_others().open(endpoint, Purpose::Control)?;
+    /// Opens a control session and takes the claim.
+    fn open_and_claim(endpoint: &Endpoint, session: &SessionSettings, rivals: Rivals) -> Result<Home, Failure> {
+        let mut client = session.on_tables_of_others().open_session(endpoint, Purpose::Control)?;
         let set = SqlServerClaim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
-        set.map_err(|error| failure("set up étalon's own session", &error))?;
+        set.map_err(|error| ask_failure("set up étalon's own session", &error))?;
         let claim = SqlServerClaim::take(&mut client, endpoint, rivals)?;
         Ok(Home { client, claim })
     }
@@ -68,7 +69,7 @@ impl Home {
 
 impl Holder for Home {
     fn ping(&mut self) -> Result<(), Failure> {
-        control::ping(&mut self.client)?;
+        control::ping_server(&mut self.client)?;
         self.claim.ping(&mut self.client)
     }
 }
@@ -115,17 +116,17 @@ impl Copies for SnapshotCopies {
             endpoint: endpoint.clone(),
             session: session.clone(),
             consent: request.consent,
-            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open(&to, &own, rivals)),
+            home: KeptClaim::new(Idle::KeptAlive, move |rivals| Home::open_and_claim(&to, &own, rivals)),
             log: Mutex::default(),
         };
         copies.ask(|client| {
             refuse_unable(client, endpoint)?;
-            Snapshots::find(client)?.refuse_others()
+            Snapshots::list_snapshots(client)?.refuse_others()
         })?;
         Ok(Some(copies))
     }
 
-    fn words(&self, reset: Reset) -> String {
+    fn explain_reset(&self, reset: Reset) -> String {
         match reset {
             Reset::Clone => format!(
                 "{reset}: by a database snapshot, into which a run copies each page that it is the first to change; another \
@@ -136,21 +137,21 @@ impl Copies for SnapshotCopies {
     }
 
     /// A load drops it itself: `DROP DATABASE` asks for it.
-    fn clear(&self) -> Result<(), Failure> {
+    fn remove_old_copies(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    fn keep(&self) -> Result<KeptCopy, Failure> {
+    fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         self.ask(|client| {
             let tried = format!("keep the database `{SCHEMA}`");
             self.refuse_things_of_others(client, &tried)?;
             // Its answer may have been lost, and a revert takes that there is one only.
-            Snapshots::find(client)?.drop_own(client)?;
-            let number = free_number(client).map_err(|error| failure(&*tried, &error))?;
-            let data = files(client, DATA).map_err(|error| failure(&*tried, &error))?;
-            let create = create(&snapshot_name(number), &data);
-            client.execute(&create).map_err(|error| explain(&tried, &error))?;
-            *self.log() = files(client, LOG).map_err(|error| failure(&*tried, &error))?;
+            Snapshots::list_snapshots(client)?.drop_own(client)?;
+            let number = free_number(client).map_err(|error| ask_failure(&*tried, &error))?;
+            let data = list_files(client, DATA).map_err(|error| ask_failure(&*tried, &error))?;
+            let create = create_sql(&snapshot_name(number), &data);
+            client.execute(&create).map_err(|error| explain_in_use(&tried, &error))?;
+            *self.lock_log_files() = list_files(client, LOG).map_err(|error| ask_failure(&*tried, &error))?;
             Ok(KeptCopy { number, bytes: 0 })
         })
     }
@@ -158,12 +159,12 @@ impl Copies for SnapshotCopies {
     fn bring_back(&self, copy: KeptCopy, _reset: Reset) -> Result<(), Failure> {
         self.ask(|client| {
             let name = snapshot_name(copy.number);
-            let snapshots = Snapshots::find(client)?;
+            let snapshots = Snapshots::list_snapshots(client)?;
             snapshots.refuse_others()?;
             let tried = format!("put `{name}` back");
-            match snapshots.state_of(&name) {
+            match snapshots.own_state(&name) {
                 None => Err(Failure::new(FailureKind::Missing, tried, "the snapshot is gone")),
-                Some(state @ ("ONLINE" | "RESTORING")) => self.revert(client, &name, state == "ONLINE"),
+                Some(state @ ("ONLINE" | "RESTORING")) => self.revert_to(client, &name, state == "ONLINE"),
                 // Where its disk has become full.
                 Some(state) => {
                     drop_snapshot(client, &name)?;
@@ -174,36 +175,37 @@ impl Copies for SnapshotCopies {
     }
 
     /// Its files are sparse, and grow by what is changed.
-    fn weigh(&self, _kept_bytes: u64) -> u64 {
-        let bytes = self.ask(|client| Ok(client.one(WEIGHT).unwrap_or_default()));
+    fn weigh_copies(&self, _kept_bytes: u64) -> u64 {
+        let bytes = self.ask(|client| Ok(client.query_first_value(WEIGHT).unwrap_or_default()));
         bytes.ok().and_then(|bytes| bytes.parse().ok()).unwrap_or_default()
     }
 
     fn ask_for_life(&self) -> Result<(), Failure> {
-        self.ask(|client| client.execute("SELECT 1").map_err(|error| failure("ask the server", &error)))
+        self.ask(|client| client.execute("SELECT 1").map_err(|error| ask_failure("ask the server", &error)))
     }
 
-    fn loss(&self) -> Option<Failure> {
+    fn claim_loss(&self) -> Option<Failure> {
         self.home.loss()
     }
 
     fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
-        self.home.ask(Holder::ping).map(|()| self.home.forget_loss())
+        self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
-    fn remove(&self) -> Result<(), Failure> {
-        let removed = self.ask(|client| tables::remove(client, &self.endpoint, &self.session));
-        self.home.end(|home| home.client.close());
+    fn remove_all(&self) -> Result<(), Failure> {
+        let removed = self.ask(|client| tables::remove_database(client, &self.endpoint, &self.session));
+        self.home.end_connection(|home| home.client.close_and_wait());
         removed
     }
 }
 
 impl SnapshotCopies {
+    /// Asks over the session that makes snapshots.
     fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
-        self.home.ask(|home| question(&mut home.client))
+        self.home.ask_connection(|home| question(&mut home.client))
     }
 
-    fn log(&self) -> std::sync::MutexGuard<'_, Vec<File>> {
+    fn lock_log_files(&self) -> std::sync::MutexGuard<'_, Vec<File>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -212,22 +214,23 @@ impl SnapshotCopies {
         if self.consent == Consent::DropForeign {
             return Ok(());
         }
-        let room = Room::look(client, Reach::Names).map_err(|error| failure(tried, &error))?;
+        let room = Room::inspect(client, Reach::Names).map_err(|error| ask_failure(tried, &error))?;
         room.refuse_others(tried.to_owned())
     }
 
-    /// `is_online`: no revert to it was broken off, which the same statement then ends.
-    fn revert(&self, client: &mut Client, name: &str, is_online: bool) -> Result<(), Failure> {
+    /// Reverts the database to a snapshot. `is_online`: no revert to it was broken off, which the same statement then
+    /// ends.
+    fn revert_to(&self, client: &mut Client, name: &str, is_online: bool) -> Result<(), Failure> {
         let tried = format!("revert the database `{SCHEMA}` to `{name}`");
         if is_online {
             self.refuse_things_of_others(client, &tried)?;
             let alone = client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"));
-            alone.map_err(|error| explain(&tried, &error))?;
+            alone.map_err(|error| explain_in_use(&tried, &error))?;
         }
         let revert = format!("RESTORE DATABASE [{SCHEMA}] FROM DATABASE_SNAPSHOT = '{name}'");
         let reverted = client.execute(&revert).and_then(|()| self.set_up(client));
         let shared = client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET MULTI_USER"));
-        reverted.and(shared).map_err(|error| explain(&tried, &error))
+        reverted.and(shared).map_err(|error| explain_in_use(&tried, &error))
     }
 
     /// A revert makes the log again, of half a megabyte: a run would wait for it to grow. That it keeps options is documented,
@@ -236,10 +239,10 @@ impl SnapshotCopies {
         for option in &self.session.database {
             client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
         }
-        let now = files(client, LOG)?;
-        for File { name, pages, .. } in &*self.log() {
+        let now = list_files(client, LOG)?;
+        for File { name, pages, .. } in &*self.lock_log_files() {
             if now.iter().any(|file| file.name == *name && file.pages < *pages) {
-                let (name, size_kb) = (wide_literal(name), pages * 8);
+                let (name, size_kb) = (quote_unicode(name), pages * 8);
                 let grow = format!("ALTER DATABASE [{SCHEMA}] MODIFY FILE (NAME = {name}, SIZE = {size_kb}KB)");
                 client.execute(&grow)?;
             }
@@ -250,19 +253,19 @@ impl SnapshotCopies {
 
 impl Snapshots {
     /// Finds the snapshots. Only `sys.master_files` has the snapshot's own files.
-    pub(super) fn find(client: &mut Client) -> Result<Snapshots, Failure> {
+    pub(super) fn list_snapshots(client: &mut Client) -> Result<Snapshots, Failure> {
         let sql = format!(
             "SELECT d.name, d.state_desc, (SELECT COUNT(*) FROM sys.master_files AS f WHERE f.database_id = d.database_id AND \
              f.physical_name LIKE N'%{ENDING}') FROM sys.databases AS d WHERE d.source_database_id = DB_ID(N'{SCHEMA}') ORDER \
              BY d.name"
         );
-        let rows = match client.rows(&sql) {
+        let rows = match client.query_text_rows(&sql) {
             // Those that have no such view have no snapshots either.
-            Err(error) if matches!(error.number(), Some(UNNUMBERED | NO_SUCH_VIEW)) => Vec::new(),
-            rows => rows.map_err(|error| failure(format!("look for snapshots of `{SCHEMA}`"), &error))?,
+            Err(error) if matches!(error.error_number(), Some(UNNUMBERED | NO_SUCH_VIEW)) => Vec::new(),
+            rows => rows.map_err(|error| ask_failure(format!("look for snapshots of `{SCHEMA}`"), &error))?,
         };
         let snapshots = rows.into_iter().map(|row| {
-            let [name, state, files] = columns(row);
+            let [name, state, files] = first_columns(row);
             let number = name.strip_prefix(KEPT).and_then(|number| number.parse::<usize>().ok());
             Snapshot { is_own: number.is_some() && files != "0", name, state }
         });
@@ -274,15 +277,16 @@ impl Snapshots {
         let Some(Snapshot { name, .. }) = self.0.iter().find(|one| !one.is_own) else { return Ok(()) };
         let cause = format!("somebody has made the snapshot `{name}` of it");
         Err(Failure::new(FailureKind::NotOurs, format!("use the database `{SCHEMA}`"), cause)
-            .hint(format!("`DROP DATABASE [{name}]`, or use another server")))
+            .with_hint(format!("`DROP DATABASE [{name}]`, or use another server")))
     }
 
+    /// Drops étalon's own snapshots.
     pub(super) fn drop_own(&self, client: &mut Client) -> Result<(), Failure> {
         self.0.iter().filter(|one| one.is_own).try_for_each(|one| drop_snapshot(client, &one.name))
     }
 
-    /// State of one of étalon's own snapshots.
-    fn state_of(&self, name: &str) -> Option<&str> {
+    /// State of étalon's own snapshot of this name.
+    fn own_state(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|one| one.is_own && one.name == name).map(|one| one.state.as_str())
     }
 }
@@ -295,29 +299,30 @@ const DATA: u8 = 0;
 const LOG: u8 = 1;
 
 /// Lists the database's files of one type.
-fn files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
+fn list_files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
     let sql = format!(
         "SELECT name, physical_name, CAST(file_id AS nvarchar(16)), CAST(size AS nvarchar(16)) FROM \
          [{SCHEMA}].sys.database_files WHERE type = {kind} ORDER BY file_id"
     );
-    let files = client.rows(&sql)?.into_iter().map(|row| {
-        let [name, path, number, pages] = columns(row);
+    let files = client.query_text_rows(&sql)?.into_iter().map(|row| {
+        let [name, path, number, pages] = first_columns(row);
         File { name, path, number, pages: pages.parse().unwrap_or_default() }
     });
     Ok(files.collect())
 }
 
 /// Its files are next to those of the data.
-fn create(name: &str, data: &[File]) -> String {
+fn create_sql(name: &str, data: &[File]) -> String {
     let files = data.iter().map(|file| {
         let folder = file.path.rfind(['/', '\\']).map_or("", |end| &file.path[..=end]);
-        let path = wide_literal(&format!("{folder}{name}.{}{ENDING}", file.number));
-        format!("(NAME = {}, FILENAME = {path})", wide_literal(&file.name))
+        let path = quote_unicode(&format!("{folder}{name}.{}{ENDING}", file.number));
+        format!("(NAME = {}, FILENAME = {path})", quote_unicode(&file.name))
     });
     let files: Vec<String> = files.collect();
     format!("CREATE DATABASE [{name}] ON {} AS SNAPSHOT OF [{SCHEMA}]", files.join(", "))
 }
 
+/// Name of the snapshot that keeps a copy.
 fn snapshot_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
@@ -328,7 +333,7 @@ fn free_number(client: &mut Client) -> Result<usize, AskError> {
     static NUMBERS: AtomicUsize = AtomicUsize::new(1);
     loop {
         let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-        if client.one(&format!("SELECT DB_ID(N'{}')", snapshot_name(number)))?.is_empty() {
+        if client.query_first_value(&format!("SELECT DB_ID(N'{}')", snapshot_name(number)))?.is_empty() {
             return Ok(number);
         }
     }
@@ -336,44 +341,45 @@ fn free_number(client: &mut Client) -> Result<usize, AskError> {
 
 fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
     let dropped = client.execute(&format!("DROP DATABASE [{name}]"));
-    dropped.map_err(|error| explain(&format!("drop the snapshot `{name}`"), &error))
+    dropped.map_err(|error| explain_in_use(&format!("drop the snapshot `{name}`"), &error))
 }
 
 /// Refuses a server that cannot make snapshots, before anything is loaded.
 fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     const ASK: &str = "ask what the server lets étalon do";
-    let tried = format!("keep snapshots at {}", endpoint.address.shown());
-    let edition = facts::edition(client).map_err(failing_to(ASK))?;
+    let tried = format!("keep snapshots at {}", endpoint.address.shown_url());
+    let edition = facts::edition_number(client).map_err(failing_to(ASK))?;
     if WITHOUT.contains(&edition.as_str()) {
         let cause = "Azure's services have no database snapshots";
-        return Err(Failure::new(FailureKind::Unsupported, tried, cause).hint("write `reset = \"rebuild\"`"));
+        return Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint("write `reset = \"rebuild\"`"));
     }
     if tables::may_make_databases(client).map_err(failing_to(ASK))? {
         return Ok(());
     }
-    let login = client.one("SELECT SUSER_SNAME()").map_err(failing_to(ASK))?;
+    let login = client.query_first_value("SELECT SUSER_SNAME()").map_err(failing_to(ASK))?;
     let cause = format!("the login `{login}` may not make databases, and a snapshot is one");
     Err(Failure::new(FailureKind::Permission, tried, cause)
-        .hint(format!("`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`, or write `reset = \"rebuild\"`")))
+        .with_hint(format!("`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`, or write `reset = \"rebuild\"`")))
 }
 
-fn explain(tried: &str, error: &AskError) -> Failure {
-    let failed = failure(tried, error);
+/// Explains a failure, with how to find out who uses the database.
+fn explain_in_use(tried: &str, error: &AskError) -> Failure {
+    let failed = ask_failure(tried, error);
     let who = format!(
         "leave `{SCHEMA}` to étalon: `SELECT session_id, login_name, program_name FROM sys.dm_exec_sessions WHERE database_id = \
          DB_ID(N'{SCHEMA}')` names who is in it"
     );
-    match (error.number(), failed.kind) {
-        (Some(number), _) if IN_USE.contains(&number) => failed.hint(who),
+    match (error.error_number(), failed.kind) {
+        (Some(number), _) if IN_USE.contains(&number) => failed.with_hint(who),
         (Some(NOT_THE_OWNER), _) => Failure { kind: FailureKind::Permission, ..failed }
-            .hint(format!("`ALTER AUTHORIZATION ON DATABASE::{SCHEMA} TO …`, or write `reset = \"rebuild\"`")),
-        (_, FailureKind::DiskFull) => failed.hint(
+            .with_hint(format!("`ALTER AUTHORIZATION ON DATABASE::{SCHEMA} TO …`, or write `reset = \"rebuild\"`")),
+        (_, FailureKind::DiskFull) => failed.with_hint(
             "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write `reset = \"rebuild\"`, \
              which keeps no snapshot",
         ),
         (_, FailureKind::Permission) => failed
-            .hint("`ALTER SERVER ROLE dbcreator ADD MEMBER …`, or write `reset = \"rebuild\"`"),
-        (_, FailureKind::Other) => failed.hint(
+            .with_hint("`ALTER SERVER ROLE dbcreator ADD MEMBER …`, or write `reset = \"rebuild\"`"),
+        (_, FailureKind::Other) => failed.with_hint(
             "before SQL Server 2016 SP1 only the Enterprise edition has database snapshots, and they take a filesystem with \
              sparse files: write `reset = \"rebuild\"`",
         ),
@@ -393,7 +399,7 @@ mod tests {
     fn a_snapshot_s_files_are_beside_those_of_the_data() {
         let data = [file("1", "etalon", "/data/etalon.mdf"), file("3", "it's", "E:\\more\\x.ndf")];
         assert_eq!(
-            create("etalon_kept_2", &data),
+            create_sql("etalon_kept_2", &data),
             "CREATE DATABASE [etalon_kept_2] ON (NAME = N'etalon', FILENAME = N'/data/etalon_kept_2.1.made-by-etalon'), \
              (NAME = N'it''s', FILENAME = N'E:\\more\\etalon_kept_2.3.made-by-etalon') AS SNAPSHOT OF [etalon]"
         );

@@ -10,7 +10,7 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct TSql;
 
 impl Dialect for TSql {
-    fn names(&self) -> &'static [&'static str] {
+    fn file_names(&self) -> &'static [&'static str] {
         &["sqlserver", "mssql"]
     }
 
@@ -23,7 +23,7 @@ impl Dialect for TSql {
     }
 
     fn text_literal(&self, text: &str) -> String {
-        literal(text)
+        quote_text(text)
     }
 
     fn column_type(&self, kind: ColumnKind) -> String {
@@ -47,7 +47,7 @@ impl Dialect for TSql {
     }
 
     /// Rows are locked by a hint behind the table's name, and a call's values stand without parentheses.
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         let call = sql.strip_prefix("CALL ").and_then(|call| call.strip_suffix(')')?.split_once('('));
         if let Some((name, values)) = call {
             return Cow::Owned(format!("EXEC {name} {values}"));
@@ -67,34 +67,34 @@ impl Dialect for TSql {
     }
 
     fn table_name(&self, name: &str) -> String {
-        quoted(name)
+        quote_name(name)
     }
 
     /// Defines the table with its primary key: it is clustered, and adding it later would rewrite all rows.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
-            format!("{} {} {nulls}", quoted(column.name), self.column_type(column.kind))
+            format!("{} {} {nulls}", quote_name(column.name), self.column_type(column.kind))
         });
-        let key = table.primary_key.iter().map(|column| quoted(column)).collect::<Vec<_>>().join(", ");
+        let key = table.primary_key.iter().map(|column| quote_name(column)).collect::<Vec<_>>().join(", ");
         let key = (!key.is_empty()).then(|| format!("PRIMARY KEY CLUSTERED ({key})"));
         let parts: Vec<String> = columns.chain(key).collect();
-        format!("CREATE TABLE {} ({})", quoted(&table.name), parts.join(", "))
+        format!("CREATE TABLE {} ({})", quote_name(&table.name), parts.join(", "))
     }
 }
 
-pub(super) fn quoted(name: &str) -> String {
+pub(super) fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
 /// Quotes a text in the database's code page if possible, else Unicode.
-pub(super) fn literal(text: &str) -> String {
+pub(super) fn quote_text(text: &str) -> String {
     let prefix = if text.is_ascii() { "" } else { "N" };
     format!("{prefix}'{}'", text.replace('\'', "''"))
 }
 
 /// A literal of Unicode.
-pub(super) fn wide_literal(text: &str) -> String {
+pub(super) fn quote_unicode(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }
 
@@ -104,13 +104,13 @@ mod tests {
 
     #[test]
     fn a_call_is_an_exec() {
-        assert_eq!(TSql.statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
-        assert_eq!(TSql.statement("SELECT CALL (1)"), "SELECT CALL (1)");
+        assert_eq!(TSql.own_statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
+        assert_eq!(TSql.own_statement("SELECT CALL (1)"), "SELECT CALL (1)");
     }
 
     #[test]
     fn each_procedure_has_its_name() {
-        for (text, name) in Procedures.procedures().iter().zip(workloads::order_entry::PROCEDURES) {
+        for (text, name) in Procedures.create_procedures().iter().zip(workloads::order_entry::PROCEDURES) {
             assert!(text.contains(&format!("CREATE PROCEDURE {name}\n")), "{name}");
         }
     }

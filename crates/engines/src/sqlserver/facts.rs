@@ -5,12 +5,12 @@ use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
 
 use super::connect::Endpoint;
-use super::counters::{self, reason};
+use super::counters::{self, reason_if_readable};
 use super::durability;
-use crate::durability::{first_fit, listed};
+use crate::durability::{first_fit, list_settings};
 use crate::isolation::{self, Levels};
-use crate::server::dialogue::{columns, first_row};
-use crate::server::refusal::failure;
+use crate::server::dialogue::{first_columns, first_row};
+use crate::server::refusal::ask_failure;
 use crate::server::url::Address as _;
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::Failure;
@@ -29,8 +29,8 @@ struct View {
 pub(super) const AZURE: &str = "5";
 
 /// The number of the engine's edition.
-pub(super) fn edition(client: &mut Client) -> Result<String, AskError> {
-    client.one("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)")
+pub(super) fn edition_number(client: &mut Client) -> Result<String, AskError> {
+    client.query_first_value("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)")
 }
 
 /// One-row views without the host's. Missing columns are skipped.
@@ -165,6 +165,7 @@ const ISOLATION: Levels = &[
     ),
 ];
 
+/// Adds the isolation level, with whether readers see snapshots.
 fn add_isolation(facts: &mut Facts) {
     let by_snapshots = facts.get("database.is_read_committed_snapshot_on");
     let by_snapshots = by_snapshots.is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true"));
@@ -177,7 +178,7 @@ fn add_isolation(facts: &mut Facts) {
         Some("5") => "snapshot",
         _ => return,
     };
-    isolation::add(facts, level, ISOLATION);
+    isolation::add_isolation_facts(facts, level, ISOLATION);
 }
 
 /// <https://learn.microsoft.com/en-us/sql/database-engine/configure-windows/server-configuration-options-sql-server>
@@ -194,14 +195,16 @@ pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 
 /// Reads the facts in a session like a run's.
-pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
+pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let (major, minor, build) = client.protocol.session.version;
-    let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
-    facts.identity("server.product", product(&banner));
+    let banner = client
+        .query_first_value("SELECT @@VERSION")
+        .map_err(|error| ask_failure("read the server's version", &error))?;
+    facts.identity("server.product", product_from_banner(&banner));
     facts.identity("server.banner", banner.lines().next().unwrap_or_default().trim());
     facts.identity("server.version", format!("{major}.{minor}.{build}"));
-    let is_microsoft_s = product(&banner) == MICROSOFT_S;
+    let is_microsoft_s = product_from_banner(&banner) == MICROSOFT_S;
     let host = if is_microsoft_s && major < FIRST_ON_LINUX { &WINDOWS } else { &HOST };
     for view in VIEWS.into_iter().chain([host]) {
         add_view(&mut facts, client, view)?;
@@ -215,15 +218,16 @@ pub(super) fn read(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Fa
     add_configurations(&mut facts, client)?;
     add_files(&mut facts, client)?;
     add_trace_flags(&mut facts, client)?;
-    let options = maybe(client, SET_OPTIONS)?.and_then(|rows| first(&rows).ok_or_else(|| "no row".to_owned()));
+    let options =
+        query_if_allowed(client, SET_OPTIONS)?.and_then(|rows| first_cell(&rows).ok_or_else(|| "no row".to_owned()));
     facts.insert("session.options", options, Nature::Identity);
     facts.identity("path.kind", "tcp");
-    facts.passing("path.address", endpoint.address.shown());
+    facts.passing("path.address", endpoint.address.shown_url());
     facts.identity("path.tls", client.encryption().unwrap_or_else(|| "login only".to_owned()));
     facts.identity("path.packet_bytes", client.protocol.session.packet_bytes.to_string());
     facts.identity("path.protocol", format!("TDS {:#010x}", client.protocol.session.tds_version));
     facts.unavailable("data_directory.filesystem", "SQL Server does not say what its files lie on");
-    let durability = promised(&facts);
+    let durability = durability_from_facts(&facts);
     facts.set_durability(&durability);
     Ok(facts)
 }
@@ -232,13 +236,15 @@ const MICROSOFT_S: &str = "Microsoft SQL Server";
 const BABELFISH: &str = "Babelfish for PostgreSQL";
 
 /// Another product with this protocol.
-pub(super) fn stand_in(client: &mut Client) -> Result<Option<&'static str>, Failure> {
-    let banner = client.one("SELECT @@VERSION").map_err(|error| failure("read the server's version", &error))?;
-    Ok(Some(product(&banner)).filter(|product| *product == BABELFISH))
+pub(super) fn other_product(client: &mut Client) -> Result<Option<&'static str>, Failure> {
+    let banner = client
+        .query_first_value("SELECT @@VERSION")
+        .map_err(|error| ask_failure("read the server's version", &error))?;
+    Ok(Some(product_from_banner(&banner)).filter(|product| *product == BABELFISH))
 }
 
 /// Other servers with TDS say so in their banner.
-fn product(banner: &str) -> &'static str {
+fn product_from_banner(banner: &str) -> &'static str {
     if banner.starts_with("Babelfish") {
         BABELFISH
     } else if banner.contains("Azure") {
@@ -251,18 +257,19 @@ fn product(banner: &str) -> &'static str {
 type TextRows = Vec<Vec<Option<String>>>;
 
 /// `Err`: invisible or missing.
-fn maybe(client: &mut Client, sql: &str) -> Result<Result<TextRows, String>, Failure> {
-    match client.rows(sql) {
+fn query_if_allowed(client: &mut Client, sql: &str) -> Result<Result<TextRows, String>, Failure> {
+    match client.query_text_rows(sql) {
         Ok(rows) => Ok(Ok(rows)),
-        Err(error) => refused(&error).map(Err),
+        Err(error) => reason_or_failure(&error).map(Err),
     }
 }
 
-fn refused(error: &AskError) -> Result<String, Failure> {
-    reason(error).ok_or_else(|| failure("read the server's facts", error))
+/// Why something cannot be read; fails if the connection did.
+fn reason_or_failure(error: &AskError) -> Result<String, Failure> {
+    reason_if_readable(error).ok_or_else(|| ask_failure("read the server's facts", error))
 }
 
-fn first(rows: &TextRows) -> Option<String> {
+fn first_cell(rows: &TextRows) -> Option<String> {
     rows.first()?.first()?.clone()
 }
 
@@ -289,7 +296,7 @@ fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), F
     let answer = match client.ask(view.sql) {
         Ok(answer) => answer,
         Err(error) => {
-            let reason = refused(&error)?;
+            let reason = reason_or_failure(&error)?;
             for name in view.identity {
                 facts.unavailable(format!("{}.{name}", view.prefix), reason.clone());
             }
@@ -309,12 +316,14 @@ fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), F
     Ok(())
 }
 
+/// A cell's text without blanks around it; `None` if it is empty.
 fn cell_text(cell: Cell) -> Option<String> {
-    cell.text().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    cell.to_text().map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// Adds the server's configuration options as facts.
 fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
-    match maybe(client, CONFIGURATIONS)? {
+    match query_if_allowed(client, CONFIGURATIONS)? {
         Err(reason) => facts.unavailable("setting", reason),
         Ok(rows) => {
             for row in rows {
@@ -328,39 +337,39 @@ fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Fail
 }
 
 /// Writes pages of 8 KiB as mebibytes.
-fn mib(pages: &str) -> String {
+fn pages_as_mib(pages: &str) -> String {
     pages.parse::<u64>().map_or_else(|_| pages.to_owned(), |pages| format!("{} MiB", pages / 128))
 }
 
 /// Sizes change as a database grows, growth settings do not.
 fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
-    match maybe(client, FILES)? {
+    match query_if_allowed(client, FILES)? {
         Err(reason) => facts.unavailable("database.files", reason),
         Ok(rows) => {
             facts.identity("database.files", rows.len().to_string());
             for row in rows {
-                let [file, kind, path, size, growth, is_in_percent] = columns(row);
-                let growth = if is_in_percent == "1" { format!("{growth} %") } else { mib(&growth) };
+                let [file, kind, path, size, growth, is_in_percent] = first_columns(row);
+                let growth = if is_in_percent == "1" { format!("{growth} %") } else { pages_as_mib(&growth) };
                 let name = format!("database.file.{file}");
                 facts.identity(format!("{name}.growth"), format!("{kind}, by {growth}"));
-                facts.passing(format!("{name}.size"), mib(&size));
+                facts.passing(format!("{name}.size"), pages_as_mib(&size));
                 facts.passing(format!("{name}.path"), path);
             }
         }
     }
-    match maybe(client, TEMPDB)? {
+    match query_if_allowed(client, TEMPDB)? {
         Err(reason) => facts.unavailable("tempdb.data_files", reason),
         Ok(rows) => {
-            let [files, size] = columns(first_row(rows));
+            let [files, size] = first_columns(first_row(rows));
             facts.identity("tempdb.data_files", files);
-            facts.passing("tempdb.size", mib(&size));
+            facts.passing("tempdb.size", pages_as_mib(&size));
         }
     }
     Ok(())
 }
 
 fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
-    let flags = maybe(client, TRACE_FLAGS)?.map(|rows| {
+    let flags = query_if_allowed(client, TRACE_FLAGS)?.map(|rows| {
         let flags: Vec<String> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
         if flags.is_empty() { "none".to_owned() } else { flags.join(", ") }
     });
@@ -368,7 +377,8 @@ fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure
     Ok(())
 }
 
-fn promised(facts: &Facts) -> Durability {
+/// Durability that a commit has by these facts.
+fn durability_from_facts(facts: &Facts) -> Durability {
     let flags = facts.get("server.trace_flags").unwrap_or_default();
     let forced_flush =
         if flags.split(", ").any(|flag| flag == "3979") || is_before_forced_flush(facts) { "off" } else { "on" };
@@ -381,7 +391,7 @@ fn promised(facts: &Facts) -> Durability {
             .or(facts.get(&format!("database.{name}_option_desc")))
             .map(str::to_owned),
     };
-    let mut promised = first_fit(durability::TABLE, setting).durability(&listed(durability::LISTED, setting));
+    let mut promised = first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
     promised.because.push_str(&format!("; its disk is not known: {NO_DISK}"));
     promised
 }
@@ -395,8 +405,9 @@ fn is_before_forced_flush(facts: &Facts) -> bool {
     matches!(parts.as_slice(), [14, 0, build, ..] if *build < 3025)
 }
 
+/// Adds the fact whether the login can checkpoint.
 pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
-    let checkpoint = counters::checkpoint(client)?;
+    let checkpoint = counters::try_checkpoint(client)?;
     facts.insert("checkpoint_before_run", checkpoint, Nature::Identity);
     Ok(())
 }
@@ -413,7 +424,7 @@ mod tests {
             for (name, value) in more {
                 facts.identity(*name, *value);
             }
-            promised(&facts)
+            durability_from_facts(&facts)
         }
         fn delayed(delayed: &str) -> Durability {
             with(&[("database.delayed_durability_desc", delayed)])
@@ -431,13 +442,13 @@ mod tests {
         assert!(unforced("14.0.3023.8", "none", "Linux").is_some());
         assert_eq!(unforced("14.0.3025.34", "none", "Linux"), None);
         assert_eq!(unforced("14.0.1000.169", "3979", "Windows"), None);
-        assert_eq!(mib("1024"), "8 MiB");
+        assert_eq!(pages_as_mib("1024"), "8 MiB");
     }
 
     #[test]
     fn a_server_that_only_speaks_tds_is_called_what_it_is() {
-        assert_eq!(product("Babelfish for PostgreSQL with SQL Server Compatibility"), BABELFISH);
-        assert_eq!(product("Microsoft SQL Azure (RTM) - 12.0"), "Azure SQL");
-        assert_eq!(product("Microsoft SQL Server 2022 (RTM) - 16.0"), "Microsoft SQL Server");
+        assert_eq!(product_from_banner("Babelfish for PostgreSQL with SQL Server Compatibility"), BABELFISH);
+        assert_eq!(product_from_banner("Microsoft SQL Azure (RTM) - 12.0"), "Azure SQL");
+        assert_eq!(product_from_banner("Microsoft SQL Server 2022 (RTM) - 16.0"), "Microsoft SQL Server");
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use super::connect::Endpoint;
 use super::keys::in_master;
 use super::session::SessionSettings;
-use crate::server::dialogue::{columns, first_row};
-use crate::server::refusal::failure;
+use crate::server::dialogue::{first_columns, first_row};
+use crate::server::refusal::ask_failure;
 use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
@@ -40,22 +40,25 @@ pub(super) struct Governed {
     holds: bool,
 }
 
-fn percent(cores: f64, processors: f64) -> u32 {
+/// The share of all processors that so many cores are, 1 to 100.
+fn share_percent(cores: f64, processors: f64) -> u32 {
     (100.0 * cores / processors.max(1.0)).round().clamp(1.0, 100.0) as u32
 }
 
-/// Limits the CPU of backups' sessions.
-pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
+/// Limits the CPU of backups' sessions by the resource governor.
+pub(super) fn limit_backups(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
-    let mut client = SessionSettings::default().on_tables_of_others().open(endpoint, Purpose::Load)?;
-    if client.one("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')").map_err(|error| explain(&tried, &error))?
+    let mut client = SessionSettings::default().on_tables_of_others().open_session(endpoint, Purpose::Load)?;
+    if client
+        .query_first_value("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CONTROL SERVER')")
+        .map_err(|error| explain_failure(&tried, &error))?
         != "1"
     {
         let cause = "the login may not change the resource governor";
-        return Err(Failure::new(FailureKind::Permission, tried, cause).hint("`GRANT CONTROL SERVER TO …`"));
+        return Err(Failure::new(FailureKind::Permission, tried, cause).with_hint("`GRANT CONTROL SERVER TO …`"));
     }
-    let state = client.rows(STATE).map_err(|error| explain(&tried, &error))?;
-    let [is_enabled, classifier] = columns(first_row(state));
+    let state = client.query_text_rows(STATE).map_err(|error| explain_failure(&tried, &error))?;
+    let [is_enabled, classifier] = first_columns(first_row(state));
     let was_enabled = is_enabled == "1";
     if !classifier.is_empty() && classifier != CLASSIFIER {
         let cause = "the server sorts its sessions by a classifier function of its own, which étalon does not replace";
@@ -65,28 +68,30 @@ pub(super) fn hold(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure>
     let others = format!(
         "SELECT COUNT(*) FROM sys.resource_governor_workload_groups WHERE name NOT IN (N'internal', N'default', N'{GROUP}')"
     );
-    if !was_enabled && client.one(&others).map_err(|error| explain(&tried, &error))? != "0" {
+    if !was_enabled && client.query_first_value(&others).map_err(|error| explain_failure(&tried, &error))? != "0" {
         let cause = "it is switched off and has groups of somebody else's, which étalon does not switch on";
         return Err(Failure::new(FailureKind::NotOurs, tried, cause));
     }
-    let processors =
-        client.one("SELECT scheduler_count FROM sys.dm_os_sys_info").map_err(|error| explain(&tried, &error))?;
-    let share = percent(cores, processors.parse().unwrap_or(1.0));
+    let processors = client
+        .query_first_value("SELECT scheduler_count FROM sys.dm_os_sys_info")
+        .map_err(|error| explain_failure(&tried, &error))?;
+    let share = share_percent(cores, processors.parse().unwrap_or(1.0));
     let mut governed = Governed { client, was_enabled, holds: true };
     // Leftovers of a killed étalon.
-    governed.remove();
-    let made = make(share).into_iter().try_for_each(|sql| governed.client.execute(&in_master(&sql)));
-    made.map_err(|error| explain(&tried, &error))?;
+    governed.remove_limit();
+    let made = make_statements(share).into_iter().try_for_each(|sql| governed.client.execute(&in_master(&sql)));
+    made.map_err(|error| explain_failure(&tried, &error))?;
     Ok(governed)
 }
 
-fn explain(tried: &str, error: &AskError) -> Failure {
-    let failure = failure(tried, error);
+fn explain_failure(tried: &str, error: &AskError) -> Failure {
+    let failure = ask_failure(tried, error);
     let hint = failure.hint.clone().unwrap_or_default();
-    failure.hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
+    failure
+        .with_hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
 }
 
-fn make(share_percent: u32) -> Vec<String> {
+fn make_statements(share_percent: u32) -> Vec<String> {
     vec![
         format!("CREATE RESOURCE POOL [{GROUP}] WITH (CAP_CPU_PERCENT = {share_percent})"),
         format!("CREATE WORKLOAD GROUP [{GROUP}] USING [{GROUP}]"),
@@ -100,7 +105,7 @@ fn make(share_percent: u32) -> Vec<String> {
 }
 
 /// Each only if it exists.
-fn unmake() -> Vec<String> {
+fn unmake_statements() -> Vec<String> {
     vec![
         format!(
             "IF EXISTS (SELECT 1 FROM sys.resource_governor_configuration WHERE OBJECT_NAME(classifier_function_id, 1) = \
@@ -124,18 +129,19 @@ fn unmake() -> Vec<String> {
 }
 
 impl Governed {
-    /// Returns the first refusal.
-    fn remove(&mut self) -> Option<AskError> {
+    /// Takes the limit away. Returns the first refusal.
+    fn remove_limit(&mut self) -> Option<AskError> {
         let disable = (!self.was_enabled).then(|| "ALTER RESOURCE GOVERNOR DISABLE".to_owned());
-        let statements = unmake().into_iter().chain(disable);
-        statements.filter_map(|sql| self.execute(&sql).err()).reduce(|first, _| first)
+        let statements = unmake_statements().into_iter().chain(disable);
+        statements.filter_map(|sql| self.execute_in_master(&sql).err()).reduce(|first, _| first)
     }
 
-    fn execute(&mut self, sql: &str) -> Result<(), AskError> {
+    /// Runs a statement in `master`, again while the governor is busy.
+    fn execute_in_master(&mut self, sql: &str) -> Result<(), AskError> {
         let started = Instant::now();
         loop {
             match self.client.execute(&in_master(sql)) {
-                Err(error) if error.number() == Some(STILL_ACTIVE) && started.elapsed() < TIMEOUT => {
+                Err(error) if error.error_number() == Some(STILL_ACTIVE) && started.elapsed() < TIMEOUT => {
                     thread::sleep(POLL)
                 }
                 done => return done,
@@ -147,9 +153,9 @@ impl Governed {
 impl CpuHold for Governed {
     fn release(mut self: Box<Self>) -> Result<(), Failure> {
         self.holds = false;
-        match self.remove() {
+        match self.remove_limit() {
             None => Ok(()),
-            Some(error) => Err(failure("take étalon's limit from the resource governor", &error).hint(format!(
+            Some(error) => Err(ask_failure("take étalon's limit from the resource governor", &error).with_hint(format!(
                 "`ALTER RESOURCE GOVERNOR WITH (CLASSIFIER_FUNCTION = NULL)`, then RECONFIGURE, then drop the group and the \
                  pool `{GROUP}` and the function master.dbo.{CLASSIFIER}"
             ))),
@@ -160,14 +166,14 @@ impl CpuHold for Governed {
 impl Drop for Governed {
     fn drop(&mut self) {
         if self.holds {
-            let _ = self.remove();
+            let _ = self.remove_limit();
         }
     }
 }
 
 /// CPU milliseconds of the governed group.
-pub(super) fn cpu_ms(client: &mut Client) -> Option<f64> {
-    client.one(CPU).ok()?.parse().ok()
+pub(super) fn governed_cpu_ms(client: &mut Client) -> Option<f64> {
+    client.query_first_value(CPU).ok()?.parse().ok()
 }
 
 #[cfg(test)]
@@ -176,13 +182,13 @@ mod tests {
 
     #[test]
     fn a_share_of_the_processors_is_a_whole_percentage() {
-        assert_eq!(percent(0.5, 4.0), 13);
-        assert_eq!(percent(0.001, 64.0), 1);
-        assert_eq!(percent(8.0, 4.0), 100);
+        assert_eq!(share_percent(0.5, 4.0), 13);
+        assert_eq!(share_percent(0.001, 64.0), 1);
+        assert_eq!(share_percent(8.0, 4.0), 100);
     }
 
     #[test]
     fn the_words_are_as_they_were_reviewed() {
-        insta::assert_snapshot!("governor", [make(13), unmake()].concat().join(";\n"));
+        insta::assert_snapshot!("governor", [make_statements(13), unmake_statements()].concat().join(";\n"));
     }
 }

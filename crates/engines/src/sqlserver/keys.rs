@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::SCHEMA;
 use super::connect::Endpoint;
-use super::dialect::wide_literal;
+use super::dialect::quote_unicode;
 use crate::server::random_password;
-use crate::server::refusal::{failing_to, failure};
+use crate::server::refusal::{ask_failure, failing_to};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
@@ -25,12 +25,13 @@ const ENCRYPTED: &str = "3";
 
 /// Runs in `master` whatever the current database.
 pub(super) fn in_master(sql: &str) -> String {
-    format!("EXEC master.sys.sp_executesql {}", wide_literal(sql))
+    format!("EXEC master.sys.sp_executesql {}", quote_unicode(sql))
 }
 
-fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
+/// The subject of étalon's certificate, if there is one.
+fn certificate_subject(client: &mut Client) -> Result<Option<String>, AskError> {
     let sql = format!("SELECT subject FROM master.sys.certificates WHERE name = N'{CERTIFICATE}'");
-    Ok(Some(client.one(&sql)?).filter(|subject| !subject.is_empty()))
+    Ok(Some(client.query_first_value(&sql)?).filter(|subject| !subject.is_empty()))
 }
 
 /// Makes the certificate, and a master key if there is none, with a random password that is not kept: the server
@@ -38,22 +39,22 @@ fn subject(client: &mut Client) -> Result<Option<String>, AskError> {
 ///
 /// # Errors
 /// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
-pub(super) fn ensure(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+pub(super) fn ensure_certificate(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = MAKE_CERTIFICATE;
-    match subject(client).map_err(not_made)? {
+    match certificate_subject(client).map_err(not_made)? {
         Some(subject) if subject.contains(SUBJECT) => return Ok(()),
         Some(_) => {
             let cause = format!("master has a certificate `{CERTIFICATE}` that étalon did not make");
-            return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("rename it, or use another server"));
+            return Err(Failure::new(FailureKind::NotOurs, tried, cause).with_hint("rename it, or use another server"));
         }
         None => {}
     }
     let keys = "SELECT COUNT(*) FROM master.sys.symmetric_keys WHERE name = N'##MS_DatabaseMasterKey##'";
     let mut made = "";
-    if client.one(keys).map_err(not_made)? == "0" {
+    if client.query_first_value(keys).map_err(not_made)? == "0" {
         if client.encryption().is_none() && !endpoint.address.is_local() {
             let cause = "the master key's password would cross the network in the clear";
-            return Err(Failure::new(FailureKind::Plan, tried, cause).hint("write `encrypt=true` in the URL"));
+            return Err(Failure::new(FailureKind::Plan, tried, cause).with_hint("write `encrypt=true` in the URL"));
         }
         // Password policies ask for capitals, small letters, digits and a sign.
         let password = format!("Aa1-{}", random_password());
@@ -69,14 +70,14 @@ const MAKE_CERTIFICATE: &str = "make the certificate that étalon encrypts for";
 
 /// Names no statement: one has a password, which an error must not repeat.
 fn not_made(error: AskError) -> Failure {
-    failure(MAKE_CERTIFICATE, &error)
-        .hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
+    ask_failure(MAKE_CERTIFICATE, &error)
+        .with_hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
 }
 
 /// The session must be in étalon's database; waits until done.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
 pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
-    ensure(client, endpoint)?;
+    ensure_certificate(client, endpoint)?;
     let tried = format!("encrypt the database `{SCHEMA}`");
     let key = format!(
         "CREATE DATABASE ENCRYPTION KEY WITH ALGORITHM = AES_256 ENCRYPTION BY SERVER CERTIFICATE [{CERTIFICATE}]"
@@ -85,7 +86,7 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
     client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET ENCRYPTION ON")).map_err(failing_to(&tried))?;
     let started = Instant::now();
     let state = "SELECT encryption_state FROM sys.dm_database_encryption_keys WHERE database_id = DB_ID()";
-    while client.one(state).map_err(failing_to(&tried))? != ENCRYPTED {
+    while client.query_first_value(state).map_err(failing_to(&tried))? != ENCRYPTED {
         if started.elapsed() > TIMEOUT {
             let cause = format!("the server has not encrypted it within {} s", TIMEOUT.as_secs());
             return Err(Failure::new(FailureKind::Other, tried, cause));
@@ -96,9 +97,11 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
 }
 
 /// Also removes étalon's master key unless others use it by now. What was encrypted must be gone.
-pub(super) fn remove(client: &mut Client) -> Result<(), Failure> {
+pub(super) fn remove_certificate(client: &mut Client) -> Result<(), Failure> {
     let tried = format!("remove the certificate `{CERTIFICATE}` from master");
-    let Some(subject) = subject(client).map_err(failing_to(&tried))?.filter(|subject| subject.contains(SUBJECT)) else {
+    let Some(subject) =
+        certificate_subject(client).map_err(failing_to(&tried))?.filter(|subject| subject.contains(SUBJECT))
+    else {
         return Ok(());
     };
     client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(failing_to(&tried))?;

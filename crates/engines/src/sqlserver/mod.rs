@@ -84,21 +84,21 @@ impl Engine for SqlServer {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        system::open::<SqlServer>(request)
+        system::open_system::<SqlServer>(request)
     }
 
     fn dialect(&self) -> Option<&'static dyn Dialect> {
         Some(<SqlServer as Server>::DIALECT)
     }
 
-    fn needs(&self, system: &SystemPlan) -> Option<String> {
+    fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         if server::reset::keeps_copies::<SqlServer>(system) {
             return Some(format!("to make the database `{SCHEMA}` and snapshots of it: the server role `dbcreator`"));
         }
         Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
     }
 
-    fn reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<SqlServer>(system, size_bytes)
     }
 
@@ -121,7 +121,7 @@ impl Engine for SqlServer {
 
 type SqlServerSystem = ServerSystem<SqlServer>;
 
-fn reach(system: &SqlServerSystem) -> Reach {
+fn allowed_reach(system: &SqlServerSystem) -> Reach {
     if system.consent == Consent::DropForeign { Reach::Database } else { Reach::Names }
 }
 
@@ -142,19 +142,19 @@ impl Server for SqlServer {
     /// Rejected settings fail first.
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let session = SessionSettings::of_settings(&request.system.settings)?;
-        let endpoint = Endpoint::new(address)?.within(&request.permits).heeding(request);
-        let mut client = session.open(&endpoint, Purpose::Load)?;
+        let endpoint = Endpoint::new(address)?.with_permits(&request.permits).with_request(request);
+        let mut client = session.open_session(&endpoint, Purpose::Load)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
         Ok((endpoint, session))
     }
 
-    fn connect(address: Address) -> Result<(Endpoint, Client), Failure> {
+    fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
-        let client = SessionSettings::default().open(&endpoint, Purpose::Control)?;
+        let client = SessionSettings::default().open_session(&endpoint, Purpose::Control)?;
         Ok((endpoint, client))
     }
 
-    fn look(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
             tables::refuse_unfit(client, endpoint, owner)?;
@@ -163,7 +163,7 @@ impl Server for SqlServer {
     }
 
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
-        Ok(matches!(tables::owner(client)?, TableOwner::Etalon | TableOwner::Guest))
+        Ok(matches!(tables::table_owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
 
     fn refuse_program(_system: &SqlServerSystem, program: &Program) -> Result<(), Failure> {
@@ -175,22 +175,24 @@ impl Server for SqlServer {
         system: &SqlServerSystem,
         program: &Program,
     ) -> Result<((Vec<Typed>, Mode), Option<CountsQuery>), Failure> {
-        let Some(mode) = session::mode(program.protocol()) else { return Ok(((Vec::new(), Mode::Unprepared), None)) };
+        let Some(mode) = session::mode_of_protocol(program.protocol()) else {
+            return Ok(((Vec::new(), Mode::Unprepared), None));
+        };
         let counts = program.statements().iter().map(|statement| statement.parameter_count());
-        let statements = system.texts(program).into_iter().zip(counts).collect();
-        let mut client = system.session_on(program.tables).open(&system.endpoint, Purpose::Load)?;
-        Ok(((session::describe(&mut client, statements)?, mode), None))
+        let statements = system.statement_texts(program).into_iter().zip(counts).collect();
+        let mut client = system.session_on(program.tables).open_session(&system.endpoint, Purpose::Load)?;
+        Ok(((session::ask_types(&mut client, statements)?, mode), None))
     }
 
     fn make_room(system: &SqlServerSystem) -> Result<(), Failure> {
         if system.tables == Tables::None {
             return Ok(());
         }
-        system.ask(|client| tables::ensure(system, client))
+        system.ask(|client| tables::ensure_database(system, client))
     }
 
     fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
-        let mut facts = facts::read(client, &system.endpoint)?;
+        let mut facts = facts::read_facts(client, &system.endpoint)?;
         facts::add_checkpoint(&mut facts, client)?;
         Ok(facts)
     }
@@ -199,24 +201,27 @@ impl Server for SqlServer {
         facts::instance(client)
     }
 
-    fn prepare(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
-        system.ask(|client| tables::load(system, client, data))
+    fn load_tables(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
+        system.ask(|client| tables::load_tables(system, client, data))
     }
 
     fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
-        counters::checkpoint(client).map(|_| ())
+        counters::try_checkpoint(client).map(|_| ())
     }
 
-    fn counters(&self, client: &mut Client) -> Result<Counters, Failure> {
-        counters::read(client)
+    fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
+        counters::read_counters(client)
     }
 
-    fn remove(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
-        tables::remove(client, &system.endpoint, &system.session)
+    fn remove_tables(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
+        tables::remove_database(client, &system.endpoint, &system.session)
     }
 
     /// Geometries are built in: every session is spatial.
-    fn steps(system: &SqlServerSystem, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
+    fn step_session(
+        system: &SqlServerSystem,
+        kind: SessionKind,
+    ) -> Result<Box<dyn workloads::session::Session>, Failure> {
         Ok(Box::new(steps::SqlServerSession::new(system.run_client(kind)?, kind)?))
     }
 
@@ -225,7 +230,7 @@ impl Server for SqlServer {
     }
 
     fn limit_cpu(system: &SqlServerSystem, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
-        Ok(Box::new(governor::hold(&system.endpoint, cores)?))
+        Ok(Box::new(governor::limit_backups(&system.endpoint, cores)?))
     }
 
     /// CPU seconds of the server's process, used by anyone.
@@ -233,8 +238,8 @@ impl Server for SqlServer {
         let seconds = system
             .ask(|client| {
                 Ok(client
-                    .one(counters::CPU)
-                    .map_err(|error| counters::reason(&error).unwrap_or_else(|| error.to_string())))
+                    .query_first_value(counters::CPU)
+                    .map_err(|error| counters::reason_if_readable(&error).unwrap_or_else(|| error.to_string())))
             })
             .map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))

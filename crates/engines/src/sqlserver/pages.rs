@@ -7,8 +7,8 @@ use model::Reading;
 
 use load::error::{Failure, FailureKind};
 use workloads::pages::account::{Figure, FileClass, IoAccount, IoPlace};
-use workloads::pages::dialect::{PagesDialect, Totals, filler};
-use workloads::session::{Session, number, one, readable, refused, text};
+use workloads::pages::dialect::{PagesDialect, Totals, filler_length};
+use workloads::session::{Session, datum_number, datum_text, query_number, query_reading, split_refusal};
 use workloads::system::System;
 
 /// The page inserts of SQL Server 2005 and later.
@@ -29,7 +29,8 @@ const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GR
                         `VIEW SERVER PERFORMANCE STATE`) lets it";
 const NO_VALUE: &str = "SQL Server has no such counter";
 
-fn unknown(reason: &str, notes: Vec<String>) -> IoAccount {
+/// An I/O account of which nothing is known, for this reason.
+fn unknown_account(reason: &str, notes: Vec<String>) -> IoAccount {
     let classes = [FileClass::Data, FileClass::Log];
     let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), reason)).to_vec();
     IoAccount { places, notes, ..IoAccount::default() }
@@ -40,13 +41,13 @@ impl PagesDialect for Pages {
         Ok(PAGE_BYTES)
     }
 
-    fn tables(&self, page_bytes: u64) -> Vec<String> {
-        let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler(page_bytes));
+    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
+        let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler_length(page_bytes));
         vec!["SET NOCOUNT ON".to_owned(), create]
     }
 
-    fn begin(&self, session: &mut dyn Session) -> Result<Vec<String>, Failure> {
-        Ok(match refused(session.execute(BACKUP))? {
+    fn begin_run(&self, session: &mut dyn Session) -> Result<Vec<String>, Failure> {
+        Ok(match split_refusal(session.execute(BACKUP))? {
             Ok(()) => Vec::new(),
             Err(reason) => vec![format!(
                 "the log is not kept as in production, since the database could not be backed up first: {reason}"
@@ -55,45 +56,47 @@ impl PagesDialect for Pages {
     }
 
     /// The database is recreated for each run.
-    fn totals(&self) -> Totals {
+    fn counter_origin(&self) -> Totals {
         Totals::SinceOpened
     }
 
-    fn insert(&self, _page_bytes: u64, rows: u64) -> String {
+    fn insert_sql(&self, _page_bytes: u64, rows: u64) -> String {
         // The server pads shorter values.
         format!("INSERT INTO TIO VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
-    fn rows(&self) -> &'static str {
+    fn row_count_sql(&self) -> &'static str {
         "SELECT SUM(row_count) FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO') AND index_id IN (0, 1)"
     }
 
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         let pages =
             "SELECT SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO')";
-        one(session, pages)
+        query_number(session, pages)
     }
 
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
-        refused(session.execute("CHECKPOINT"))
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
+        split_refusal(session.execute("CHECKPOINT"))
     }
 
-    fn account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let rows = match session.query(FILES) {
             // No permission would help.
-            Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(unknown(&failure.cause, Vec::new())),
-            asked => match refused(asked)? {
+            Err(failure) if failure.kind == FailureKind::Unsupported => {
+                return Ok(unknown_account(&failure.cause, Vec::new()));
+            }
+            asked => match split_refusal(asked)? {
                 Ok(rows) => rows,
-                Err(reason) => return Ok(unknown(&format!("{NO_RIGHT}: {reason}"), vec![NO_RIGHT.to_owned()])),
+                Err(reason) => return Ok(unknown_account(&format!("{NO_RIGHT}: {reason}"), vec![NO_RIGHT.to_owned()])),
             },
         };
         let places = rows.iter().map(|row| {
-            let class = if text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
+            let class = if datum_text(row.first()) == "1" { FileClass::Log } else { FileClass::Data };
             let figures = &Figure::ALL[..6];
             // Write-through: the writes' time includes syncs.
-            let unknown = IoPlace::unknown(class, text(row.get(1)), NO_VALUE).with(Figure::Syncs, 0.0);
-            figures.iter().enumerate().fold(unknown, |place, (index, figure)| match number(row.get(index + 2)) {
-                Some(value) => place.with(*figure, value),
+            let unknown = IoPlace::unknown(class, datum_text(row.get(1)), NO_VALUE).with_value(Figure::Syncs, 0.0);
+            figures.iter().enumerate().fold(unknown, |place, (index, figure)| match datum_number(row.get(index + 2)) {
+                Some(value) => place.with_value(*figure, value),
                 None => place,
             })
         });
@@ -107,6 +110,6 @@ impl PagesDialect for Pages {
             FileClass::Temporary => return Ok(Reading::unavailable("it is in another database, tempdb")),
         };
         let sql = format!("SELECT SUM(CAST(size AS bigint)) * 8192 FROM sys.database_files WHERE type = {kind}");
-        readable(session, &sql)
+        query_reading(session, &sql)
     }
 }

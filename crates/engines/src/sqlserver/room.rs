@@ -7,9 +7,9 @@
 use std::collections::BTreeSet;
 
 use super::SCHEMA;
-use super::dialect::{quoted, wide_literal};
+use super::dialect::{quote_name, quote_unicode};
 use crate::owner::{self, MARKER_TABLE, things_of_others};
-use crate::server::dialogue::{columns, first_row};
+use crate::server::dialogue::{first_columns, first_row};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
 
@@ -39,7 +39,7 @@ struct Thing {
 }
 
 impl Thing {
-    fn shown(&self) -> String {
+    fn description(&self) -> String {
         let kind = self.kind.to_lowercase();
         if self.schema.is_empty() {
             return format!("{kind} {}", self.name);
@@ -48,14 +48,16 @@ impl Thing {
         format!("{kind} {}.{}{on}", self.schema, self.name)
     }
 
+    /// Drops the thing. `Some`: how the server refused.
     fn try_drop(&self, client: &mut Client) -> Result<Option<AskError>, AskError> {
-        AskError::refusal(client.execute(&self.drop_statement()))
+        AskError::split_refusal(client.execute(&self.drop_statement()))
     }
 
     fn drop_statement(&self) -> String {
-        format!("DROP {} IF EXISTS {}.{}", self.kind, quoted(&self.schema), quoted(&self.name))
+        format!("DROP {} IF EXISTS {}.{}", self.kind, quote_name(&self.schema), quote_name(&self.name))
     }
 
+    /// Tests whether the thing is étalon's by schema and name, in any case.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         self.schema.eq_ignore_ascii_case(OWN_SCHEMA) && names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
     }
@@ -65,6 +67,7 @@ impl Thing {
         !self.schema.is_empty() && !matches!(self.kind, "QUEUE" | "EXTERNAL TABLE" | "PLAN GUIDE" | "OBJECT")
     }
 
+    /// Tests whether the thing has this schema and name, in any case.
     fn is_called(&self, schema: &str, name: &str) -> bool {
         self.schema.eq_ignore_ascii_case(schema) && self.name.eq_ignore_ascii_case(name)
     }
@@ -93,20 +96,21 @@ pub(super) struct Room {
 #[derive(Default)]
 struct Lists {
     made: BTreeSet<String>,
-    /// Texts of [`Thing::shown`].
+    /// Texts of [`Thing::description`].
     found: BTreeSet<String>,
 }
 
-fn lines(text: &str) -> BTreeSet<String> {
+fn line_set(text: &str) -> BTreeSet<String> {
     text.lines().map(str::to_owned).collect()
 }
 
 /// Makes the marker in the session's database, étalon's. What is there at this moment, others brought before étalon.
-pub(super) fn mark(client: &mut Client, said: &str) -> Result<(), AskError> {
-    let found: Vec<String> = things(client)?.iter().map(Thing::shown).collect();
+pub(super) fn mark_database(client: &mut Client, said: &str) -> Result<(), AskError> {
+    let found: Vec<String> = list_things(client)?.iter().map(Thing::description).collect();
     make_marker(client, said, &found.join("\n"))
 }
 
+/// Makes the table of the marker, with the list of what was found.
 fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskError> {
     client.execute(&format!(
         "CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL PRIMARY KEY, made nvarchar(max) NOT NULL, found \
@@ -114,8 +118,8 @@ fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskEr
     ))?;
     client.execute(&format!(
         "INSERT INTO dbo.{MARKER_TABLE} (said, made, found) VALUES ({}, N'', {})",
-        wide_literal(said),
-        wide_literal(found)
+        quote_unicode(said),
+        quote_unicode(found)
     ))
 }
 
@@ -123,9 +127,9 @@ fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskEr
 /// listed nothing is made again.
 pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
     let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains('\n')).collect();
-    let write = format!("UPDATE dbo.{MARKER_TABLE} SET made = {}", wide_literal(&names.join("\n")));
+    let write = format!("UPDATE dbo.{MARKER_TABLE} SET made = {}", quote_unicode(&names.join("\n")));
     match client.execute(&write) {
-        Err(error) if error.number() == Some(NO_SUCH_COLUMN) => {
+        Err(error) if error.error_number() == Some(NO_SUCH_COLUMN) => {
             let said = read_marker(client)?;
             client.execute(&format!("DROP TABLE dbo.{MARKER_TABLE}"))?;
             make_marker(client, &said, "")?;
@@ -135,27 +139,28 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     }
 }
 
+/// Reads the marker's first text.
 pub(super) fn read_marker(client: &mut Client) -> Result<String, AskError> {
-    client.one(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"))
+    client.query_first_value(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"))
 }
 
 /// Reads the marker's lists, which one of an étalon that listed nothing does not have.
-fn lists(client: &mut Client) -> Result<Lists, AskError> {
-    match client.rows(&format!("SELECT made, found FROM [{SCHEMA}].dbo.{MARKER_TABLE}")) {
-        Err(error) if error.number() == Some(NO_SUCH_COLUMN) => Ok(Lists::default()),
+fn read_lists(client: &mut Client) -> Result<Lists, AskError> {
+    match client.query_text_rows(&format!("SELECT made, found FROM [{SCHEMA}].dbo.{MARKER_TABLE}")) {
+        Err(error) if error.error_number() == Some(NO_SUCH_COLUMN) => Ok(Lists::default()),
         rows => {
-            let [made, found] = columns(first_row(rows?));
-            Ok(Lists { made: lines(&made), found: lines(&found) })
+            let [made, found] = first_columns(first_row(rows?));
+            Ok(Lists { made: line_set(&made), found: line_set(&found) })
         }
     }
 }
 
 impl Room {
     /// Looks at the database, whatever the session's own.
-    pub(super) fn look(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
-        let lists = lists(client)?;
-        let things = things(client)?.into_iter();
-        let things = things.filter(|thing| !lists.found.contains(&thing.shown()) || thing.is_named(&lists.made));
+    pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
+        let lists = read_lists(client)?;
+        let things = list_things(client)?.into_iter();
+        let things = things.filter(|thing| !lists.found.contains(&thing.description()) || thing.is_named(&lists.made));
         let (own, others): (Vec<Thing>, Vec<Thing>) = things.partition(|thing| match reach {
             Reach::Names => thing.is_named(&lists.made),
             Reach::Database => thing.is_droppable(),
@@ -184,7 +189,8 @@ impl Room {
 
     /// Refuses names that are taken by others.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
-        let taken: Vec<String> = self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::shown).collect();
+        let taken: Vec<String> =
+            self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
         owner::refuse_taken(&format!("the database `{SCHEMA}`"), &taken)
     }
 
@@ -197,7 +203,7 @@ impl Room {
     }
 
     /// Drops étalon's things in the session's database but those that something of others needs. Returns whether any are left.
-    pub(super) fn clear(&mut self, client: &mut Client) -> Result<bool, AskError> {
+    pub(super) fn drop_own_things(&mut self, client: &mut Client) -> Result<bool, AskError> {
         let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self
             .own
             .iter()
@@ -207,7 +213,7 @@ impl Room {
             (_, refused) = owner::drop_in_turn(left, |thing| thing.try_drop(client))?;
         }
         let Some(refused) = refused else { return Ok(!bound.is_empty()) };
-        let needing = dependents(client, &self.own)?;
+        let needing = list_dependents(client, &self.own)?;
         if needing.is_empty() && bound.is_empty() {
             return Err(refused);
         }
@@ -215,7 +221,7 @@ impl Room {
         Ok(true)
     }
 
-    /// What stays, after [`Room::clear`].
+    /// What stays, after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
         if self.is_alone() {
             return Ok(());
@@ -228,8 +234,9 @@ impl Room {
         ))
     }
 
+    /// Names the things of others for a message.
     fn describe_others(&self) -> String {
-        let others = self.others.iter().map(Thing::shown);
+        let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !self.dependents.iter().any(|one| one.shown == *shown));
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {OWN_SCHEMA}.{}", one.shown, one.on));
         next_to_it.chain(bound).collect::<Vec<_>>().join("; ")
@@ -239,12 +246,12 @@ impl Room {
 /// Drops the foreign keys from one of these tables to another: tables that refer to each other cannot go otherwise. Returns whether
 /// there were any.
 fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, AskError> {
-    let mut keys = foreign_keys(client)?;
+    let mut keys = list_foreign_keys(client)?;
     keys.retain(|key| {
         [&key.from, &key.to].iter().all(|(schema, name)| tables.iter().any(|table| table.is_called(schema, name)))
     });
     for ForeignKey { name, from: (schema, table), .. } in &keys {
-        let (schema, table, name) = (quoted(schema), quoted(table), quoted(name));
+        let (schema, table, name) = (quote_name(schema), quote_name(table), quote_name(name));
         client.execute(&format!("ALTER TABLE {schema}.{table} DROP CONSTRAINT {name}"))?;
     }
     Ok(!keys.is_empty())
@@ -253,7 +260,7 @@ fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, Ask
 /// Everything with a name of its own in étalon's database. What the server made itself is left out, and constraints, indexes and
 /// internal tables are parts of tables.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-objects-transact-sql>
-fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
+fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     let sql = format!(
         "SELECT RTRIM(o.type), s.name, o.name, p.name FROM [{SCHEMA}].sys.objects AS o JOIN [{SCHEMA}].sys.schemas AS s ON \
          s.schema_id = o.schema_id LEFT JOIN [{SCHEMA}].sys.objects AS p ON p.object_id = o.parent_object_id WHERE o.is_ms_shipped \
@@ -266,16 +273,16 @@ fn things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
          CASE WHEN type IN ('A', 'R') THEN 'ROLE' ELSE 'USER' END, '', name, NULL FROM [{SCHEMA}].sys.database_principals WHERE \
          is_fixed_role = 0 AND name NOT IN (N'public', N'dbo', N'guest', N'INFORMATION_SCHEMA', N'sys') ORDER BY 1, 2, 3"
     );
-    let things = client.rows(&sql)?.into_iter().map(|row| {
-        let [code, schema, name, parent] = columns(row);
-        let kind = kind(&code);
+    let things = client.query_text_rows(&sql)?.into_iter().map(|row| {
+        let [code, schema, name, parent] = first_columns(row);
+        let kind = kind_word(&code);
         Thing { kind, schema, name, on: if kind == "TRIGGER" { parent } else { String::new() } }
     });
     Ok(things.collect())
 }
 
-/// The word after `DROP` for a type of object, or for what [`things`] calls it.
-fn kind(code: &str) -> &'static str {
+/// The word after `DROP` for a type of object, or for what [`list_things`] calls it.
+fn kind_word(code: &str) -> &'static str {
     match code {
         "U" => "TABLE",
         "V" => "VIEW",
@@ -301,11 +308,11 @@ fn kind(code: &str) -> &'static str {
 }
 
 /// All of the session's database.
-fn foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
+fn list_foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
     let sql = "SELECT name, OBJECT_SCHEMA_NAME(parent_object_id), OBJECT_NAME(parent_object_id), \
                OBJECT_SCHEMA_NAME(referenced_object_id), OBJECT_NAME(referenced_object_id) FROM sys.foreign_keys ORDER BY name";
-    let keys = client.rows(sql)?.into_iter().map(|row| {
-        let [name, from_schema, from, to_schema, to] = columns(row);
+    let keys = client.query_text_rows(sql)?.into_iter().map(|row| {
+        let [name, from_schema, from, to_schema, to] = first_columns(row);
         ForeignKey { name, from: (from_schema, from), to: (to_schema, to) }
     });
     Ok(keys.collect())
@@ -314,9 +321,9 @@ fn foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
 /// Foreign keys of others' tables on étalon's, and what others bound to étalon's things by `WITH SCHEMABINDING`, a check or a
 /// computed column.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-sql-expression-dependencies-transact-sql>
-fn dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
+fn list_dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
     let is_own = |schema: &str, name: &str| own.iter().any(|thing| thing.is_called(schema, name));
-    let keys = foreign_keys(client)?.into_iter().filter(|key| is_own(&key.to.0, &key.to.1));
+    let keys = list_foreign_keys(client)?.into_iter().filter(|key| is_own(&key.to.0, &key.to.1));
     let of_others = keys.filter(|key| !is_own(&key.from.0, &key.from.1));
     let mut dependents: Vec<Dependent> = of_others
         .map(|ForeignKey { name, from: (schema, table), to }| Dependent {
@@ -328,14 +335,14 @@ fn dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskE
                  OBJECT_SCHEMA_NAME(d.referenced_id), OBJECT_NAME(d.referenced_id) FROM sys.sql_expression_dependencies AS d JOIN \
                  sys.objects AS o ON o.object_id = d.referencing_id WHERE d.is_schema_bound_reference = 1 AND \
                  d.referenced_class = 1 ORDER BY 2, 3";
-    let rows = match client.rows(bound) {
+    let rows = match client.query_text_rows(bound) {
         // A login that does not own the database may not see them: then the server's refusal names one.
         Err(AskError::Server(_)) => Vec::new(),
         rows => rows?,
     };
     for row in rows {
-        let [code, schema, name, parent, on_schema, on] = columns(row);
-        let (kind, holder) = if parent.is_empty() { (kind(&code), &name) } else { ("TABLE", &parent) };
+        let [code, schema, name, parent, on_schema, on] = first_columns(row);
+        let (kind, holder) = if parent.is_empty() { (kind_word(&code), &name) } else { ("TABLE", &parent) };
         if is_own(&on_schema, &on) && !is_own(&schema, holder) {
             dependents.push(Dependent { shown: format!("{} {schema}.{holder}", kind.to_lowercase()), on });
         }
@@ -352,7 +359,7 @@ mod tests {
         fn thing(schema: &str, name: &str) -> Thing {
             Thing { kind: "TABLE", schema: schema.to_owned(), name: name.to_owned(), on: String::new() }
         }
-        let names = lines("pgbench_accounts\nenter_order");
+        let names = line_set("pgbench_accounts\nenter_order");
         assert!(thing("dbo", "PGBENCH_accounts").is_named(&names));
         assert!(!thing("hr", "pgbench_accounts").is_named(&names));
         assert_eq!(thing("dbo", "a]b").drop_statement(), "DROP TABLE IF EXISTS [dbo].[a]]b]");

@@ -7,9 +7,9 @@ use wire::tds::Cell;
 
 use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
-use super::dialect::{quoted, wide_literal};
-use crate::server::refusal::failure;
-use crate::server::settings::{Reserved, refuse_reserved, tried};
+use super::dialect::{quote_name, quote_unicode};
+use crate::server::refusal::ask_failure;
+use crate::server::settings::{Reserved, refuse_reserved, tried_to_set};
 use crate::server::system::{Purpose, Settings};
 use crate::sqlserver::lane::{AskError, Client, Mode, TdsProtocol, Typed};
 use load::error::{Failure, FailureKind};
@@ -96,13 +96,13 @@ impl SessionSettings {
             refuse_reserved(&name, &text, RESERVED)?;
             let Some((_, form)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
                 let cause = "étalon knows no such option of a session or a database";
-                let failure = Failure::new(FailureKind::Plan, tried(&name, &text), cause);
+                let failure = Failure::new(FailureKind::Plan, tried_to_set(&name, &text), cause);
                 return Err(match model::near::did_you_mean(&name, OPTIONS.iter().map(|(known, _)| *known)) {
-                    Some(near) => failure.hint(near),
-                    None => failure.hint("what holds for the whole server is set there: étalon changes no server"),
+                    Some(near) => failure.with_hint(near),
+                    None => failure.with_hint("what holds for the whole server is set there: étalon changes no server"),
                 });
             };
-            let refused = tried(&name, &text);
+            let refused = tried_to_set(&name, &text);
             let name = name.to_ascii_uppercase();
             match form {
                 Form::Session => session.settings.push(format!("SET {name} {text}")),
@@ -141,7 +141,7 @@ impl Settings for SessionSettings {
         if self.tables == Tables::None || is_at_home(endpoint) {
             return Ok(client);
         }
-        match client.execute(&format!("USE {}", quoted(SCHEMA))) {
+        match client.execute(&format!("USE {}", quote_name(SCHEMA))) {
             Ok(()) => {}
             // Made later; or invisible to the login, which fails when it tries to make it.
             Err(AskError::Server(error)) if NO_DATABASE.contains(&error.number) => {}
@@ -171,11 +171,11 @@ fn text_of(value: &Value) -> Result<String, Failure> {
 }
 
 /// Asks for parameters' types, so that the server need not convert columns.
-pub(super) fn describe(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
+pub(super) fn ask_types(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
     statements
         .into_iter()
         .map(|(sql, parameters)| {
-            let types = if is_transaction_word(&sql) { None } else { types_of(client, &sql, parameters)? };
+            let types = if is_transaction_word(&sql) { None } else { parameter_types(client, &sql, parameters)? };
             Ok(Typed { sql, parameters, types })
         })
         .collect()
@@ -186,23 +186,24 @@ fn is_transaction_word(sql: &str) -> bool {
     ["BEGIN", "COMMIT", "ROLLBACK", "SAVE"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
-pub(super) fn describe_statement(sql: &str) -> String {
-    format!("EXEC sys.sp_describe_undeclared_parameters @tsql = {}", wide_literal(sql))
+pub(super) fn describe_sql(sql: &str) -> String {
+    format!("EXEC sys.sp_describe_undeclared_parameters @tsql = {}", quote_unicode(sql))
 }
 
-fn types_of(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<Vec<String>>, Failure> {
-    let answer = match client.ask(&describe_statement(sql)) {
+/// Asks the server for the types of a statement's parameters. `None`: it cannot tell.
+fn parameter_types(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<Vec<String>>, Failure> {
+    let answer = match client.ask(&describe_sql(sql)) {
         Ok(answer) => answer,
         Err(AskError::Server(error)) if NO_TYPES.contains(&error.number) || error.number == NO_PROCEDURE => {
             return Ok(None);
         }
-        Err(error) => return Err(failure(format!("prepare `{}`", sql.trim()), &error)),
+        Err(error) => return Err(ask_failure(format!("prepare `{}`", sql.trim()), &error)),
     };
-    let columns = (answer.column("parameter_ordinal"), answer.column("suggested_system_type_name"));
+    let columns = (answer.column_index("parameter_ordinal"), answer.column_index("suggested_system_type_name"));
     let (Some(ordinal), Some(suggested)) = columns else { return Ok(None) };
     let mut types = vec![None; parameters];
     for row in &answer.rows {
-        let [ordinal, suggested] = [ordinal, suggested].map(|index| row.get(index).cloned().and_then(Cell::text));
+        let [ordinal, suggested] = [ordinal, suggested].map(|index| row.get(index).cloned().and_then(Cell::to_text));
         let number = ordinal.and_then(|ordinal| ordinal.parse::<usize>().ok());
         if let Some(slot) = number.and_then(|number| types.get_mut(number.checked_sub(1)?)) {
             *slot = suggested;
@@ -212,7 +213,7 @@ fn types_of(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<
 }
 
 /// How statements of a program's protocol travel; `None` as text.
-pub(super) fn mode(protocol: workloads::transactions::Protocol) -> Option<Mode> {
+pub(super) fn mode_of_protocol(protocol: workloads::transactions::Protocol) -> Option<Mode> {
     use workloads::transactions::Protocol;
     match protocol {
         Protocol::Prepared => Some(Mode::Prepared),

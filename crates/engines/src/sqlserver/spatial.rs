@@ -8,14 +8,14 @@
 //! it. The suite's roads never turn straight back, which a test checks; all invalid data is in the table of S1, whose
 //! `STIsValid` takes everything.
 
-use workloads::spatial::dialect::{SpatialDialect, filled};
+use workloads::spatial::dialect::{SpatialDialect, fill_constants};
 use workloads::spatial::query::{Query, Rounding};
 
 /// Spatial queries of SQL Server 2012 and later (`UnionAggregate`). Predicates compared with 1 use the spatial index.
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
-    fn tables(&self) -> Vec<String> {
+    fn create_tables(&self) -> Vec<String> {
         let tables = [("cell", ", dept int NOT NULL"), ("road", ", cls int NOT NULL"), ("pt", ""), ("shape", "")];
         tables
             .map(|(name, more)| {
@@ -25,15 +25,15 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
-    fn geometry(&self) -> (&'static str, &'static str) {
+    fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("geometry::STGeomFromText('", "', 0)")
     }
 
-    fn transaction(&self) -> (&'static str, &'static str) {
+    fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION", "COMMIT TRANSACTION")
     }
 
-    fn indexes(&self, extent: i64) -> Vec<String> {
+    fn create_indexes(&self, extent: i64) -> Vec<String> {
         let mut statements: Vec<String> = ["cell", "road", "pt"]
             .map(|table| {
                 format!(
@@ -52,17 +52,17 @@ impl SpatialDialect for Spatial {
         Some(tables)
     }
 
-    fn query(&self, query: Query, window: i64) -> Result<String, String> {
-        Ok(filled(text(query), window))
+    fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
+        Ok(fill_constants(query_text(query), window))
     }
 
     /// `STBuffer` rounds by tolerance, not by segments.
-    fn rounding(&self) -> Rounding {
+    fn buffer_rounding(&self) -> Rounding {
         Rounding::Finer
     }
 }
 
-fn text(query: Query) -> &'static str {
+fn query_text(query: Query) -> &'static str {
     match query {
         Query::Validity => {
             "SELECT (SELECT COUNT(*) FROM shape WHERE g.STIsValid() = 0),

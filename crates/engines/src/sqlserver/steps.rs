@@ -1,10 +1,10 @@
-use crate::server::refusal::failure;
-use crate::sqlserver::lane::{AskError, Client, QueryAnswer, datum};
+use crate::server::refusal::ask_failure;
+use crate::sqlserver::lane::{AskError, Client, QueryAnswer, datum_of_cell};
 use load::datum::Datum;
 use load::error::Failure;
 use wire::tds::ServerMessage;
 use workloads::rows::Rows;
-use workloads::session::{Session, SessionKind, running};
+use workloads::session::{Session, SessionKind, running_words};
 
 /// CPU milliseconds after each statement.
 /// <https://learn.microsoft.com/en-us/sql/t-sql/statements/set-statistics-time-transact-sql>
@@ -21,17 +21,19 @@ pub(super) struct SqlServerSession {
 impl SqlServerSession {
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
         if kind == SessionKind::Spatial {
-            client.execute(TELL_TIMES).map_err(|error| failure(running(TELL_TIMES), &error))?;
+            client.execute(TELL_TIMES).map_err(|error| ask_failure(running_words(TELL_TIMES), &error))?;
         }
         Ok(SqlServerSession { client, told_cpu_ms: None })
     }
 
-    fn ask(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
-        let answer = self.client.ask(sql).map_err(|error: AskError| failure(running(sql), &error))?;
+    /// Runs a query, and adds its CPU time to the session's.
+    fn query_answer(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
+        let answer = self.client.ask(sql).map_err(|error: AskError| ask_failure(running_words(sql), &error))?;
         self.add_cpu(&answer.remarks);
         Ok(answer)
     }
 
+    /// Adds the CPU time that the server's messages report.
     fn add_cpu(&mut self, remarks: &[ServerMessage]) {
         for remark in remarks.iter().filter(|remark| TIMES.contains(&remark.number)) {
             if let Some(ms) = first_number(&remark.text) {
@@ -49,17 +51,17 @@ fn first_number(text: &str) -> Option<u64> {
 
 impl Session for SqlServerSession {
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.ask(sql).map(|_| ())
+        self.query_answer(sql).map(|_| ())
     }
 
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        let rows = self.ask(sql)?.rows;
-        Ok(rows.into_iter().map(|row| row.into_iter().map(datum).collect()).collect())
+        let rows = self.query_answer(sql)?.rows;
+        Ok(rows.into_iter().map(|row| row.into_iter().map(datum_of_cell).collect()).collect())
     }
 
-    fn answer(&mut self, sql: &str) -> Result<Rows, Failure> {
+    fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let answer = self.client.answer_with_remarks(sql);
-        let (rows, remarks) = answer.map_err(|error: AskError| failure(running(sql), &error))?;
+        let (rows, remarks) = answer.map_err(|error: AskError| ask_failure(running_words(sql), &error))?;
         self.add_cpu(&remarks);
         Ok(rows)
     }

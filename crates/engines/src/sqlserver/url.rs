@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::server::is_this_host;
 use crate::server::tls::Roots;
-use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, authority};
+use crate::server::url::{self, Environment, Given, PasswordSource, UrlSyntax, url_authority};
 use host::watch::Listener;
 use load::error::Failure;
 use workloads::permits::Permits;
@@ -69,8 +69,9 @@ pub(crate) struct Address {
     pub(super) packet_bytes: u16,
 }
 
-fn wrong(cause: impl std::fmt::Display) -> Failure {
-    <Address as url::Address>::FORM.wrong(cause)
+/// The failure for a URL that cannot be read.
+fn url_failure(cause: impl std::fmt::Display) -> Failure {
+    <Address as url::Address>::FORM.url_failure(cause)
 }
 
 impl url::Address for Address {
@@ -90,8 +91,8 @@ impl url::Address for Address {
         let (host, port) = find_host(given, environment)?;
         let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
         let user = user.ok_or_else(|| {
-            wrong("it names no login, and integrated authentication is not spoken")
-                .hint("write `mssql://LOGIN@host/database` for SQL authentication, or set SQLCMDUSER")
+            url_failure("it names no login, and integrated authentication is not spoken")
+                .with_hint("write `mssql://LOGIN@host/database` for SQL authentication, or set SQLCMDUSER")
         })?;
         let (password, password_source) = match given.get("password") {
             Some(password) => (Some(password.clone()), PasswordSource::Url),
@@ -100,10 +101,10 @@ impl url::Address for Address {
                 None => (None, PasswordSource::Nowhere(None)),
             },
         };
-        let (trust, roots) = trust(given)?;
+        let (trust, roots) = trust_options(given)?;
         let port = match port {
             Some(port) => port,
-            None => number(given, "port", 1..=65_535)?.map_or(PORT, |port| port as u16),
+            None => number_option(given, "port", 1..=65_535)?.map_or(PORT, |port| port as u16),
         };
         Ok(Address {
             host,
@@ -112,26 +113,27 @@ impl url::Address for Address {
             password: password.filter(|password| !password.is_empty()),
             password_source,
             database: given.get("dbname").cloned().or_else(|| environment("SQLCMDDBNAME")),
-            encrypt: given.get("encrypt").map_or(Ok(Encrypt::Everything), |text| encrypt(text))?,
+            encrypt: given.get("encrypt").map_or(Ok(Encrypt::Everything), |text| parse_encrypt(text))?,
             trust,
             roots,
             certificate_name: given.get("host_name_in_certificate").cloned(),
-            connect_timeout: number(given, "connect_timeout", 1..=86_400)?.map_or(CONNECT_TIMEOUT, Duration::from_secs),
-            packet_bytes: number(given, "packet_size", 512..=32_767)?.map_or(PACKET_BYTES, |bytes| bytes as u16),
+            connect_timeout: number_option(given, "connect_timeout", 1..=86_400)?
+                .map_or(CONNECT_TIMEOUT, Duration::from_secs),
+            packet_bytes: number_option(given, "packet_size", 512..=32_767)?.map_or(PACKET_BYTES, |bytes| bytes as u16),
         })
     }
 
-    fn permit(&self, permits: &Permits) -> Result<(), Failure> {
-        permits.connect(&self.host, self.port)
+    fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
+        permits.check_connect(&self.host, self.port)
     }
 
     fn listener(&self) -> Listener {
         Listener::Tcp { host: self.host.clone(), port: self.port }
     }
 
-    fn shown(&self) -> String {
+    fn shown_url(&self) -> String {
         let database = self.database.as_deref().unwrap_or_default();
-        format!("mssql://{}/{database}", authority(&self.user, &self.host, self.port))
+        format!("mssql://{}/{database}", url_authority(&self.user, &self.host, self.port))
     }
 }
 
@@ -145,29 +147,32 @@ fn find_host(given: &Given, environment: Environment<'_>) -> Result<(String, Opt
             let server = server.strip_prefix("tcp:").unwrap_or(&server);
             let (host, port) = server.split_once(',').unwrap_or((server, ""));
             if host.contains(':') {
-                return Err(wrong("SQLCMDSERVER names a protocol other than TCP").hint("write `host,port` there"));
+                return Err(
+                    url_failure("SQLCMDSERVER names a protocol other than TCP").with_hint("write `host,port` there")
+                );
             }
             let port = if given.contains_key("port") || port.is_empty() {
                 None
             } else {
-                Some(port.parse().map_err(|_| wrong(format!("`{port}` in SQLCMDSERVER is not a port")))?)
+                Some(port.parse().map_err(|_| url_failure(format!("`{port}` in SQLCMDSERVER is not a port")))?)
             };
             (host.to_owned(), port)
         }
     };
     if host.contains('\\') {
-        return Err(wrong("it names an instance, and étalon does not ask the SQL Server Browser for its port")
-            .hint("write the instance's port: `mssql://user@host:port/`"));
+        return Err(url_failure("it names an instance, and étalon does not ask the SQL Server Browser for its port")
+            .with_hint("write the instance's port: `mssql://user@host:port/`"));
     }
     Ok((host, port))
 }
 
-fn number(given: &Given, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
+/// Reads an option that is a whole number in this range.
+fn number_option(given: &Given, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
     let Some(text) = given.get(name) else { return Ok(None) };
     match text.parse().ok().filter(|number| range.contains(number)) {
         None => {
             let (least, most) = (range.start(), range.end());
-            Err(wrong(format!("`{name}={text}`: a number from {least} to {most} is expected")))
+            Err(url_failure(format!("`{name}={text}`: a number from {least} to {most} is expected")))
         }
         number => Ok(number),
     }
@@ -186,40 +191,43 @@ impl Address {
 }
 
 /// Verification options that contradict each other are refused, not ignored.
-fn trust(given: &Given) -> Result<(Trust, Option<Roots>), Failure> {
-    let blind = given.get("trust_server_certificate").map_or(Ok(false), |text| truth(text))?;
+fn trust_options(given: &Given) -> Result<(Trust, Option<Roots>), Failure> {
+    let blind = given.get("trust_server_certificate").map_or(Ok(false), |text| parse_truth(text))?;
     let [authorities, certificate] = ["ca_file", "server_certificate"].map(|name| given.get(name).map(PathBuf::from));
     let roots = match (authorities, certificate) {
         (Some(_), Some(_)) => {
-            return Err(wrong("`server_certificate` is compared as it is, and no authority is asked")
-                .hint("leave `ca_file` away, or name the certificate there"));
+            return Err(url_failure("`server_certificate` is compared as it is, and no authority is asked")
+                .with_hint("leave `ca_file` away, or name the certificate there"));
         }
         (None, Some(file)) => Some(Roots::Exactly(file)),
         (file, None) => file.map(Roots::File),
     };
     let is_named = roots.is_some() || given.contains_key("host_name_in_certificate");
     match (blind, is_named) {
-        (true, true) => Err(wrong("it says how the certificate is checked, and that it is not")
-            .hint("leave `trust_server_certificate` away")),
+        (true, true) => Err(url_failure("it says how the certificate is checked, and that it is not")
+            .with_hint("leave `trust_server_certificate` away")),
         (true, false) => Ok((Trust::Blind, None)),
         (false, _) => Ok((Trust::Checked, roots)),
     }
 }
 
-fn truth(text: &str) -> Result<bool, Failure> {
+/// Reads an option that is on or off.
+fn parse_truth(text: &str) -> Result<bool, Failure> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "yes" | "1" => Ok(true),
         "false" | "no" | "0" => Ok(false),
-        _ => Err(wrong(format!("`{text}` is neither `true` nor `false`"))),
+        _ => Err(url_failure(format!("`{text}` is neither `true` nor `false`"))),
     }
 }
 
-fn encrypt(text: &str) -> Result<Encrypt, Failure> {
+fn parse_encrypt(text: &str) -> Result<Encrypt, Failure> {
     match text.to_ascii_lowercase().as_str() {
         "mandatory" => Ok(Encrypt::Everything),
         "optional" => Ok(Encrypt::Login),
-        "strict" => Err(wrong("`encrypt=strict` is TDS 8, which étalon does not speak").hint("write `encrypt=true`")),
-        other => truth(other).map(|all| if all { Encrypt::Everything } else { Encrypt::Login }),
+        "strict" => {
+            Err(url_failure("`encrypt=strict` is TDS 8, which étalon does not speak").with_hint("write `encrypt=true`"))
+        }
+        other => parse_truth(other).map(|all| if all { Encrypt::Everything } else { Encrypt::Login }),
     }
 }
 
@@ -239,7 +247,7 @@ mod tests {
         assert_eq!((address.password.as_deref(), address.database.as_deref()), (Some("p@ss"), Some("stock")));
         assert_eq!((address.encrypt, address.trust, address.packet_bytes), (Encrypt::Login, Trust::Blind, 4096));
         assert_eq!(address.connect_timeout, Duration::from_secs(3));
-        assert_eq!(address.shown(), "mssql://sa@db.example:1444/stock");
+        assert_eq!(address.shown_url(), "mssql://sa@db.example:1444/stock");
     }
 
     #[test]

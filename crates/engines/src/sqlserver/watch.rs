@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::counters::reason;
-use super::dialect::wide_literal;
+use super::counters::reason_if_readable;
+use super::dialect::quote_unicode;
 use crate::sqlserver::lane::Client;
 use workloads::backup::meter::Growth;
 
@@ -37,22 +37,24 @@ impl Series {
         Series { sql, points: Vec::new(), refusal: otherwise.to_owned() }
     }
 
-    fn look(&mut self, client: &mut Client, started: Instant) {
+    /// Asks for the value once, and adds it as a point.
+    fn sample(&mut self, client: &mut Client, started: Instant) {
         let Some(sql) = &self.sql else { return };
-        match client.one(sql) {
+        match client.query_first_value(sql) {
             Ok(text) => {
                 if let Ok(value) = text.parse() {
                     self.points.push((started.elapsed().as_secs_f64(), value));
                 }
             }
             Err(error) => {
-                self.refusal = reason(&error).unwrap_or_else(|| error.to_string());
+                self.refusal = reason_if_readable(&error).unwrap_or_else(|| error.to_string());
                 self.sql = None;
             }
         }
     }
 
-    fn seen(self) -> Result<Vec<(f64, f64)>, String> {
+    /// The points, or why there are none.
+    fn into_points(self) -> Result<Vec<(f64, f64)>, String> {
         if self.points.is_empty() { Err(self.refusal) } else { Ok(self.points) }
     }
 }
@@ -66,7 +68,7 @@ impl Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let percent = format!("SELECT percent_complete FROM sys.dm_exec_requests WHERE session_id = {session}");
         let size = files.map(|(folder, names)| {
-            let (folder, names) = (wide_literal(folder), wide_literal(names));
+            let (folder, names) = (quote_unicode(folder), quote_unicode(names));
             format!("SELECT SUM(size_in_bytes) FROM sys.dm_os_enumerate_filesystem({folder}, {names}) WHERE level = 0")
         });
         let mut size = Series::new(size, "there are no files");
@@ -75,19 +77,22 @@ impl Watch {
         let looking = thread::spawn(move || {
             let started = Instant::now();
             while !stop.load(Ordering::Acquire) {
-                size.look(&mut client, started);
-                percent.look(&mut client, started);
+                size.sample(&mut client, started);
+                percent.sample(&mut client, started);
                 thread::sleep(LOOK);
             }
-            size.look(&mut client, started);
+            size.sample(&mut client, started);
             Seen {
-                growth: size.seen().map(|points| points.into_iter().map(|(at, bytes)| (at, bytes as u64)).collect()),
-                percent: percent.seen(),
+                growth: size
+                    .into_points()
+                    .map(|points| points.into_iter().map(|(at, bytes)| (at, bytes as u64)).collect()),
+                percent: percent.into_points(),
             }
         });
         Watch { ended, looking }
     }
 
+    /// Ends the watch, and returns what was seen.
     pub(super) fn finish(self) -> Seen {
         self.ended.store(true, Ordering::Release);
         self.looking.join().unwrap_or_else(|_| {

@@ -24,7 +24,7 @@ impl Connection for ExampleConnection {
         self.0.prepare(sql).map_err(op_error)
     }
 
-    fn run(
+    fn run_statement(
         &mut self,
         statement: &mut Statement,
         values: &mut dyn Iterator<Item = &Datum>,

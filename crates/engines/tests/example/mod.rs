@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use engines::embedded::{self, FileShape, OwnershipMark};
-use engines::in_process::{self, Library, LibrarySystem, failure};
+use engines::in_process::{self, Library, LibrarySystem, library_failure};
 use lane::ExampleConnection;
 use load::datum::Datum;
 use load::error::Failure;
@@ -40,7 +40,7 @@ impl Engine for Example {
     }
 
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        Ok(Box::new(ExampleSystem::open(request)?))
+        Ok(Box::new(ExampleSystem::open_system(request)?))
     }
 
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
@@ -51,8 +51,8 @@ impl Engine for Example {
         embedded::would_drop(system, Example::SHAPE)
     }
 
-    fn reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        embedded::reset(system)
+    fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        embedded::reset_way(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -81,19 +81,19 @@ impl Library for Example {
         example_ffi::version()
     }
 
-    fn open(path: &Path, tables: Tables) -> Result<ExampleConnection, Failure> {
+    fn open_connection(path: &Path, tables: Tables) -> Result<ExampleConnection, Failure> {
         let opened = ExampleConnection::open(path);
-        let mut connection = opened.map_err(|error| failure(format!("open {}", path.display()), &error))?;
+        let mut connection = opened.map_err(|error| library_failure(format!("open {}", path.display()), &error))?;
         let first = if tables == Tables::Own { "journal_mode = WAL" } else { "schema_version" };
         pragma(&mut connection, first)?;
         Ok(connection)
     }
 
-    fn set(connection: &mut ExampleConnection, name: &str, value: &Value) -> Result<(), Failure> {
+    fn set_setting(connection: &mut ExampleConnection, name: &str, value: &Value) -> Result<(), Failure> {
         pragma(connection, &format!("{name} = '{}'", value.to_string().replace('\'', "''"))).map(drop)
     }
 
-    fn setting(connection: &mut ExampleConnection, name: &str) -> Result<String, Failure> {
+    fn read_setting(connection: &mut ExampleConnection, name: &str) -> Result<String, Failure> {
         pragma(connection, name)
     }
 
@@ -106,11 +106,11 @@ impl Library for Example {
         Durability { tier, because: because.to_owned(), except: None }
     }
 
-    fn loaded(connection: &mut ExampleConnection) -> Result<(), Failure> {
+    fn after_load(connection: &mut ExampleConnection) -> Result<(), Failure> {
         in_process::execute(connection, "ANALYZE")
     }
 
-    fn settle(connection: &mut ExampleConnection) -> Result<(), Failure> {
+    fn settle_writes(connection: &mut ExampleConnection) -> Result<(), Failure> {
         pragma(connection, "wal_checkpoint(TRUNCATE)").map(drop)
     }
 
@@ -136,7 +136,7 @@ impl Dialect for ExampleDialect {
     }
 
     /// A transaction takes its lock at the start, since one that takes it later may be refused however long it waits.
-    fn statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") { "BEGIN IMMEDIATE".into() } else { sql.into() }
     }
 }

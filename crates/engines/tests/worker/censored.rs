@@ -23,10 +23,10 @@ fn record_of<L: Lane<Op = StatementOp>>(lane: L, program: &Program, load: &Load,
     let (counts, intervals) = load.run(lane, program, clock);
     let mut collector = Collector::new(1, 100 * MS, Gauge::Backlog);
     intervals.iter().for_each(|interval| {
-        collector.take(interval);
+        collector.add_interval(interval);
     });
     let latencies = collector.into_latencies("local", counts.window_ns, counts.skipped + counts.not_begun);
-    measure::record(LoadResult {
+    measure::run_record(LoadResult {
         counts,
         latencies,
         workers: 1,

@@ -17,7 +17,7 @@ use load::recorder::Exchange;
 use load::recorder::RecordedInterval;
 use load::stream::Retry;
 use load::traffic::NetworkTraffic;
-use load::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext, run};
+use load::worker::{Connections, LoadCounts, Pace, RunLength, WorkerContext, run_worker};
 use workloads::transactions::{
     ClientGroup, Parts, Program, ScriptOptions, StatementOp, StatementPiece, Turn, WordyStatement, compile,
 };
@@ -58,7 +58,7 @@ impl Load {
         clock: &VirtualClock,
     ) -> (LoadCounts, Vec<RecordedInterval>) {
         let gate = Gate::new(1);
-        gate.open(0);
+        gate.open_at(0);
         let (full, intervals) = channel();
         let (_returns, emptied) = channel();
         let context = WorkerContext {
@@ -74,7 +74,7 @@ impl Load {
             exchange: Exchange { worker: 0, full, emptied },
             opened: self.opened.clone(),
         };
-        let counts = run(lane, program, clock, context).unwrap();
+        let counts = run_worker(lane, program, clock, context).unwrap();
         (counts, intervals.try_iter().collect())
     }
 }

@@ -32,7 +32,7 @@ fn within(value: f64, expected: f64, share: f64) {
 
 fn merged(intervals: &[RecordedInterval]) -> Durations {
     let mut all = Durations::default();
-    intervals.iter().for_each(|interval| all.add(&interval.response));
+    intervals.iter().for_each(|interval| all.merge(&interval.response));
     all
 }
 
@@ -58,7 +58,7 @@ impl Lane for Ending<'_> {
         self.submitted += 1;
         self.clock.wait_until(self.clock.now_ns() + 1_000_000);
         if self.submitted == 10 {
-            self.gate.end(self.clock.now_ns() - 500_000);
+            self.gate.end_at(self.clock.now_ns() - 500_000);
         }
         Submitted::Done(OpOutcome::Ok)
     }
@@ -76,7 +76,7 @@ impl Lane for Ending<'_> {
 fn a_load_beside_something_ends_with_it() {
     let clock = VirtualClock::default();
     let gate = Gate::new(1);
-    gate.open(0);
+    gate.open_at(0);
     assert_eq!(gate.end_ns(), None);
     let (full, _intervals) = channel();
     let (_returns, emptied) = channel();
@@ -95,7 +95,7 @@ fn a_load_beside_something_ends_with_it() {
         opened: Connections::default(),
     };
     let lane = Ending { gate: &gate, clock: clock.clone(), submitted: 0 };
-    let counts = run(lane, &compile("SELECT 1;", &[]).unwrap(), &clock, context).unwrap();
+    let counts = run_worker(lane, &compile("SELECT 1;", &[]).unwrap(), &clock, context).unwrap();
     assert_eq!(counts.window_ns, 7_500_000, "from the end of the warm-up to the end that was told");
     assert_eq!(counts.succeeded, 10, "nothing begins after the end");
     // At 2, 3, … 10 ms; the end came in the last turn.
@@ -133,7 +133,7 @@ fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
     let (counts, intervals) = simulate(steady(10_000.0), "SELECT 1;", &load);
     assert_eq!((counts.succeeded, counts.failures_of(ErrorClass::PoolTimeout)), (3, 2));
     assert_eq!(counts.messages[0].message, "no connection of the pool became free within 25 ms");
-    assert_eq!(intervals.iter().map(|i| i.response.failed()).sum::<u64>(), 2);
+    assert_eq!(intervals.iter().map(|i| i.response.failure_count()).sum::<u64>(), 2);
     // Both gave up at 25 ms; the third was served from 20 to 30 ms.
     assert_eq!(counts.window_ns, 30 * MS);
     assert!(!counts.gave_up && !counts.connection_lost);
@@ -142,7 +142,7 @@ fn who_waits_too_long_for_the_pool_fails_by_a_class_of_its_own() {
 #[test]
 fn a_pool_goes_on_with_the_connections_that_it_got() {
     let mut opened = Connections { missing: 3, ..Connections::default() };
-    opened.refuse(load::error::FailureKind::Other, 3, "sorry".to_owned());
+    opened.count_refused(load::error::FailureKind::Other, 3, "sorry".to_owned());
     let traffic = NetworkTraffic { pool: pool(5, None), ..NetworkTraffic::default() };
     let load = Load { clients: 10, traffic, opened, ..Load::default() };
     let (counts, _) = simulate(steady(10_000.0), "SELECT 1;", &load);
@@ -490,7 +490,7 @@ fn whoever_waits_for_the_pool_at_the_end_counts_with_all_of_a_pipeline() {
     let (counts, _) = run_program(steady(10_000.0), &program, &load);
     // Five statements of 10 ms on one connection: 20 clients were served, 80 wait.
     assert_eq!((counts.succeeded, counts.not_begun), (100, 400));
-    assert_eq!(counts.pool_wait.unwrap().failed(), 80, "a pipeline waits once");
+    assert_eq!(counts.pool_wait.unwrap().failure_count(), 80, "a pipeline waits once");
     // Waits in vain count likewise.
     let traffic = NetworkTraffic { pool: pool(1, Some(25)), ..NetworkTraffic::default() };
     let load = Load { clients: 3, traffic, length: RunLength::Count(5), ..Load::default() };

@@ -41,37 +41,40 @@ impl State {
 }
 
 impl Job {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, State> {
         // Its fields are set one by one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Ends the job with its answer.
     pub(super) fn finish(&self, answer: Result<Answer, Failure>) {
-        self.lock().answer = Some(answer);
+        self.lock_state().answer = Some(answer);
         self.changed.notify_all();
     }
 
+    /// Tests whether the job has ended.
     pub(super) fn is_done(&self) -> bool {
-        self.lock().answer.is_some()
+        self.lock_state().answer.is_some()
     }
 
     /// Starts the load at this instant of the agent's clock.
     pub(super) fn start_at(&self, at_ns: u64) {
-        self.lock().start_ns = Some(at_ns);
+        self.lock_state().start_ns = Some(at_ns);
         self.changed.notify_all();
     }
 
     /// Once it is stopped, what it does on a system ends by the system's own `interrupt`.
     pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>, waits: &Waits) {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         *waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
         state.waits = Arc::clone(waits);
         interrupt.store(self.stopped.load(Ordering::Relaxed), Ordering::Relaxed);
         state.interrupt = Some(Arc::clone(interrupt));
     }
 
+    /// Stops the job.
     pub(super) fn stop(&self) {
-        let state = self.lock();
+        let state = self.lock_state();
         self.stopped.store(true, Ordering::Relaxed);
         if let Some(interrupt) = &state.interrupt {
             interrupt.store(true, Ordering::Relaxed);
@@ -81,14 +84,14 @@ impl Job {
     }
 
     /// Reported so far.
-    pub(super) fn tasks(&self) -> Vec<TaskLog> {
-        self.lock().tasks.clone()
+    pub(super) fn tasks_so_far(&self) -> Vec<TaskLog> {
+        self.lock_state().tasks.clone()
     }
 
     /// Waits until it is done, or for `timeout`; returns whether it is done.
     pub(super) fn wait_within(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         while state.answer.is_none() {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
             state = self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
@@ -100,7 +103,7 @@ impl Job {
     /// would disturb it.
     pub(super) fn reply_within(&self, timeout: Duration) -> Reply {
         let deadline = Instant::now() + timeout;
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         loop {
             match &state.answer {
                 Some(Ok(answer)) => return Reply::Done(answer.clone()),
@@ -121,7 +124,7 @@ impl Job {
 
 impl Starter for Job {
     fn start_ns(&self) -> Option<u64> {
-        let mut state = self.lock();
+        let mut state = self.lock_state();
         state.progress.ready = true;
         self.changed.notify_all();
         loop {
@@ -143,11 +146,11 @@ pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {
     fn tick(&mut self, tick: Tick) {
-        self.0.lock().progress.tick = Some(tick);
+        self.0.lock_state().progress.tick = Some(tick);
     }
 
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
-        self.0.lock().tasks.extend_from_slice(logs);
+        self.0.lock_state().tasks.extend_from_slice(logs);
     }
 }
 

@@ -18,7 +18,7 @@ use workloads::permits::NamedPermits;
 use workloads::permits::Permits;
 
 use crate::bus::{Bus, BusError, Handler, INBOX, Server};
-use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, subject_prefix};
 use session::Session;
 
 /// How often the lease is looked at.
@@ -74,6 +74,7 @@ struct Shared {
 }
 
 impl Agent {
+    /// Starts an agent.
     pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
         if !name_is_fit(&options.name) {
             return Err(BusError::Other {
@@ -86,7 +87,7 @@ impl Agent {
         let bus = Arc::new(Bus::connect(&options.server, &format!("etalon agent {}", options.name), &inbox)?);
         let shared = Arc::new(Shared {
             permits: Permits::Named(Arc::new(options.allow.clone())),
-            machine: machine(),
+            machine: machine_text(),
             registry,
             bus: Arc::clone(&bus),
             session: Mutex::new(None),
@@ -95,7 +96,7 @@ impl Agent {
         });
         let metadata = HashMap::from([("agent".to_owned(), shared.options.name.clone())]);
         let handler = Arc::new(Serving(Arc::downgrade(&shared)));
-        bus.serve(&shared.options.version, metadata, &prefix(&shared.options.name), &VERBS, handler)?;
+        bus.serve(&shared.options.version, metadata, &subject_prefix(&shared.options.name), &VERBS, handler)?;
         let watching = Arc::clone(&shared);
         let watch = thread::spawn(move || {
             while !watching.ended.load(Ordering::Relaxed) {
@@ -114,7 +115,7 @@ impl Drop for Agent {
             // It ends within its poll.
             let _ = watch.join();
         }
-        let session = self.shared.lock().take();
+        let session = self.shared.lock_session().take();
         if let Some(session) = session {
             session.end(self.shared.options.log);
         }
@@ -141,23 +142,25 @@ impl Handler for Serving {
     }
 }
 
+/// A value as JSON.
 fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
     // These types cannot fail; an empty answer would be reported as unreadable.
     serde_json::to_vec(value).unwrap_or_default()
 }
 
 /// The processor and the memory of this machine in a few words.
-fn machine() -> String {
+fn machine_text() -> String {
     let facts = host::facts::client_facts(&[]);
     ["cpu.model", "memory.total"].into_iter().filter_map(|name| facts.get(name)).collect::<Vec<_>>().join(", ")
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Option<Session>> {
+    fn lock_session(&self) -> MutexGuard<'_, Option<Session>> {
         // A session changes by single steps, so it is consistent after a panic.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What the agent says of itself.
     fn info(&self) -> AgentInfo {
         AgentInfo {
             name: self.options.name.clone(),
@@ -165,15 +168,15 @@ impl Shared {
             os: std::env::consts::OS.to_owned(),
             cores: host::cpu::available_cores(),
             machine: self.machine.clone(),
-            allow: self.options.allow.shown(),
-            experiment: self.lock().as_ref().map(|session| session.experiment.clone()),
+            allow: self.options.allow.describe(),
+            experiment: self.lock_session().as_ref().map(|session| session.experiment.clone()),
         }
     }
 
     /// Ends a job whose lease ran out without word from the conductor.
     fn end_lapsed(&self) {
         let lapsed = {
-            let mut slot = self.lock();
+            let mut slot = self.lock_session();
             if slot.as_ref().is_some_and(Session::has_lapsed) { slot.take() } else { None }
         };
         if let Some(session) = lapsed {
@@ -183,6 +186,7 @@ impl Shared {
         }
     }
 
+    /// Answers a request by its verb.
     fn answer(self: &Arc<Self>, verb: &str, request: &[u8]) -> Result<Reply, Failure> {
         self.refuse_other_version(request)?;
         let request: Request = serde_json::from_slice(request)
@@ -192,8 +196,8 @@ impl Shared {
             return Err(Failure::new(FailureKind::Permission, format!("answer a request of `{verb}`"), cause));
         }
         let job = {
-            let mut slot = self.lock();
-            let session = session::of_request(&mut slot, &request, self)?;
+            let mut slot = self.lock_session();
+            let session = session::session_for_request(&mut slot, &request, self)?;
             match &request.ask {
                 Ask::Renew { of: None } => return Ok(Reply::Done(Answer::Nothing)),
                 Ask::Renew { of: Some(job) } => session.job(*job)?,
@@ -215,7 +219,7 @@ impl Shared {
                     }
                     return Ok(Reply::Done(Answer::Nothing));
                 }
-                _ => session.begin(&request, self),
+                _ => session.begin_job(&request, self),
             }
         };
         // Outside the lock, so that other requests are served.
@@ -236,6 +240,6 @@ impl Shared {
         let (name, own) = (&self.options.name, &self.options.version);
         let cause = format!("the agent is étalon {own}, the conductor étalon {version}");
         Err(Failure::new(FailureKind::Unsupported, format!("work with the agent `{name}`"), cause)
-            .hint("install the same version on both hosts"))
+            .with_hint("install the same version on both hosts"))
     }
 }

@@ -55,7 +55,7 @@ pub(super) struct Session {
 }
 
 /// The existing one, or a new one.
-pub(super) fn of_request<'s>(
+pub(super) fn session_for_request<'s>(
     slot: &'s mut Option<Session>,
     request: &Request,
     shared: &Shared,
@@ -63,7 +63,7 @@ pub(super) fn of_request<'s>(
     if let Some(other) = slot.as_ref().filter(|session| session.id != request.session) {
         let cause = format!("it serves another conductor (experiment {})", other.experiment);
         let tried = format!("work with the agent `{}`", shared.options.name);
-        return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("wait until that one has ended"));
+        return Err(Failure::new(FailureKind::NotOurs, tried, cause).with_hint("wait until that one has ended"));
     }
     let session = slot.get_or_insert_with(|| {
         (shared.options.log)(&format!("experiment {}: a conductor has come", request.experiment));
@@ -83,7 +83,7 @@ pub(super) fn of_request<'s>(
     Ok(session)
 }
 
-pub(super) fn lock(systems: &Systems) -> MutexGuard<'_, BTreeMap<(String, bool), Arc<Opened>>> {
+pub(super) fn lock_systems(systems: &Systems) -> MutexGuard<'_, BTreeMap<(String, bool), Arc<Opened>>> {
     systems.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -93,6 +93,7 @@ impl Session {
         self.last_request.elapsed() > self.lease
     }
 
+    /// The job of a number.
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
             // The agent was restarted, or the lease ran out.
@@ -101,8 +102,8 @@ impl Session {
         })
     }
 
-    /// Idempotent.
-    pub(super) fn begin(&mut self, request: &Request, shared: &Arc<Shared>) -> Arc<Job> {
+    /// Begins a job; the one that was begun already if the request comes again.
+    pub(super) fn begin_job(&mut self, request: &Request, shared: &Arc<Shared>) -> Arc<Job> {
         if let Some(job) = self.jobs.get(&request.job) {
             return Arc::clone(job);
         }
@@ -135,7 +136,7 @@ impl Session {
                 log("a load does not end; its connections are left to the operating system");
             }
         }
-        let systems = std::mem::take(&mut *lock(&self.systems));
+        let systems = std::mem::take(&mut *lock_systems(&self.systems));
         for ((name, _), opened) in systems {
             if opened.part == Part::Whole
                 && let Err(failure) = opened.system.drop_all()

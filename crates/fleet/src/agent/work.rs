@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conductor::site::{FactsScope, Here, Inspection, Site as _, SiteJob, watch};
+use conductor::site::{FactsScope, Here, Inspection, Site as _, SiteJob, watch_machine};
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
@@ -19,7 +19,7 @@ use workloads::workload::{Action, Grants, Task};
 
 use super::Shared;
 use super::job::{Job, Waits, Watching};
-use super::session::{CoLocated, Opened, Systems, lock};
+use super::session::{CoLocated, Opened, Systems, lock_systems};
 use crate::parts;
 use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, on_this_machine};
 use crate::texts::TextCache;
@@ -34,6 +34,7 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// Runs the job to its end.
     pub(super) fn run(self) {
         let answer = catch_unwind(AssertUnwindSafe(|| self.carry_out()));
         let answer = answer.unwrap_or_else(|_| {
@@ -53,14 +54,15 @@ impl Work {
         Failure { kind: FailureKind::ConnectionLost, cause, ..failure }
     }
 
+    /// Does what the request asks.
     fn carry_out(&self) -> Result<Answer, Failure> {
         match &self.request.ask {
-            Ask::Open { system, part, tables } => self.open(system, *part, *tables),
-            Ask::MissingTexts { of } => Ok(Answer::MissingTexts(self.texts.missing(of))),
+            Ask::Open { system, part, tables } => self.open_system(system, *part, *tables),
+            Ask::MissingTexts { of } => Ok(Answer::MissingTexts(self.texts.missing_ids(of))),
             Ask::Text(piece) => self.texts.take_in(piece).map(to_nothing),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
             Ask::Process => {
-                let (machine, pid) = host::identity::process();
+                let (machine, pid) = host::identity::machine_and_process();
                 Ok(Answer::Process(machine, pid))
             }
             Ask::CoLocated { all } => {
@@ -69,20 +71,20 @@ impl Work {
             }
             Ask::Watch { system } => {
                 let opened = self.opened_whole(system)?;
-                let began = watch(&*opened.system, &self.co_located());
+                let began = watch_machine(&*opened.system, &self.co_located());
                 *opened.watch.lock().unwrap_or_else(PoisonError::into_inner) = began;
                 Ok(Answer::Nothing)
             }
             Ask::Watched { system } => {
                 let watch = self.opened_whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
-                Ok(Answer::Surroundings(watch.map(|watch| self.seen(watch))))
+                Ok(Answer::Surroundings(watch.map(|watch| self.surroundings(watch))))
             }
-            Ask::SystemFacts { system, cases, scope } => self.facts(system, cases, *scope).map(Answer::Facts),
-            Ask::ServerCounters { system } => self.account(system),
-            Ask::Scalar { system, case, sql } => self.scalar(system, case, sql).map(Answer::Number),
+            Ask::SystemFacts { system, cases, scope } => self.read_facts(system, cases, *scope).map(Answer::Facts),
+            Ask::ServerCounters { system } => self.read_account(system),
+            Ask::Scalar { system, case, sql } => self.query_scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
                 let opened = self.opened_whole(system)?;
-                let reached = opened.system.reach(&opened.plan)?;
+                let reached = opened.system.plan_for_other_hosts(&opened.plan)?;
                 Ok(Answer::System(Box::new(reached)))
             }
             Ask::Tables { system, case } => {
@@ -99,11 +101,11 @@ impl Work {
             }
             Ask::Inspect { system, case, moment } => {
                 let opened = self.at_work(system)?;
-                opened.here.inspect(&self.task_of(case)?, *moment, &self.job.stopped).map(to_nothing)
+                opened.here.inspect_tables(&self.task_of(case)?, *moment, &self.job.stopped).map(to_nothing)
             }
             Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(to_nothing),
-            Ask::Revive { system } => self.at_work(system)?.system.revive().map(to_nothing),
-            Ask::Close { system } => self.close(system).map(to_nothing),
+            Ask::Revive { system } => self.at_work(system)?.system.wait_until_available().map(to_nothing),
+            Ask::Close { system } => self.close_system(system).map(to_nothing),
             Ask::Whole { system, case, schedule, seed, inspection } => {
                 self.run_whole(system, case, schedule, *seed, *inspection)
             }
@@ -114,16 +116,19 @@ impl Work {
         }
     }
 
+    /// Other agents on this machine.
     fn co_located(&self) -> Vec<u32> {
         self.co_located.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn seen(&self, watch: Watch) -> Surroundings {
+    /// What the watch has seen around the load.
+    fn surroundings(&self, watch: Watch) -> Surroundings {
         Surroundings::from_watched(&watch.stop(), Some(&self.shared.options.name))
     }
 
+    /// The system that was opened for a part.
     fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
-        let found = lock(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
+        let found = lock_systems(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
         found.ok_or_else(|| {
             let cause = "it is not open there (any more): the agent has been started again, or was not reached for too \
                          long";
@@ -131,6 +136,7 @@ impl Work {
         })
     }
 
+    /// The system that was opened for whole runs.
     fn opened_whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
         self.opened(system, Part::Whole)
     }
@@ -142,14 +148,15 @@ impl Work {
         Ok(opened)
     }
 
-    fn open(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
+    /// Opens a system, unless it is open.
+    fn open_system(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
         if let Ok(opened) = self.opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
             if same {
-                return Ok(Answer::Opened(opened.system.carries()));
+                return Ok(Answer::Opened(opened.system.load_kind()));
             }
             // A restarted private server listens elsewhere.
-            lock(&self.systems).remove(&(system.name.clone(), part == Part::Whole));
+            lock_systems(&self.systems).remove(&(system.name.clone(), part == Part::Whole));
         }
         let interrupt = Arc::default();
         let waits = Waits::default();
@@ -167,11 +174,11 @@ impl Work {
             permits: self.shared.permits.clone(),
             ..OpenRequest::new(system, Consent::OwnOnly)
         };
-        let (opened, watch): (Arc<dyn System>, _) = (Arc::from(registry.open(&request)?), Mutex::default());
-        let here = Here::new(Arc::clone(&opened), system).on(&options.name);
+        let (opened, watch): (Arc<dyn System>, _) = (Arc::from(registry.open_system(&request)?), Mutex::default());
+        let here = Here::new(Arc::clone(&opened), system).on_agent(&options.name);
         let opened = Opened { system: opened, plan: system.clone(), here, part, interrupt, waits, watch };
-        let carries = opened.system.carries();
-        lock(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
+        let carries = opened.system.load_kind();
+        lock_systems(&self.systems).insert((system.name.clone(), part == Part::Whole), Arc::new(opened));
         Ok(Answer::Opened(carries))
     }
 
@@ -186,13 +193,14 @@ impl Work {
         })
     }
 
-    fn close(&self, system: &str) -> Result<(), Failure> {
-        lock(&self.systems).remove(&(system.to_owned(), false));
-        let whole = lock(&self.systems).remove(&(system.to_owned(), true));
+    /// Closes a system, and removes what was made.
+    fn close_system(&self, system: &str) -> Result<(), Failure> {
+        lock_systems(&self.systems).remove(&(system.to_owned(), false));
+        let whole = lock_systems(&self.systems).remove(&(system.to_owned(), true));
         whole.map_or(Ok(()), |opened| opened.system.drop_all())
     }
 
-    fn facts(&self, system: &str, cases: &[SentCase], scope: FactsScope) -> Result<Facts, Failure> {
+    fn read_facts(&self, system: &str, cases: &[SentCase], scope: FactsScope) -> Result<Facts, Failure> {
         let opened = self.at_work(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
@@ -202,17 +210,19 @@ impl Work {
         Ok(facts)
     }
 
-    fn account(&self, system: &str) -> Result<Answer, Failure> {
+    /// Reads the server's counters and CPU time.
+    fn read_account(&self, system: &str) -> Result<Answer, Failure> {
         let opened = &self.at_work(system)?.system;
         let server_cpu_s = opened.server_cpu_s().into();
         let account = Account { counters: opened.counters()?, server_cpu_s, placement: opened.placement() };
         Ok(Answer::Account(Box::new(account)))
     }
 
-    fn scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
+    /// Runs a query that the case's checks have.
+    fn query_scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
         let task = self.task_of(case)?;
         let is_asked = match &task.action {
-            Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.asks(sql),
+            Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.is_checked_by(sql),
             _ => false,
         };
         if !is_asked {
@@ -222,6 +232,7 @@ impl Work {
         self.at_work(system)?.system.scalar(sql)
     }
 
+    /// Makes a whole run.
     fn run_whole(
         &self,
         system: &str,
@@ -237,7 +248,7 @@ impl Work {
         let began_unix_ms = host::clock::unix_ms();
         let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
-            return Ok(self.stopped(self.job.tasks()));
+            return Ok(self.stopped_answer(self.job.tasks_so_far()));
         }
         // This host is "local" only to itself.
         for series in &mut record.series {
@@ -245,20 +256,21 @@ impl Work {
                 series.host.clone_from(&self.shared.options.name);
             }
         }
-        let (case, tasks) = (case.case.clone(), self.job.tasks());
+        let (case, tasks) = (case.case.clone(), self.job.tasks_so_far());
         let published_unix_ms = host::clock::unix_ms();
         let recorded = Recorded { case, seed, began_unix_ms, published_unix_ms, record, tasks };
-        self.publish(Outcome::Record(Box::new(recorded))).map(Answer::Published)
+        self.publish_outcome(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
-    /// The tasks so far are reported if anybody listens.
-    fn stopped(&self, tasks: Vec<TaskLog>) -> Answer {
+    /// The answer of a job that was stopped, with the tasks so far.
+    fn stopped_answer(&self, tasks: Vec<TaskLog>) -> Answer {
         if tasks.is_empty() {
             return Answer::Stopped(0);
         }
-        Answer::Stopped(self.publish(Outcome::Cut(tasks)).unwrap_or_default())
+        Answer::Stopped(self.publish_outcome(Outcome::Cut(tasks)).unwrap_or_default())
     }
 
+    /// Runs a share of a load.
     fn run_share(
         &self,
         system: &str,
@@ -278,18 +290,18 @@ impl Work {
             let cause = format!("the clients {} to {} are not all of them among its own", segment.0, segment.1);
             return Err(Failure::new(FailureKind::Plan, "make a share of the load", cause));
         }
-        let here = stream.work.on(&*opened.system);
+        let here = stream.work.on_system(&*opened.system);
         let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
-        let watch = watch(&*opened.system, &self.co_located());
-        let loaded = generator.load(&spec, &mut Watching(Arc::clone(&self.job)))?;
-        let surroundings = watch.map(|watch| self.seen(watch)).unwrap_or_default();
+        let watch = watch_machine(&*opened.system, &self.co_located());
+        let loaded = generator.run_load(&spec, &mut Watching(Arc::clone(&self.job)))?;
+        let surroundings = watch.map(|watch| self.surroundings(watch)).unwrap_or_default();
         match loaded {
-            Loaded::Interrupted(tasks) => Ok(self.stopped(tasks)),
+            Loaded::Interrupted(tasks) => Ok(self.stopped_answer(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
                 Some(share) => {
                     let share = HostLoad { surroundings, ..share };
-                    self.publish(Outcome::HostLoad(Box::new(share))).map(Answer::Published)
+                    self.publish_outcome(Outcome::HostLoad(Box::new(share))).map(Answer::Published)
                 }
                 None => Err(Failure::new(FailureKind::Other, "make a share of the load", "nothing was done")),
             },
@@ -297,15 +309,15 @@ impl Work {
     }
 
     /// Publishes a result to the stream, retrying while the conductor is there. Returns the number of parts.
-    fn publish(&self, mut outcome: Outcome) -> Result<u32, Failure> {
-        outcome.shift(-host::clock::unix_ms());
+    fn publish_outcome(&self, mut outcome: Outcome) -> Result<u32, Failure> {
+        outcome.shift_times(-host::clock::unix_ms());
         let bus = &self.shared.bus;
         let Request { session, experiment, job, .. } = &self.request;
         let subject = format!("{}.{experiment}.{}", crate::bus::RESULTS, self.shared.options.name);
-        let pieces = parts::split(&outcome, bus.largest_message()).map_err(cannot_publish)?;
+        let pieces = parts::split_outcome(&outcome, bus.largest_message()).map_err(cannot_publish)?;
         let count = pieces.len() as u32;
         for (number, piece) in pieces.into_iter().enumerate() {
-            let id = parts::id(session, &self.shared.options.name, *job, number as u32);
+            let id = parts::part_id(session, &self.shared.options.name, *job, number as u32);
             loop {
                 match bus.publish(&subject, &id, piece.clone()) {
                     Ok(()) => break,
@@ -321,9 +333,9 @@ impl Work {
 
     /// Compiles a case from the texts sent. Scripts may run no shell commands here.
     fn task_of(&self, sent: &SentCase) -> Result<Task, Failure> {
-        let texts = Texts::sent(self.texts.named(&sent.texts)?);
+        let texts = Texts::from_sent(self.texts.texts_by_name(&sent.texts)?);
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
-        self.shared.registry.workload(&sent.case.workload)?.task(&sent.case.point, &grants)
+        self.shared.registry.workload(&sent.case.workload)?.make_task(&sent.case.point, &grants)
     }
 }
 
@@ -331,6 +343,7 @@ fn to_nothing((): ()) -> Answer {
     Answer::Nothing
 }
 
+/// The failure of a result that cannot be published.
 fn cannot_publish(cause: String) -> Failure {
     Failure::new(FailureKind::ConnectionLost, "publish a result", cause)
 }

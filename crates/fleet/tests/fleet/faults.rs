@@ -127,7 +127,7 @@ fn a_nats_server_that_is_started_again_costs_no_finished_run() {
     };
     let mut once = Once(Mutex::new(Some(move || server.lock().unwrap().restart())), Vec::new());
     let registry = conductor::Registry::built_in();
-    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run(&mut once).unwrap();
+    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run_all(&mut once).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     assert_eq!(values(&store, "throughput").len(), 2);
 }
@@ -156,8 +156,8 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
     with_job(plan, case, |job| {
         let killed = nats.fleet(plan, "test").unwrap();
         let request = OpenRequest { tables: Tables::Own, ..OpenRequest::new(&plan.systems[0], Consent::OwnOnly) };
-        let site = killed.site(&request).unwrap().unwrap();
-        site.prepare(job, &mut Silent).unwrap();
+        let site = killed.site_of(&request).unwrap().unwrap();
+        site.prepare_tables(job, &mut Silent).unwrap();
         let lost = site.run(job, None, &mut Silent).unwrap();
         let published_unix_ms = host::clock::unix_ms();
         killed.fall_silent();
@@ -169,7 +169,7 @@ fn measure_and_die(nats: &Nats, plan: &Plan) -> (Reading, i64) {
 /// The first run's job.
 fn with_job<T>(plan: &Plan, case: &Case, what: impl FnOnce(&SiteJob<'_>) -> T) -> T {
     let task = conductor::Registry::built_in().workload(&case.workload).unwrap();
-    let task = task.task(&case.point, &Grants::default()).unwrap();
+    let task = task.make_task(&case.point, &Grants::default()).unwrap();
     let interrupt = Arc::new(AtomicBool::new(false));
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
     what(&SiteJob {
@@ -254,7 +254,7 @@ fn tasks_that_had_ended_come_back_from_an_interrupted_run() {
     };
     let mut observer = Tasks { interrupt, ended: 0 };
     let registry = conductor::Registry::built_in();
-    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run(&mut observer).unwrap();
+    let ended = conductor::Conductor::new(&registry, &plan, &mut store, options).run_all(&mut observer).unwrap();
     assert_eq!(ended, ExperimentEnd::Interrupted);
     assert!(observer.ended > 0, "nothing came back of the tasks that had ended");
 }

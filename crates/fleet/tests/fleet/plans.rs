@@ -24,7 +24,7 @@ fn one_agent_leaves_the_same_records_as_the_local_run() {
     assert_eq!(nats.conduct(&plan, &mut by_agent, &mut Silent).unwrap(), ExperimentEnd::Complete { failed: 0 });
     let plan = parse(&sim(""));
     let mut local = create(&folder.path().join("local.etalon"), &plan);
-    let ended = Conductor::new(&Registry::built_in(), &plan, &mut local, options()).run(&mut Silent).unwrap();
+    let ended = Conductor::new(&Registry::built_in(), &plan, &mut local, options()).run_all(&mut Silent).unwrap();
     assert_eq!(ended, ExperimentEnd::Complete { failed: 0 });
     // Time is virtual: what was measured is the same to the last digit.
     for metric in ["throughput", "response_p50", "response_p99", "response_max", "service_mean", "errors"] {
@@ -33,14 +33,14 @@ fn one_agent_leaves_the_same_records_as_the_local_run() {
     assert_eq!(values(&by_agent, "throughput_on_a"), values(&local, "throughput"));
     assert_eq!(series_of_measured_runs(&by_agent), series_of_measured_runs(&local));
     let first = by_agent.runs().unwrap()[0].id;
-    let series = by_agent.series(first).unwrap();
+    let series = by_agent.series_of(first).unwrap();
     assert!(series.iter().all(|one| one.host == "a") && series.iter().any(|one| one.kind == SeriesKind::Response));
 }
 
 /// All series of the measured runs, without the names of their hosts.
 fn series_of_measured_runs(store: &store::Store) -> Vec<model::Series> {
     let measured = store.runs().unwrap().into_iter().filter(|run| run.state == RunState::Measured);
-    let all = measured.flat_map(|run| store.series(run.id).unwrap());
+    let all = measured.flat_map(|run| store.series_of(run.id).unwrap());
     all.map(|series| model::Series { host: String::new(), ..series }).collect()
 }
 
@@ -62,7 +62,7 @@ fn a_system_on_an_agents_host_is_prepared_run_and_removed_there() {
     assert_eq!(values(&store, "other_load_on_srv").len(), 1, "it looks at its machine");
     let facts = store.facts().unwrap();
     assert_eq!(facts["there"].get("host.host.agent").or(facts["there"].get("host.agent")), Some("srv"));
-    let series = store.series(store.runs().unwrap()[0].id).unwrap();
+    let series = store.series_of(store.runs().unwrap()[0].id).unwrap();
     assert!(!series.is_empty() && series.iter().all(|one| one.host == "srv"), "{series:?}");
     drop(agent);
     assert!(!database.exists(), "what étalon made is removed");

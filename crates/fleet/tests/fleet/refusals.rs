@@ -19,7 +19,7 @@ fn another_version_is_refused_by_name() {
     let plan = nats.plan(&PLAN.replace("URL", "sim:"));
     let refused = nats.fleet(&plan, "test").err().unwrap().to_string();
     assert!(refused.contains("`a`") && refused.contains("9.9.9"), "{refused}");
-    let listed = fleet::list(&nats.server()).unwrap();
+    let listed = fleet::list_agents(&nats.server()).unwrap();
     assert_eq!(listed[0].info.version, "9.9.9");
     let clock = listed[0].clock.unwrap();
     // The monotonic clocks of two hosts began at different times; the agent here has this host's time of day.

@@ -164,7 +164,7 @@ impl Nats {
         let fleet = self.fleet(plan, "test").map_err(ExperimentError::Fleet)?;
         let patience = plan.fleet.as_ref().unwrap().patience;
         let options = ExperimentOptions { places: Some(Arc::new(fleet)), patience, ..options() };
-        Conductor::new(&(self.registry)(), plan, store, options).run(observer)
+        Conductor::new(&(self.registry)(), plan, store, options).run_all(observer)
     }
 }
 

@@ -19,7 +19,8 @@ use crate::stored::create;
 
 /// Two agents that may reach a third with private servers.
 fn with_a_server(nats: &Nats, engine: &str) -> ([Agent; 2], Agent) {
-    let clients = ["a", "b"].map(|name| nats.agent_that_allows(name, |named| named.allow("127.0.0.2").unwrap()));
+    let clients =
+        ["a", "b"].map(|name| nats.agent_that_allows(name, |named| named.allow_address("127.0.0.2").unwrap()));
     let mut allow = NamedPermits::default();
     allow.allow_server(engine, None).unwrap();
     let listen = Some("127.0.0.2".to_owned());
@@ -165,7 +166,7 @@ fn has(name: &str) -> bool {
         server: Some(model::PrivateServer { engine: name.to_owned(), ..model::PrivateServer::default() }),
         ..model::SystemPlan::default()
     };
-    match Registry::built_in().open(&OpenRequest::new(&system, Consent::OwnOnly)) {
+    match Registry::built_in().open_system(&OpenRequest::new(&system, Consent::OwnOnly)) {
         Ok(opened) => {
             opened.drop_all().unwrap();
             true
@@ -211,17 +212,17 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     // The same segments in this process, one after the other.
     let registry = Registry::built_in();
     let case = &plan.cases()[0];
-    let task = registry.workload(&case.workload).unwrap().task(&case.point, &Grants::default()).unwrap();
+    let task = registry.workload(&case.workload).unwrap().make_task(&case.point, &Grants::default()).unwrap();
     let Action::Stream(stream) = &task.action else { panic!() };
-    let system = registry.open(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
+    let system = registry.open_system(&OpenRequest::new(&plan.systems[0], Consent::OwnOnly)).unwrap();
     let interrupt = AtomicBool::new(false);
     let seed = load::rng::Rng::of_transaction(plan.schedule.seed, 0, 0).next_u64();
-    let here = stream.work.on(&*system);
+    let here = stream.work.on_system(&*system);
     let spec = LoadSpec { shape: &stream.shape, schedule: &plan.schedule, seed, interrupt: &interrupt };
     let mut whole: Option<Latencies> = None;
     for (name, segment) in names.iter().zip(segments(&stream.shape, AGENTS).unwrap()) {
         let generator = Local::new(&here).of_several(name, segment, &AtOnce);
-        let Loaded::Done(shares) = generator.load(&spec, &mut Silent).unwrap() else { panic!() };
+        let Loaded::Done(shares) = generator.run_load(&spec, &mut Silent).unwrap() else { panic!() };
         for share in shares {
             match &mut whole {
                 Some(whole) => whole.merge(share.latencies),
@@ -231,7 +232,7 @@ fn a_hundred_agents_merge_to_what_one_process_has() {
     }
     let whole = whole.unwrap();
     let run = store.runs().unwrap()[0].id;
-    let mut stored = store.series(run).unwrap();
+    let mut stored = store.series_of(run).unwrap();
     stored.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));
     let mut expected = whole.series.clone();
     expected.sort_by(|a, b| (&a.host, a.kind.as_str(), a.interval).cmp(&(&b.host, b.kind.as_str(), b.interval)));

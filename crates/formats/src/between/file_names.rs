@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::tokens::{is_number, is_of_decimals, is_run_number, split};
+use super::tokens::{is_number, is_of_decimals, is_run_number, split_tokens};
 use crate::captions::RUNS;
 
 /// Which numbers may count runs, if they count from 0 or 1. Those of words such as `run-3` always do.
@@ -15,7 +15,8 @@ pub enum Counting {
 }
 
 impl Counting {
-    fn takes(self, tokens: &[&str]) -> bool {
+    /// Tests whether a number may count in a name of these tokens.
+    fn may_count_in(self, tokens: &[&str]) -> bool {
         match self {
             Counting::Any => true,
             Counting::WholeNames => tokens.len() == 1,
@@ -27,18 +28,18 @@ impl Counting {
 /// Names of files and folders without the numbers that count runs, and without dates: `old-1` and `old-2` are `old`. A number that
 /// does not count from 0 or 1 stays, as does one of a version.
 pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<String> {
-    let all: Vec<Vec<&str>> = names.iter().map(|name| split(name)).collect();
+    let all: Vec<Vec<&str>> = names.iter().map(|name| split_tokens(name)).collect();
     let mut numbers = Numbers::new();
-    for tokens in all.iter().filter(|tokens| counting.takes(tokens)) {
+    for tokens in all.iter().filter(|tokens| counting.may_count_in(tokens)) {
         for (at, number) in tokens.iter().enumerate().filter_map(|(at, token)| Some((at, token.parse().ok()?))) {
             numbers.entry((shape_of_name(tokens), at)).or_default().insert(number);
         }
     }
     let mut days: BTreeMap<String, usize> = BTreeMap::new();
-    all.iter().for_each(|tokens| *days.entry(day(tokens)).or_default() += 1);
+    all.iter().for_each(|tokens| *days.entry(day_in_name(tokens)).or_default() += 1);
     // Days with several runs each are of different systems or states.
     let tell_apart = days.len() > 1 && !days.contains_key("") && days.values().all(|count| *count > 1);
-    let bare = all.iter().map(|tokens| (bare_name(tokens, &numbers), day(tokens)));
+    let bare = all.iter().map(|tokens| (name_without_run(tokens, &numbers), day_in_name(tokens)));
     bare.map(|(name, day)| match (tell_apart, name.is_empty()) {
         (true, true) => day,
         (true, false) => format!("{day}-{name}"),
@@ -48,8 +49,8 @@ pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<Stri
 }
 
 /// The day of a date in a name; empty if there is none.
-fn day(tokens: &[&str]) -> String {
-    let date = date(tokens);
+fn day_in_name(tokens: &[&str]) -> String {
+    let date = date_tokens(tokens);
     tokens.get(date.start..(date.start + 5).min(date.end)).unwrap_or_default().concat()
 }
 
@@ -63,10 +64,11 @@ fn shape_of_name(tokens: &[&str]) -> String {
     tokens.iter().map(|token| if is_number(token) { "#" } else { *token }).collect()
 }
 
-fn bare_name(tokens: &[&str], numbers: &Numbers) -> String {
+/// A file's name without the number of its run and the date.
+fn name_without_run(tokens: &[&str], numbers: &Numbers) -> String {
     let shape = shape_of_name(tokens);
     let run = number_of_run(tokens, |at| numbers.get(&(shape.clone(), at)));
-    let date = date(tokens);
+    let date = date_tokens(tokens);
     let kept = tokens.iter().enumerate().filter(|(at, token)| {
         let is_long = token.len() > 5 && !is_of_version(tokens, *at);
         !is_number(token) || !(date.contains(at) || is_long || run == Some(*at))
@@ -104,6 +106,7 @@ fn is_alone(tokens: &[&str], at: usize) -> bool {
     around.flat_map(|token| token.chars()).all(|c| !c.is_alphabetic())
 }
 
+/// Tests whether numbers count from 0 or 1 without a gap.
 fn counts_up(numbers: &BTreeSet<u64>) -> bool {
     numbers.first().is_some_and(|first| *first < 2)
         && numbers.iter().zip(numbers.iter().skip(1)).all(|(one, next)| next - one == 1)
@@ -116,7 +119,7 @@ fn is_of_version(tokens: &[&str], at: usize) -> bool {
 }
 
 /// The tokens of a date, with those of the time behind it: `2026-11-26_05-09-19`.
-fn date(tokens: &[&str]) -> std::ops::Range<usize> {
+fn date_tokens(tokens: &[&str]) -> std::ops::Range<usize> {
     let Some(year) = (0..tokens.len()).find(|at| is_year_of_date(tokens, *at)) else { return 0..0 };
     let mut end = year + 5;
     while let [separator, number, ..] = &tokens[end..]

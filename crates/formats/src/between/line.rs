@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::times::without_times;
-use super::tokens::{is_of_decimals, is_process, is_run_number, split};
+use super::tokens::{is_of_decimals, is_process_number, is_run_number, split_tokens};
 use crate::captions::{is_of_run, is_time_taken};
 use crate::sections::Lines;
 
@@ -19,12 +19,13 @@ pub struct Line {
 }
 
 /// Those of the lines that say what was run.
-pub fn read(lines: &Lines<'_>) -> Vec<Line> {
-    lines.iter().filter_map(|(_, line)| Line::read(line)).collect()
+pub fn read_lines(lines: &Lines<'_>) -> Vec<Line> {
+    lines.iter().filter_map(|(_, line)| Line::read_line(line)).collect()
 }
 
 impl Line {
-    fn read(line: &str) -> Option<Line> {
+    /// Reads a line without times; `None` if nothing is left.
+    fn read_line(line: &str) -> Option<Line> {
         let text = without_times(line.trim());
         let text = text
             .split_once(" done")
@@ -34,7 +35,7 @@ impl Line {
             return None;
         }
         let text = text.to_owned();
-        let tokens = split(&text);
+        let tokens = split_tokens(&text);
         let has_words = tokens.iter().any(|token| token.contains(char::is_alphabetic));
         let (mut shape, mut numbers) = (String::new(), Vec::new());
         for (at, token) in tokens.iter().enumerate() {
@@ -44,7 +45,7 @@ impl Line {
                     numbers.push(number);
                     shape.push('#');
                 }
-                _ if is_process(&tokens, at) => shape.push('#'),
+                _ if is_process_number(&tokens, at) => shape.push('#'),
                 _ => shape.push_str(token),
             }
         }
@@ -102,6 +103,7 @@ pub fn counted_shapes(above: &[Vec<Line>]) -> BTreeMap<String, bool> {
     numbers.into_iter().map(|(shape, all)| (shape.to_owned(), count_runs(shape, &all))).collect()
 }
 
+/// Tests whether the numbers in lines of one shape count runs.
 fn count_runs(shape: &str, all: &[&[u64]]) -> bool {
     let is_counted = (0..all[0].len()).all(|at| {
         let first = all[0][at];

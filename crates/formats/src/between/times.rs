@@ -7,28 +7,29 @@ const ZONES: [&str; 10] = ["UTC", "GMT", "CET", "CEST", "EST", "EDT", "PST", "PD
 /// Leaves out dates, times of day, and seconds since 1970.
 pub fn without_times(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    if !words.iter().any(|word| is_moment(word)) {
+    if !words.iter().any(|word| is_time_word(word)) {
         return text.to_owned();
     }
-    let has_month = words.iter().any(|word| is_name(word, &MONTHS));
+    let has_month = words.iter().any(|word| is_calendar_name(word, &MONTHS));
     words.into_iter().filter(|word| !is_of_time(word, has_month)).collect::<Vec<_>>().join(" ")
 }
 
 /// A part of a time, or of a date where the name of a month is near.
 fn is_of_time(word: &str, has_month: bool) -> bool {
     let number = word.trim_matches([',', '.', '[', ']']).parse::<u32>().ok();
-    is_moment(word)
+    is_time_word(word)
         || ZONES.contains(&word.trim_matches(['[', ']']))
-        || (has_month && (is_name(word, &DAYS) || is_name(word, &MONTHS)))
+        || (has_month && (is_calendar_name(word, &DAYS) || is_calendar_name(word, &MONTHS)))
         || number.is_some_and(|number| (1970..2100).contains(&number) || (has_month && number < 32))
 }
 
-fn is_moment(word: &str) -> bool {
-    is_clock(word) || is_date(word) || is_epoch(word)
+/// Tests whether a word is a time, a date or seconds since 1970.
+fn is_time_word(word: &str) -> bool {
+    is_clock(word) || is_date(word) || is_epoch_seconds(word)
 }
 
 /// `Thu`, `Thursday`, `Nov.`
-fn is_name(word: &str, names: &[&str]) -> bool {
+fn is_calendar_name(word: &str, names: &[&str]) -> bool {
     let word = word.trim_matches([',', '.']).to_lowercase();
     let mut begun = names.iter().filter(|name| word.starts_with(**name));
     begun.any(|name| word.len() <= name.len() + 6 && word.chars().all(char::is_alphabetic))
@@ -58,7 +59,8 @@ fn is_date(word: &str) -> bool {
     })
 }
 
-fn is_epoch(word: &str) -> bool {
+/// Tests whether a word is a time in seconds since 1970.
+fn is_epoch_seconds(word: &str) -> bool {
     let seconds = word.split('.').next().unwrap_or_default();
     seconds.len() == 10 && seconds.starts_with('1') && seconds.bytes().all(|byte| byte.is_ascii_digit())
 }

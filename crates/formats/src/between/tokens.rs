@@ -3,11 +3,11 @@
 use crate::captions::RUNS;
 
 /// Splits a text wherever digits, letters and other characters change.
-pub fn split(text: &str) -> Vec<&str> {
+pub fn split_tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let end = rest.find(|c: char| kind(c) != kind(first)).unwrap_or(rest.len());
+        let end = rest.find(|c: char| char_kind(c) != char_kind(first)).unwrap_or(rest.len());
         let (token, behind) = rest.split_at(end);
         tokens.push(token);
         rest = behind;
@@ -15,7 +15,8 @@ pub fn split(text: &str) -> Vec<&str> {
     tokens
 }
 
-fn kind(c: char) -> u8 {
+/// The kind of a character: digit 0, letter 1, other 2.
+fn char_kind(c: char) -> u8 {
     match c {
         _ if c.is_ascii_digit() => 0,
         _ if c.is_alphabetic() => 1,
@@ -23,6 +24,7 @@ fn kind(c: char) -> u8 {
     }
 }
 
+/// Tests whether a token is a number.
 pub fn is_number(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit())
 }
@@ -33,13 +35,15 @@ pub fn is_run_number(tokens: &[&str], at: usize) -> bool {
     let is_ordinal =
         tokens.get(at + 1).is_some_and(|next| ["st", "nd", "rd", "th"].contains(next) || next.starts_with('.'));
     let mut behind = tokens[at + 1..].iter().skip(1).skip_while(|token| is_gap(token));
-    is_run(before.next()) || (is_ordinal && is_run(behind.next()))
+    is_run_word(before.next()) || (is_ordinal && is_run_word(behind.next()))
 }
 
-fn is_run(token: Option<&&str>) -> bool {
+/// Tests whether a token stands for a run, as in `run 3`.
+fn is_run_word(token: Option<&&str>) -> bool {
     token.is_some_and(|word| RUNS.contains(&word.to_lowercase().as_str()))
 }
 
+/// Tests whether a token has neither letters nor digits.
 fn is_gap(token: &str) -> bool {
     token.chars().all(|c| !c.is_alphanumeric())
 }
@@ -55,7 +59,7 @@ fn is_point_and_number(pair: [Option<&&str>; 2]) -> bool {
 }
 
 /// `pid 4711`, `[4711]`.
-pub fn is_process(tokens: &[&str], at: usize) -> bool {
+pub fn is_process_number(tokens: &[&str], at: usize) -> bool {
     let is_number = tokens[at].bytes().all(|byte| byte.is_ascii_digit());
     let before = at.checked_sub(1).map(|before| tokens[before]).unwrap_or_default();
     let word = at.checked_sub(2).map(|before| tokens[before].to_lowercase()).unwrap_or_default();

@@ -89,7 +89,9 @@ mod tests {
         for (number, (session, start_us)) in all.iter().enumerate() {
             let (key, text) = (session.to_string(), format!("SELECT {number}"));
             let session = Session { key: &key, ..Session::default() };
-            capture.add(Execution { session, start_us: *start_us, text: &text, ..Execution::default() }).unwrap();
+            capture
+                .add_execution(Execution { session, start_us: *start_us, text: &text, ..Execution::default() })
+                .unwrap();
         }
         let saved = capture.finish("test").unwrap();
         let mut found: Vec<(u64, i64, usize)> = Vec::new();

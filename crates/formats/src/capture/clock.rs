@@ -19,14 +19,14 @@ impl Clock {
     }
 
     /// Takes the time of a record, and counts what makes it doubtful.
-    pub fn take(&mut self, us: i64, has_fraction: bool, capture: &mut Capture) {
+    pub fn take_time(&mut self, us: i64, has_fraction: bool, capture: &mut Capture) {
         if !has_fraction {
-            capture.count(Reason::WholeSeconds);
+            capture.count_reason(Reason::WholeSeconds);
         }
         let is_back = self.last_us.is_some_and(|last| us < last.saturating_sub(TOLERANCE_US));
         match (is_back, self.is_new_file) {
-            (true, true) => capture.count(Reason::FilesOverlap),
-            (true, false) => capture.count(Reason::ClockBack),
+            (true, true) => capture.count_reason(Reason::FilesOverlap),
+            (true, false) => capture.count_reason(Reason::ClockBack),
             _ => {}
         }
         self.is_new_file = false;

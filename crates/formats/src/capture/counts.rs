@@ -29,12 +29,14 @@ macro_rules! reasons {
                 }
             }
 
-            pub fn text(self) -> &'static str {
+            /// The reason in a sentence.
+            pub fn sentence(self) -> &'static str {
                 match self {
                     $(Reason::$name => $text),*
                 }
             }
 
+            /// The group that the reason belongs to.
             pub fn group(self) -> Group {
                 match self {
                     $(Reason::$name => Group::$group),*
@@ -84,17 +86,19 @@ pub struct Count {
 pub struct Counts([u64; Reason::ALL.len()]);
 
 impl Counts {
+    /// Adds to the count of a reason.
     pub fn add(&mut self, reason: Reason, count: u64) {
         self.0[reason as usize] += count;
     }
 
     /// Those that are not zero, in the order of the reasons.
-    pub fn all(&self) -> Vec<Count> {
+    pub fn nonzero(&self) -> Vec<Count> {
         let all = Reason::ALL.iter().map(|reason| Count { reason: *reason, count: self.0[*reason as usize] });
         all.filter(|counted| counted.count > 0).collect()
     }
 
-    pub fn sum(&self, group: Group) -> u64 {
-        self.all().iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
+    /// The sum over the reasons of a group.
+    pub fn sum_of_group(&self, group: Group) -> u64 {
+        self.nonzero().iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags, OptionalExtension as _, Row, params};
 
 use super::counts::{Count, Counts, Group, Reason};
-use super::packing::{Block, Packed, unpacked};
+use super::packing::{Block, Packed, unpack};
 use super::redaction::Redaction;
-use super::shape::{self, Syntax, shaped};
+use super::shape::{self, Syntax, take_apart};
 use super::{Execution, Session};
 
 /// `ECap` in the header of the database.
@@ -49,11 +49,12 @@ pub enum CaptureError {
 }
 
 /// FNV-1a, which stays the same in all versions.
-fn hash(text: &str) -> i64 {
+fn hash_text(text: &str) -> i64 {
     let start = 0xCBF2_9CE4_8422_2325_u64;
     text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)).cast_signed()
 }
 
+/// The row's first column as a number.
 fn first_id(row: &Row<'_>) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(0)?.cast_unsigned())
 }
@@ -66,7 +67,8 @@ struct Known {
 }
 
 impl Known {
-    fn add(&mut self, text: String, id: u64) {
+    /// Remembers the number of a text; forgets all where they take too much memory.
+    fn add_text(&mut self, text: String, id: u64) {
         const ENTRY_BYTES: usize = 64;
         if self.bytes > MAX_KNOWN_BYTES {
             *self = Known::default();
@@ -107,6 +109,7 @@ impl Capture {
         Capture::begin(Connection::open_in_memory()?, syntax)
     }
 
+    /// Makes the tables of a capture in an empty database.
     fn begin(connection: Connection, syntax: Syntax) -> Result<Capture, CaptureError> {
         // The file is a draft until it is whole: nothing of it is ever rolled back.
         connection.pragma_update(None, "journal_mode", "OFF")?;
@@ -130,41 +133,43 @@ impl Capture {
     }
 
     /// Replaces all values from now on.
-    pub fn redact(&mut self) {
+    pub fn redact_values(&mut self) {
         self.redaction = Some(Redaction::default());
     }
 
     /// Counts a record that is no execution, or a doubt.
-    pub fn count(&mut self, reason: Reason) {
+    pub fn count_reason(&mut self, reason: Reason) {
         self.counts.add(reason, 1);
     }
 
-    pub fn executions(&self) -> u64 {
+    /// Number of executions that were taken.
+    pub fn execution_count(&self) -> u64 {
         self.executions
     }
 
+    /// Counts of what is no execution, and of doubts.
     pub fn counts(&self) -> &Counts {
         &self.counts
     }
 
     /// Number of records that were read.
-    pub fn records(&self) -> u64 {
-        self.executions + self.counts.sum(Group::LeftOut) + self.counts.sum(Group::Aside)
+    pub fn record_count(&self) -> u64 {
+        self.executions + self.counts.sum_of_group(Group::LeftOut) + self.counts.sum_of_group(Group::Aside)
     }
 
     /// Takes an execution.
     ///
     /// # Errors
     /// The file cannot be written.
-    pub fn add(&mut self, execution: Execution<'_>) -> Result<(), CaptureError> {
-        let taken = shaped(execution.text, self.syntax);
-        let statement = self.statement(&taken)?;
-        let session = self.session(&execution.session)?;
-        let error = execution.error.map_or(Ok(0), |code| self.error(code))?;
+    pub fn add_execution(&mut self, execution: Execution<'_>) -> Result<(), CaptureError> {
+        let taken = take_apart(execution.text, self.syntax);
+        let statement = self.statement_id(&taken)?;
+        let session = self.session_id(&execution.session)?;
+        let error = execution.error.map_or(Ok(0), |code| self.error_id(code))?;
         let (mut literals, mut parameters) = (taken.literals, execution.parameters);
         if let Some(redaction) = &self.redaction {
-            literals = literals.iter().map(|literal| redaction.literal(literal)).collect();
-            let values = parameters.iter().map(|value| Some(redaction.parameter(value.as_ref()?)));
+            literals = literals.iter().map(|literal| redaction.redact_literal(literal)).collect();
+            let values = parameters.iter().map(|value| Some(redaction.redact_parameter(value.as_ref()?)));
             parameters = values.collect();
         }
         let Execution { start_us, duration_us, rows, bytes, .. } = execution;
@@ -183,12 +188,13 @@ impl Capture {
         if self.block.is_full() { self.write_block() } else { Ok(()) }
     }
 
-    fn statement(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
+    /// The number of a statement, added if it is new.
+    fn statement_id(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
         if let Some(id) = self.statements.ids.get(&taken.shape) {
             return Ok(*id);
         }
-        let class = self.class(taken)?;
-        let hash = hash(&taken.shape);
+        let class = self.class_id(taken)?;
+        let hash = hash_text(&taken.shape);
         let connection = &self.connection;
         let found = connection
             .prepare_cached("SELECT id FROM statements WHERE hash = ?1 AND shape = ?2")?
@@ -202,15 +208,16 @@ impl Capture {
                 insert.insert(params![hash, class.cast_signed(), taken.shape])?.cast_unsigned()
             }
         };
-        self.statements.add(taken.shape.clone(), id);
+        self.statements.add_text(taken.shape.clone(), id);
         Ok(id)
     }
 
-    fn class(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
+    /// The number of a class of statements, added if it is new.
+    fn class_id(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
         if let Some(id) = self.classes.ids.get(&taken.class) {
             return Ok(*id);
         }
-        let (hash, text) = (hash(&taken.class), shape::shown(&taken.class));
+        let (hash, text) = (hash_text(&taken.class), shape::shorten_class(&taken.class));
         let connection = &self.connection;
         let found = connection
             .prepare_cached("SELECT id FROM classes WHERE hash = ?1 AND text = ?2")?
@@ -221,14 +228,15 @@ impl Capture {
             None => {
                 let mut insert =
                     connection.prepare_cached("INSERT INTO classes (hash, kind, text) VALUES (?1, ?2, ?3)")?;
-                insert.insert(params![hash, taken.kind(), text])?.cast_unsigned()
+                insert.insert(params![hash, taken.first_word(), text])?.cast_unsigned()
             }
         };
-        self.classes.add(taken.class.clone(), id);
+        self.classes.add_text(taken.class.clone(), id);
         Ok(id)
     }
 
-    fn session(&mut self, session: &Session<'_>) -> Result<u64, CaptureError> {
+    /// The number of a session, added if it is new.
+    fn session_id(&mut self, session: &Session<'_>) -> Result<u64, CaptureError> {
         if let Some(id) = self.sessions.ids.get(session.key) {
             return Ok(*id);
         }
@@ -245,18 +253,19 @@ impl Capture {
                 connection.prepare_cached(insert)?.insert(params![key, user, database, application])?.cast_unsigned()
             }
         };
-        self.sessions.add(session.key.to_owned(), id);
+        self.sessions.add_text(session.key.to_owned(), id);
         Ok(id)
     }
 
-    fn error(&mut self, code: &str) -> Result<u64, CaptureError> {
+    /// The number of an error's code, added if it is new.
+    fn error_id(&mut self, code: &str) -> Result<u64, CaptureError> {
         if let Some(id) = self.errors.ids.get(code) {
             return Ok(*id);
         }
         let connection = &self.connection;
         connection.execute("INSERT OR IGNORE INTO errors (code) VALUES (?1)", [code])?;
         let id = connection.query_row("SELECT id FROM errors WHERE code = ?1", [code], first_id)?;
-        self.errors.add(code.to_owned(), id);
+        self.errors.add_text(code.to_owned(), id);
         Ok(id)
     }
 
@@ -265,7 +274,7 @@ impl Capture {
         if block.executions == 0 {
             return Ok(());
         }
-        let packed = block.packed().map_err(CaptureError::Pack)?;
+        let packed = block.to_packed().map_err(CaptureError::Pack)?;
         let insert = "INSERT INTO executions (first_us, last_us, count, block) VALUES (?1, ?2, ?3, ?4)";
         let values = params![block.first_us, block.last_us, block.executions.cast_signed(), packed];
         self.connection.prepare_cached(insert)?.execute(values)?;
@@ -278,7 +287,7 @@ impl Capture {
     /// The file cannot be written.
     pub fn finish(mut self, source: &str) -> Result<SavedCapture, CaptureError> {
         self.write_block()?;
-        for Count { reason, count } in self.counts.all() {
+        for Count { reason, count } in self.counts.nonzero() {
             let values = params![reason.code(), count.cast_signed()];
             self.connection.execute("INSERT INTO counts (reason, count) VALUES (?1, ?2)", values)?;
         }
@@ -298,18 +307,20 @@ pub struct Recorded {
     pub class: u64,
 }
 
+/// The error of a capture that cannot be read.
 pub(super) fn damaged(_: rusqlite::Error) -> CaptureError {
     CaptureError::Damaged
 }
 
-fn pragma(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
+/// Reads a pragma that is a number.
+fn pragma_number(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
 /// The executions of a block, as many as its row says.
 pub(super) fn block(row: &Row<'_>, classes: &HashMap<u64, u64>) -> Result<Vec<Recorded>, CaptureError> {
     let block: Vec<u8> = row.get("block").map_err(damaged)?;
-    let all = unpacked(&block)?;
+    let all = unpack(&block)?;
     if row.get::<_, i64>("count").map_err(damaged)?.cast_unsigned() != all.len() as u64 {
         return Err(CaptureError::Damaged);
     }
@@ -334,10 +345,11 @@ impl SavedCapture {
         let connection =
             Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|_| CaptureError::Foreign)?;
         connection.pragma_update(None, "trusted_schema", "OFF").map_err(|_| CaptureError::Foreign)?;
-        if pragma(&connection, "application_id").map_err(|_| CaptureError::Foreign)? != i64::from(APPLICATION_ID) {
+        if pragma_number(&connection, "application_id").map_err(|_| CaptureError::Foreign)? != i64::from(APPLICATION_ID)
+        {
             return Err(CaptureError::Foreign);
         }
-        match pragma(&connection, "user_version") {
+        match pragma_number(&connection, "user_version") {
             Ok(version) if version == i64::from(VERSION) => Ok(SavedCapture { connection }),
             Ok(version) => Err(CaptureError::Version(version)),
             Err(_) => Err(CaptureError::Damaged),
@@ -348,7 +360,7 @@ impl SavedCapture {
     ///
     /// # Errors
     /// The capture is damaged.
-    pub fn each(&self, mut each: impl FnMut(Recorded)) -> Result<(), CaptureError> {
+    pub fn for_each(&self, mut each: impl FnMut(Recorded)) -> Result<(), CaptureError> {
         let classes = self.classes()?;
         let mut blocks = self.connection.prepare("SELECT block, count FROM executions ORDER BY id").map_err(damaged)?;
         let mut rows = blocks.query([]).map_err(damaged)?;
@@ -400,7 +412,7 @@ impl SavedCapture {
     ///
     /// # Errors
     /// The capture is damaged.
-    pub fn text(&self, one: &Packed) -> Result<String, CaptureError> {
-        Ok(shape::text(&self.shape(one.statement)?, &one.literals))
+    pub fn execution_text(&self, one: &Packed) -> Result<String, CaptureError> {
+        Ok(shape::fill_shape(&self.shape(one.statement)?, &one.literals))
     }
 }

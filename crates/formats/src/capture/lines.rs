@@ -14,6 +14,7 @@ pub struct RecordBytes {
 }
 
 impl RecordBytes {
+    /// Empties the record, and gives back the memory of a long one.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.is_too_long = false;
@@ -25,6 +26,7 @@ impl RecordBytes {
         self.is_too_long
     }
 
+    /// What was read of the record.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
@@ -35,6 +37,7 @@ impl RecordBytes {
         self.is_too_long |= line.is_too_long;
     }
 
+    /// Adds bytes as far as the record may grow.
     pub fn push(&mut self, more: &[u8]) {
         let free = MAX_RECORD_BYTES.saturating_sub(self.bytes.len());
         self.is_too_long |= more.len() > free;
@@ -58,7 +61,7 @@ impl RecordBytes {
 }
 
 /// A line in memory, without its end.
-pub fn without_end(line: &[u8]) -> &[u8] {
+pub fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }

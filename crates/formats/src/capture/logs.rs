@@ -33,6 +33,7 @@ pub struct Recognised {
 }
 
 impl Form {
+    /// The form's name, with its prefix.
     pub fn name(&self) -> String {
         match self {
             Form::Csv => "csvlog".to_owned(),
@@ -42,6 +43,7 @@ impl Form {
         }
     }
 
+    /// The syntax of the statements in such logs.
     pub fn syntax(&self) -> Syntax {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => Syntax::Standard,
@@ -50,7 +52,7 @@ impl Form {
     }
 
     /// The setting by which the server logs each statement.
-    pub fn switch(&self) -> &'static str {
+    pub fn how_to_log(&self) -> &'static str {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => "`log_min_duration_statement = 0`",
             Form::Slow => "`long_query_time = 0`",
@@ -62,31 +64,31 @@ impl Form {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn head(reader: &mut dyn BufRead) -> std::io::Result<Vec<u8>> {
+pub fn read_head(reader: &mut dyn BufRead) -> std::io::Result<Vec<u8>> {
     let mut head = Vec::new();
     reader.take(HEAD_BYTES).read_to_end(&mut head)?;
     Ok(head)
 }
 
 /// Recognises a log by its beginning; of one in text form the prefix may be given. `None`: it is no log that is known.
-pub fn recognise(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
+pub fn recognise_log(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
     let text = String::from_utf8_lossy(head);
     let lines: Vec<&str> = text.lines().take(HEAD_LINES).collect();
     if given.is_none() {
-        let csv = lines.iter().find(|line| csv::is_head(line.as_bytes())).and_then(|line| times::zoned(line));
+        let csv = lines.iter().find(|line| csv::is_head(line.as_bytes())).and_then(|line| times::parse_zoned(line));
         if let Some(first) = csv {
             return Some(Recognised { form: Form::Csv, first_us: first.us });
         }
         let json = lines.iter().find(|line| json::is_head(line.as_bytes()));
-        if let Some(first) = json.and_then(|line| times::zoned(line.get(json::BEGIN.len()..)?)) {
+        if let Some(first) = json.and_then(|line| times::parse_zoned(line.get(json::BEGIN.len()..)?)) {
             return Some(Recognised { form: Form::Json, first_us: first.us });
         }
         if let Some(first_us) = slow_log::first_us(&lines) {
             return Some(Recognised { form: Form::Slow, first_us });
         }
     }
-    let prefix = given.cloned().or_else(|| Prefix::recognise(&lines))?;
-    let first_us = lines.iter().find_map(|line| prefix.find(line)?.moment)?.us;
+    let prefix = given.cloned().or_else(|| Prefix::guess_usual(&lines))?;
+    let first_us = lines.iter().find_map(|line| prefix.find_in_line(line)?.moment)?.us;
     Some(Recognised { form: Form::Prefixed(prefix), first_us })
 }
 
@@ -102,13 +104,18 @@ impl Logs {
     ///
     /// # Errors
     /// The log cannot be read, or the capture cannot be written.
-    pub fn read(&mut self, form: &Form, reader: &mut dyn BufRead, capture: &mut Capture) -> Result<(), CaptureError> {
+    pub fn read_log(
+        &mut self,
+        form: &Form,
+        reader: &mut dyn BufRead,
+        capture: &mut Capture,
+    ) -> Result<(), CaptureError> {
         self.records.begin_file();
         match form {
-            Form::Csv => csv::read(reader, &mut self.records, capture),
-            Form::Json => json::read(reader, &mut self.records, capture),
-            Form::Prefixed(prefix) => stderr::read(reader, prefix, &mut self.records, capture),
-            Form::Slow => slow_log::read(reader, &mut self.slow, capture),
+            Form::Csv => csv::read_log(reader, &mut self.records, capture),
+            Form::Json => json::read_log(reader, &mut self.records, capture),
+            Form::Prefixed(prefix) => stderr::read_log(reader, prefix, &mut self.records, capture),
+            Form::Slow => slow_log::read_log(reader, &mut self.slow, capture),
         }
     }
 

@@ -37,10 +37,12 @@ pub struct Block {
 }
 
 impl Block {
+    /// Tests whether the block is to be written.
     pub fn is_full(&self) -> bool {
         self.executions >= BLOCK_EXECUTIONS || self.bytes.len() >= BLOCK_BYTES
     }
 
+    /// Appends an execution, its time as the step from the one before.
     pub fn push(&mut self, one: &Packed) {
         if self.executions == 0 {
             (self.first_us, self.last_us) = (one.start_us, one.start_us);
@@ -51,27 +53,29 @@ impl Block {
         let step = one.start_us.wrapping_sub(self.before_us);
         self.before_us = one.start_us;
         let into = &mut self.bytes;
-        number(into, one.session);
-        number(into, one.statement);
-        number(into, ((step << 1) ^ (step >> 63)).cast_unsigned());
-        optional(into, one.duration_us);
-        optional(into, one.rows);
-        optional(into, one.bytes);
-        number(into, one.error);
-        number(into, one.literals.len() as u64);
-        one.literals.iter().for_each(|literal| text(into, Some(literal)));
-        number(into, one.parameters.len() as u64);
-        one.parameters.iter().for_each(|value| text(into, value.as_deref()));
+        put_number(into, one.session);
+        put_number(into, one.statement);
+        put_number(into, ((step << 1) ^ (step >> 63)).cast_unsigned());
+        put_optional(into, one.duration_us);
+        put_optional(into, one.rows);
+        put_optional(into, one.bytes);
+        put_number(into, one.error);
+        put_number(into, one.literals.len() as u64);
+        one.literals.iter().for_each(|literal| put_text(into, Some(literal)));
+        put_number(into, one.parameters.len() as u64);
+        one.parameters.iter().for_each(|value| put_text(into, value.as_deref()));
     }
 
-    pub fn packed(&self) -> std::io::Result<Vec<u8>> {
+    /// The block, compressed.
+    pub fn to_packed(&self) -> std::io::Result<Vec<u8>> {
         let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
         packer.write_all(&self.bytes)?;
         packer.finish()
     }
 }
 
-fn number(into: &mut Vec<u8>, mut number: u64) {
+/// Appends a number, seven bits a byte.
+fn put_number(into: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         into.push((number & 0x7F) as u8 | 0x80);
         number >>= 7;
@@ -80,12 +84,13 @@ fn number(into: &mut Vec<u8>, mut number: u64) {
 }
 
 /// 0 is none.
-fn optional(into: &mut Vec<u8>, value: Option<u64>) {
-    number(into, value.map_or(0, |value| value.saturating_add(1)));
+fn put_optional(into: &mut Vec<u8>, value: Option<u64>) {
+    put_number(into, value.map_or(0, |value| value.saturating_add(1)));
 }
 
-fn text(into: &mut Vec<u8>, text: Option<&str>) {
-    optional(into, text.map(|text| text.len() as u64));
+/// Appends a text's length and the text; 0 is none.
+fn put_text(into: &mut Vec<u8>, text: Option<&str>) {
+    put_optional(into, text.map(|text| text.len() as u64));
     into.extend_from_slice(text.unwrap_or_default().as_bytes());
 }
 
@@ -93,20 +98,21 @@ fn text(into: &mut Vec<u8>, text: Option<&str>) {
 ///
 /// # Errors
 /// It is damaged.
-pub fn unpacked(packed: &[u8]) -> Result<Vec<Packed>, CaptureError> {
+pub fn unpack(packed: &[u8]) -> Result<Vec<Packed>, CaptureError> {
     let mut bytes = Vec::new();
     let unpacker = flate2::read::ZlibDecoder::new(packed);
     unpacker.take(MAX_BLOCK_BYTES).read_to_end(&mut bytes).map_err(|_| CaptureError::Damaged)?;
     let (mut rest, mut all, mut before_us) = (bytes.as_slice(), Vec::new(), 0_i64);
     while !rest.is_empty() {
-        let one = execution(&mut rest, before_us).ok_or(CaptureError::Damaged)?;
+        let one = take_execution(&mut rest, before_us).ok_or(CaptureError::Damaged)?;
         before_us = one.start_us;
         all.push(one);
     }
     Ok(all)
 }
 
-fn execution(rest: &mut &[u8], before_us: i64) -> Option<Packed> {
+/// Takes an execution from the front of a block.
+fn take_execution(rest: &mut &[u8], before_us: i64) -> Option<Packed> {
     let (session, statement) = (take_number(rest)?, take_number(rest)?);
     let step = take_number(rest)?;
     let step = (step >> 1).cast_signed() ^ -((step & 1).cast_signed());
@@ -118,6 +124,7 @@ fn execution(rest: &mut &[u8], before_us: i64) -> Option<Packed> {
     Some(Packed { session, statement, start_us, duration_us, literals, parameters, rows, bytes, error })
 }
 
+/// Takes a number from the front of a block.
 fn take_number(rest: &mut &[u8]) -> Option<u64> {
     let mut number = 0_u64;
     for place in 0..10 {
@@ -136,6 +143,7 @@ fn take_count(rest: &mut &[u8]) -> Option<usize> {
     usize::try_from(take_number(rest)?).ok().filter(|count| *count <= rest.len())
 }
 
+/// Takes a number that may be missing.
 fn take_optional(rest: &mut &[u8]) -> Option<Option<u64>> {
     Some(take_number(rest)?.checked_sub(1))
 }
@@ -171,7 +179,7 @@ mod tests {
         let mut block = Block::default();
         [&one, &other, &one].into_iter().for_each(|one| block.push(one));
         assert_eq!((block.executions, block.first_us, block.last_us), (3, -5, one.start_us));
-        assert_eq!(unpacked(&block.packed().unwrap()).unwrap(), [one.clone(), other, one]);
+        assert_eq!(unpack(&block.to_packed().unwrap()).unwrap(), [one.clone(), other, one]);
     }
 
     proptest! {
@@ -179,8 +187,8 @@ mod tests {
         fn a_damaged_block_never_panics(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
             packer.write_all(&bytes).unwrap();
-            let _ = unpacked(&packer.finish().unwrap());
-            let _ = unpacked(&bytes);
+            let _ = unpack(&packer.finish().unwrap());
+            let _ = unpack(&bytes);
         }
     }
 }

@@ -10,36 +10,36 @@ pub struct Redaction {
 
 impl Redaction {
     /// The value of a parameter, or what is between a literal's quotation marks.
-    fn value(&self, value: &str) -> String {
+    fn redact_value(&self, value: &str) -> String {
         format!("r{:016x}", self.key.hash_one(value))
     }
 
     /// A number for a number, a string for a string, nothing for a comment.
-    pub fn literal(&self, literal: &str) -> String {
+    pub fn redact_literal(&self, literal: &str) -> String {
         match literal.as_bytes().first() {
             Some(b'-' | b'#' | b'/') => " ".to_owned(),
             Some(quote @ (b'\'' | b'"')) => {
                 let quote = char::from(*quote);
-                format!("{quote}{}{quote}", self.value(literal.trim_matches(quote)))
+                format!("{quote}{}{quote}", self.redact_value(literal.trim_matches(quote)))
             }
             Some(b'$') => {
                 let tag = literal[1..].split('$').next().unwrap_or_default();
                 let length = tag.len() + 2;
                 let inner = literal.get(length..literal.len().saturating_sub(length)).unwrap_or_default();
-                format!("'{}'", self.value(inner))
+                format!("'{}'", self.redact_value(inner))
             }
-            _ => self.number(literal),
+            _ => self.redact_number(literal),
         }
     }
 
     /// Nine digits, so that it stays an integer of four bytes.
-    fn number(&self, number: &str) -> String {
+    fn redact_number(&self, number: &str) -> String {
         (100_000_000 + self.key.hash_one(number) % 900_000_000).to_string()
     }
 
     /// The text of a parameter is that of a number where it looks like one, as it is in the text of a statement.
-    pub fn parameter(&self, value: &str) -> String {
+    pub fn redact_parameter(&self, value: &str) -> String {
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        if is_number { self.number(value) } else { self.value(value) }
+        if is_number { self.redact_number(value) } else { self.redact_value(value) }
     }
 }

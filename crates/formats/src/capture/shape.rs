@@ -28,14 +28,14 @@ pub struct Shaped {
 
 impl Shaped {
     /// The first word of the statement.
-    pub fn kind(&self) -> String {
+    pub fn first_word(&self) -> String {
         let letters = self.class.trim_start_matches(['(', ' ']).chars().take_while(|c| c.is_alphabetic());
         letters.take(24).collect::<String>().to_uppercase()
     }
 }
 
 /// Takes a statement apart.
-pub fn shaped(text: &str, syntax: Syntax) -> Shaped {
+pub fn take_apart(text: &str, syntax: Syntax) -> Shaped {
     let mut shaped = Shaped::default();
     let mut at = 0;
     while at < text.len() {
@@ -83,7 +83,7 @@ pub fn shaped(text: &str, syntax: Syntax) -> Shaped {
 }
 
 /// The beginning of a class's text, as it is stored and shown.
-pub fn shown(class: &str) -> String {
+pub fn shorten_class(class: &str) -> String {
     match class.char_indices().nth(MAX_CLASS_CHARS) {
         Some((end, _)) => format!("{}…", &class[..end]),
         None => class.to_owned(),
@@ -91,7 +91,7 @@ pub fn shown(class: &str) -> String {
 }
 
 /// The text that a shape was made from; fewer literals than marks leave marks.
-pub fn text(shape: &str, literals: &[String]) -> String {
+pub fn fill_shape(shape: &str, literals: &[String]) -> String {
     let mut literals = literals.iter();
     let mut text = String::with_capacity(shape.len());
     for c in shape.chars() {
@@ -116,7 +116,7 @@ pub fn text_with_values(shape: &str, literals: &[String], value: impl Fn(usize) 
         }
         at += part.len();
     }
-    text(&filled, literals)
+    fill_shape(&filled, literals)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,59 +136,63 @@ struct Piece {
     length: usize,
 }
 
+/// Finds the piece of the statement that begins at `at`.
 fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
     let rest = &text[at..];
     let bytes = rest.as_bytes();
     match bytes[0] {
-        b'-' if bytes.get(1) == Some(&b'-') => piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
-        b'#' if syntax == Syntax::Backslash => piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        b'-' if bytes.get(1) == Some(&b'-') => make_piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
+        b'#' if syntax == Syntax::Backslash => make_piece(Kind::Comment, rest.find('\n').unwrap_or(rest.len())),
         // What stands behind the mark is executed.
-        b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => piece(Kind::Comment, comment(bytes, syntax)),
+        b'/' if rest.starts_with("/*") && !rest.starts_with("/*!") => {
+            make_piece(Kind::Comment, comment_length(bytes, syntax))
+        }
         b'\'' => {
             let before = &text.as_bytes()[..at];
             let is_escaped = syntax == Syntax::Backslash || is_escape_string(before);
-            piece(Kind::Value, quoted(bytes, b'\'', is_escaped))
+            make_piece(Kind::Value, quoted_length(bytes, b'\'', is_escaped))
         }
-        b'"' if syntax == Syntax::Backslash => piece(Kind::Value, quoted(bytes, b'"', true)),
-        quote @ (b'"' | b'`') => piece(Kind::Name, quoted(bytes, quote, false)),
-        b'$' if syntax == Syntax::Standard => dollar(rest),
-        b'0'..=b'9' => piece(Kind::Value, numeral(bytes)),
+        b'"' if syntax == Syntax::Backslash => make_piece(Kind::Value, quoted_length(bytes, b'"', true)),
+        quote @ (b'"' | b'`') => make_piece(Kind::Name, quoted_length(bytes, quote, false)),
+        b'$' if syntax == Syntax::Standard => dollar_piece(rest),
+        b'0'..=b'9' => make_piece(Kind::Value, number_length(bytes)),
         b'.' if bytes.get(1).is_some_and(u8::is_ascii_digit) && !ends_with_word(&text[..at]) => {
-            piece(Kind::Value, numeral(bytes))
+            make_piece(Kind::Value, number_length(bytes))
         }
         byte if byte.is_ascii_whitespace() => {
-            piece(Kind::Space, bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count())
+            make_piece(Kind::Space, bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count())
         }
-        byte if is_word(byte) => {
-            piece(Kind::Word, bytes.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count())
+        byte if is_word_byte(byte) => {
+            make_piece(Kind::Word, bytes.iter().take_while(|byte| is_word_byte(**byte) || **byte == b'$').count())
         }
-        _ => piece(Kind::Sign, 1),
+        _ => make_piece(Kind::Sign, 1),
     }
 }
 
-fn piece(kind: Kind, length: usize) -> Piece {
+fn make_piece(kind: Kind, length: usize) -> Piece {
     Piece { kind, length }
 }
 
-fn is_word(byte: u8) -> bool {
+/// Tests whether a byte can be part of a name.
+fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
 fn ends_with_word(text: &str) -> bool {
-    text.as_bytes().last().is_some_and(|byte| is_word(*byte) || matches!(byte, b'"' | b'`'))
+    text.as_bytes().last().is_some_and(|byte| is_word_byte(*byte) || matches!(byte, b'"' | b'`'))
 }
 
 /// `E'…'`.
 fn is_escape_string(before: &[u8]) -> bool {
     match before {
-        [.., byte, b'e' | b'E'] => !is_word(*byte),
+        [.., byte, b'e' | b'E'] => !is_word_byte(*byte),
         [b'e' | b'E'] => true,
         _ => false,
     }
 }
 
 /// Length of a quoted text, to its end or to that of the statement.
-fn quoted(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
+fn quoted_length(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
     let mut at = 1;
     while at < bytes.len() {
         match bytes[at] {
@@ -201,7 +205,8 @@ fn quoted(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
     bytes.len()
 }
 
-fn comment(bytes: &[u8], syntax: Syntax) -> usize {
+/// Length of a comment that begins with `/*`.
+fn comment_length(bytes: &[u8], syntax: Syntax) -> usize {
     let (mut at, mut depth) = (2, 1);
     while at + 1 < bytes.len() {
         match &bytes[at..at + 2] {
@@ -223,13 +228,13 @@ fn comment(bytes: &[u8], syntax: Syntax) -> usize {
 }
 
 /// `$1`, `$tag$…$tag$`, or a sign.
-fn dollar(rest: &str) -> Piece {
+fn dollar_piece(rest: &str) -> Piece {
     let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
         let number = rest[1..=digits].parse::<u16>().map_or(0, usize::from);
         return Piece { kind: Kind::Parameter(number), length: 1 + digits };
     }
-    let tag = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
+    let tag = rest[1..].bytes().take_while(|byte| is_word_byte(*byte)).count();
     if rest.as_bytes().get(1 + tag) != Some(&b'$') {
         return Piece { kind: Kind::Sign, length: 1 };
     }
@@ -239,13 +244,13 @@ fn dollar(rest: &str) -> Piece {
 }
 
 /// `12`, `1.5e-3`, `0xFF`, `1_000`.
-fn numeral(bytes: &[u8]) -> usize {
+fn number_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() {
         let is_sign = matches!(bytes[at], b'+' | b'-');
         let is_exponent = at > 0 && matches!(bytes[at - 1], b'e' | b'E') && !bytes.starts_with(b"0x");
         let is_dot = bytes[at] == b'.' && bytes.get(at + 1) != Some(&b'.');
-        if !(is_word(bytes[at]) && bytes[at] < 0x80 || is_dot || (is_sign && is_exponent)) {
+        if !(is_word_byte(bytes[at]) && bytes[at] < 0x80 || is_dot || (is_sign && is_exponent)) {
             break;
         }
         at += 1;
@@ -259,6 +264,7 @@ fn push_space(class: &mut String) {
     }
 }
 
+/// Appends a sign, without the blank before a comma or a closing one.
 fn push_sign(class: &mut String, sign: &str) {
     if matches!(sign, "," | ")" | ";") && class.ends_with(' ') {
         class.pop();
@@ -306,18 +312,18 @@ mod tests {
             ("SELECT $1, $2, $3", "select ?, …"),
             ("COMMIT", "commit"),
         ] {
-            let shaped = shaped(sql, Syntax::Standard);
+            let shaped = take_apart(sql, Syntax::Standard);
             assert_eq!(shaped.class, class, "{sql}");
-            assert_eq!(text(&shaped.shape, &shaped.literals), sql);
+            assert_eq!(fill_shape(&shaped.shape, &shaped.literals), sql);
         }
-        let shaped = shaped("SELECT \"a\\\"b\", `c d`, 0xFF # x 5\n FROM t/*! 5 */", Syntax::Backslash);
+        let shaped = take_apart("SELECT \"a\\\"b\", `c d`, 0xFF # x 5\n FROM t/*! 5 */", Syntax::Backslash);
         assert_eq!(shaped.class, "select ?, `c d`, ? from t/*! ? */");
         assert_eq!(shaped.literals, ["\"a\\\"b\"", "0xFF", "# x 5", "5"]);
     }
 
     #[test]
     fn parameters_get_their_values_outside_names_and_literals() {
-        let shaped = shaped("SELECT '$1', \"$1\", $1::int + $2, $3 -- $1", Syntax::Standard);
+        let shaped = take_apart("SELECT '$1', \"$1\", $1::int + $2, $3 -- $1", Syntax::Standard);
         let value = |number| (number < 3).then(|| format!("'v{number}'"));
         let filled = text_with_values(&shaped.shape, &shaped.literals, value);
         assert_eq!(filled, "SELECT '$1', \"$1\", 'v1'::int + 'v2', $3 -- $1");
@@ -325,23 +331,23 @@ mod tests {
 
     #[test]
     fn a_long_class_is_cut_where_a_letter_ends() {
-        assert_eq!(shown(&"é".repeat(5_000)).chars().count(), MAX_CLASS_CHARS + 1);
+        assert_eq!(shorten_class(&"é".repeat(5_000)).chars().count(), MAX_CLASS_CHARS + 1);
     }
 
     proptest! {
         #[test]
         fn any_text_comes_back_whole(sql in "[^\0]{0,60}") {
             for syntax in [Syntax::Standard, Syntax::Backslash] {
-                let shaped = shaped(&sql, syntax);
-                prop_assert_eq!(text(&shaped.shape, &shaped.literals), sql.clone());
+                let shaped = take_apart(&sql, syntax);
+                prop_assert_eq!(fill_shape(&shaped.shape, &shaped.literals), sql.clone());
             }
         }
 
         #[test]
         fn quotes_and_dollars_come_back_whole(sql in "['\"`$a-b1 /*#\\\\\n.eE-]{0,40}") {
             for syntax in [Syntax::Standard, Syntax::Backslash] {
-                let shaped = shaped(&sql, syntax);
-                prop_assert_eq!(text(&shaped.shape, &shaped.literals), sql.clone());
+                let shaped = take_apart(&sql, syntax);
+                prop_assert_eq!(fill_shape(&shaped.shape, &shaped.literals), sql.clone());
             }
         }
     }

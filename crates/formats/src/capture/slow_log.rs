@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use super::clock::Clock;
 use super::lines::RecordBytes;
-use super::times::{moment, zone_s};
+use super::times::{parse_moment, zone_s};
 use super::{Capture, CaptureError, Execution, Reason, Session};
 
 const USER: &str = "# User@Host: ";
@@ -37,26 +37,33 @@ struct Head<'a> {
 }
 
 /// Tells whether a line begins a record.
-fn is_head(line: &[u8]) -> bool {
+fn begins_record(line: &[u8]) -> bool {
     let stamp = line.strip_prefix(TIME.as_bytes()).and_then(|stamp| str::from_utf8(stamp).ok());
-    stamp.is_some_and(|stamp| time(stamp).is_some()) || is_user(line)
+    stamp.is_some_and(|stamp| parse_time(stamp).is_some()) || is_user_line(line)
 }
 
-fn is_user(line: &[u8]) -> bool {
+/// Tests whether a line says who ran the statement.
+fn is_user_line(line: &[u8]) -> bool {
     line.starts_with(USER.as_bytes()) && line.windows(4).any(|part| part == b"] @ ")
 }
 
 /// The time of the first record of a log; `None`: it is no slow log.
 pub fn first_us(lines: &[&str]) -> Option<i64> {
-    lines.iter().find(|line| is_user(line.as_bytes()))?;
-    lines.iter().find_map(|line| timestamp(line).or_else(|| time(line.strip_prefix(TIME)?).map(|(us, _)| us)))
+    lines.iter().find(|line| is_user_line(line.as_bytes()))?;
+    lines
+        .iter()
+        .find_map(|line| parse_set_timestamp(line).or_else(|| parse_time(line.strip_prefix(TIME)?).map(|(us, _)| us)))
 }
 
 /// Reads a whole log.
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
-pub fn read(reader: &mut dyn BufRead, records: &mut SlowRecords, capture: &mut Capture) -> Result<(), CaptureError> {
+pub fn read_log(
+    reader: &mut dyn BufRead,
+    records: &mut SlowRecords,
+    capture: &mut Capture,
+) -> Result<(), CaptureError> {
     records.clock.begin_file();
     records.database.clear();
     let (mut record, mut line) = (RecordBytes::default(), RecordBytes::default());
@@ -68,41 +75,42 @@ pub fn read(reader: &mut dyn BufRead, records: &mut SlowRecords, capture: &mut C
         }
         let is_start = line.bytes().ends_with(b" started with:\n") || line.bytes().ends_with(b" started with:\r\n");
         // The time of a record is a line before it.
-        if is_start || (is_head(line.bytes()) && (has_user || !is_user(line.bytes()))) {
-            take(&record, records, capture)?;
+        if is_start || (begins_record(line.bytes()) && (has_user || !is_user_line(line.bytes()))) {
+            take_record(&record, records, capture)?;
             record.clear();
             has_user = false;
         }
-        has_user |= is_user(line.bytes());
+        has_user |= is_user_line(line.bytes());
         if is_start {
             records.starts += 1;
             records.database.clear();
         }
         record.push_line(&line);
     }
-    take(&record, records, capture)
+    take_record(&record, records, capture)
 }
 
-fn take(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Capture) -> Result<(), CaptureError> {
+/// Takes a record of the log.
+fn take_record(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Capture) -> Result<(), CaptureError> {
     let text = String::from_utf8_lossy(bytes.bytes());
     let Some(begin) = text.find(USER).filter(|at| *at == 0 || text[..*at].ends_with('\n')) else {
         // What a server writes when it starts, or a time without a record.
-        records.time(text.lines().next().unwrap_or_default());
+        records.note_time(text.lines().next().unwrap_or_default());
         let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with(TIME)).count();
-        (0..lines).for_each(|_| capture.count(Reason::Foreign));
+        (0..lines).for_each(|_| capture.count_reason(Reason::Foreign));
         return Ok(());
     };
-    records.time(text.lines().next().unwrap_or_default());
-    let (head, statement) = head(&text[begin..]);
+    records.note_time(text.lines().next().unwrap_or_default());
+    let (head, statement) = split_head(&text[begin..]);
     if let Some(database) = head.database {
         database.clone_into(&mut records.database);
     }
     if statement.starts_with(COMMAND) {
-        capture.count(Reason::Command);
+        capture.count_reason(Reason::Command);
         return Ok(());
     }
     if head.is_in_routine {
-        capture.count(Reason::InRoutine);
+        capture.count_reason(Reason::InRoutine);
         return Ok(());
     }
     let whole = statement.strip_suffix('\n').and_then(|statement| statement.trim_end_matches('\r').strip_suffix(';'));
@@ -114,42 +122,51 @@ fn take(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Capture) -
         _ => None,
     };
     let (Some(whole), None) = (whole, damage) else {
-        capture.count(damage.unwrap_or(Reason::CutOff));
+        capture.count_reason(damage.unwrap_or(Reason::CutOff));
         return Ok(());
     };
     let duration_us = head.duration_us.unwrap_or(0);
-    let Some(start_us) = records.start(&head, duration_us) else {
-        capture.count(Reason::CutOff);
+    let Some(start_us) = records.start_us(&head, duration_us) else {
+        capture.count_reason(Reason::CutOff);
         return Ok(());
     };
     let end_us = start_us.saturating_add(i64::try_from(duration_us).unwrap_or(i64::MAX));
-    records.clock.take(end_us, records.time_us.is_some(), capture);
+    records.clock.take_time(end_us, records.time_us.is_some(), capture);
     if head.error.is_none() {
-        capture.count(Reason::ErrorUnknown);
+        capture.count_reason(Reason::ErrorUnknown);
     }
     let key = format!("{}.{}", records.starts, head.session);
     let session = Session { key: &key, user: head.user, database: &records.database, application: "" };
     let Head { duration_us, rows, bytes, error, .. } = head;
-    capture.add(Execution { session, start_us, duration_us, text: whole, rows, bytes, error, parameters: Vec::new() })
+    capture.add_execution(Execution {
+        session,
+        start_us,
+        duration_us,
+        text: whole,
+        rows,
+        bytes,
+        error,
+        parameters: Vec::new(),
+    })
 }
 
 impl SlowRecords {
     /// Remembers the time of a line of times: MariaDB writes one only when the second has changed.
-    fn time(&mut self, line: &str) {
-        if let Some((us, has_fraction)) = line.strip_prefix(TIME).and_then(time) {
+    fn note_time(&mut self, line: &str) {
+        if let Some((us, has_fraction)) = line.strip_prefix(TIME).and_then(parse_time) {
             self.time_us = has_fraction.then_some(us);
         }
     }
 
     /// When the statement began: its end less its duration where that is known exactly, else the second that the record names.
-    fn start(&self, head: &Head<'_>, duration_us: u64) -> Option<i64> {
+    fn start_us(&self, head: &Head<'_>, duration_us: u64) -> Option<i64> {
         let exact = self.time_us.map(|end| end.saturating_sub(i64::try_from(duration_us).unwrap_or(i64::MAX)));
         exact.or(head.start_us)
     }
 }
 
 /// Reads the lines before a statement, and gives what follows them.
-fn head(text: &str) -> (Head<'_>, &str) {
+fn split_head(text: &str) -> (Head<'_>, &str) {
     let (mut head, mut rest) = (Head::default(), text);
     while head.start_us.is_none()
         && let Some((line, behind)) = rest.split_once('\n')
@@ -157,12 +174,12 @@ fn head(text: &str) -> (Head<'_>, &str) {
         let line = line.trim_end_matches('\r');
         if let Some(user) = line.strip_prefix(USER) {
             head.user = user.split('[').next().unwrap_or_default();
-            fields(line, &mut head);
+            read_fields(line, &mut head);
         } else if line.starts_with("# ") && !line.starts_with(COMMAND) {
-            fields(line, &mut head);
+            read_fields(line, &mut head);
         } else if let Some(database) = line.strip_prefix("use ") {
             head.database = Some(database.trim_end_matches(';').trim_matches('`'));
-        } else if let Some(us) = timestamp(line) {
+        } else if let Some(us) = parse_set_timestamp(line) {
             head.start_us = Some(us);
         } else {
             break;
@@ -173,7 +190,7 @@ fn head(text: &str) -> (Head<'_>, &str) {
 }
 
 /// Reads `Name: value` pairs of a line.
-fn fields<'a>(line: &'a str, head: &mut Head<'a>) {
+fn read_fields<'a>(line: &'a str, head: &mut Head<'a>) {
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
         let Some(name) = word.strip_suffix(':') else { continue };
@@ -187,7 +204,7 @@ fn fields<'a>(line: &'a str, head: &mut Head<'a>) {
         match name {
             "Id" | "Thread_id" => head.session = value,
             "Schema" => head.database = Some(value),
-            "Query_time" => head.duration_us = seconds(value),
+            "Query_time" => head.duration_us = parse_seconds_us(value),
             "Rows_sent" => head.rows = value.parse().ok(),
             "Bytes_sent" => head.bytes = value.parse().ok(),
             // MySQL writes 0 also where a statement failed.
@@ -198,29 +215,29 @@ fn fields<'a>(line: &'a str, head: &mut Head<'a>) {
 }
 
 /// Reads seconds with decimals, in microseconds.
-fn seconds(text: &str) -> Option<u64> {
+fn parse_seconds_us(text: &str) -> Option<u64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let decimals: String = decimals.chars().chain(std::iter::repeat('0')).take(6).collect();
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(decimals.parse().ok()?)
 }
 
 /// Reads `SET timestamp=1732823465;`, also with other variables before it.
-fn timestamp(line: &str) -> Option<i64> {
+fn parse_set_timestamp(line: &str) -> Option<i64> {
     let values = line.strip_prefix("SET ")?.strip_suffix(';')?;
     let value = values.split(',').find_map(|one| one.strip_prefix("timestamp="))?;
-    i64::try_from(seconds(value)?).ok()
+    i64::try_from(parse_seconds_us(value)?).ok()
 }
 
 /// Reads `2026-11-28T19:41:05.123456Z` and `261128 19:41:05`, and tells whether it is exact.
-fn time(text: &str) -> Option<(i64, bool)> {
-    if let Some(found) = moment(text) {
+fn parse_time(text: &str) -> Option<(i64, bool)> {
+    if let Some(found) = parse_moment(text) {
         let zone = text[found.length..].trim();
         return Some((found.us - zone_s(zone) * 1_000_000, found.has_fraction));
     }
     let (day, clock) = text.trim().split_once(' ')?;
     let part = |at: usize| day.get(at..at + 2);
     let text = format!("20{}-{}-{} {:0>8}", part(0)?, part(2)?, part(4)?, clock.trim());
-    moment(&text).map(|found| (found.us, false))
+    parse_moment(&text).map(|found| (found.us, false))
 }
 
 #[cfg(test)]
@@ -229,9 +246,12 @@ mod tests {
 
     #[test]
     fn times_are_read_in_both_forms() {
-        assert_eq!(time("2026-11-28T19:41:05.5Z"), Some((1_795_894_865_500_000, true)));
-        assert_eq!(time("261128  9:41:05"), Some((1_795_858_865_000_000, false)));
-        assert_eq!(timestamp("SET last_insert_id=4,timestamp=1795894865;"), Some(1_795_894_865_000_000));
-        assert_eq!((seconds("1.000123"), seconds("2"), seconds("x")), (Some(1_000_123), Some(2_000_000), None));
+        assert_eq!(parse_time("2026-11-28T19:41:05.5Z"), Some((1_795_894_865_500_000, true)));
+        assert_eq!(parse_time("261128  9:41:05"), Some((1_795_858_865_000_000, false)));
+        assert_eq!(parse_set_timestamp("SET last_insert_id=4,timestamp=1795894865;"), Some(1_795_894_865_000_000));
+        assert_eq!(
+            (parse_seconds_us("1.000123"), parse_seconds_us("2"), parse_seconds_us("x")),
+            (Some(1_000_123), Some(2_000_000), None)
+        );
     }
 }

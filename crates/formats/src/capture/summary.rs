@@ -53,35 +53,41 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Sums a capture up.
+    ///
     /// # Errors
     /// The capture is damaged.
-    pub fn read(capture: &SavedCapture) -> Result<Summary, CaptureError> {
-        summary(capture).map_err(|error| match error {
+    pub fn from_capture(capture: &SavedCapture) -> Result<Summary, CaptureError> {
+        summarise(capture).map_err(|error| match error {
             CaptureError::Database(_) => CaptureError::Damaged,
             other => other,
         })
     }
 
-    pub fn sum(&self, group: Group) -> u64 {
+    /// The sum over the reasons of a group.
+    pub fn sum_of_group(&self, group: Group) -> u64 {
         self.counts.iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
     }
 
     /// The executions of a class that failed; `None`: the log does not say.
-    pub fn errors(&self, class: &Class) -> Option<u64> {
+    pub fn failed_count(&self, class: &Class) -> Option<u64> {
         let is_unknown = self.counts.iter().any(|counted| counted.reason == Reason::ErrorUnknown);
         (class.errors > 0 || !is_unknown).then_some(class.errors)
     }
 
+    /// Time of all executions together.
     pub fn total_us(&self) -> u64 {
         self.classes.iter().map(|class| class.total_us).sum()
     }
 }
 
-fn number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
+/// A query's only number.
+fn query_number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-fn summary(capture: &SavedCapture) -> Result<Summary, CaptureError> {
+/// Sums a capture up.
+fn summarise(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     let connection = &capture.connection;
     let span = connection.query_row("SELECT min(first_us), max(last_us) FROM executions", [], |row| {
         Ok(row.get::<_, Option<i64>>(0)?.zip(row.get::<_, Option<i64>>(1)?))
@@ -91,16 +97,16 @@ fn summary(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     let step_s = STEPS_S.into_iter().find(|step| length_s / step < MOST_STEPS).unwrap_or(length_s / MOST_STEPS + 1);
     let mut summary = Summary {
         source: connection.query_row("SELECT value FROM meta WHERE key = 'source'", [], |row| row.get(0))?,
-        is_redacted: number(connection, "SELECT value FROM meta WHERE key = 'is_redacted'")? != 0,
-        sessions: number(connection, "SELECT count(*) FROM sessions")?.cast_unsigned(),
+        is_redacted: query_number(connection, "SELECT value FROM meta WHERE key = 'is_redacted'")? != 0,
+        sessions: query_number(connection, "SELECT count(*) FROM sessions")?.cast_unsigned(),
         span_us: span,
         step_s,
-        counts: counts(capture)?,
+        counts: stored_counts(capture)?,
         ..Summary::default()
     };
     let (mut classes, mut steps, mut errors) =
         (HashMap::<u64, Class>::new(), BTreeMap::<i64, u64>::new(), BTreeMap::<u64, u64>::new());
-    capture.each(|one| {
+    capture.for_each(|one| {
         let class = classes.entry(one.class).or_default();
         class.executions += 1;
         class.errors += u64::from(one.packed.error > 0);
@@ -140,7 +146,8 @@ fn summary(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     Ok(summary)
 }
 
-fn counts(capture: &SavedCapture) -> Result<Vec<Count>, CaptureError> {
+/// The counts that the capture holds.
+fn stored_counts(capture: &SavedCapture) -> Result<Vec<Count>, CaptureError> {
     let mut found = Vec::new();
     for reason in Reason::ALL {
         let mut count = capture.connection.prepare_cached("SELECT count FROM counts WHERE reason = ?1")?;

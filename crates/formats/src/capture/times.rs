@@ -3,7 +3,7 @@
 const DAY_S: i64 = 86_400;
 
 /// Days since 1970: <https://howardhinnant.github.io/date_algorithms.html#days_from_civil>.
-fn days(year: i64, month: i64, day: i64) -> i64 {
+fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);
@@ -22,14 +22,15 @@ pub struct Moment {
     pub has_fraction: bool,
 }
 
-fn number(text: &[u8]) -> Option<i64> {
+/// A number of digits alone.
+fn digits_number(text: &[u8]) -> Option<i64> {
     text.iter().try_fold(0_i64, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
 }
 
 /// Reads `2026-11-28 19:41:05.123`, with a space or a `T` between day and time, and with any number of decimals.
-pub fn moment(text: &str) -> Option<Moment> {
+pub fn parse_moment(text: &str) -> Option<Moment> {
     let bytes = text.as_bytes();
-    let part = |from: usize, to: usize| number(bytes.get(from..to)?);
+    let part = |from: usize, to: usize| digits_number(bytes.get(from..to)?);
     let is_at = |at: usize, any: &[u8]| bytes.get(at).is_some_and(|byte| any.contains(byte));
     if !(is_at(4, b"-") && is_at(7, b"-") && is_at(10, b" T") && is_at(13, b":") && is_at(16, b":")) {
         return None;
@@ -39,13 +40,13 @@ pub fn moment(text: &str) -> Option<Moment> {
     if !(1..=12).contains(&month) || !(1..=31).contains(&day) || hour > 24 || minute > 59 || second > 60 {
         return None;
     }
-    let seconds = days(part(0, 4)?, month, day) * DAY_S + hour * 3_600 + minute * 60 + second;
+    let seconds = days_since_1970(part(0, 4)?, month, day) * DAY_S + hour * 3_600 + minute * 60 + second;
     let mut moment = Moment { us: seconds * 1_000_000, length: 19, has_fraction: false };
     if is_at(19, b".") {
         let digits = bytes[20..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let shown = digits.min(6);
         let scale = (shown..6).fold(1, |scale, _| scale * 10);
-        moment.us += number(&bytes[20..20 + shown])? * scale;
+        moment.us += digits_number(&bytes[20..20 + shown])? * scale;
         moment.length = 20 + digits;
         moment.has_fraction = digits > 0;
     }
@@ -60,14 +61,14 @@ pub fn zone_s(zone: &str) -> i64 {
         _ => return 0,
     };
     let digits: Vec<u8> = rest.bytes().filter(u8::is_ascii_digit).collect();
-    let hours = digits.get(..2).and_then(number).unwrap_or(0);
-    let minutes = digits.get(2..4).and_then(number).unwrap_or(0);
+    let hours = digits.get(..2).and_then(digits_number).unwrap_or(0);
+    let minutes = digits.get(2..4).and_then(digits_number).unwrap_or(0);
     sign * (hours * 3_600 + minutes * 60)
 }
 
 /// Reads a moment and the zone behind it, which ends at a space or at the text's end.
-pub fn zoned(text: &str) -> Option<Moment> {
-    let moment = moment(text)?;
+pub fn parse_zoned(text: &str) -> Option<Moment> {
+    let moment = parse_moment(text)?;
     let rest = text[moment.length..].strip_prefix(' ').unwrap_or(&text[moment.length..]);
     let zone = rest.split([' ', ',', '"']).next().unwrap_or_default();
     Some(Moment { us: moment.us - zone_s(zone) * 1_000_000, ..moment })
@@ -79,12 +80,12 @@ mod tests {
 
     #[test]
     fn moments_have_fractions_and_zones() {
-        assert_eq!(zoned("1970-01-02 00:00:01.5 UTC").unwrap().us, (DAY_S + 1) * 1_000_000 + 500_000);
-        assert_eq!(zoned("2000-03-01 00:00:00.000 +02").unwrap().us, (951_868_800 - 7_200) * 1_000_000);
-        assert_eq!(zoned("2026-11-28T19:41:05.123456Z").unwrap().us, 1_795_894_865_123_456);
-        assert!(!moment("2026-11-28 19:41:05 CET").unwrap().has_fraction);
+        assert_eq!(parse_zoned("1970-01-02 00:00:01.5 UTC").unwrap().us, (DAY_S + 1) * 1_000_000 + 500_000);
+        assert_eq!(parse_zoned("2000-03-01 00:00:00.000 +02").unwrap().us, (951_868_800 - 7_200) * 1_000_000);
+        assert_eq!(parse_zoned("2026-11-28T19:41:05.123456Z").unwrap().us, 1_795_894_865_123_456);
+        assert!(!parse_moment("2026-11-28 19:41:05 CET").unwrap().has_fraction);
         for wrong in ["2026-13-28 19:41:05", "2026-11-28", "2026-11-28 1é:41:05", ""] {
-            assert_eq!(moment(wrong), None, "{wrong}");
+            assert_eq!(parse_moment(wrong), None, "{wrong}");
         }
     }
 }

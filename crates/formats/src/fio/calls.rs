@@ -9,7 +9,7 @@ use model::{Reading, Value};
 
 use super::{Direct, FioDocument, FioJob};
 use crate::ImportedResult;
-use crate::experiment::identity;
+use crate::experiment::point_identity;
 
 /// Shortest interval of `--status-interval` by which terse lines, which have no time, show that they are of one call.
 const LEAST_INTERVAL_MS: f64 = 500.0;
@@ -30,7 +30,7 @@ impl FioDocument {
     /// Tells whether the next document is of the same call. Of terse lines the last interval may be short, if the call goes on
     /// from the document in front of this one.
     fn is_before(&self, later: &FioDocument, goes_on: bool) -> bool {
-        if self.jobs.is_empty() || self.names() != later.names() {
+        if self.jobs.is_empty() || self.job_names() != later.job_names() {
             return false;
         }
         let more_ms = later.longest_ms() - self.longest_ms();
@@ -38,7 +38,10 @@ impl FioDocument {
             return self.grows_into(later) && (more_ms >= LEAST_INTERVAL_MS || (goes_on && more_ms > 0.0));
         }
         let (Some(ended), Some(later_ended)) = (self.timestamp_ms, later.timestamp_ms) else {
-            return !later.is_announced && self.pids().is_some() && self.pids() == later.pids() && more_ms >= 0.0;
+            return !later.is_announced
+                && self.job_pids().is_some()
+                && self.job_pids() == later.job_pids()
+                && more_ms >= 0.0;
         };
         // What is measured in ramp_time is thrown away.
         let may_shrink =
@@ -53,22 +56,27 @@ impl FioDocument {
         began_before || same_start
     }
 
-    fn names(&self) -> Vec<(&str, u64)> {
+    /// Names and groups of the jobs.
+    fn job_names(&self) -> Vec<(&str, u64)> {
         self.jobs.iter().map(|job| (job.name.as_str(), job.group)).collect()
     }
 
-    fn pids(&self) -> Option<Vec<u64>> {
+    /// Processes of the jobs, if all are known.
+    fn job_pids(&self) -> Option<Vec<u64>> {
         self.jobs.iter().map(|job| job.pid).collect()
     }
 
+    /// Tests whether a later document goes on with the same jobs.
     fn grows_into(&self, later: &FioDocument) -> bool {
         self.jobs.iter().zip(&later.jobs).all(|(job, later)| job.grows_into(later))
     }
 
+    /// The longest run time in any direction.
     fn longest_ms(&self) -> f64 {
         self.jobs.iter().flat_map(FioJob::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
     }
 
+    /// The time that the longest job took.
     fn elapsed_s(&self) -> u64 {
         self.jobs.iter().map(|job| job.elapsed_s).max().unwrap_or(0)
     }
@@ -112,6 +120,7 @@ impl Direct {
     }
 }
 
+/// When the document's jobs began, s since 1970.
 fn start_s(document: &FioDocument, ended: u64) -> u64 {
     (ended / 1_000).saturating_sub(document.elapsed_s())
 }
@@ -122,13 +131,13 @@ pub fn tell_apart(documents: &[&FioDocument], results: &mut [Vec<ImportedResult>
     let mut cases: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (document, of_document) in results.iter().enumerate() {
         for (at, result) in of_document.iter().enumerate() {
-            cases.entry(identity(&result.keys)).or_default().push((document, at));
+            cases.entry(point_identity(&result.keys)).or_default().push((document, at));
         }
     }
     let mut notes = BTreeSet::new();
     for of_case in cases.into_values().filter(|of_case| of_case.len() > 1) {
         let those: Vec<&FioDocument> = of_case.iter().map(|(document, _)| documents[*document]).collect();
-        let rates = of_case.iter().filter_map(|(document, at)| iops(&results[*document][*at]));
+        let rates = of_case.iter().filter_map(|(document, at)| iops_of(&results[*document][*at]));
         let Some(why) = why_unlike(&those, rates) else { continue };
         notes.insert(why.to_owned());
         for (document, at) in of_case {
@@ -156,7 +165,8 @@ fn why_unlike(those: &[&FioDocument], rates: impl Iterator<Item = f64>) -> Optio
     }
 }
 
-fn iops(result: &ImportedResult) -> Option<f64> {
+/// A result's I/Os per second, if it has them.
+fn iops_of(result: &ImportedResult) -> Option<f64> {
     let found = result.measurements.iter().find(|measurement| measurement.metric.id == "iops")?;
     match found.reading {
         Reading::Value(value) => Some(value),

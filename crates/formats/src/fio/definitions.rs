@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::size;
-use crate::text::{leading_number, shortened};
+use crate::text::{leading_number, shorten};
 
 /// `job: (g=0): rw=randread, bs=4K-4K/4K-4K/4K-4K, ioengine=libaio, iodepth=32`.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Definitions {
 
 impl Definitions {
     /// Takes what stands behind `job: (g=`.
-    pub fn take(&mut self, name: &str, rest: &str) -> bool {
+    pub fn take_definition(&mut self, name: &str, rest: &str) -> bool {
         let (Some((group, _)), Some((_, options))) = (leading_number(rest), rest.split_once("): ")) else {
             return false;
         };
@@ -55,36 +55,37 @@ impl Definitions {
     }
 
     /// All jobs of the run are defined.
-    pub fn end(&mut self) {
+    pub fn finish(&mut self) {
         self.is_whole = true;
     }
 
     /// How many results of a name and a group the run has at least.
-    pub fn count(&self, name: &str, group: u64) -> usize {
-        self.named(name, group).count()
+    pub fn least_results(&self, name: &str, group: u64) -> usize {
+        self.definitions_of(name, group).count()
     }
 
     /// The options of a result that sums up `jobs` and has `before` others of its name and group in front of it. Where the lines do
     /// not tell which of several it is, each option has the values of all.
-    pub fn options(&mut self, name: &str, group: u64, jobs: f64, before: usize) -> BTreeMap<String, String> {
-        self.end();
-        let named: Vec<&Definition> = self.named(name, group).collect();
+    pub fn options_of_result(&mut self, name: &str, group: u64, jobs: f64, before: usize) -> BTreeMap<String, String> {
+        self.finish();
+        let named: Vec<&Definition> = self.definitions_of(name, group).collect();
         match (named.as_slice(), named.get(before)) {
-            ([], _) => joined(self.all.iter().filter(|one| one.name == name)),
+            ([], _) => join_options(self.all.iter().filter(|one| one.name == name)),
             // The first job's name stands for all of its group (`group_reporting`).
-            _ if jobs > 1.0 => joined(self.all.iter().filter(|one| one.group == group)),
+            _ if jobs > 1.0 => join_options(self.all.iter().filter(|one| one.group == group)),
             (several, Some(one)) if several.iter().all(|one| !one.has_clones) => one.options.clone(),
-            _ => joined(named.into_iter()),
+            _ => join_options(named.into_iter()),
         }
     }
 
-    fn named(&self, name: &str, group: u64) -> impl Iterator<Item = &Definition> {
+    /// The definitions of a name and group.
+    fn definitions_of(&self, name: &str, group: u64) -> impl Iterator<Item = &Definition> {
         self.all.iter().filter(move |one| one.name == name && one.group == group)
     }
 }
 
 /// Joins the values that differ: `4k + 64k`.
-fn joined<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeMap<String, String> {
+fn join_options<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, value) in definitions.flat_map(|one| &one.options) {
         let known = values.entry(name.clone()).or_default();
@@ -95,6 +96,7 @@ fn joined<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeMap<Str
     values.into_iter().map(|(name, values)| (name, values.join(" + "))).collect()
 }
 
+/// What stands behind `name=`.
 fn rest_behind<'o>(options: &'o str, name: &str) -> Option<&'o str> {
     let from = options.find(&format!("{name}="))? + name.len() + 1;
     Some(&options[from..])
@@ -106,9 +108,9 @@ fn block_size(text: &str) -> String {
         let part = part.trim();
         part.rsplit(' ').next().unwrap_or(part)
     });
-    let sizes: Vec<Option<String>> = sizes.map(size::canonical).collect();
+    let sizes: Vec<Option<String>> = sizes.map(size::canonical_size).collect();
     match sizes.as_slice() {
         [Some(first), rest @ ..] if rest.iter().all(|size| size.as_ref() == Some(first)) => first.clone(),
-        _ => shortened(text.trim()),
+        _ => shorten(text.trim()),
     }
 }

@@ -9,9 +9,12 @@ use crate::{places, size};
 
 impl FioDocument {
     /// What distinguishes a job from others, as keys: what it says itself goes before what is said of all.
-    pub(super) fn options(&self, job: &FioJob) -> Point {
+    pub(super) fn distinguishing_options(&self, job: &FioJob) -> Point {
         let options = self.global.iter().chain(&job.options);
-        options.filter(|(name, _)| !NO_KEYS.contains(&name.as_str())).map(|(name, value)| key(name, value)).collect()
+        options
+            .filter(|(name, _)| !NO_KEYS.contains(&name.as_str()))
+            .map(|(name, value)| key_and_value(name, value))
+            .collect()
     }
 
     /// Whether fio printed what the job was to do. The number of its clones stands in its results.
@@ -60,8 +63,9 @@ const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), (
 /// Options whose values are sizes.
 const SIZES: [&str; 3] = ["bs", "size", "io_size"];
 
-pub(super) fn keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
-    let mut keys = document.options(first);
+/// The keys of a result.
+pub(super) fn result_keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
+    let mut keys = document.distinguishing_options(first);
     keys.insert("job".to_owned(), plain_value(side.name));
     keys.insert("op".to_owned(), plain_value(op));
     if document.clients > 1 {
@@ -80,26 +84,29 @@ pub(super) fn places_of(document: &FioDocument, side: &Side<'_>) -> Point {
     for name in ["filename", "directory"] {
         let found = side.jobs.iter().filter_map(|job| job.options.get(name).or_else(|| document.global.get(name)));
         let found: BTreeSet<&str> = found.map(String::as_str).collect();
-        places::put(&mut places, name, Some(&joined(found)));
+        places::put_place(&mut places, name, Some(&join_names(found)));
     }
-    places::put(&mut places, "device", Some(&joined(document.devices.iter().map(String::as_str))));
+    places::put_place(&mut places, "device", Some(&join_names(document.devices.iter().map(String::as_str))));
     places
 }
 
-fn joined<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
+/// Names, separated by commas.
+fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-fn key(name: &str, value: &str) -> (String, Value) {
+/// An option as a key under its usual name.
+fn key_and_value(name: &str, value: &str) -> (String, Value) {
     let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
     let value = match (name, value) {
         ("rw", "readwrite") => plain_value("rw"),
-        _ if SIZES.contains(&name) => size::value(value),
+        _ if SIZES.contains(&name) => size::size_value(value),
         _ => plain_value(value),
     };
     (name.to_owned(), value)
 }
 
+/// A number or else a text.
 fn plain_value(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }

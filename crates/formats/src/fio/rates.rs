@@ -6,12 +6,12 @@ use crate::text::leading_number;
 
 /// Bytes a second of `98.3MiB/s (103MB/s)(5898MiB/60002msec)`, of `103MB/s (98.3MiB/s)…` (`--kb_base=1000`), of bits
 /// (`--unit_base=1`), and of fio 2, whose KB are KiB: it prints one form alone.
-pub fn bandwidth(text: &str) -> Option<f64> {
+pub fn bandwidth_bytes_s(text: &str) -> Option<f64> {
     let end = text.find([',', ')']).unwrap_or(text.len());
     let mut forms = text[..end].split('(');
     let is_version_3 = text.contains("iB") || text.contains("ibit");
-    let binary = forms.clone().find_map(|form| if is_binary(form) { bytes(form, 1024.0) } else { None });
-    binary.or_else(|| bytes(forms.next()?, if is_version_3 { 1000.0 } else { 1024.0 }))
+    let binary = forms.clone().find_map(|form| if is_binary(form) { parse_bytes(form, 1024.0) } else { None });
+    binary.or_else(|| parse_bytes(forms.next()?, if is_version_3 { 1000.0 } else { 1024.0 }))
 }
 
 /// Whether the unit has its prefix in the form `Ki`, `Mi`.
@@ -20,7 +20,8 @@ fn is_binary(form: &str) -> bool {
         .is_some_and(|(_, unit)| unit.as_bytes().get(1) == Some(&b'i') && !unit.starts_with('b'))
 }
 
-fn bytes(form: &str, thousand: f64) -> Option<f64> {
+/// Reads a number with its unit of bytes.
+fn parse_bytes(form: &str, thousand: f64) -> Option<f64> {
     let (figure, unit) = leading_number(form.trim_start())?;
     let power = ["k", "m", "g", "t", "p"].iter().position(|prefix| unit.to_ascii_lowercase().starts_with(prefix));
     let rest = if power.is_some() { unit[1..].trim_start_matches('i') } else { unit };
@@ -38,7 +39,7 @@ pub fn mean_block_size(direct: &Direct) -> Option<String> {
         return None;
     }
     let step = if iops < 8.0 { mean.log2().round().exp2() } else { (mean.log2().floor() - 2.0).exp2() };
-    size::canonical(&((mean / step).round() * step).round().to_string())
+    size::canonical_size(&((mean / step).round() * step).round().to_string())
 }
 
 #[cfg(test)]
@@ -62,9 +63,9 @@ mod tests {
             ("8.0Mbit/s, iops=256 , runt=60002msec", mib),
             ("2.5GiB/s (2684MB/s)(150GiB/60002msec)", 2560.0 * mib),
         ] {
-            assert_eq!(bandwidth(text), Some(bytes), "{text}");
+            assert_eq!(bandwidth_bytes_s(text), Some(bytes), "{text}");
         }
-        assert_eq!(bandwidth("none"), None);
+        assert_eq!(bandwidth_bytes_s("none"), None);
     }
 
     fn of(bytes: f64, iops: f64) -> Option<String> {

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::definitions::Definitions;
-use super::rates::bandwidth;
+use super::rates::bandwidth_bytes_s;
 use super::{Direct, FioDocument, FioJob, FioLatency, take_sum};
-use crate::text::{NotUnderstood, leading_number, number, numbered};
+use crate::text::{NotUnderstood, leading_number, numbered_lines, parse_number};
 
 /// Tells whether a text holds the results of a job.
 pub fn is_text(text: &str) -> bool {
@@ -60,17 +60,18 @@ struct TerseCall {
 const WHOLE_SHARE: f64 = 105.0;
 const MOST_SHARE: f64 = 150.0;
 
-pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
+/// Reads fio's output for people.
+pub fn read_text(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
     let (mut lines, mut not_understood) = (Lines::default(), Vec::new());
-    for (at, line) in numbered(text) {
+    for (at, line) in numbered_lines(text) {
         let trimmed = line.trim();
-        if !trimmed.is_empty() && !lines.take(at, trimmed) {
+        if !trimmed.is_empty() && !lines.take_line(at, trimmed) {
             not_understood.push(NotUnderstood::new(at, line));
         }
     }
     for document in &mut lines.documents {
         if !document.is_terse {
-            document.jobs.iter_mut().for_each(finish);
+            document.jobs.iter_mut().for_each(add_sample_count);
         }
         document.sum = take_sum(&mut document.jobs);
     }
@@ -78,6 +79,7 @@ pub fn read(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
 }
 
 impl FioJob {
+    /// Tests whether the job has this name and group.
     fn is_named(&self, name: &str, group: u64) -> bool {
         self.name == name && self.group == group
     }
@@ -85,13 +87,13 @@ impl FioJob {
 
 impl FioDocument {
     /// How many jobs have a name and a group.
-    fn count(&self, name: &str, group: u64) -> usize {
+    fn count_jobs(&self, name: &str, group: u64) -> usize {
         self.jobs.iter().filter(|job| job.is_named(name, group)).count()
     }
 }
 
 /// The number of samples is that of the I/Os, where none failed.
-fn finish(job: &mut FioJob) {
+fn add_sample_count(job: &mut FioJob) {
     let failed = job.failed;
     for direct in [&mut job.read, &mut job.write, &mut job.trim].into_iter().flatten() {
         let samples = if failed == 0 { direct.ios } else { 0 };
@@ -107,13 +109,14 @@ fn finish(job: &mut FioJob) {
 }
 
 impl Lines {
-    fn take(&mut self, at: u64, line: &str) -> bool {
+    /// Takes a line; `false` if it is not understood.
+    fn take_line(&mut self, at: u64, line: &str) -> bool {
         if is_terse(line) {
-            return self.terse(at, line);
+            return self.take_terse(at, line);
         }
         if let Some(version) = client_version(line) {
             if !self.is_announced {
-                self.definitions.end();
+                self.definitions.finish();
             }
             self.begin_call();
             self.version = Some(version.to_owned());
@@ -123,16 +126,16 @@ impl Lines {
         let line = if self.clients > 0 { without_client(line) } else { line };
         if let Some((name, rest)) = line.split_once(": (g=") {
             self.begin_call();
-            return self.definitions.take(name, rest);
+            return self.definitions.take_definition(name, rest);
         }
         if line.starts_with("fio-") && !line.contains(' ') {
             self.begin_call();
             self.version = Some(line.to_owned());
-            self.definitions.end();
+            self.definitions.finish();
             return true;
         }
         if let Some((name, rest)) = line.split_once(": (groupid=") {
-            return self.job(at, name, rest);
+            return self.take_job(at, name, rest);
         }
         if line == "..." {
             self.definitions.note_clones();
@@ -150,7 +153,7 @@ impl Lines {
         }
         // `READ: bw=…` and `vda: ios=…` stand behind the jobs.
         let is_sum = self.is_behind && line.contains('=');
-        is_sum || line.is_empty() || is_noise(line) || self.of_job(line)
+        is_sum || line.is_empty() || is_noise(line) || self.take_job_line(line)
     }
 
     /// Takes a line that fio prints before its results.
@@ -162,19 +165,19 @@ impl Lines {
     }
 
     /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
-    fn job(&mut self, at: u64, name: &str, rest: &str) -> bool {
+    fn take_job(&mut self, at: u64, name: &str, rest: &str) -> bool {
         let Some((group, _)) = leading_number(rest) else { return false };
         // Groups are small numbers.
         let group = group as u64;
         let jobs = number_behind(rest, "jobs=").unwrap_or(1.0);
-        let defined = self.definitions.count(name, group);
-        let document = self.document(at, |known| {
+        let defined = self.definitions.least_results(name, group);
+        let document = self.current_document(at, |known| {
             // The line of a job stands as often as the job is defined, but for clones of it.
             known.jobs.last().is_some_and(|last| last.is_named(name, group))
-                || known.count(name, group) < defined.max(1)
+                || known.count_jobs(name, group) < defined.max(1)
         });
-        let before = document.count(name, group);
-        let mut options = self.definitions.options(name, group, jobs, before);
+        let before = document.count_jobs(name, group);
+        let mut options = self.definitions.options_of_result(name, group, jobs, before);
         if jobs > 1.0 {
             options.insert("numjobs".to_owned(), jobs.to_string());
         }
@@ -195,7 +198,7 @@ impl Lines {
     }
 
     /// The document that goes on, or a new one where fio began again.
-    fn document(&mut self, line: u64, goes_on: impl Fn(&FioDocument) -> bool) -> &mut FioDocument {
+    fn current_document(&mut self, line: u64, goes_on: impl Fn(&FioDocument) -> bool) -> &mut FioDocument {
         let version = self.version.clone();
         let is_over = std::mem::take(&mut self.is_over);
         let is_same = !is_over && self.documents.last().is_some_and(|known| known.version == version && goes_on(known));
@@ -209,7 +212,8 @@ impl Lines {
         &mut self.documents[at]
     }
 
-    fn of_job(&mut self, line: &str) -> bool {
+    /// Takes a line of the last job's figures.
+    fn take_job_line(&mut self, line: &str) -> bool {
         let Some(job) = self.documents.last_mut().and_then(|document| document.jobs.last_mut()) else { return false };
         let Some((name, value)) = line.split_once([':', '=']).map(|(name, value)| (name.trim(), value.trim())) else {
             return false;
@@ -223,7 +227,7 @@ impl Lines {
                     _ => Way::Trim,
                 };
                 self.way = Some(way);
-                *direct(job, way) = Some(rates(value));
+                *direction_mut(job, way) = Some(parse_rates(value));
                 return true;
             }
             "cpu" => {
@@ -232,7 +236,7 @@ impl Lines {
                 return true;
             }
             "issued rwts" | "issued rwt" | "issued" => {
-                issued(job, value);
+                take_issued(job, value);
                 return true;
             }
             "errors" => {
@@ -242,9 +246,9 @@ impl Lines {
             }
             _ => {}
         }
-        let Some(direct) = self.way.and_then(|way| direct(job, way).as_mut()) else { return is_of_job(line) };
+        let Some(direct) = self.way.and_then(|way| direction_mut(job, way).as_mut()) else { return is_of_job(line) };
         if line.starts_with('|') {
-            return percentiles(line, self.percentiles, direct);
+            return take_percentiles(line, self.percentiles, direct);
         }
         let kind = name.split('(').next().unwrap_or_default().trim();
         let unit = unit_ns(name);
@@ -254,7 +258,7 @@ impl Lines {
         }
         // `lat (usec)   : 250=0.1%` is a histogram, with a blank before its colon.
         if let (Some(unit), "clat" | "lat", true) = (unit, kind, figures.contains("min=")) {
-            let latency = latency(figures, unit);
+            let latency = parse_latency(figures, unit);
             match kind {
                 "clat" => direct.completion = latency,
                 _ => direct.total = latency,
@@ -264,8 +268,9 @@ impl Lines {
         is_of_job(line)
     }
 
-    fn terse(&mut self, at: u64, line: &str) -> bool {
-        let Some(TerseLine { version, job, disks, share }) = terse_line(line) else { return false };
+    /// Takes a line of the terse form.
+    fn take_terse(&mut self, at: u64, line: &str) -> bool {
+        let Some(TerseLine { version, job, disks, share }) = parse_terse(line) else { return false };
         let known = self.documents.last().filter(|known| known.is_terse && known.version == Some(version.to_owned()));
         let first = known.and_then(|known| known.jobs.iter().find(|one| one.is_named(&job.name, job.group)));
         let id = (job.name.clone(), job.group);
@@ -319,11 +324,11 @@ const DISK_FIELDS: usize = 9;
 const BEFORE_DISKS: usize = 34;
 
 /// `None` for a line that is cut off.
-fn terse_line(line: &str) -> Option<TerseLine<'_>> {
+fn parse_terse(line: &str) -> Option<TerseLine<'_>> {
     let fields: Vec<&str> = line.split(';').collect();
     let width = if fields[0] == "5" { 47 } else { 41 };
     let field = |at: usize| fields.get(at).copied().unwrap_or_default();
-    let figure = |at: usize| number(field(at).trim_end_matches('%'));
+    let figure = |at: usize| parse_number(field(at).trim_end_matches('%'));
     let side = |from: usize| -> Option<Direct> {
         let (bytes, iops, runtime) = (figure(from + 1)? * 1024.0, figure(from + 2)?, figure(from + 3)?);
         // Saturates; it is not printed.
@@ -342,7 +347,7 @@ fn terse_line(line: &str) -> Option<TerseLine<'_>> {
             completion.percentiles = (from + 12..from + 32)
                 .filter_map(|at| {
                     let (rank, us) = field(at).split_once("%=")?;
-                    Some((number(rank)?, number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
+                    Some((parse_number(rank)?, parse_number(us)? * 1e3)).filter(|(rank, _)| *rank > 0.0)
                 })
                 .collect();
         }
@@ -370,7 +375,7 @@ fn terse_line(line: &str) -> Option<TerseLine<'_>> {
     };
     let shares = (0..ways).filter_map(|way| figure(5 + way * width + 38));
     let behind = fields.get(cpu + BEFORE_DISKS..).unwrap_or_default().chunks_exact(DISK_FIELDS);
-    let disks = behind.take_while(|disk| !disk[0].is_empty() && number(disk[0]).is_none());
+    let disks = behind.take_while(|disk| !disk[0].is_empty() && parse_number(disk[0]).is_none());
     (fields.len() > cpu + 1).then(|| TerseLine {
         version: fields[1],
         job,
@@ -394,12 +399,14 @@ fn number_right_behind(text: &str, name: &str) -> Option<f64> {
     leading_number(&text[text.find(name)? + name.len()..]).map(|(number, _)| number)
 }
 
+/// The number behind a name.
 fn number_behind(text: &str, name: &str) -> Option<f64> {
     let from = text.find(name)? + name.len();
     leading_number(text[from..].trim_start()).map(|(number, _)| number)
 }
 
-fn direct(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
+/// The figures of a direction of a job.
+fn direction_mut(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
     match way {
         Way::Read => &mut job.read,
         Way::Write => &mut job.write,
@@ -408,7 +415,7 @@ fn direct(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
 }
 
 /// A number with its suffix: `25.2k`, `1805.8K`, `3M`; decimal.
-fn count(text: &str) -> Option<f64> {
+fn parse_count(text: &str) -> Option<f64> {
     let (figure, rest) = leading_number(text.trim_start())?;
     let factor = match rest.chars().next() {
         Some('k' | 'K') => 1e3,
@@ -420,25 +427,26 @@ fn count(text: &str) -> Option<f64> {
 }
 
 /// `IOPS=25.2k, BW=98.3MiB/s (103MB/s)(5898MiB/60002msec)`; fio 2 prints `io=326081KB, bw=1023.3KB/s, iops=170 , runt=318686msec`.
-fn rates(text: &str) -> Direct {
+fn parse_rates(text: &str) -> Direct {
     let lower = text.to_ascii_lowercase();
-    let runtime = behind(&lower, "runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
+    let runtime = text_behind(&lower, "runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
         let before = lower.rfind("msec")?;
         let from = lower[..before].rfind('/')? + 1;
-        number(lower[from..before].trim())
+        parse_number(lower[from..before].trim())
     });
     Direct {
         ios: 0,
-        iops: behind(&lower, "iops=").and_then(count),
+        iops: text_behind(&lower, "iops=").and_then(parse_count),
         // The case tells bits from bytes.
-        bytes_per_s: lower.find("bw=").and_then(|at| bandwidth(&text[at + 3..])),
+        bytes_per_s: lower.find("bw=").and_then(|at| bandwidth_bytes_s(&text[at + 3..])),
         runtime_ms: runtime,
         completion: None,
         total: None,
     }
 }
 
-fn behind<'t>(lower: &'t str, name: &str) -> Option<&'t str> {
+/// What stands behind a name.
+fn text_behind<'t>(lower: &'t str, name: &str) -> Option<&'t str> {
     lower.find(name).map(|at| &lower[at + name.len()..])
 }
 
@@ -447,7 +455,7 @@ fn number_in_front(text: &str) -> Option<f64> {
 }
 
 /// `total=1509874,0,0,0 short=…`; fio 2: `total=r=419/w=109/d=0, short=…`.
-fn issued(job: &mut FioJob, text: &str) {
+fn take_issued(job: &mut FioJob, text: &str) {
     let Some((_, total)) = text.split_once("total=") else { return };
     let end = total.find("short").unwrap_or(total.len());
     let counts = total[..end].trim().trim_end_matches(',').split([',', '/']);
@@ -455,7 +463,7 @@ fn issued(job: &mut FioJob, text: &str) {
         .filter_map(|part| part.trim().trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '=').parse().ok())
         .collect();
     for (way, ios) in [Way::Read, Way::Write, Way::Trim].into_iter().zip(counts) {
-        let side = direct(job, way);
+        let side = direction_mut(job, way);
         match side {
             Some(known) if ios > 0 => known.ios = ios,
             _ => *side = None,
@@ -476,7 +484,7 @@ fn unit_ns(name: &str) -> Option<f64> {
 }
 
 /// `: min=2, max=1841, avg= 7.63, stdev= 5.14`.
-fn latency(figures: &str, unit: f64) -> Option<FioLatency> {
+fn parse_latency(figures: &str, unit: f64) -> Option<FioLatency> {
     Some(FioLatency {
         min_ns: duration_behind(figures, unit, "min=")?,
         max_ns: duration_behind(figures, unit, "max=")?,
@@ -485,19 +493,20 @@ fn latency(figures: &str, unit: f64) -> Option<FioLatency> {
     })
 }
 
+/// The duration behind a name, in ns.
 fn duration_behind(figures: &str, unit: f64, name: &str) -> Option<f64> {
-    count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit)
+    parse_count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit)
 }
 
 /// `|  1.00th=[  314],  5.00th=[  351], …`.
-fn percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) -> bool {
+fn take_percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) -> bool {
     let Some((unit, is_total)) = of else { return false };
     let latency = if is_total { &mut direct.total } else { &mut direct.completion };
     let Some(latency) = latency else { return true };
     for part in line.trim_start_matches('|').split("],") {
         let Some((rank, value)) = part.trim().trim_end_matches(',').split_once("th=[") else { continue };
-        let value = number(value.trim_end_matches(']').trim());
-        latency.percentiles.extend(number(rank.trim()).zip(value.map(|value| value * unit)));
+        let value = parse_number(value.trim_end_matches(']').trim());
+        latency.percentiles.extend(parse_number(rank.trim()).zip(value.map(|value| value * unit)));
     }
     true
 }

@@ -47,12 +47,14 @@ const DEPENDENT: [(&str, &str); 4] = [
 
 /// The conditions of the load of a workload, `tpcc` or `tpch`. What is off, or as HammerDB has it of itself, is no condition, so
 /// that jobs of its versions compare. Names, places and passwords are none.
-pub fn conditions(dictionary: &str, workload: &str) -> Point {
-    let all = words(dictionary);
-    let section = pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| words(value)).unwrap_or_default();
-    conditions_of(&pairs(&section).map(|(name, value)| (bare(name), value)).collect::<Vec<_>>())
+pub fn conditions_in(dictionary: &str, workload: &str) -> Point {
+    let all = tcl_words(dictionary);
+    let section =
+        word_pairs(&all).find(|(name, _)| *name == workload).map(|(_, value)| tcl_words(value)).unwrap_or_default();
+    conditions_of(&word_pairs(&section).map(|(name, value)| (bare_name(name), value)).collect::<Vec<_>>())
 }
 
+/// The conditions among a workload's options, without those that depend on others.
 fn conditions_of(options: &[(&str, &str)]) -> Point {
     let counts = options.iter().filter(|(name, _)| {
         DEPENDENT
@@ -60,11 +62,11 @@ fn conditions_of(options: &[(&str, &str)]) -> Point {
             .find(|(own, _)| own == name)
             .is_none_or(|(_, needed)| options.iter().any(|(other, value)| other == needed && *value == "true"))
     });
-    counts.filter_map(|(name, value)| condition(name, value)).collect()
+    counts.filter_map(|(name, value)| condition_of(name, value)).collect()
 }
 
 /// `pg_tpch_gpcompat` is `gpcompat`.
-fn bare(name: &str) -> &str {
+fn bare_name(name: &str) -> &str {
     let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     ["tpch_", "tpcc_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
 }
@@ -79,35 +81,36 @@ pub struct Settings {
 
 impl Settings {
     /// Tells whether a line says that something was set.
-    pub fn take(&mut self, line: &str) -> bool {
-        let Some((section, name, value)) = setting(line) else { return false };
-        let place = (section.to_owned(), bare(name).to_owned());
+    pub fn take_line(&mut self, line: &str) -> bool {
+        let Some((section, name, value)) = parse_setting(line) else { return false };
+        let place = (section.to_owned(), bare_name(name).to_owned());
         self.fresh.insert(place.clone(), value.to_owned());
         self.all.insert(place, value.to_owned());
         true
     }
 
     /// HammerDB began, with a configuration of which nothing is known but what it says from here on.
-    pub fn begin(&mut self) {
+    pub fn begin_again(&mut self) {
         self.all.clone_from(&self.fresh);
     }
 
+    /// Notes that a run has ended: what is set from here on is of the next.
     pub fn run_ended(&mut self) {
         self.fresh.clear();
     }
 
     /// The conditions of the load of a workload, `tpcc` or `tpch`.
-    pub fn conditions(&self, workload: &str) -> Point {
+    pub fn conditions_of_workload(&self, workload: &str) -> Point {
         let of_workload = self.all.iter().filter(|((section, _), _)| section == workload);
         conditions_of(&of_workload.map(|((_, name), value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())
     }
 
     /// The server and the database.
-    pub fn places(&self) -> Point {
+    pub fn server_places(&self) -> Point {
         let mut found = Point::new();
         for ((section, name), value) in &self.all {
             let is_place = if section == "connection" { !is_secret(name) } else { name.contains("dbase") };
-            places::put(&mut found, name, is_place.then_some(value.as_str()));
+            places::put_place(&mut found, name, is_place.then_some(value.as_str()));
         }
         found
     }
@@ -115,7 +118,7 @@ impl Settings {
 
 /// Section, name and value of `diset tpcc pg_count_ware 100`, of `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the
 /// same as existing value 100, no change made`.
-fn setting(line: &str) -> Option<(&str, &str, &str)> {
+fn parse_setting(line: &str) -> Option<(&str, &str, &str)> {
     // A script that is shown with its output.
     let typed = line.trim_start().trim_start_matches("hammerdb>").trim_start();
     if let Some(words) = typed.strip_prefix("diset ") {
@@ -137,11 +140,13 @@ fn setting(line: &str) -> Option<(&str, &str, &str)> {
     Some((section, name, value))
 }
 
+/// Tests whether a setting may hold a secret.
 fn is_secret(name: &str) -> bool {
     ["pass", "user", "wallet", "key"].iter().any(|part| name.contains(part))
 }
 
-fn condition(name: &str, value: &str) -> Option<(String, Value)> {
+/// A setting as a condition, if it is one.
+fn condition_of(name: &str, value: &str) -> Option<(String, Value)> {
     if ASIDE.contains(&name) {
         return None;
     }
@@ -162,18 +167,19 @@ fn is_private(name: &str) -> bool {
     ["pass", "user", "dbase", "port", "host"].iter().any(|part| name.contains(part))
 }
 
-fn pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
+/// Words two by two.
+fn word_pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
     words.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
 }
 
 /// The words of a list of Tcl's: braces and quotation marks keep blanks, a backslash keeps the character behind it.
-fn words(text: &str) -> Vec<String> {
+fn tcl_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
     while !rest.is_empty() && words.len() < MOST_WORDS {
         let (word, end) = match rest.as_bytes()[0] {
-            b'{' => braced(rest),
-            b'"' => quoted(rest),
+            b'{' => braced_word(rest),
+            b'"' => quoted_word(rest),
             _ => bare_word(rest),
         };
         words.push(word);
@@ -183,7 +189,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 /// What stands between a brace and the one that closes it, as it stands there.
-fn braced(text: &str) -> (String, usize) {
+fn braced_word(text: &str) -> (String, usize) {
     let mut depth = 0_usize;
     let mut escaped = false;
     for (at, c) in text.char_indices() {
@@ -199,11 +205,13 @@ fn braced(text: &str) -> (String, usize) {
     (text[1..].to_owned(), text.len())
 }
 
-fn quoted(text: &str) -> (String, usize) {
+/// What stands between quotation marks, and its length with them.
+fn quoted_word(text: &str) -> (String, usize) {
     let end = text[1..].find('"').map_or(text.len(), |at| at + 1);
     (text[1..end].to_owned(), (end + 1).min(text.len()))
 }
 
+/// A word up to a blank, and its length.
 fn bare_word(text: &str) -> (String, usize) {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     (text[..end].replace('\\', ""), end)
@@ -226,10 +234,10 @@ mod tests {
         ]
         .map(|(name, value)| (name.to_owned(), value))
         .into();
-        assert_eq!(conditions(text, "tpcc"), expected);
-        assert_eq!(conditions(text, "tpch"), Point::from([("scale_factor".to_owned(), Value::Int(3))]));
+        assert_eq!(conditions_in(text, "tpcc"), expected);
+        assert_eq!(conditions_in(text, "tpch"), Point::from([("scale_factor".to_owned(), Value::Int(3))]));
         let scaled = text.replace("async_scale false", "async_scale true").replace("driver timed", "driver test");
-        let more = conditions(&scaled, "tpcc");
+        let more = conditions_in(&scaled, "tpcc");
         assert_eq!(
             (more["async_client"].clone(), more["driver"].clone()),
             (Value::Int(10), Value::Text("test".into()))
@@ -239,7 +247,7 @@ mod tests {
     #[test]
     fn no_dictionary_makes_it_panic() {
         for text in ["", "{", "tpcc", "tpcc {", "tpcc {a", "\"", "tpcc \\", "{é", "tpcc {é {é}}", "}}}}"] {
-            let _ = conditions(text, "tpcc");
+            let _ = conditions_in(text, "tpcc");
         }
     }
 }

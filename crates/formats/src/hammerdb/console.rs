@@ -6,8 +6,8 @@ use model::{Direction, Measurement, Point, Reading, Role, Value};
 
 use super::Timing;
 use crate::ImportedResult;
-use crate::durations::{latency, us_of_ms};
-use crate::text::{leading_number, number, said};
+use crate::durations::{latency_measurement, us_of_ms};
+use crate::text::{leading_number, parse_number, shorten_message};
 
 /// What a virtual user of TPROC-H did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -36,7 +36,7 @@ pub struct Console {
 
 impl Console {
     /// Tells whether it took a line; `user` is the virtual user that said it.
-    pub fn take(&mut self, user: Option<u64>, text: &str) -> bool {
+    pub fn take_line(&mut self, user: Option<u64>, text: &str) -> bool {
         self.take_query(user.unwrap_or(1), text) || self.take_profile(text)
     }
 
@@ -47,18 +47,19 @@ impl Console {
         self.streams.iter_mut().filter(|stream| stream.streams == 0).for_each(|stream| stream.streams = count);
     }
 
+    /// Takes the time of a query, or of all queries.
     fn take_query(&mut self, user: u64, text: &str) -> bool {
         if let Some((query, time)) = text.strip_prefix("query ").and_then(|rest| rest.split_once(" completed in ")) {
-            let (Ok(query), Some(time)) = (query.parse(), seconds_in(time)) else { return false };
-            self.stream(user).queries.insert(query, time);
+            let (Ok(query), Some(time)) = (query.parse(), parse_seconds(time)) else { return false };
+            self.stream_of(user).queries.insert(query, time);
         } else if let Some((_, time)) =
             text.strip_prefix("Completed ").and_then(|rest| rest.split_once(" query set(s) in "))
         {
-            self.stream(user).total_s = seconds_in(time);
+            self.stream_of(user).total_s = parse_seconds(time);
         } else if let Some((_, mean)) =
             text.strip_prefix("Geometric mean of query times returning rows").and_then(|rest| rest.split_once(" is "))
         {
-            self.stream(user).geomean_s = leading_number(mean.trim_matches('"')).map(|(mean, _)| mean);
+            self.stream_of(user).geomean_s = leading_number(mean.trim_matches('"')).map(|(mean, _)| mean);
             self.streams.extend(self.open.remove(&user));
         } else {
             return ["Executing Query ", "Old Sales refresh", "New Sales refresh", "Completed "]
@@ -68,7 +69,8 @@ impl Console {
         true
     }
 
-    fn stream(&mut self, user: u64) -> &mut Stream {
+    /// The stream of a virtual user, made if there is none yet.
+    fn stream_of(&mut self, user: u64) -> &mut Stream {
         self.open.entry(user).or_insert_with(|| Stream { user, ..Stream::default() })
     }
 
@@ -104,16 +106,17 @@ impl Console {
     }
 }
 
-fn seconds_in(text: &str) -> Option<f64> {
-    text.strip_suffix(" seconds").and_then(|text| number(text.trim()))
+/// Reads `12.3 seconds`.
+fn parse_seconds(text: &str) -> Option<f64> {
+    text.strip_suffix(" seconds").and_then(|text| parse_number(text.trim()))
 }
 
 /// Each stream's figures, and each of its queries.
 pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
-    let mut whole = result_of(stream, system, "TPROC-H");
+    let mut whole = stream_result(stream, system, "TPROC-H");
     whole.elapsed_s = stream.total_s;
-    whole.measurements.extend(stream.geomean_s.map(|s| seconds("query_geomean", Role::Primary, s)));
-    whole.measurements.extend(stream.total_s.map(|s| seconds("query_total", Role::Secondary, s)));
+    whole.measurements.extend(stream.geomean_s.map(|s| seconds_measurement("query_geomean", Role::Primary, s)));
+    whole.measurements.extend(stream.total_s.map(|s| seconds_measurement("query_total", Role::Secondary, s)));
     let why = "HammerDB does not tell how much failed".to_owned();
     whole.measurements.push(Measurement::failed_share(Reading::unavailable(why)));
     let is_complete = stream.geomean_s.is_some() || stream.total_s.is_some();
@@ -121,19 +124,21 @@ pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
         .then_some(whole)
         .into_iter()
         .chain(stream.queries.iter().map(|(query, time)| {
-            let mut result = result_of(stream, system, "TPROC-H queries");
+            let mut result = stream_result(stream, system, "TPROC-H queries");
             result.keys.insert("query".to_owned(), Value::Text(format!("Q{query}")));
-            result.measurements.push(seconds("query_time", Role::Secondary, *time));
+            result.measurements.push(seconds_measurement("query_time", Role::Secondary, *time));
             result
         }))
         .collect()
 }
 
-fn seconds(id: &str, role: Role, value: f64) -> Measurement {
+/// A time in seconds.
+fn seconds_measurement(id: &str, role: Role, value: f64) -> Measurement {
     Measurement::value(id, "s", Direction::Lower, role, value)
 }
 
-fn result_of(stream: &Stream, system: &str, benchmark: &str) -> ImportedResult {
+/// The result of a stream of queries.
+fn stream_result(stream: &Stream, system: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(system, benchmark);
     result.keys.clone_from(&stream.configuration);
     let count = i64::try_from(stream.streams).ok().filter(|count| *count > 1);
@@ -165,7 +170,7 @@ pub fn timing_measurements(timing: &Timing) -> Vec<Measurement> {
     ] {
         let us = timing.figures.get(name).map(|ms| us_of_ms(*ms)).filter(|us| us.is_finite());
         let id = format!("{id}/{}", timing.name);
-        found.extend(us.map(|us| latency(&id, Role::Secondary, Reading::Value(us))));
+        found.extend(us.map(|us| latency_measurement(&id, Role::Secondary, Reading::Value(us))));
     }
     let id = format!("calls/{}", timing.name);
     found.push(Measurement::value(&id, "", Direction::Neither, Role::Diagnostic, timing.calls));
@@ -179,12 +184,12 @@ pub fn without_progress(line: &str) -> &str {
 }
 
 /// `24 Active Virtual Users configured`.
-pub fn users(text: &str) -> Option<u64> {
+pub fn configured_users(text: &str) -> Option<u64> {
     text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
 }
 
 /// `Timing test period of 5 in minutes`.
-pub fn minutes(text: &str) -> Option<i64> {
+pub fn parse_minutes(text: &str) -> Option<i64> {
     text.strip_prefix("Timing test period of ")?.strip_suffix(" in minutes")?.trim().parse().ok()
 }
 
@@ -192,7 +197,7 @@ pub fn minutes(text: &str) -> Option<i64> {
 pub fn error_of_user(text: &str) -> Option<String> {
     let of_user = text.strip_prefix("Error in Virtual User ").and_then(|rest| rest.split_once(':'));
     let is_error = text.contains(" Error set RAISEERROR") || text.to_uppercase().starts_with("ERROR");
-    of_user.map(|(_, error)| error).or_else(|| is_error.then_some(text)).map(said)
+    of_user.map(|(_, error)| error).or_else(|| is_error.then_some(text)).map(shorten_message)
 }
 
 /// Says how many errors there were, and what they were.

@@ -12,8 +12,8 @@ use model::{Point, Value};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, MAIN_DB};
 
-use super::configuration::conditions;
-use super::{HammerDbOutput, Lines, Timing, WithoutResult, import};
+use super::configuration::conditions_in;
+use super::{HammerDbOutput, Lines, Timing, WithoutResult, import_output};
 use crate::reader::{Found, Input, Names, Reader, Reads};
 use crate::{FormatError, Imported};
 
@@ -22,7 +22,7 @@ pub const READER: Reader = Reader {
     about: "HammerDB's job store, `hammer.DB`",
     recognises: |_| false,
     names: Names::File,
-    reads: Reads::Database(read),
+    reads: Reads::Database(read_store),
 };
 
 /// Tables without which it is no job store.
@@ -50,23 +50,24 @@ struct Job {
     timings: Vec<Timing>,
 }
 
-fn read(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
-    let mut store = JobStore::open(bytes)?;
-    let jobs = store.jobs()?;
+/// Reads HammerDB's database of jobs.
+fn read_store(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
+    let mut store = JobStore::open_in_memory(bytes)?;
+    let jobs = store.read_jobs()?;
     let names = store.names_of_profiles()?;
     let (has_profiles, has_databases) =
-        (differ(&jobs, |job| job.profile.to_string()), differ(&jobs, |job| job.database.clone()));
+        (differ_in(&jobs, |job| job.profile.to_string()), differ_in(&jobs, |job| job.database.clone()));
     let mut aside = 0;
     let mut by_system: IndexMap<String, HammerDbOutput> = IndexMap::new();
     for (number, job) in (1..).zip(&jobs) {
-        let Some(mut output) = output(job, number) else {
+        let Some(mut output) = output_of_job(job, number) else {
             aside += 1;
             continue;
         };
         let mut system = input.system.to_owned();
         if has_profiles && job.profile > 0 && input.is_named {
             let key = ("profile".to_owned(), Value::Int(job.profile));
-            output.configurations().for_each(|keys| drop(keys.insert(key.0.clone(), key.1.clone())));
+            output.configurations_mut().for_each(|keys| drop(keys.insert(key.0.clone(), key.1.clone())));
         } else if has_profiles && job.profile > 0 {
             let name = names.get(&job.profile).cloned().unwrap_or_else(|| format!("profile {}", job.profile));
             system = format!("{system} {name}");
@@ -74,12 +75,12 @@ fn read(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
         if has_databases && !input.is_named {
             system = format!("{system} {}", job.database);
         }
-        by_system.entry(system).or_default().add(output);
+        by_system.entry(system).or_default().append_output(output);
     }
     let mut imported = Imported::new(READER.name, input.source, []);
     let mut not_understood = Vec::new();
     for (system, output) in by_system {
-        let mut of_system = import(&output, &system, input.source);
+        let mut of_system = import_output(&output, &system, input.source);
         of_system.unknown.retain(|what| !imported.unknown.contains(what));
         imported.unknown.append(&mut of_system.unknown);
         imported.results.append(&mut of_system.results);
@@ -92,26 +93,27 @@ fn read(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
             .push(format!("jobs left aside that built, checked or deleted a schema, or said nothing: {aside}"));
     }
     imported.note_not_understood(&not_understood);
-    imported.note_failed();
+    imported.lower_words();
     Ok(Found { imported, not_understood })
 }
 
-fn differ(jobs: &[Job], of: fn(&Job) -> String) -> bool {
+/// Tests whether jobs differ in something.
+fn differ_in(jobs: &[Job], of: fn(&Job) -> String) -> bool {
     jobs.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
 }
 
 /// What a job says, as its console would have shown it. `None` of a job that was no benchmark.
-fn output(job: &Job, number: u64) -> Option<HammerDbOutput> {
+fn output_of_job(job: &Job, number: u64) -> Option<HammerDbOutput> {
     let mut lines = Lines::default();
     for (user, text) in &job.said {
         for line in text.lines().map(str::trim) {
             match user {
-                0 => lines.line(number, line),
-                user => lines.line(number, &format!("Vuser {user}:{line}")),
+                0 => lines.take_line(number, line),
+                user => lines.take_line(number, &format!("Vuser {user}:{line}")),
             }
         }
     }
-    let mut output = lines.end();
+    let mut output = lines.finish();
     let is_empty = output.jobs.is_empty() && output.streams.is_empty() && output.without_result.is_empty();
     if is_empty && !is_benchmark(job) {
         return None;
@@ -128,7 +130,7 @@ fn output(job: &Job, number: u64) -> Option<HammerDbOutput> {
         }
     }
     output.without_result.iter_mut().for_each(|without| without.line = number);
-    output.configurations().for_each(|keys| keys.extend(job.conditions.clone()));
+    output.configurations_mut().for_each(|keys| keys.extend(job.conditions.clone()));
     Some(output)
 }
 
@@ -141,6 +143,7 @@ fn is_benchmark(job: &Job) -> bool {
         && ["TPC-C", "TPC-H"].contains(&&*job.benchmark)
 }
 
+/// Tests whether any of these signs was said.
 fn has_sign(said: &[String], signs: &[&str]) -> bool {
     said.iter().any(|text| signs.iter().any(|sign| text.contains(sign)))
 }
@@ -154,8 +157,9 @@ struct JobStore {
 type Row = BTreeMap<String, String>;
 
 impl JobStore {
-    fn open(bytes: &[u8]) -> Result<JobStore, FormatError> {
-        let mut connection = Connection::open_in_memory().map_err(|error| damaged(&error))?;
+    /// Opens the database from a copy in memory.
+    fn open_in_memory(bytes: &[u8]) -> Result<JobStore, FormatError> {
+        let mut connection = Connection::open_in_memory().map_err(|error| damaged_database(&error))?;
         // Bytes 18 and 19 ask for a write-ahead log, which a database in memory does not have.
         let head: Vec<u8> =
             bytes.iter().take(20).enumerate().map(|(at, byte)| if at < 18 { *byte } else { 1 }).collect();
@@ -164,7 +168,7 @@ impl JobStore {
         connection
             .deserialize_read_exact(MAIN_DB, whole, bytes.len(), true)
             .and_then(|()| connection.pragma_update(None, "trusted_schema", false))
-            .map_err(|error| damaged(&error))?;
+            .map_err(|error| damaged_database(&error))?;
         // A sound table takes less than a step a byte; one that leads to itself takes them for ever.
         let mut left = OPENING + bytes.len() as u64 / STEPS.unsigned_abs() as u64;
         connection
@@ -175,7 +179,7 @@ impl JobStore {
                     left == 0
                 }),
             )
-            .map_err(|error| damaged(&error))?;
+            .map_err(|error| damaged_database(&error))?;
         // UTF-16 is up to half as long again in UTF-8.
         let store = JobStore { connection, left: 2 * bytes.len() as u64 };
         store.check_tables()?;
@@ -193,26 +197,27 @@ impl JobStore {
                         "it is a store, or another database of SQLite, and no job store of HammerDB (no {name})"
                     );
                     let hint = "`etalon export STORE` writes a store as a table";
-                    return Err(FormatError::whole(what).with_hint(hint));
+                    return Err(FormatError::of_whole(what).with_hint(hint));
                 }
-                Some(kind) => return Err(FormatError::whole(format!("its {name} is a {kind}, and no table"))),
+                Some(kind) => return Err(FormatError::of_whole(format!("its {name} is a {kind}, and no table"))),
             }
             let sql = "SELECT count(*) FROM pragma_table_xinfo(?1) WHERE hidden <> 0";
             let computed: i64 =
-                self.connection.query_row(sql, [name], |row| row.get(0)).map_err(|error| damaged(&error))?;
+                self.connection.query_row(sql, [name], |row| row.get(0)).map_err(|error| damaged_database(&error))?;
             if computed > 0 {
-                return Err(FormatError::whole(format!("its {name} computes columns, which HammerDB's does not")));
+                return Err(FormatError::of_whole(format!("its {name} computes columns, which HammerDB's does not")));
             }
         }
         Ok(())
     }
 
+    /// Says whether a name is that of a table or of a view.
     fn kind_of(&self, name: &str) -> Result<Option<String>, FormatError> {
         let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
-        let mut statement = self.connection.prepare(sql).map_err(|error| damaged(&error))?;
-        let mut rows = statement.query([name]).map_err(|error| damaged(&error))?;
-        let row = rows.next().map_err(|error| damaged(&error))?;
-        row.map(|row| row.get(0)).transpose().map_err(|error| damaged(&error))
+        let mut statement = self.connection.prepare(sql).map_err(|error| damaged_database(&error))?;
+        let mut rows = statement.query([name]).map_err(|error| damaged_database(&error))?;
+        let row = rows.next().map_err(|error| damaged_database(&error))?;
+        row.map(|row| row.get(0)).transpose().map_err(|error| damaged_database(&error))
     }
 
     /// The names of a table's columns in small letters. They are asked for as bytes, since damaged ones may be no text.
@@ -225,25 +230,25 @@ impl JobStore {
     }
 
     /// The rows of a table in the order in which they were written; none of a table that is not there.
-    fn rows(&mut self, table: &str) -> Result<Vec<Row>, FormatError> {
+    fn table_rows(&mut self, table: &str) -> Result<Vec<Row>, FormatError> {
         if self.kind_of(table)?.is_none() {
             return Ok(Vec::new());
         }
-        let names = self.columns_of(table).map_err(|error| damaged(&error))?;
+        let names = self.columns_of(table).map_err(|error| damaged_database(&error))?;
         let mut statement =
-            self.connection.prepare(&format!("SELECT * FROM {table}")).map_err(|error| damaged(&error))?;
-        let mut rows = statement.query([]).map_err(|error| damaged(&error))?;
+            self.connection.prepare(&format!("SELECT * FROM {table}")).map_err(|error| damaged_database(&error))?;
+        let mut rows = statement.query([]).map_err(|error| damaged_database(&error))?;
         let mut found = Vec::new();
-        while let Some(row) = rows.next().map_err(|error| damaged(&error))? {
+        while let Some(row) = rows.next().map_err(|error| damaged_database(&error))? {
             let mut fields = Row::new();
             for (at, name) in names.iter().enumerate() {
-                let text = match row.get_ref(at).map_err(|error| damaged(&error))? {
+                let text = match row.get_ref(at).map_err(|error| damaged_database(&error))? {
                     ValueRef::Null => continue,
                     ValueRef::Integer(number) => number.to_string(),
                     ValueRef::Real(number) => number.to_string(),
                     ValueRef::Text(bytes) | ValueRef::Blob(bytes) => {
                         let too_much =
-                            || FormatError::whole("the database is damaged: it tells the same again and again");
+                            || FormatError::of_whole("the database is damaged: it tells the same again and again");
                         self.left = self.left.checked_sub(bytes.len() as u64).ok_or_else(too_much)?;
                         String::from_utf8_lossy(bytes).into_owned()
                     }
@@ -255,15 +260,16 @@ impl JobStore {
         Ok(found)
     }
 
-    fn jobs(&mut self) -> Result<Vec<Job>, FormatError> {
+    /// The jobs with what they said.
+    fn read_jobs(&mut self) -> Result<Vec<Job>, FormatError> {
         let mut jobs: IndexMap<String, Job> = IndexMap::new();
-        for row in self.rows("JOBMAIN")? {
+        for row in self.table_rows("JOBMAIN")? {
             let (id, benchmark) = (text_of(&row, "jobid"), text_of(&row, "bm"));
             let workload = if benchmark == "TPC-H" { "tpch" } else { "tpcc" };
             let job = Job {
                 id: id.clone(),
                 database: text_of(&row, "db"),
-                conditions: conditions(&text_of(&row, "jobdict"), workload),
+                conditions: conditions_in(&text_of(&row, "jobdict"), workload),
                 benchmark,
                 profile: row.get("profile_id").and_then(|id| id.parse().ok()).unwrap_or(0),
                 said: Vec::new(),
@@ -271,14 +277,16 @@ impl JobStore {
             };
             jobs.insert(id, job);
         }
-        for row in self.rows("JOBOUTPUT")? {
+        for row in self.table_rows("JOBOUTPUT")? {
             if let Some(job) = jobs.get_mut(&text_of(&row, "jobid")) {
                 job.said.push((row.get("vu").and_then(|user| user.parse().ok()).unwrap_or(0), text_of(&row, "output")));
             }
         }
-        for row in self.rows("JOBTIMING")?.iter().filter(|row| row.get("summary").is_some_and(|is| is == "1")) {
-            let figures: BTreeMap<String, f64> =
-                row.iter().filter_map(|(name, value)| Some((name.clone(), crate::text::number(value)?))).collect();
+        for row in self.table_rows("JOBTIMING")?.iter().filter(|row| row.get("summary").is_some_and(|is| is == "1")) {
+            let figures: BTreeMap<String, f64> = row
+                .iter()
+                .filter_map(|(name, value)| Some((name.clone(), crate::text::parse_number(value)?)))
+                .collect();
             let timing =
                 figures.get("calls").copied().map(|calls| Timing { name: text_of(row, "procname"), calls, figures });
             if let Some(job) = jobs.get_mut(&text_of(row, "jobid")) {
@@ -292,7 +300,7 @@ impl JobStore {
     fn names_of_profiles(&mut self) -> Result<BTreeMap<i64, String>, FormatError> {
         let mut names: BTreeMap<i64, String> = BTreeMap::new();
         let mut several = Vec::new();
-        for row in self.rows("JOBCI")? {
+        for row in self.table_rows("JOBCI")? {
             let profile: Option<i64> = row.get("profile_id").and_then(|id| id.parse().ok()).filter(|id| *id > 0);
             let (Some(profile), Some(name)) = (profile, row.get("refname").filter(|name| !name.is_empty())) else {
                 continue;
@@ -313,10 +321,12 @@ impl JobStore {
     }
 }
 
+/// A row's value by its column; empty if there is none.
 fn text_of(row: &Row, name: &str) -> String {
     row.get(name).cloned().unwrap_or_default()
 }
 
-fn damaged(error: &rusqlite::Error) -> FormatError {
-    FormatError::whole(format!("the database of SQLite cannot be read: {error}"))
+/// The error of a database that cannot be read.
+fn damaged_database(error: &rusqlite::Error) -> FormatError {
+    FormatError::of_whole(format!("the database of SQLite cannot be read: {error}"))
 }

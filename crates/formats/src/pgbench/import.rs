@@ -7,12 +7,13 @@ use model::facts::PRINTED_DECIMALS;
 use model::{Direction, Facts, Measurement, Reading, Role, Value};
 
 use super::{
-    AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, entries, intervals, limited, parts,
+    AggregatedInterval, PgbenchOutcome, PgbenchSummary, SeventhColumn, Summaries, limited, parts, read_entries,
+    read_intervals,
 };
-use crate::durations::{SampledDurations, latency, us_of_ms};
+use crate::durations::{SampledDurations, latency_measurement, us_of_ms};
 use crate::imported::{OF_SUCCESSES, UNKNOWN_BENCHMARK};
 use crate::reader::{Found, Names, Reader, Reads, has_line};
-use crate::text::said;
+use crate::text::shorten_message;
 use crate::versions::{self, SERVER_VERSION};
 use crate::{FormatError, Imported, ImportedResult};
 
@@ -43,8 +44,9 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    pub fn read<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
-        for entry in entries(reader, seventh) {
+    /// Reads a log of transactions.
+    pub fn read_log<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
+        for entry in read_entries(reader, seventh) {
             let entry = entry?;
             match entry.outcome {
                 PgbenchOutcome::Succeeded(us) => {
@@ -81,7 +83,7 @@ impl LogSummary {
         Ok(())
     }
 
-    pub fn lines(&self) -> u64 {
+    pub fn line_count(&self) -> u64 {
         self.lines
     }
 
@@ -89,6 +91,7 @@ impl LogSummary {
         self.durations.count()
     }
 
+    /// Number of transactions that failed, for any reason.
     pub fn failed(&self) -> u64 {
         self.failed + self.serialization + self.deadlocks
     }
@@ -102,23 +105,25 @@ impl LogSummary {
         self.failed().saturating_add(self.skipped)
     }
 
+    /// Durations of the transactions that succeeded.
     pub fn durations(&self) -> &SampledDurations {
         &self.durations
     }
 
+    /// Time between the first end and the last.
     pub fn span_s(&self) -> f64 {
         self.first_us.map_or(0.0, |first| (self.last_us - first) as f64 / 1e6)
     }
 
     /// Successes per second between the first end and the last, without the first transaction, whose own time is not
     /// in the span. Of a sample, divided by its share.
-    pub fn rate(&self) -> Option<f64> {
+    pub fn rate_per_s(&self) -> Option<f64> {
         let share = self.sampled_share().unwrap_or(1.0);
         (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s() / share)
     }
 
     /// Counts the transactions by the clients' numbers, between their first line and their last.
-    fn counted(&self) -> u64 {
+    fn count_by_numbers(&self) -> u64 {
         self.numbers.values().map(|(lowest, highest)| (highest - lowest).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
@@ -126,13 +131,13 @@ impl LogSummary {
     /// each client's numbers, which are in the log by definition, do not count.
     pub fn sampled_share(&self) -> Option<f64> {
         let clients = self.numbers.len() as u64;
-        let (lines, counted) = (self.lines.saturating_sub(clients), self.counted().saturating_sub(clients));
+        let (lines, counted) = (self.lines.saturating_sub(clients), self.count_by_numbers().saturating_sub(clients));
         (counted > lines && lines > 0).then(|| lines as f64 / counted as f64)
     }
 
     /// A client has more lines than transactions.
     pub fn is_of_several_runs(&self) -> bool {
-        self.lines > self.counted()
+        self.lines > self.count_by_numbers()
     }
 
     /// Whether both ran at the same time.
@@ -142,7 +147,8 @@ impl LogSummary {
     }
 }
 
-fn throughput(rate: Option<f64>, why_not: &str) -> Measurement {
+/// The throughput, or why it is not known.
+fn throughput_measurement(rate: Option<f64>, why_not: &str) -> Measurement {
     let reading = Reading::from(rate.ok_or(why_not));
     Measurement::new("throughput", "tx/s", Direction::Higher, Role::Primary, reading)
 }
@@ -152,18 +158,20 @@ fn with_failed(succeeded: u64, failed: u64) -> f64 {
     (succeeded.saturating_add(failed)) as f64 / succeeded.max(1) as f64
 }
 
-fn counter(id: &str, count: u64) -> Measurement {
+/// A count of things that are worse when more.
+fn count_measurement(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
-fn key(result: &mut ImportedResult, name: &str, number: Option<u64>) {
+/// Inserts a number as a key, if it is known.
+fn insert_number(result: &mut ImportedResult, name: &str, number: Option<u64>) {
     if let Some(number) = number.and_then(|number| i64::try_from(number).ok()) {
         result.keys.insert(name.to_owned(), Value::Int(number));
     }
 }
 
 /// None for a sample: they would be the sample's.
-fn counts(log: &LogSummary) -> Vec<Measurement> {
+fn count_measurements(log: &LogSummary) -> Vec<Measurement> {
     let mut counts = vec![("errors", log.failed())];
     if log.serialization + log.deadlocks > 0 {
         counts.extend([("errors_serialization", log.serialization), ("errors_deadlock", log.deadlocks)]);
@@ -175,7 +183,7 @@ fn counts(log: &LogSummary) -> Vec<Measurement> {
     counts
         .into_iter()
         .map(|(id, count)| match log.sampled_share() {
-            None => counter(id, count),
+            None => count_measurement(id, count),
             Some(_) => {
                 let reason = format!("the log is a sample: {count} in its {} lines", log.lines);
                 Measurement::new(id, "", Direction::Lower, Role::Diagnostic, Reading::unavailable(reason))
@@ -184,13 +192,14 @@ fn counts(log: &LogSummary) -> Vec<Measurement> {
         .collect()
 }
 
+/// Makes a result of a run's logs.
 pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, BENCHMARK);
-    key(&mut result, "clients", Some(u64::from(log.clients)));
+    insert_number(&mut result, "clients", Some(u64::from(log.clients)));
     result.elapsed_s = Some(log.span_s());
-    result.measurements.push(throughput(log.rate(), "the log spans no time"));
+    result.measurements.push(throughput_measurement(log.rate_per_s(), "the log spans no time"));
     result.measurements.extend(log.durations.measurements(log.not_succeeded()));
-    result.measurements.extend(counts(log));
+    result.measurements.extend(count_measurements(log));
     if let Some(share) = log.sampled_share() {
         result.notes.push(format!(
             "the log is a sample of about {:.1} % (--sampling-rate): the throughput is that of its lines, divided by it",
@@ -198,9 +207,12 @@ pub fn import_log(log: &LogSummary, system: &str, source: &str) -> Imported {
         ));
     }
     if log.lags > 0 {
-        limited::limit(&mut result, log.rate().map(|rate| rate * with_failed(log.succeeded(), log.not_succeeded())));
+        limited::limit_by_rate(
+            &mut result,
+            log.rate_per_s().map(|rate| rate * with_failed(log.succeeded(), log.not_succeeded())),
+        );
         let mean = Reading::Value(log.lag_us as f64 / log.lags as f64);
-        result.measurements.push(latency("lag_mean", Role::Diagnostic, mean));
+        result.measurements.push(latency_measurement("lag_mean", Role::Diagnostic, mean));
     }
     result.series.extend(log.durations.series("pgbench", log.span_s(), log.not_succeeded()));
     if log.zero > 0 {
@@ -227,27 +239,31 @@ pub struct AggregateSummary {
 
 impl AggregateSummary {
     /// The intervals in which a transaction succeeded.
-    fn used(&self) -> impl Iterator<Item = &AggregatedInterval> {
+    fn used_intervals(&self) -> impl Iterator<Item = &AggregatedInterval> {
         self.intervals.iter().filter(|interval| interval.transactions > 0)
     }
 
-    pub fn read<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
-        for interval in intervals(reader) {
+    /// Reads a log of intervals.
+    pub fn read_log<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
+        for interval in read_intervals(reader) {
             self.intervals.push(interval?);
         }
         self.ends.push(self.intervals.len());
         Ok(())
     }
 
+    /// The intervals of all logs.
     pub fn intervals(&self) -> &[AggregatedInterval] {
         &self.intervals
     }
 
-    fn sum(&self, count: impl Fn(&AggregatedInterval) -> Option<u64>) -> Option<u64> {
+    /// Sum of a count over all intervals; `None` if one does not have it.
+    fn sum_of(&self, count: impl Fn(&AggregatedInterval) -> Option<u64>) -> Option<u64> {
         let counts: Option<Vec<u64>> = self.intervals.iter().map(count).collect();
         counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
     }
 
+    /// The intervals of each log that has any.
     fn logs(&self) -> impl Iterator<Item = &[AggregatedInterval]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
@@ -255,27 +271,28 @@ impl AggregateSummary {
 
     /// Transactions of whole intervals over their time, summed over the logs, without the first and last interval of
     /// each. `None` below three intervals in a log, or without times.
-    pub fn rate(&self) -> Option<f64> {
-        let rates: Option<Vec<f64>> = self.logs().map(rate_of).collect();
+    pub fn rate_per_s(&self) -> Option<f64> {
+        let rates: Option<Vec<f64>> = self.logs().map(rate_of_log).collect();
         rates.filter(|rates| !rates.is_empty()).map(|rates| rates.into_iter().sum())
     }
 
+    /// Number of transactions that succeeded.
     fn succeeded(&self) -> u64 {
-        self.intervals.iter().map(succeeded).fold(0, u64::saturating_add)
+        self.intervals.iter().map(succeeded_in).fold(0, u64::saturating_add)
     }
 
     /// The transactions that did not succeed, as far as they are counted.
     fn not_succeeded(&self) -> u64 {
         let counts: [fn(&AggregatedInterval) -> Option<u64>; 4] =
             [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
-        counts.into_iter().filter_map(|count| self.sum(count)).fold(0, u64::saturating_add)
+        counts.into_iter().filter_map(|count| self.sum_of(count)).fold(0, u64::saturating_add)
     }
 
     /// Share of failed or skipped transactions. From version 15 on failures are counted only with
     /// `--failures-detailed`, and are 0 otherwise; up to 14 they are missing. Skipped ones are there whenever pgbench
     /// may skip.
     fn failed_share(&self, zero: Zero) -> Measurement {
-        let has_columns = self.sum(|one| one.skipped).is_some();
+        let has_columns = self.sum_of(|one| one.skipped).is_some();
         Measurement::failed_share(match (self.not_succeeded(), zero) {
             (0, Zero::Counted) if has_columns => Reading::percent_failed(0, self.succeeded()),
             (0, _) => Reading::unavailable(
@@ -285,27 +302,30 @@ impl AggregateSummary {
         })
     }
 
+    /// Tests whether both ran at the same time.
     pub fn overlaps(&self, other: &AggregateSummary) -> bool {
-        let (Some(ours), Some(theirs)) = (span(self), span(other)) else { return false };
+        let (Some(ours), Some(theirs)) = (span_s(self), span_s(other)) else { return false };
         ours.0 < theirs.1 && theirs.0 < ours.1
     }
 }
 
-fn span(log: &AggregateSummary) -> Option<(u64, u64)> {
+/// First and last start of an interval, s since 1970.
+fn span_s(log: &AggregateSummary) -> Option<(u64, u64)> {
     let starts = log.intervals.iter().map(|interval| interval.start_s);
     Some((starts.clone().min()?, starts.max()?))
 }
 
 /// Up to version 14 skipped transactions are included.
-fn succeeded(interval: &AggregatedInterval) -> u64 {
+fn succeeded_in(interval: &AggregatedInterval) -> u64 {
     let included = if interval.retried.is_none() { interval.skipped.unwrap_or(0) } else { 0 };
     interval.transactions.saturating_sub(included)
 }
 
-fn rate_of(log: &[AggregatedInterval]) -> Option<f64> {
+/// The rate of a log's whole intervals.
+fn rate_of_log(log: &[AggregatedInterval]) -> Option<f64> {
     let [_, whole @ .., last] = log else { return None };
     let first = whole.first()?.start_s;
-    let transactions = whole.iter().map(succeeded).fold(0, u64::saturating_add);
+    let transactions = whole.iter().map(succeeded_in).fold(0, u64::saturating_add);
     let seconds = last.start_s.checked_sub(first).filter(|seconds| *seconds > 0)?;
     Some(transactions as f64 / seconds as f64)
 }
@@ -332,40 +352,53 @@ pub fn import_aggregates(runs: &[AggregateRun<'_>]) -> Vec<Imported> {
     runs.iter().map(|run| import_aggregate(run, zero)).collect()
 }
 
+/// Makes a result of a run's logs of intervals.
 fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     let log = run.log;
     let mut result = ImportedResult::new(run.system, BENCHMARK);
     let transactions = log.succeeded();
     result.measurements.push(log.failed_share(zero));
-    result.measurements.push(throughput(log.rate(), "fewer than three intervals: none is sure to be whole"));
-    let total: f64 = log.used().map(|interval| interval.sum_us).sum();
+    result
+        .measurements
+        .push(throughput_measurement(log.rate_per_s(), "fewer than three intervals: none is sure to be whole"));
+    let total: f64 = log.used_intervals().map(|interval| interval.sum_us).sum();
     let mean = if transactions > 0 { Reading::Value(total / transactions as f64) } else { no_success() };
-    result.measurements.push(latency("response_mean", Role::Primary, finite(mean)));
-    let shortest =
-        log.used().map(|interval| interval.min_us).min_by(f64::total_cmp).map_or_else(no_success, Reading::Value);
-    let longest =
-        log.used().map(|interval| interval.max_us).max_by(f64::total_cmp).map_or_else(no_success, Reading::Value);
-    result.measurements.push(latency("response_min", Role::Secondary, shortest));
-    result.measurements.push(latency("response_max", Role::Secondary, longest));
-    let lag: f64 = log.used().filter_map(|interval| interval.lag_us).sum();
+    result.measurements.push(latency_measurement("response_mean", Role::Primary, finite_or_reason(mean)));
+    let shortest = log
+        .used_intervals()
+        .map(|interval| interval.min_us)
+        .min_by(f64::total_cmp)
+        .map_or_else(no_success, Reading::Value);
+    let longest = log
+        .used_intervals()
+        .map(|interval| interval.max_us)
+        .max_by(f64::total_cmp)
+        .map_or_else(no_success, Reading::Value);
+    result.measurements.push(latency_measurement("response_min", Role::Secondary, shortest));
+    result.measurements.push(latency_measurement("response_max", Role::Secondary, longest));
+    let lag: f64 = log.used_intervals().filter_map(|interval| interval.lag_us).sum();
     if lag > 0.0 && transactions > 0 {
-        limited::limit(&mut result, log.rate().map(|rate| rate * with_failed(transactions, log.not_succeeded())));
-        result.measurements.push(latency(
+        limited::limit_by_rate(
+            &mut result,
+            log.rate_per_s().map(|rate| rate * with_failed(transactions, log.not_succeeded())),
+        );
+        result.measurements.push(latency_measurement(
             "lag_mean",
             Role::Diagnostic,
-            finite(Reading::Value(lag / transactions as f64)),
+            finite_or_reason(Reading::Value(lag / transactions as f64)),
         ));
     }
     let counts = [
-        ("errors_serialization", log.sum(|interval| interval.serialization)),
-        ("errors_deadlock", log.sum(|interval| interval.deadlocks)),
-        ("errors_other", log.sum(|interval| interval.other)),
-        ("skipped", log.sum(|interval| interval.skipped)),
-        ("retried", log.sum(|interval| interval.retried)),
-        ("retries", log.sum(|interval| interval.retries)),
+        ("errors_serialization", log.sum_of(|interval| interval.serialization)),
+        ("errors_deadlock", log.sum_of(|interval| interval.deadlocks)),
+        ("errors_other", log.sum_of(|interval| interval.other)),
+        ("skipped", log.sum_of(|interval| interval.skipped)),
+        ("retried", log.sum_of(|interval| interval.retried)),
+        ("retries", log.sum_of(|interval| interval.retries)),
     ];
     // From version 15 on 0 may mean "not counted".
-    let counted = counts.into_iter().filter_map(|(id, count)| Some(counter(id, count.filter(|count| *count > 0)?)));
+    let counted =
+        counts.into_iter().filter_map(|(id, count)| Some(count_measurement(id, count.filter(|count| *count > 0)?)));
     result.measurements.extend(counted);
     let unknown = [
         "the script",
@@ -379,12 +412,13 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     Imported { results: vec![result], ..Imported::new(READER.name, &run.source, unknown) }
 }
 
+/// The reading of a latency where nothing succeeded.
 fn no_success() -> Reading {
     Reading::unavailable("no transaction succeeded")
 }
 
 /// Sums of huge figures may overflow.
-fn finite(reading: Reading) -> Reading {
+fn finite_or_reason(reading: Reading) -> Reading {
     match reading {
         Reading::Value(value) if !value.is_finite() => Reading::unavailable("the sum is out of range"),
         reading => reading,
@@ -407,20 +441,22 @@ pub const LOG_READER: Reader = Reader {
     name: "pgbench-log",
     about: "Logs of `pgbench -l`; those of one process are one run",
     recognises: |head| {
-        is_log(head, |first| entries(first, SeventhColumn::Unknown).next().is_some_and(|one| one.is_ok()))
+        is_log(head, |first| read_entries(first, SeventhColumn::Unknown).next().is_some_and(|one| one.is_ok()))
     },
     names: Names::Log,
-    reads: Reads::Logs(crate::logs::pgbench_logs),
+    reads: Reads::Logs(crate::logs::import_pgbench_logs),
 };
 
 pub const AGGREGATE_READER: Reader = Reader {
     name: "pgbench-aggregate",
     about: "Logs of `pgbench -l --aggregate-interval`; those of one process are one run",
     recognises: |head| {
-        is_log(head, |first| intervals(first).next().is_some_and(|one| one.is_ok_and(|one| one.start_s >= YEAR_2000)))
+        is_log(head, |first| {
+            read_intervals(first).next().is_some_and(|one| one.is_ok_and(|one| one.start_s >= YEAR_2000))
+        })
     },
     names: Names::Log,
-    reads: Reads::Logs(crate::logs::pgbench_aggregates),
+    reads: Reads::Logs(crate::logs::import_pgbench_aggregates),
 };
 
 /// 2000-01-01 in seconds since 1970: no log of pgbench is older, and no count of clients larger.
@@ -440,12 +476,12 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
     let unknown = ["the server's settings", "quantiles"];
     let mut import = Imported::new(READER.name, source, unknown);
     for run in &found.runs {
-        let whole = result(run, system);
-        let parts = if whole.dropped.is_none() { parts::results(run, &whole) } else { Vec::new() };
+        let whole = make_result(run, system);
+        let parts = if whole.dropped.is_none() { parts::part_results(run, &whole) } else { Vec::new() };
         import.results.push(whole);
         import.results.extend(parts);
     }
-    import.version = versions::distinct(found.runs.iter().map(|run| run.version.as_deref()));
+    import.version = versions::distinct_versions(found.runs.iter().map(|run| run.version.as_deref()));
     let servers: BTreeSet<&str> = found.runs.iter().filter_map(|run| run.server_version.as_deref()).collect();
     let mut facts = Facts::default();
     facts.passing(PRINTED_DECIMALS, DECIMALS.to_string());
@@ -453,7 +489,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
         facts.identity(SERVER_VERSION, servers.into_iter().collect::<Vec<_>>().join(", "));
     }
     import.facts.insert(system.to_owned(), facts);
-    import.note_failed();
+    import.lower_words();
     import.note_not_understood(&found.not_understood);
     import
 }
@@ -462,7 +498,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
 const MOST_BEYOND: f64 = 1.25;
 
 /// Why a run's figures are not those of the load that was asked for.
-fn failure(run: &PgbenchSummary) -> Option<String> {
+fn failure_reason(run: &PgbenchSummary) -> Option<String> {
     if let Some(said) = &run.aborted {
         return Some(format!("pgbench was aborted: {said}"));
     }
@@ -538,7 +574,7 @@ pub(super) fn script_name(printed: &str) -> &str {
 }
 
 /// What a run was asked for beyond clients and scale: what other runs do not have is not printed where it was not asked for.
-fn conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
+fn run_conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
     [
         ("query_mode", text_value(&run.query_mode)),
         (
@@ -562,16 +598,18 @@ fn conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
     .filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
+/// A number as the value of a key.
 fn number_value(value: Option<u64>) -> Option<Value> {
     value.and_then(|value| i64::try_from(value).ok()).map(Value::Int)
 }
 
+/// A text as the value of a key.
 fn text_value(value: &Option<String>) -> Option<Value> {
     value.clone().map(Value::Text)
 }
 
 /// What is worth knowing of a run and cannot make another case of it.
-fn remarks(run: &PgbenchSummary) -> Vec<String> {
+fn run_remarks(run: &PgbenchSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(script) = run
         .script
@@ -579,7 +617,7 @@ fn remarks(run: &PgbenchSummary) -> Vec<String> {
         .filter(|script| !script.starts_with('<') && script_name(script) != script.as_str())
         .filter(|script| script.contains(['/', '\\']))
     {
-        remarks.push(format!("the script is {}: scripts of one file name count as one", said(script)));
+        remarks.push(format!("the script is {}: scripts of one file name count as one", shorten_message(script)));
     }
     if let Some(transactions) = run.transactions_per_client {
         remarks.push(format!("each client ran {transactions} transactions (-t)"));
@@ -592,9 +630,10 @@ fn length_s(run: &PgbenchSummary) -> Option<f64> {
     run.duration_s.or_else(|| Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?))
 }
 
-fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
+/// The result of a run's summary.
+fn make_result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let script = run.script.as_deref().map_or(BENCHMARK, script_name).to_owned();
-    let failure = failure(run);
+    let failure = failure_reason(run);
     // What is printed in front of this is all that tells cases apart.
     let is_complete = run.script.is_some() && run.processed.is_some();
     let mut result = match failure.clone() {
@@ -605,27 +644,31 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
         Some(server) => format!("{version}, server {server}"),
         None => version.clone(),
     });
-    key(&mut result, "clients", run.clients);
-    key(&mut result, "threads", run.threads);
-    key(&mut result, "scale", run.scale);
-    result.keys.extend(conditions(run));
+    insert_number(&mut result, "clients", run.clients);
+    insert_number(&mut result, "threads", run.threads);
+    insert_number(&mut result, "scale", run.scale);
+    result.keys.extend(run_conditions(run));
     if failure.is_some() {
         return result;
     }
-    result.notes = remarks(run);
+    result.notes = run_remarks(run);
     result.elapsed_s = length_s(run);
     let rate = rate_of_summary(run, &mut result);
-    result.measurements.push(throughput(rate, "no tps was printed"));
+    result.measurements.push(throughput_measurement(rate, "no tps was printed"));
     let share = failed_share(run);
     // The mean is of successes, and only the share tells of others.
     let is_void = matches!(share.reading, Reading::Unavailable(_)) && not_succeeded(run) > 0;
     result.measurements.push(share);
     let ms = |id: &str, role, ms: Option<f64>, all: &mut Vec<Measurement>| {
         all.extend(ms.map(|ms| {
-            latency(
+            latency_measurement(
                 id,
                 role,
-                if is_void { Reading::unavailable(OF_SUCCESSES) } else { finite(Reading::Value(us_of_ms(ms))) },
+                if is_void {
+                    Reading::unavailable(OF_SUCCESSES)
+                } else {
+                    finite_or_reason(Reading::Value(us_of_ms(ms)))
+                },
             )
         }));
     };
@@ -644,10 +687,10 @@ fn result(run: &PgbenchSummary, system: &str) -> ImportedResult {
         ("retried", run.retried),
         ("retries", run.retries),
     ];
-    result.measurements.extend(counts.into_iter().filter_map(|(id, count)| Some(counter(id, count?))));
+    result.measurements.extend(counts.into_iter().filter_map(|(id, count)| Some(count_measurement(id, count?))));
     if run.lag_ms.is_some() {
         let all = with_failed(run.succeeded().unwrap_or(0), not_succeeded(run));
-        limited::limit(&mut result, rate.map(|rate| rate * all));
+        limited::limit_by_rate(&mut result, rate.map(|rate| rate * all));
     }
     if run.latency_ms.is_some() && !measured {
         result.notes.push("the mean latency is not measured: it is time × clients / transactions".to_owned());

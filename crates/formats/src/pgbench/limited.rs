@@ -6,9 +6,9 @@ use crate::ImportedResult;
 
 /// Marks a result as one of a run that was limited. Its rate becomes a key, and its throughput, which is what was asked for, has a
 /// name of its own and is not judged: in one benchmark a metric has one better way.
-pub fn limit(result: &mut ImportedResult, asked: Option<f64>) {
+pub fn limit_by_rate(result: &mut ImportedResult, asked: Option<f64>) {
     result.keys.insert("rate_limited".to_owned(), Value::Text("yes".to_owned()));
-    if let Some(rate) = asked.and_then(rounded) {
+    if let Some(rate) = asked.and_then(round_rate) {
         result.keys.insert("rate".to_owned(), Value::Text(format!("about {rate}")));
     }
     limit_throughput(&mut result.measurements);
@@ -29,7 +29,7 @@ pub fn limit_throughput(measurements: &mut [Measurement]) {
 
 /// Rounds a rate to two digits, of which the second is 0 or 5 unless the first is 1: the transactions of a schedule are random, so
 /// that 60 s at 100 a second have 98 to 102 a second.
-fn rounded(rate: f64) -> Option<String> {
+fn round_rate(rate: f64) -> Option<String> {
     if !(1e-6..1e12).contains(&rate) {
         return None;
     }
@@ -50,9 +50,9 @@ mod tests {
     fn rates_are_rounded_alike_in_spite_of_chance() {
         for asked in [0.5, 1.0, 5.0, 10.0, 50.0, 100.0, 150.0, 180.0, 200.0, 250.0, 450.0, 950.0, 1e3, 7.5e4] {
             for chance in [0.98, 0.99, 1.0, 1.01, 1.02] {
-                assert_eq!(rounded(asked * chance), Some(asked.to_string()), "{asked} × {chance}");
+                assert_eq!(round_rate(asked * chance), Some(asked.to_string()), "{asked} × {chance}");
             }
         }
-        assert_eq!((rounded(0.0), rounded(f64::NAN), rounded(f64::INFINITY)), (None, None, None));
+        assert_eq!((round_rate(0.0), round_rate(f64::NAN), round_rate(f64::INFINITY)), (None, None, None));
     }
 }

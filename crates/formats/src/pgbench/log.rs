@@ -2,10 +2,10 @@
 
 use std::io::BufRead;
 
-use super::field;
+use super::parse_field;
 use crate::FormatError;
-use crate::lines::items;
-use crate::text::shortened;
+use crate::lines::read_items;
+use crate::text::shorten;
 
 /// Meaning of the seventh word of a line, which the log does not say.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,17 +48,18 @@ pub enum PgbenchOutcome {
 }
 
 /// Reads the entries in constant memory.
-pub fn entries<R: BufRead>(
+pub fn read_entries<R: BufRead>(
     reader: R,
     seventh: SeventhColumn,
 ) -> impl Iterator<Item = Result<PgbenchLogEntry, FormatError>> {
-    items(reader, move |number, line| entry(number, line, seventh))
+    read_items(reader, move |number, line| parse_entry(number, line, seventh))
 }
 
 /// Words of the longest line.
 const MOST_WORDS: usize = 8;
 
-fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEntry, FormatError> {
+/// Reads a line of the log.
+fn parse_entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEntry, FormatError> {
     // No allocation: logs have a billion lines.
     let mut words = [""; MOST_WORDS];
     let mut count = 0;
@@ -74,24 +75,26 @@ fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEn
     let (mut lag_us, mut retries, mut unnamed) = (None, None, None);
     match (count, seventh) {
         (8, _) => {
-            lag_us = Some(field(number, words[7 - 1], 7, "lag")?);
-            retries = Some(field(number, words[7], 8, "count of retries")?);
+            lag_us = Some(parse_field(number, words[7 - 1], 7, "lag")?);
+            retries = Some(parse_field(number, words[7], 8, "count of retries")?);
         }
-        (7, SeventhColumn::Lag) => lag_us = Some(field(number, words[7 - 1], 7, "lag")?),
-        (7, SeventhColumn::Retries) => retries = Some(field(number, words[6], 7, "count of retries")?),
-        (7, SeventhColumn::Unknown) => unnamed = Some(field(number, words[7 - 1], 7, "lag and no count of retries")?),
+        (7, SeventhColumn::Lag) => lag_us = Some(parse_field(number, words[7 - 1], 7, "lag")?),
+        (7, SeventhColumn::Retries) => retries = Some(parse_field(number, words[6], 7, "count of retries")?),
+        (7, SeventhColumn::Unknown) => {
+            unnamed = Some(parse_field(number, words[7 - 1], 7, "lag and no count of retries")?)
+        }
         _ => {}
     }
-    let at_us = field(number, words[5], 6, "number of microseconds")?;
+    let at_us = parse_field(number, words[5], 6, "number of microseconds")?;
     if at_us >= 1_000_000 {
-        return Err(FormatError::at(number, format!("word 6 is {at_us}: a second has 1000000 microseconds")));
+        return Err(FormatError::at_line(number, format!("word 6 is {at_us}: a second has 1000000 microseconds")));
     }
     Ok(PgbenchLogEntry {
-        client: field(number, words[0], 1, "client's number")?,
-        transaction: field(number, words[1], 2, "transaction's number")?,
-        outcome: outcome(number, words[2])?,
-        script: field(number, words[3], 4, "script's number")?,
-        at_s: field(number, words[4], 5, "time in seconds since 1970")?,
+        client: parse_field(number, words[0], 1, "client's number")?,
+        transaction: parse_field(number, words[1], 2, "transaction's number")?,
+        outcome: parse_outcome(number, words[2])?,
+        script: parse_field(number, words[3], 4, "script's number")?,
+        at_s: parse_field(number, words[4], 5, "time in seconds since 1970")?,
         at_us,
         lag_us,
         retries,
@@ -99,20 +102,21 @@ fn entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEn
     })
 }
 
-fn outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError> {
+/// Reads what became of a transaction.
+fn parse_outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError> {
     Ok(match word {
         "skipped" => PgbenchOutcome::Skipped,
         "failed" => PgbenchOutcome::Failed,
         "serialization" => PgbenchOutcome::Serialization,
         "deadlock" => PgbenchOutcome::Deadlock,
         "other" => PgbenchOutcome::Other,
-        _ => PgbenchOutcome::Succeeded(field(number, word, 3, "latency in microseconds, and no known failure")?),
+        _ => PgbenchOutcome::Succeeded(parse_field(number, word, 3, "latency in microseconds, and no known failure")?),
     })
 }
 
 fn not_a_log(number: u64, line: &str, count: usize) -> FormatError {
     let error =
-        FormatError::at(number, format!("{count} words, a log of transactions has 6 to 8: {}", shortened(line)));
+        FormatError::at_line(number, format!("{count} words, a log of transactions has 6 to 8: {}", shorten(line)));
     if count > MOST_WORDS && line.split_ascii_whitespace().all(|word| word.parse::<u64>().is_ok()) {
         error.with_hint("this looks like a log with --aggregate-interval")
     } else {

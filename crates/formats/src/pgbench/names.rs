@@ -15,6 +15,7 @@ pub fn prefix_of_log(name: &str) -> &str {
     without_number(head).unwrap_or(head)
 }
 
+/// A log's name without the number of its process at the end.
 fn without_number(name: &str) -> Option<&str> {
     let (head, number) = name.rsplit_once('.')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -7,23 +7,23 @@ use super::import::script_name;
 use super::limited::limit_throughput;
 use super::summary::{PgbenchPart, PgbenchStatement};
 use crate::ImportedResult;
-use crate::durations::{latency, us_of_ms};
+use crate::durations::{latency_measurement, us_of_ms};
 
 const SCRIPTS: &str = "pgbench scripts";
 const STATEMENTS: &str = "pgbench statements";
 
 /// A result for each of several scripts, and for each statement; their cases are those of the whole run.
-pub fn results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResult> {
+pub fn part_results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResult> {
     let mut results = Vec::new();
-    let names: Vec<&str> = run.parts.iter().map(|part| name_of(part, run)).collect();
+    let names: Vec<&str> = run.parts.iter().map(|part| part_name(part, run)).collect();
     for (part, place) in run.parts.iter().zip(1..) {
-        let name = name_of(part, run);
+        let name = part_name(part, run);
         // Scripts of one name in different folders, or one that was named twice.
         let is_alone = names.iter().filter(|other| **other == name).count() == 1;
         let script = if is_alone { name.to_owned() } else { format!("{place}: {name}") };
         if part.script.is_some() {
-            let mut result = result_of(whole, &script, SCRIPTS);
-            result.measurements = of_script(part, run);
+            let mut result = part_result(whole, &script, SCRIPTS);
+            result.measurements = script_measurements(part, run);
             if run.lag_ms.is_some() {
                 limit_throughput(&mut result.measurements);
             }
@@ -32,20 +32,22 @@ pub fn results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResu
         // A statement may stand twice in a script.
         let of_server = part.statements.iter().zip(1..).filter(|(statement, _)| !statement.text.starts_with('\\'));
         for (statement, number) in of_server {
-            let mut result = result_of(whole, &script, STATEMENTS);
+            let mut result = part_result(whole, &script, STATEMENTS);
             result.keys.insert("statement".to_owned(), Value::Text(format!("{number}: {}", statement.text)));
-            result.measurements = of_statement(statement);
+            result.measurements = statement_measurements(statement);
             results.push(result);
         }
     }
     results
 }
 
-fn name_of<'r>(part: &'r PgbenchPart, run: &'r PgbenchSummary) -> &'r str {
+/// The name of a part's script.
+fn part_name<'r>(part: &'r PgbenchPart, run: &'r PgbenchSummary) -> &'r str {
     script_name(part.script.as_deref().or(run.script.as_deref()).unwrap_or_default())
 }
 
-fn result_of(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
+/// A result in the case of the whole run, of one script.
+fn part_result(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(&whole.system, benchmark);
     result.keys.clone_from(&whole.keys);
     result.version.clone_from(&whole.version);
@@ -53,7 +55,8 @@ fn result_of(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedR
     result
 }
 
-fn of_script(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
+/// The measurements of one of several scripts.
+fn script_measurements(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
     let skipped = part.skipped.unwrap_or(0);
     let among = if run.counts_skipped() { skipped } else { 0 };
     let succeeded = part.transactions.map(|transactions| transactions.saturating_sub(among));
@@ -70,23 +73,27 @@ fn of_script(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
         (tps, ..) => tps,
     };
     found.extend(tps.map(|tps| Measurement::value("throughput", "tx/s", Direction::Higher, Role::Secondary, tps)));
-    found.extend(part.latency_ms.map(|ms| micros("response_mean", ms)));
-    found.extend(part.stddev_ms.map(|ms| micros("response_stddev", ms)));
-    found.extend(part.skipped.map(|skipped| count("skipped", skipped)));
+    found.extend(part.latency_ms.map(|ms| latency_from_ms("response_mean", ms)));
+    found.extend(part.stddev_ms.map(|ms| latency_from_ms("response_stddev", ms)));
+    found.extend(part.skipped.map(|skipped| count_measurement("skipped", skipped)));
     found
 }
 
-fn micros(id: &str, ms: f64) -> Measurement {
-    latency(id, Role::Secondary, Reading::Value(us_of_ms(ms)))
+/// A latency in µs.
+fn latency_from_ms(id: &str, ms: f64) -> Measurement {
+    latency_measurement(id, Role::Secondary, Reading::Value(us_of_ms(ms)))
 }
 
-fn of_statement(statement: &PgbenchStatement) -> Vec<Measurement> {
-    let mut found = vec![latency("response_mean", Role::Secondary, Reading::Value(us_of_ms(statement.mean_ms)))];
-    found.extend(statement.failures.map(|failures| count("errors", failures)));
-    found.extend(statement.retries.map(|retries| count("retries", retries)));
+/// The measurements of a statement.
+fn statement_measurements(statement: &PgbenchStatement) -> Vec<Measurement> {
+    let mut found =
+        vec![latency_measurement("response_mean", Role::Secondary, Reading::Value(us_of_ms(statement.mean_ms)))];
+    found.extend(statement.failures.map(|failures| count_measurement("errors", failures)));
+    found.extend(statement.retries.map(|retries| count_measurement("retries", retries)));
     found
 }
 
-fn count(id: &str, count: u64) -> Measurement {
+/// A count of things that are worse when more.
+fn count_measurement(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::{NotUnderstood, decode, leading_number, number, numbered, said};
+use crate::text::{NotUnderstood, decode, leading_number, numbered_lines, parse_number, shorten_message};
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summaries {
@@ -97,11 +97,11 @@ pub fn read_summaries(bytes: &[u8]) -> Summaries {
     let mut reader = Reader::default();
     let text = decode(bytes);
     let has_commas = text.lines().any(has_decimal_comma);
-    for (number, line) in numbered(&text) {
+    for (number, line) in numbered_lines(&text) {
         let line = if has_commas { Cow::Owned(with_points(line)) } else { Cow::Borrowed(line) };
-        reader.line(number, line.trim_end());
+        reader.take_line(number, line.trim_end());
     }
-    reader.cut();
+    reader.cut_run();
     reader.found
 }
 
@@ -145,7 +145,8 @@ struct Reader {
 }
 
 impl Reader {
-    fn end(&mut self) {
+    /// Ends the run that is being read.
+    fn finish_run(&mut self) {
         self.found.runs.extend(self.run.take());
         self.in_script = false;
         self.statement_counts = None;
@@ -153,8 +154,8 @@ impl Reader {
 
     /// Another run begins, or the text ends: what was said and has no summary behind it is of the one before, if it is said to
     /// have one, and else of a run that printed none.
-    fn cut(&mut self) {
-        self.end();
+    fn cut_run(&mut self) {
+        self.finish_run();
         let Before { version, server_version, error, has_summary } = std::mem::take(&mut self.before);
         let Some(why) =
             error.or_else(|| version.is_some().then(|| "it printed its version and nothing else".to_owned()))
@@ -174,28 +175,31 @@ impl Reader {
 
     /// Errors of a run stand in front of its summary, since a pipe or a file has that at the end; behind it stands, from version
     /// 12 on, that it is not whole.
-    fn error(&mut self, error: &str) {
+    fn take_error(&mut self, error: &str) {
         let is_of_summary = error.starts_with("Run was aborted");
         match &mut self.run {
-            Some(run) if is_of_summary && self.before.error.is_none() => drop(run.aborted.get_or_insert(said(error))),
+            Some(run) if is_of_summary && self.before.error.is_none() => {
+                run.aborted.get_or_insert_with(|| shorten_message(error));
+            }
             _ => {
-                self.before.error.get_or_insert_with(|| said(error));
+                self.before.error.get_or_insert_with(|| shorten_message(error));
                 self.before.has_summary |= is_of_summary;
             }
         }
     }
 
-    fn line(&mut self, number: u64, raw: &str) {
+    /// Takes a line of the output.
+    fn take_line(&mut self, number: u64, raw: &str) {
         let line = raw.trim_start();
-        if line.is_empty() || self.head(line) {
+        if line.is_empty() || self.take_head(line) {
             return;
         }
         if let Some(error) = error_in(line) {
-            self.error(error);
+            self.take_error(error);
             return;
         }
         if let Some(script) = line.strip_prefix("transaction type:") {
-            self.end();
+            self.finish_run();
             let before = std::mem::take(&mut self.before);
             self.run = Some(PgbenchSummary {
                 version: before.version,
@@ -206,7 +210,7 @@ impl Reader {
             });
             return;
         }
-        let taken = self.is_detail(line) || self.run.as_mut().is_some_and(|run| run.take(line));
+        let taken = self.is_detail(line) || self.run.as_mut().is_some_and(|run| run.take_line(line));
         if !taken {
             self.found.not_understood.push(NotUnderstood::new(number, raw));
         }
@@ -220,14 +224,14 @@ impl Reader {
             run.scripts.push((name.to_owned(), 1));
             run.parts.push(PgbenchPart { script: Some(name.to_owned()), ..PgbenchPart::default() });
         } else if let Some((weight, (_, known))) = line.strip_prefix("- weight:").zip(run.scripts.last_mut()) {
-            *known = count(weight.trim()).unwrap_or(*known);
+            *known = parse_count(weight.trim()).unwrap_or(*known);
         }
         if let Some(counts) = statement_counts(line) {
             self.statement_counts = Some(counts);
         } else if script.is_some() {
             self.in_script = true;
         } else {
-            if let Some(statement) = self.statement_counts.and_then(|counts| statement(line, counts)) {
+            if let Some(statement) = self.statement_counts.and_then(|counts| parse_statement(line, counts)) {
                 if run.parts.is_empty() {
                     run.parts.push(PgbenchPart::default());
                 }
@@ -236,16 +240,17 @@ impl Reader {
             }
             let of_script = line.strip_prefix("- ").filter(|rest| self.in_script && is_of_script(rest));
             if let (Some(rest), Some(part)) = (of_script, run.parts.last_mut()) {
-                part.take(rest);
+                part.take_line(rest);
             }
             return of_script.is_some();
         }
         true
     }
 
-    fn head(&mut self, line: &str) -> bool {
+    /// Takes a line that begins a run; `false` if it does not.
+    fn take_head(&mut self, line: &str) -> bool {
         if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
-            self.cut();
+            self.cut_run();
             let (version, server) = match versions.split_once(", server ") {
                 Some((version, server)) => (version, Some(server.to_owned())),
                 None => (versions, None),
@@ -256,7 +261,7 @@ impl Reader {
         } else if line.starts_with("starting vacuum") {
             // Where no version was printed, this is the first line of a run.
             if self.before.version.is_none() {
-                self.cut();
+                self.cut_run();
             }
         } else {
             return line == "end.";
@@ -290,39 +295,40 @@ fn statement_counts(line: &str) -> Option<usize> {
 }
 
 /// `0.140  0  UPDATE …`.
-fn statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
+fn parse_statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
     let (first, mut rest) = line.split_once(char::is_whitespace)?;
-    let mean_ms = if first.contains('.') { number(first)? } else { return None };
+    let mean_ms = if first.contains('.') { parse_number(first)? } else { return None };
     let mut found = [None; 2];
     for count in found.iter_mut().take(counts) {
         let (word, behind) = rest.trim_start().split_once(char::is_whitespace)?;
         *count = Some(word.parse().ok()?);
         rest = behind;
     }
-    let text = said(rest);
+    let text = shorten_message(rest);
     let [failures, retries] = found;
     (!text.is_empty()).then_some(PgbenchStatement { text, mean_ms, failures, retries })
 }
 
 impl PgbenchPart {
     /// `5031 transactions (59.9% of total, tps = 2520.018393)`, `latency average = 0.143 ms`.
-    fn take(&mut self, line: &str) {
+    fn take_line(&mut self, line: &str) {
         if line.contains(" transactions (") {
-            self.transactions = count(line);
+            self.transactions = parse_count(line);
             self.tps = line.split_once("tps = ").and_then(|(_, tps)| leading_number(tps)).map(|(tps, _)| tps);
-        } else if let Some(value) = behind(line, "latency average") {
-            self.latency_ms = milliseconds(value);
-        } else if let Some(value) = behind(line, "latency stddev") {
-            self.stddev_ms = milliseconds(value);
-        } else if let Some(value) = behind(line, "number of failed transactions") {
-            self.failed = count(value);
-        } else if let Some(value) = behind(line, "number of transactions skipped") {
-            self.skipped = count(value);
+        } else if let Some(value) = text_behind(line, "latency average") {
+            self.latency_ms = parse_milliseconds(value);
+        } else if let Some(value) = text_behind(line, "latency stddev") {
+            self.stddev_ms = parse_milliseconds(value);
+        } else if let Some(value) = text_behind(line, "number of failed transactions") {
+            self.failed = parse_count(value);
+        } else if let Some(value) = text_behind(line, "number of transactions skipped") {
+            self.skipped = parse_count(value);
         }
     }
 }
 
-fn behind<'l>(line: &'l str, name: &str) -> Option<&'l str> {
+/// What stands behind a name at the beginning of a line.
+fn text_behind<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     line.strip_prefix(name).map(|rest| rest.trim_start_matches([':', ' ', '=']))
 }
 
@@ -345,17 +351,19 @@ const SCRIPT: [&str; 9] = [
 ];
 
 /// The number at the start of a value: `358`, `10/10`, `0 (0.000%)`, `60 s`.
-fn count(value: &str) -> Option<u64> {
+fn parse_count(value: &str) -> Option<u64> {
     let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     value[..digits].parse().ok()
 }
 
-fn milliseconds(value: &str) -> Option<f64> {
+/// Reads a number of ms.
+fn parse_milliseconds(value: &str) -> Option<f64> {
     let (figure, rest) = leading_number(value.trim())?;
     rest.trim_start().starts_with("ms").then_some(figure)
 }
 
-fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
+/// Sets a place to a figure; `false` if there is none.
+fn put_if_found<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     let found = figure.is_some();
     if found {
         *place = figure;
@@ -376,7 +384,8 @@ impl PgbenchSummary {
         self.processed.map(|processed| processed.saturating_sub(among))
     }
 
-    fn take(&mut self, line: &str) -> bool {
+    /// Takes a line of the summary; `false` if it is none.
+    fn take_line(&mut self, line: &str) -> bool {
         if let Some((name, value)) = line.split_once(" = ") {
             return self.take_equation(name, value);
         }
@@ -386,63 +395,66 @@ impl PgbenchSummary {
         }
     }
 
+    /// Takes a line `name = value`.
     fn take_equation(&mut self, name: &str, value: &str) -> bool {
         match name {
-            "latency average" => put(&mut self.latency_ms, milliseconds(value)),
-            "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
+            "latency average" => put_if_found(&mut self.latency_ms, parse_milliseconds(value)),
+            "latency stddev" => put_if_found(&mut self.stddev_ms, parse_milliseconds(value)),
             "initial connection time" => true,
             "average connection time" => {
                 self.reconnects = true;
                 true
             }
             "tps" if value.contains("(including connections establishing)") => true,
-            "tps" => put(&mut self.tps, leading_number(value).map(|(tps, _)| tps).filter(|tps| *tps >= 0.0)),
+            "tps" => put_if_found(&mut self.tps, leading_number(value).map(|(tps, _)| tps).filter(|tps| *tps >= 0.0)),
             _ => false,
         }
     }
 
+    /// Takes a line that says what was asked for.
     fn take_parameter(&mut self, name: &str, value: &str) -> bool {
         match name {
-            "scaling factor" => put(&mut self.scale, count(value)),
-            "query mode" => put(&mut self.query_mode, Some(value.to_owned())),
-            "number of clients" => put(&mut self.clients, count(value)),
-            "number of threads" => put(&mut self.threads, count(value)),
-            "duration" => put(&mut self.duration_s, leading_number(value).map(|(seconds, _)| seconds)),
-            "partition method" => put(&mut self.partition_method, Some(value.to_owned())),
-            "partitions" => put(&mut self.partitions, count(value)),
+            "scaling factor" => put_if_found(&mut self.scale, parse_count(value)),
+            "query mode" => put_if_found(&mut self.query_mode, Some(value.to_owned())),
+            "number of clients" => put_if_found(&mut self.clients, parse_count(value)),
+            "number of threads" => put_if_found(&mut self.threads, parse_count(value)),
+            "duration" => put_if_found(&mut self.duration_s, leading_number(value).map(|(seconds, _)| seconds)),
+            "partition method" => put_if_found(&mut self.partition_method, Some(value.to_owned())),
+            "partitions" => put_if_found(&mut self.partitions, parse_count(value)),
             // `unlimited` is no number.
             "maximum number of tries" => {
-                self.max_tries = count(value);
+                self.max_tries = parse_count(value);
                 true
             }
-            "maximum time of tries" => put(&mut self.max_tries_time, Some(value.to_owned())),
-            "number of transactions per client" => put(&mut self.transactions_per_client, count(value)),
+            "maximum time of tries" => put_if_found(&mut self.max_tries_time, Some(value.to_owned())),
+            "number of transactions per client" => put_if_found(&mut self.transactions_per_client, parse_count(value)),
             // 9.x prints colons.
             "latency average" => {
                 self.has_colon = true;
-                put(&mut self.latency_ms, milliseconds(value))
+                put_if_found(&mut self.latency_ms, parse_milliseconds(value))
             }
-            "latency stddev" => put(&mut self.stddev_ms, milliseconds(value)),
+            "latency stddev" => put_if_found(&mut self.stddev_ms, parse_milliseconds(value)),
             "rate limit schedule lag" => self.take_lag(value),
             _ => false,
         }
     }
 
+    /// Takes a line that counts transactions.
     fn take_count(&mut self, name: &str, value: &str) -> bool {
         match name {
             "number of transactions actually processed" => {
-                self.planned = value.split_once('/').and_then(|(_, planned)| count(planned));
-                put(&mut self.processed, count(value))
+                self.planned = value.split_once('/').and_then(|(_, planned)| parse_count(planned));
+                put_if_found(&mut self.processed, parse_count(value))
             }
-            "number of failed transactions" => put(&mut self.failed, count(value)),
-            "number of serialization failures" => put(&mut self.serialization, count(value)),
-            "number of deadlock failures" => put(&mut self.deadlocks, count(value)),
-            "number of transactions retried" => put(&mut self.retried, count(value)),
-            "total number of retries" => put(&mut self.retries, count(value)),
+            "number of failed transactions" => put_if_found(&mut self.failed, parse_count(value)),
+            "number of serialization failures" => put_if_found(&mut self.serialization, parse_count(value)),
+            "number of deadlock failures" => put_if_found(&mut self.deadlocks, parse_count(value)),
+            "number of transactions retried" => put_if_found(&mut self.retried, parse_count(value)),
+            "total number of retries" => put_if_found(&mut self.retries, parse_count(value)),
             "number of transactions skipped" => {
                 let percent = value.split_once('(').and_then(|(_, percent)| leading_number(percent));
                 self.skipped_percent = percent.map(|(percent, _)| percent);
-                put(&mut self.skipped, count(value))
+                put_if_found(&mut self.skipped, parse_count(value))
             }
             _ if name.starts_with("number of transactions above the ") => {
                 self.limit_without_total = !value.contains('/');
@@ -456,6 +468,6 @@ impl PgbenchSummary {
 
     /// `avg 0.132 (max 0.951) ms`.
     fn take_lag(&mut self, value: &str) -> bool {
-        put(&mut self.lag_ms, value.strip_prefix("avg ").and_then(leading_number).map(|(mean, _)| mean))
+        put_if_found(&mut self.lag_ms, value.strip_prefix("avg ").and_then(leading_number).map(|(mean, _)| mean))
     }
 }

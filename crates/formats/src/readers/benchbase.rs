@@ -3,9 +3,9 @@
 use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_key, json_number, lines_outside, put};
+use super::figures::{Figures, json_documents, json_key, json_number, lines_outside, put_key};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
-use crate::text::number;
+use crate::text::parse_number;
 use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
@@ -23,13 +23,14 @@ fn is_windows(text: &str) -> bool {
     heading.starts_with("Time (seconds)") && heading.contains(THROUGHPUT)
 }
 
+/// Reads BenchBase's summary or its results by window.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the server's settings", "the steadiness of the run"]);
     if is_windows(input.text) {
-        imported.results.push(windows(input)?);
+        imported.results.push(windows_result(input)?);
         return Ok(imported.into());
     }
-    imported.results.extend(documents(input.text)?.iter().map(|json| summary(json, input.system)));
+    imported.results.extend(json_documents(input.text)?.iter().map(|json| summary_result(json, input.system)));
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
@@ -42,11 +43,12 @@ const KEYS: [(&str, &str); 5] = [
     ("DBMS Type", "dbms_type"),
 ];
 
-fn summary(json: &Json, system: &str) -> ImportedResult {
+/// The result of a summary in JSON.
+fn summary_result(json: &Json, system: &str) -> ImportedResult {
     let mut keys = Point::new();
     // The type of the server is what differs between two systems, and no key.
     for (printed, name) in KEYS.into_iter().filter(|(_, name)| !["benchmark", "dbms_type"].contains(name)) {
-        put(&mut keys, name, json.get(printed).and_then(json_key));
+        put_key(&mut keys, name, json.get(printed).and_then(json_key));
     }
     let benchmark =
         format!("benchbase {}", json.get("Benchmark Type").and_then(Json::as_str).unwrap_or("of unknown type"));
@@ -57,7 +59,7 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     };
     result.keys = keys;
     for (printed, name) in [("DBMS Type", "dbms_type"), ("DBMS Version", "dbms_version")] {
-        places::put(&mut result.places, name, json.get(printed).and_then(Json::as_str));
+        places::put_place(&mut result.places, name, json.get(printed).and_then(Json::as_str));
     }
     if state.is_some() {
         return result;
@@ -67,20 +69,20 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
         (json.get(THROUGHPUT).and_then(json_number), json.get("Goodput (requests/second)").and_then(json_number));
     let mut figures = Figures::default();
     let lost = throughput.zip(goodput).map(|(all, good)| (all - good).max(0.0));
-    figures.failed(lost, goodput, "it prints no goodput");
+    figures.push_failed(lost, goodput, "it prints no goodput");
     // All requests, also those that failed: where it says how many succeeded, those count.
     let role = if goodput.is_some() { Role::Secondary } else { Role::Primary };
-    figures.rate("throughput", "requests/s", role, throughput);
-    figures.rate("goodput", "requests/s", Role::Primary, goodput);
-    figures.response("mean", latency_us(json, "Average"));
-    figures.response("min", latency_us(json, "Minimum"));
-    figures.response("max", latency_us(json, "Maximum"));
+    figures.push_rate("throughput", "requests/s", role, throughput);
+    figures.push_rate("goodput", "requests/s", Role::Primary, goodput);
+    figures.push_response("mean", latency_us(json, "Average"));
+    figures.push_response("min", latency_us(json, "Minimum"));
+    figures.push_response("max", latency_us(json, "Maximum"));
     // Its latencies are of all requests, also of those that it counts as aborted.
     figures.has_failed = false;
     for (rank, name) in
         [(50.0, "Median"), (90.0, "90th Percentile"), (95.0, "95th Percentile"), (99.0, "99th Percentile")]
     {
-        figures.percentile(rank, latency_us(json, name));
+        figures.push_percentile(rank, latency_us(json, name));
     }
     result.measurements = figures.measurements;
     let server = [json.get("DBMS Type").and_then(Json::as_str), json.get("DBMS Version").and_then(Json::as_str)];
@@ -88,6 +90,7 @@ fn summary(json: &Json, system: &str) -> ImportedResult {
     result
 }
 
+/// A latency of the summary, µs.
 fn latency_us(json: &Json, name: &str) -> Option<f64> {
     json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
 }
@@ -100,7 +103,7 @@ fn transaction_of(source: &str) -> Option<&str> {
 }
 
 /// One result of all windows: rates are means of windows, percentiles of windows are none of the run.
-fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
+fn windows_result(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     let mut lines = input.text.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();
     let column = |name: &str| heading.iter().position(|known| *known == name);
@@ -111,10 +114,12 @@ fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     let (mut windows, mut requests, mut waited) = (0_u32, 0.0, 0.0);
     for (number_of_line, line) in (2..).zip(lines).filter(|(_, line)| !line.trim().is_empty()) {
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
-        let field = |at: Option<usize>| number(fields.get(at?)?);
+        let field = |at: Option<usize>| parse_number(fields.get(at?)?);
         let rate = match field(rate) {
             Some(rate) if fields.len() >= heading.len() => rate,
-            _ => return Err(FormatError::at(number_of_line, "it has no throughput: the table was cut or changed")),
+            _ => {
+                return Err(FormatError::at_line(number_of_line, "it has no throughput: the table was cut or changed"));
+            }
         };
         windows += 1;
         requests += rate;
@@ -122,9 +127,9 @@ fn windows(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
         waited += rate * mean_us.unwrap_or(f64::NAN);
     }
     let mut figures = Figures::default();
-    figures.failed(None, None, "results.csv does not tell what failed");
-    figures.rate("throughput", "requests/s", Role::Primary, (windows > 0).then(|| requests / f64::from(windows)));
-    figures.response("mean", (requests > 0.0).then(|| waited / requests));
+    figures.push_failed(None, None, "results.csv does not tell what failed");
+    figures.push_rate("throughput", "requests/s", Role::Primary, (windows > 0).then(|| requests / f64::from(windows)));
+    figures.push_response("mean", (requests > 0.0).then(|| waited / requests));
     let mut result = ImportedResult::new(input.system, "benchbase windows");
     // A run has a table of all requests, one of each transaction, and one of its samples, which is of all requests again.
     let is_of_samples = column("Requests").is_some();

@@ -2,9 +2,9 @@
 
 use model::{Point, Role, Value};
 
-use super::figures::{Figures, leading, plain, put, strange};
+use super::figures::{Figures, first_number, note_strange, plain_value, put_key};
 use crate::reader::{Found, Input, Names, Reader, Reads};
-use crate::text::numbered;
+use crate::text::numbered_lines;
 use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
@@ -64,15 +64,16 @@ const OTHERS: [&str; 17] = [
     "C value for C_LAST",
 ];
 
+/// Reads BenchmarkSQL's output.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the server", "response times", "failures"]);
     let (mut run, mut not_understood) = (Run::default(), Vec::new());
-    for (number, line) in numbered(input.text) {
+    for (number, line) in numbered_lines(input.text) {
         // A line of progress is written over, and may be in front of the next one.
         let said = line.rfind("Term-00,").map(|at| line[at + "Term-00,".len()..].trim());
         let Some(said) = said.or_else(|| is_bare(line).then_some(line.trim())) else {
             if !line.contains("jTPCC") {
-                strange(number, line, &mut not_understood);
+                note_strange(number, line, &mut not_understood);
             }
             continue;
         };
@@ -86,7 +87,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
                 || said.starts_with(['+', '*', '(', '|'])
                 || OTHERS.iter().any(|known| said.starts_with(known));
             if !is_known {
-                strange(number, line, &mut not_understood);
+                note_strange(number, line, &mut not_understood);
             }
             continue;
         };
@@ -95,21 +96,21 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
                 if run.nopm.is_some() {
                     let (keys, places) = (run.keys.clone(), run.places.clone());
                     let next = Run { keys, places, minutes: run.minutes, ..Run::default() };
-                    imported.results.extend(result(std::mem::replace(&mut run, next), input.system));
+                    imported.results.extend(make_result(std::mem::replace(&mut run, next), input.system));
                 }
-                run.nopm = leading(value);
+                run.nopm = first_number(value);
             }
-            "Measured tpmTOTAL" => run.tpm = leading(value),
+            "Measured tpmTOTAL" => run.tpm = first_number(value),
             // The last line of a run.
-            "Transaction Count" => imported.results.extend(result(std::mem::take(&mut run), input.system)),
-            "runMins" => run.minutes = leading(value),
-            _ if KEYS.contains(&name) => put(&mut run.keys, name, Some(plain(value))),
-            _ if PLACES.contains(&name) => places::put(&mut run.places, name, Some(value)),
+            "Transaction Count" => imported.results.extend(make_result(std::mem::take(&mut run), input.system)),
+            "runMins" => run.minutes = first_number(value),
+            _ if KEYS.contains(&name) => put_key(&mut run.keys, name, Some(plain_value(value))),
+            _ if PLACES.contains(&name) => places::put_place(&mut run.places, name, Some(value)),
             _ if OTHERS.contains(&name) || name.starts_with("executeTime[") => {}
-            _ => strange(number, line, &mut not_understood),
+            _ => note_strange(number, line, &mut not_understood),
         }
     }
-    imported.results.extend(result(run, input.system));
+    imported.results.extend(make_result(run, input.system));
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
 }
@@ -122,12 +123,13 @@ fn is_bare(line: &str) -> bool {
     is_property || line.starts_with("Measured tpm") || line.starts_with("Running Average tpmTOTAL")
 }
 
-fn result(run: Run, system: &str) -> Option<ImportedResult> {
+/// The result of a run.
+fn make_result(run: Run, system: &str) -> Option<ImportedResult> {
     run.nopm?;
     let mut figures = Figures::default();
-    figures.failed(None, None, "BenchmarkSQL does not print what failed");
-    figures.rate("nopm", "orders/min", Role::Primary, run.nopm);
-    figures.rate("tpm", "tx/min", Role::Secondary, run.tpm);
+    figures.push_failed(None, None, "BenchmarkSQL does not print what failed");
+    figures.push_rate("nopm", "orders/min", Role::Primary, run.nopm);
+    figures.push_rate("tpm", "tx/min", Role::Secondary, run.tpm);
     let mut result = ImportedResult::new(system, "tpcc");
     result.elapsed_s = run.minutes.filter(|minutes| *minutes > 0.0).map(|minutes| 60.0 * minutes);
     (result.keys, result.places) = (run.keys, run.places);

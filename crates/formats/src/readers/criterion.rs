@@ -3,9 +3,9 @@
 use model::{Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_number};
+use super::figures::{Figures, json_documents, json_number};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
-use crate::text::numbered;
+use crate::text::numbered_lines;
 use crate::{FormatError, Imported, ImportedResult, NotUnderstood};
 
 pub const READER: Reader = Reader {
@@ -20,16 +20,19 @@ pub const READER: Reader = Reader {
     reads: Reads::Text(read),
 };
 
+/// Reads Criterion's estimates or messages.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the machine", "the order of the benchmarks"]);
     let mut not_understood = Vec::new();
     if !input.text.contains("\"reason\":") {
-        imported.results.extend(documents(input.text)?.iter().filter_map(|json| estimates(json, input)));
+        imported
+            .results
+            .extend(json_documents(input.text)?.iter().filter_map(|json| result_from_estimates(json, input)));
         return Ok(imported.into());
     }
-    for (number, line) in numbered(input.text).filter(|(_, line)| !line.trim().is_empty()) {
+    for (number, line) in numbered_lines(input.text).filter(|(_, line)| !line.trim().is_empty()) {
         match serde_json::from_str::<Json>(line) {
-            Ok(json) => imported.results.extend(message(&json, input.system)),
+            Ok(json) => imported.results.extend(result_from_message(&json, input.system)),
             Err(_) => not_understood.push(NotUnderstood::new(number, line)),
         }
     }
@@ -38,7 +41,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
 }
 
 /// The file does not tell its benchmark: its folder does, `criterion/GROUP/NAME/BASELINE/estimates.json`.
-fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
+fn result_from_estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
     let mut parts: Vec<&str> = input.source.split(['/', '\\']).collect();
     parts.pop();
     let baseline = parts.pop().unwrap_or(input.system);
@@ -60,7 +63,7 @@ fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
         |names: [&str; 2]| names.iter().find_map(|name| json.get(*name)?.get("point_estimate").and_then(json_number));
     let (mean, median, slope) =
         (estimate(["mean", "Mean"]), estimate(["median", "Median"]), estimate(["slope", "Slope"]));
-    let mut result = result(system, &name, mean, median, slope);
+    let mut result = make_result(system, &name, mean, median, slope);
     if input.is_named {
         // Two baselines of a system are no repetitions.
         result.keys.insert("baseline".to_owned(), Value::Text(baseline.to_owned()));
@@ -68,22 +71,31 @@ fn estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
     Some(result)
 }
 
-fn message(json: &Json, system: &str) -> Option<ImportedResult> {
+/// The result in a message of `--message-format=json`.
+fn result_from_message(json: &Json, system: &str) -> Option<ImportedResult> {
     (json.get("reason")?.as_str()? == "benchmark-complete").then_some(())?;
     let name = json.get("id")?.as_str()?;
-    Some(result(system, name, estimate(json, "mean"), estimate(json, "median"), estimate(json, "slope")))
+    Some(make_result(
+        system,
+        name,
+        point_estimate(json, "mean"),
+        point_estimate(json, "median"),
+        point_estimate(json, "slope"),
+    ))
 }
 
-fn estimate(json: &Json, of: &str) -> Option<f64> {
+/// An estimate of this name, ns.
+fn point_estimate(json: &Json, of: &str) -> Option<f64> {
     json.get(of)?.get("estimate").and_then(json_number)
 }
 
-fn result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {
+/// The result of a benchmark.
+fn make_result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {
     let mut figures = Figures::default();
     // Criterion's own "time" is the slope, where it has one.
-    figures.cost("time", "ns", Role::Primary, slope.or(mean));
-    figures.cost("time_mean", "ns", Role::Secondary, mean);
-    figures.cost("time_median", "ns", Role::Secondary, median);
+    figures.push_cost("time", "ns", Role::Primary, slope.or(mean));
+    figures.push_cost("time_mean", "ns", Role::Secondary, mean);
+    figures.push_cost("time_median", "ns", Role::Secondary, median);
     let mut result = ImportedResult::new(system, "criterion");
     let name = if name.is_empty() { "benchmark" } else { name };
     result.keys.insert("name".to_owned(), Value::Text(name.to_owned()));

@@ -2,9 +2,9 @@
 
 use model::{Point, Role, Value};
 
-use super::figures::{Figures, leading, option, pairs, plain, put, strange};
+use super::figures::{Figures, first_number, name_value_pairs, note_strange, option_value, plain_value, put_key};
 use crate::reader::{Found, Input, Names, Reader, Reads};
-use crate::text::numbered;
+use crate::text::numbered_lines;
 use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
@@ -32,11 +32,12 @@ struct Run<'a> {
 const NOISE: [&str; 8] =
     ["[Current] ", "Finished", "creating ", "load ", "begin to ", "maxprocs:", "Execute ", "Got signal "];
 
+/// Reads go-tpc's output.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut runs: Vec<Run<'_>> = Vec::new();
     let mut run = Run::default();
     let mut not_understood = Vec::new();
-    for (number, line) in numbered(input.text) {
+    for (number, line) in numbered_lines(input.text) {
         let line = line.trim();
         if let Some(summary) = line.strip_prefix("[Summary] ") {
             let (name, figures) =
@@ -56,7 +57,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
             }
             run.command = Some(line);
         } else if !NOISE.iter().any(|noise| line.starts_with(noise)) {
-            strange(number, line, &mut not_understood);
+            note_strange(number, line, &mut not_understood);
         }
     }
     runs.push(run);
@@ -64,7 +65,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
         ["the server", "the number of warehouses and threads, unless its command stands there", "failures of TPC-H"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     for run in runs.iter().filter(|run| !run.lines.is_empty()) {
-        imported.results.extend(results(run, input.system));
+        imported.results.extend(run_results(run, input.system));
     }
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
@@ -75,82 +76,86 @@ fn is_command(line: &str) -> bool {
     (line.contains("go-tpc ") || line.contains("tiup bench ")) && line.split_whitespace().any(|word| word == "run")
 }
 
-fn keys(command: Option<&str>) -> Point {
+/// The keys that a command line sets.
+fn keys_of_command(command: Option<&str>) -> Point {
     let mut keys = Point::from([("tool".to_owned(), Value::Text(READER.name.to_owned()))]);
     let Some(command) = command else { return keys };
-    put(&mut keys, "warehouses", option(command, "warehouses", None).map(plain));
-    put(&mut keys, "threads", option(command, "threads", Some('T')).map(plain));
-    put(&mut keys, "scale", option(command, "sf", None).map(plain));
+    put_key(&mut keys, "warehouses", option_value(command, "warehouses", None).map(plain_value));
+    put_key(&mut keys, "threads", option_value(command, "threads", Some('T')).map(plain_value));
+    put_key(&mut keys, "scale", option_value(command, "sf", None).map(plain_value));
     for name in ["weight", "isolation", "parts", "partition-type"] {
-        put(&mut keys, name, option(command, name, None).map(plain));
+        put_key(&mut keys, name, option_value(command, name, None).map(plain_value));
     }
-    put(&mut keys, "wait", command.split_whitespace().any(|other| other == "--wait").then_some(Value::Bool(true)));
+    put_key(&mut keys, "wait", command.split_whitespace().any(|other| other == "--wait").then_some(Value::Bool(true)));
     keys
 }
 
-fn places_of(command: Option<&str>) -> Point {
+/// The server and database that a command line names.
+fn places_of_command(command: Option<&str>) -> Point {
     let mut found = Point::new();
     let options =
         [("host", Some('H')), ("port", Some('P')), ("db", Some('D')), ("driver", Some('d')), ("conn-params", None)];
     for (name, short) in options {
-        places::put(&mut found, name, command.and_then(|command| option(command, name, short)));
+        places::put_place(&mut found, name, command.and_then(|command| option_value(command, name, short)));
     }
     found
 }
 
-fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
+/// The results of a run.
+fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let orders: Vec<&Line<'_>> =
         run.lines.iter().filter(|line| !is_query(line) && !line.name.ends_with("_ERR")).collect();
     let why = "go-tpc printed no counts";
     if !orders.is_empty() {
-        let sum = |name: &str| orders.iter().map(|line| figure(line.figures, name)).sum::<Option<f64>>();
-        let failed = orders.iter().map(|line| errors(run, line.name)).sum();
+        let sum = |name: &str| orders.iter().map(|line| figure_of(line.figures, name)).sum::<Option<f64>>();
+        let failed = orders.iter().map(|line| error_count(run, line.name)).sum();
         let new_orders =
-            orders.iter().find(|line| line.name == "NEW_ORDER").and_then(|line| figure(line.figures, "TPM"));
+            orders.iter().find(|line| line.name == "NEW_ORDER").and_then(|line| figure_of(line.figures, "TPM"));
         let mut figures = Figures::default();
-        figures.failed(Some(failed), sum("Count"), why);
-        let printed = run.total.and_then(|total| figure(total, "tpmC")).or(new_orders);
-        figures.rate("nopm", "orders/min", Role::Primary, printed);
-        figures.rate(
+        figures.push_failed(Some(failed), sum("Count"), why);
+        let printed = run.total.and_then(|total| figure_of(total, "tpmC")).or(new_orders);
+        figures.push_rate("nopm", "orders/min", Role::Primary, printed);
+        figures.push_rate(
             "tpm",
             "tx/min",
             Role::Secondary,
-            run.total.and_then(|total| figure(total, "tpmTotal")).or(sum("TPM")),
+            run.total.and_then(|total| figure_of(total, "tpmTotal")).or(sum("TPM")),
         );
         let mut result = ImportedResult::new(system, "tpcc");
-        result.keys = keys(run.command);
-        result.places = places_of(run.command);
-        result.elapsed_s = orders.iter().filter_map(|line| figure(line.figures, "Takes(s)")).reduce(f64::max);
+        result.keys = keys_of_command(run.command);
+        result.places = places_of_command(run.command);
+        result.elapsed_s = orders.iter().filter_map(|line| figure_of(line.figures, "Takes(s)")).reduce(f64::max);
         result.measurements = figures.measurements;
         results.push(result);
     }
     for line in orders {
         let mut figures = Figures::default();
-        figures.failed(Some(errors(run, line.name)), figure(line.figures, "Count"), why);
-        figures.rate("throughput", "tx/min", Role::Secondary, figure(line.figures, "TPM"));
-        figures.response("mean", figure(line.figures, "Avg(ms)").map(|ms| ms * 1e3));
-        figures.response("max", figure(line.figures, "Max(ms)").map(|ms| ms * 1e3));
+        figures.push_failed(Some(error_count(run, line.name)), figure_of(line.figures, "Count"), why);
+        figures.push_rate("throughput", "tx/min", Role::Secondary, figure_of(line.figures, "TPM"));
+        figures.push_response("mean", figure_of(line.figures, "Avg(ms)").map(|ms| ms * 1e3));
+        figures.push_response("max", figure_of(line.figures, "Max(ms)").map(|ms| ms * 1e3));
         for (rank, name) in
             [(50.0, "50th(ms)"), (90.0, "90th(ms)"), (95.0, "95th(ms)"), (99.0, "99th(ms)"), (99.9, "99.9th(ms)")]
         {
-            figures.percentile(rank, figure(line.figures, name).map(|ms| ms * 1e3));
+            figures.push_percentile(rank, figure_of(line.figures, name).map(|ms| ms * 1e3));
         }
         let mut result = ImportedResult::new(system, "tpcc transactions");
-        result.keys = keys(run.command);
-        result.places = places_of(run.command);
+        result.keys = keys_of_command(run.command);
+        result.places = places_of_command(run.command);
         result.keys.insert("transaction".to_owned(), Value::Text(line.name.to_owned()));
         result.measurements = figures.measurements;
         results.push(result);
     }
     for line in run.lines.iter().filter(is_query) {
         // `Q1: 1.23s`, or with figures as the transactions.
-        let ms = figure(line.figures, "Avg(ms)").or_else(|| leading(line.figures.strip_suffix('s')?).map(|s| s * 1e3));
+        let ms = figure_of(line.figures, "Avg(ms)")
+            .or_else(|| first_number(line.figures.strip_suffix('s')?).map(|s| s * 1e3));
         let mut figures = Figures::default();
-        figures.cost("query_time", "ms", Role::Primary, ms);
+        figures.push_cost("query_time", "ms", Role::Primary, ms);
         let mut result = ImportedResult::new(system, "tpch");
-        result.keys = keys(run.command);
-        result.places = places_of(run.command);
+        result.keys = keys_of_command(run.command);
+        result.places = places_of_command(run.command);
         result.keys.insert("query".to_owned(), Value::Text(line.name.to_owned()));
         result.measurements = figures.measurements;
         results.push(result);
@@ -158,17 +163,20 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     results
 }
 
+/// Tests whether a line is of a query, `Q7`.
 fn is_query(line: &&Line<'_>) -> bool {
     line.name.strip_prefix('Q').is_some_and(|n| n.parse::<u32>().is_ok())
 }
 
-fn errors(run: &Run<'_>, name: &str) -> f64 {
+/// Number of errors of a transaction.
+fn error_count(run: &Run<'_>, name: &str) -> f64 {
     let failed = format!("{name}_ERR");
-    run.lines.iter().find(|line| line.name == failed).and_then(|line| figure(line.figures, "Count")).unwrap_or(0.0)
+    run.lines.iter().find(|line| line.name == failed).and_then(|line| figure_of(line.figures, "Count")).unwrap_or(0.0)
 }
 
-fn figure(figures: &str, name: &str) -> Option<f64> {
-    pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| leading(v))
+/// A figure of a line by its name.
+fn figure_of(figures: &str, name: &str) -> Option<f64> {
+    name_value_pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| first_number(v))
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use indexmap::IndexMap;
 use model::{Point, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, json_number, leading, option, pairs, plain, put, strange};
+use super::figures::{
+    Figures, first_number, json_number, name_value_pairs, note_strange, option_value, plain_value, put_key,
+};
 use super::properties::{Properties, phase_and_database};
 use crate::reader::{Found, Input, Names, Reader, Reads};
-use crate::text::{break_html, numbered};
+use crate::text::{break_html, numbered_lines};
 use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
@@ -46,39 +48,40 @@ struct Run {
     elapsed_s: Option<f64>,
 }
 
+/// Reads go-ycsb's output.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut runs = vec![Run::default()];
     let mut not_understood = Vec::new();
-    for (number, whole) in numbered(input.text) {
+    for (number, whole) in numbered_lines(input.text) {
         for line in break_html(whole) {
-            if !take(&mut runs, line.trim()) {
-                strange(number, line, &mut not_understood);
+            if !take_line(&mut runs, line.trim()) {
+                note_strange(number, line, &mut not_understood);
             }
         }
     }
     let unknown = ["the server", "the threads and the number of records, unless its properties stand there"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     for run in runs.iter().filter(|run| !run.group.operations.is_empty()) {
-        imported.results.extend(results(run, input.system));
+        imported.results.extend(run_results(run, input.system));
     }
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
 }
 
 /// Takes a line into the last run or a new one; returns whether it is known.
-fn take(runs: &mut Vec<Run>, line: &str) -> bool {
+fn take_line(runs: &mut Vec<Run>, line: &str) -> bool {
     const NOISE: [&str; 6] =
         ["****", "Using request distribution", "operation err:", "Got signal", "Exporting the full latency", "```"];
-    if let Some(command) = command(line) {
-        begin(runs).properties = command;
+    if let Some(command) = parse_command(line) {
+        begin_run(runs).properties = command;
         return true;
     }
     if line.contains("* properties *") {
-        begin(runs);
+        begin_run(runs);
         return true;
     }
-    if let Some((name, value)) = property(line) {
-        runs.last_mut().into_iter().for_each(|run| run.properties.take(name, value));
+    if let Some((name, value)) = parse_property(line) {
+        runs.last_mut().into_iter().for_each(|run| run.properties.take_property(name, value));
         return true;
     }
     let finished = line.strip_prefix("Run finished, takes ").map(|rest| rest.split_once(' ').unwrap_or((rest, "")));
@@ -88,19 +91,19 @@ fn take(runs: &mut Vec<Run>, line: &str) -> bool {
         runs.push(Run { properties: last.properties.clone(), ..Run::default() });
     }
     if let (Some((takes, _)), Some(run)) = (finished, runs.last_mut()) {
-        (run.is_finished, run.elapsed_s) = (true, go_seconds(takes));
+        (run.is_finished, run.elapsed_s) = (true, parse_go_seconds(takes));
         run.group = Group::default();
     }
-    let operations = operations(finished.map_or(line, |(_, rest)| rest));
+    let operations = parse_operations(finished.map_or(line, |(_, rest)| rest));
     let has_figures = !operations.is_empty();
     for (name, line) in operations {
-        add(runs, name, line);
+        add_operation(runs, name, line);
     }
     has_figures || finished.is_some() || line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
 /// A run without anything yet, for what begins.
-fn begin(runs: &mut Vec<Run>) -> &mut Run {
+fn begin_run(runs: &mut Vec<Run>) -> &mut Run {
     if runs.last().is_none_or(|run| !run.group.operations.is_empty() || run.is_finished) {
         runs.push(Run::default());
     }
@@ -109,7 +112,7 @@ fn begin(runs: &mut Vec<Run>) -> &mut Run {
 }
 
 /// An operation that comes again begins the next group of the run: of as many operations at least, or it is another run.
-fn add(runs: &mut Vec<Run>, name: String, line: Line) {
+fn add_operation(runs: &mut Vec<Run>, name: String, line: Line) {
     let Some(run) = runs.last_mut() else { return };
     if let Some(known) = run.group.operations.get(&name) {
         let grows = ["Count", "Takes(s)"].iter().all(|heading| line.get(*heading) >= known.get(*heading));
@@ -127,7 +130,7 @@ fn add(runs: &mut Vec<Run>, name: String, line: Line) {
 }
 
 /// Each `NAME - Takes(s): …` of a line, or of a JSON list.
-fn operations(line: &str) -> Vec<(String, Line)> {
+fn parse_operations(line: &str) -> Vec<(String, Line)> {
     if line.starts_with("[{") {
         let rows: Vec<Json> = serde_json::from_str(line).unwrap_or_default();
         return rows
@@ -148,32 +151,32 @@ fn operations(line: &str) -> Vec<(String, Line)> {
         .filter_map(|(number, at)| {
             let name = line[..*at].split_whitespace().next_back()?.to_owned();
             let end = starts.get(number + 1).copied().unwrap_or(line.len());
-            let figures = pairs(&line[at + " - ".len()..end]);
-            Some((name, figures.filter_map(|(name, value)| Some((name.to_owned(), leading(value)?))).collect()))
+            let figures = name_value_pairs(&line[at + " - ".len()..end]);
+            Some((name, figures.filter_map(|(name, value)| Some((name.to_owned(), first_number(value)?))).collect()))
         })
         .collect()
 }
 
 /// `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
-fn command(line: &str) -> Option<Properties> {
+fn parse_command(line: &str) -> Option<Properties> {
     let (phase, database) = phase_and_database(line, &["go-ycsb"])?;
-    let mut found = Properties { keys: [("phase".to_owned(), plain(phase))].into(), places: Point::new() };
-    let file = option(line, "property_file", Some('P')).and_then(|path| path.rsplit(['/', '\\']).next());
-    put(&mut found.keys, "workload", file.map(plain));
-    put(&mut found.keys, "threads", option(line, "threads", None).map(plain));
-    put(&mut found.keys, "target", option(line, "target", None).map(plain));
-    places::put(&mut found.places, "db", Some(database));
+    let mut found = Properties { keys: [("phase".to_owned(), plain_value(phase))].into(), places: Point::new() };
+    let file = option_value(line, "property_file", Some('P')).and_then(|path| path.rsplit(['/', '\\']).next());
+    put_key(&mut found.keys, "workload", file.map(plain_value));
+    put_key(&mut found.keys, "threads", option_value(line, "threads", None).map(plain_value));
+    put_key(&mut found.keys, "target", option_value(line, "target", None).map(plain_value));
+    places::put_place(&mut found.places, "db", Some(database));
     found.take_words(line);
     Some(found)
 }
 
 /// `"recordcount"="1000"`, as the run lists its properties.
-fn property(line: &str) -> Option<(&str, &str)> {
+fn parse_property(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix('"')?.strip_suffix('"')?.split_once("\"=\"")
 }
 
 /// Seconds of Go's `1m3.164680955s`.
-fn go_seconds(text: &str) -> Option<f64> {
+fn parse_go_seconds(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     let mut rest = text;
     while !rest.is_empty() {
@@ -195,13 +198,13 @@ fn go_seconds(text: &str) -> Option<f64> {
 }
 
 /// What was asked for: operations, without their failures, without sums.
-fn asked(run: &Run) -> Vec<(&str, &Line)> {
+fn requested_operations(run: &Run) -> Vec<(&str, &Line)> {
     let operations = run.group.operations.iter().map(|(name, line)| (name.as_str(), line));
     operations.filter(|(name, _)| *name != TOTAL && !name.ends_with("_ERROR")).collect()
 }
 
 /// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
-fn mix(operations: &[(&str, f64)]) -> String {
+fn mix_text(operations: &[(&str, f64)]) -> String {
     let all: f64 = operations.iter().map(|(_, count)| count).sum();
     let mut shares = operations.to_vec();
     shares.sort_by_key(|(name, _)| *name);
@@ -212,25 +215,26 @@ fn mix(operations: &[(&str, f64)]) -> String {
         .join(", ")
 }
 
-fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
-    let all = asked(run);
+/// The results of a run.
+fn run_results(run: &Run, system: &str) -> Vec<ImportedResult> {
+    let all = requested_operations(run);
     let single: Vec<&(&str, &Line)> = all.iter().filter(|(name, _)| *name != BOTH).collect();
     let counts: Vec<(&str, f64)> = single
         .iter()
-        .map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + errors(run, name)))
+        .map(|(name, line)| (*name, line.get("Count").copied().unwrap_or(0.0) + error_count(run, name)))
         .collect();
     let mut keys = run.properties.keys.clone();
     keys.insert("tool".to_owned(), Value::Text(READER.name.to_owned()));
     let is_load = single.len() == 1 && single.iter().any(|(name, _)| name.ends_with("INSERT"));
     keys.entry("phase".to_owned()).or_insert_with(|| Value::Text(if is_load { "load" } else { "run" }.to_owned()));
-    keys.insert("operations".to_owned(), Value::Text(mix(&counts)));
+    keys.insert("operations".to_owned(), Value::Text(mix_text(&counts)));
     let why = "go-ycsb printed no counts";
     let sum = |heading: &str| single.iter().map(|(_, line)| line.get(heading).copied()).sum::<Option<f64>>();
     let total = run.group.operations.get(TOTAL);
     let mut figures = Figures::default();
-    figures.failed(Some(run.failed()), sum("Count"), why);
+    figures.push_failed(Some(run.failed_count()), sum("Count"), why);
     let printed = total.and_then(|line| line.get("OPS").copied());
-    figures.rate("throughput", "operations/s", Role::Primary, printed.or_else(|| sum("OPS")));
+    figures.push_rate("throughput", "operations/s", Role::Primary, printed.or_else(|| sum("OPS")));
     let mut whole = ImportedResult::new(system, "ycsb");
     whole.keys = keys.clone();
     whole.places.clone_from(&run.properties.places);
@@ -238,7 +242,7 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
         run.elapsed_s.or_else(|| all.iter().filter_map(|(_, line)| line.get("Takes(s)").copied()).reduce(f64::max));
     whole.measurements = figures.measurements;
     if let Some(line) = total {
-        latencies(&mut whole, line, run.failed());
+        add_latencies(&mut whole, line, run.failed_count());
     }
     std::iter::once(whole)
         .chain(all.into_iter().map(|(name, line)| {
@@ -247,32 +251,35 @@ fn results(run: &Run, system: &str) -> Vec<ImportedResult> {
             result.places.clone_from(&run.properties.places);
             result.keys.insert("operation".to_owned(), Value::Text(name.to_owned()));
             let mut figures = Figures::default();
-            figures.failed(Some(errors(run, name)), line.get("Count").copied(), why);
-            figures.rate("throughput", "operations/s", Role::Secondary, line.get("OPS").copied());
+            figures.push_failed(Some(error_count(run, name)), line.get("Count").copied(), why);
+            figures.push_rate("throughput", "operations/s", Role::Secondary, line.get("OPS").copied());
             result.measurements = figures.measurements;
-            latencies(&mut result, line, errors(run, name));
+            add_latencies(&mut result, line, error_count(run, name));
             result
         }))
         .collect()
 }
 
-fn errors(run: &Run, name: &str) -> f64 {
+/// Number of errors of an operation.
+fn error_count(run: &Run, name: &str) -> f64 {
     let failed = run.group.operations.get(&format!("{name}_ERROR"));
     failed.and_then(|line| line.get("Count")).copied().unwrap_or(0.0)
 }
 
 impl Run {
-    fn failed(&self) -> f64 {
+    /// Number of errors of all operations.
+    fn failed_count(&self) -> f64 {
         let errors = self.group.operations.iter().filter(|(name, _)| name.ends_with("_ERROR"));
         errors.filter_map(|(_, line)| line.get("Count")).sum()
     }
 }
 
-fn latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
+/// Adds the latencies of an operation.
+fn add_latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
     let mut figures = Figures { has_failed: failed > 0.0, ..Figures::default() };
-    figures.response("mean", line.get("Avg(us)").copied());
-    figures.response("min", line.get("Min(us)").copied());
-    figures.response("max", line.get("Max(us)").copied());
+    figures.push_response("mean", line.get("Avg(us)").copied());
+    figures.push_response("min", line.get("Min(us)").copied());
+    figures.push_response("max", line.get("Max(us)").copied());
     for (rank, heading) in [
         (50.0, "50th(us)"),
         (90.0, "90th(us)"),
@@ -281,7 +288,7 @@ fn latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
         (99.9, "99.9th(us)"),
         (99.99, "99.99th(us)"),
     ] {
-        figures.percentile(rank, line.get(heading).copied());
+        figures.push_percentile(rank, line.get(heading).copied());
     }
     result.measurements.extend(figures.measurements);
 }

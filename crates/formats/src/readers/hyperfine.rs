@@ -6,9 +6,9 @@ use indexmap::IndexMap;
 use model::{Measurement, Reading, Role, Value};
 use serde_json::Value as Json;
 
-use super::figures::{Figures, documents, json_key, json_number, lines_outside};
+use super::figures::{Figures, json_documents, json_key, json_number, lines_outside};
 use crate::reader::{Found, Input, Names, Reader, Reads, is_json_with};
-use crate::text::said;
+use crate::text::shorten_message;
 use crate::{FormatError, Imported, ImportedResult};
 
 pub const READER: Reader = Reader {
@@ -19,54 +19,57 @@ pub const READER: Reader = Reader {
     reads: Reads::Text(read),
 };
 
+/// Reads hyperfine's JSON.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
-    let documents = documents(input.text)?;
+    let documents = json_documents(input.text)?;
     let lists = documents.iter().filter_map(|json| json.get("results").and_then(Json::as_array));
     let results: Vec<&Json> = lists.flatten().collect();
-    let commands: BTreeSet<String> = results.iter().map(|result| command(result)).collect();
+    let commands: BTreeSet<String> = results.iter().map(|result| command_text(result)).collect();
     let is_swept = results.iter().any(|result| result.get("parameters").is_some());
     // `hyperfine 'psql a' 'psql b'` holds one against the other.
     let are_systems = commands.len() > 1 && !is_swept && !input.is_named;
     let mut imported =
         Imported::new(READER.name, input.source, ["the order of the runs", "the machine", "the version"]);
     for result in results {
-        let name = command(result);
+        let name = command_text(result);
         let system = if are_systems { name.as_str() } else { input.system };
-        imported.results.extend(runs(result, system, (!are_systems).then_some(name.as_str())));
+        imported.results.extend(result_runs(result, system, (!are_systems).then_some(name.as_str())));
     }
     if are_systems {
         imported.notes.push("each command is a system; `SYSTEM=FILE` makes them cases of one".to_owned());
     }
-    imported.note_failed();
+    imported.lower_words();
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
-fn command(result: &Json) -> String {
-    said(result.get("command").and_then(Json::as_str).unwrap_or("command"))
+/// The command that was timed.
+fn command_text(result: &Json) -> String {
+    shorten_message(result.get("command").and_then(Json::as_str).unwrap_or("command"))
 }
 
-fn runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult> {
+/// A result for each run of a command.
+fn result_runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult> {
     let mut of_all = ImportedResult::new(system, "hyperfine");
     of_all.keys.extend(command.map(|command| ("command".to_owned(), Value::Text(command.to_owned()))));
     let parameters = json.get("parameters").and_then(Json::as_object).into_iter().flatten();
     of_all.keys.extend(parameters.filter_map(|(name, value)| Some((name.clone(), json_key(value)?))));
     let Some(times) = json.get("times").and_then(Json::as_array).filter(|times| !times.is_empty()) else {
         let mut figures = Figures::default();
-        figures.cost("elapsed", "s", Role::Primary, json.get("mean").and_then(json_number));
+        figures.push_cost("elapsed", "s", Role::Primary, json.get("mean").and_then(json_number));
         let note = "hyperfine kept no single times: the mean is one result".to_owned();
         return vec![ImportedResult { measurements: figures.measurements, notes: vec![note], ..of_all }];
     };
     times
         .iter()
         .enumerate()
-        .map(|(at, time)| match failure(json, at) {
+        .map(|(at, time)| match failure_reason(json, at) {
             Some(how) => ImportedResult {
                 keys: of_all.keys.clone(),
                 ..ImportedResult::failed(system, "hyperfine", format!("the command ended {how}"))
             },
             None => {
                 let mut figures = Figures::default();
-                figures.cost("elapsed", "s", Role::Primary, json_number(time));
+                figures.push_cost("elapsed", "s", Role::Primary, json_number(time));
                 ImportedResult { measurements: figures.measurements, ..of_all.clone() }
             }
         })
@@ -86,7 +89,7 @@ pub fn one_result_per_call(imports: &mut [Imported]) {
         let mut kept = Vec::new();
         for result in std::mem::take(&mut import.results) {
             let case = result.case_of_system();
-            match elapsed(&result) {
+            match elapsed_of(&result) {
                 Some(time) if calls.get(&case).is_some_and(|calls| *calls > 1) => {
                     means.entry(case).or_insert_with(|| (result, Vec::new())).1.push(time);
                 }
@@ -105,7 +108,8 @@ pub fn one_result_per_call(imports: &mut [Imported]) {
     }
 }
 
-fn elapsed(result: &ImportedResult) -> Option<f64> {
+/// The time of a run that succeeded.
+fn elapsed_of(result: &ImportedResult) -> Option<f64> {
     match result.measurements.as_slice() {
         [Measurement { reading: Reading::Value(time), .. }] => Some(*time),
         _ => None,
@@ -113,7 +117,7 @@ fn elapsed(result: &ImportedResult) -> Option<f64> {
 }
 
 /// How a command ended that did not succeed.
-fn failure(json: &Json, at: usize) -> Option<String> {
+fn failure_reason(json: &Json, at: usize) -> Option<String> {
     match json.get("exit_codes")?.as_array()?.get(at)?.as_i64() {
         Some(0) => None,
         Some(code) => Some(format!("with exit code {code}")),
@@ -129,7 +133,7 @@ mod tests {
         let mut import = Imported::new(READER.name, "f", []);
         import.results.extend(times.iter().map(|time| {
             let mut figures = Figures::default();
-            figures.cost("elapsed", "s", Role::Primary, Some(*time));
+            figures.push_cost("elapsed", "s", Role::Primary, Some(*time));
             ImportedResult { measurements: figures.measurements, ..ImportedResult::new("a", "hyperfine") }
         }));
         import
@@ -138,7 +142,7 @@ mod tests {
     #[test]
     fn a_command_without_an_exit_code_failed() {
         let json = serde_json::json!({ "exit_codes": [0, 3, null] });
-        let found = [0, 1, 2, 3].map(|at| failure(&json, at));
+        let found = [0, 1, 2, 3].map(|at| failure_reason(&json, at));
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(found, [None, some("with exit code 3"), some("without an exit code"), None]);
     }
@@ -150,7 +154,7 @@ mod tests {
         assert_eq!(alone[0].results.len(), 3, "of one call there is nothing else");
         let mut several = [call(&[1.0, 2.0, 3.0]), call(&[2.0, 4.0])];
         one_result_per_call(&mut several);
-        let found: Vec<Option<f64>> = several.iter().map(|import| elapsed(&import.results[0])).collect();
+        let found: Vec<Option<f64>> = several.iter().map(|import| elapsed_of(&import.results[0])).collect();
         assert_eq!((found, several[0].results.len(), several[1].results.len()), (vec![Some(2.0), Some(3.0)], 1, 1));
     }
 }

@@ -2,7 +2,7 @@
 
 use model::Point;
 
-use super::figures::plain;
+use super::figures::plain_value;
 use crate::places;
 
 /// What the properties of a run say.
@@ -54,7 +54,7 @@ const PLACES: [&str; 3] = ["host", "port", "addr"];
 
 impl Properties {
     /// Takes a property: as a key what it sets, unless that is a length, a name or a secret.
-    pub fn take(&mut self, name: &str, value: &str) {
+    pub fn take_property(&mut self, name: &str, value: &str) {
         let name = name.to_lowercase();
         let is_aside = ASIDE.contains(&name.as_str())
             || name.ends_with("proportion")
@@ -66,10 +66,10 @@ impl Properties {
         let is_plain = value.parse::<f64>().is_ok() || value.parse::<bool>().is_ok();
         let is_place = PLACES.iter().any(|part| name.contains(part));
         if is_place || !(is_plain || WORDS.contains(&name.as_str())) {
-            places::put(&mut self.places, &name, Some(value));
+            places::put_place(&mut self.places, &name, Some(value));
         } else {
             let name = SAME.iter().find(|(from, _)| *from == name).map_or(name.as_str(), |(_, to)| to);
-            self.keys.insert(name.to_owned(), plain(value));
+            self.keys.insert(name.to_owned(), plain_value(value));
         }
     }
 
@@ -77,7 +77,7 @@ impl Properties {
     pub fn take_words(&mut self, command: &str) {
         let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', '`']));
         for (name, value) in words.filter(|word| !word.starts_with('-')).filter_map(|word| word.split_once('=')) {
-            self.take(name, value);
+            self.take_property(name, value);
         }
     }
 }

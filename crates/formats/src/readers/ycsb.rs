@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use model::{Role, Value};
 
-use super::figures::{Figures, option, plain, put, strange};
+use super::figures::{Figures, note_strange, option_value, plain_value, put_key};
 use super::properties::{Properties, phase_and_database};
 use crate::reader::{Found, Input, Names, Reader, Reads, has_line};
-use crate::text::{break_html, numbered};
+use crate::text::{break_html, numbered_lines};
 use crate::{FormatError, Imported, ImportedResult, places};
 
 pub const READER: Reader = Reader {
@@ -28,15 +28,16 @@ struct Run<'a> {
     sections: Sections<'a>,
 }
 
+/// Reads YCSB's output.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut runs: Vec<Run<'_>> = vec![Run::default()];
     let mut not_understood = Vec::new();
-    for (number, whole) in numbered(input.text) {
+    for (number, whole) in numbered_lines(input.text) {
         for line in break_html(whole) {
             let line = line.trim();
             if let Some(command) = line.strip_prefix("Command line:").or_else(|| shell_command(line)) {
                 runs.push(Run { command: Some(command), ..Run::default() });
-            } else if let Some((section, name, value)) = figure(line) {
+            } else if let Some((section, name, value)) = parse_figure(line) {
                 let is_next = section == "OVERALL"
                     && runs.last().is_some_and(|run| run.sections.get(section).is_some_and(|of| of.contains_key(name)));
                 if is_next {
@@ -46,7 +47,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
                     run.sections.entry(section).or_default().insert(name, value);
                 }
             } else if !is_noise(line) {
-                strange(number, line, &mut not_understood);
+                note_strange(number, line, &mut not_understood);
             }
         }
     }
@@ -54,7 +55,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let unknown = ["the server", "the records and their number, unless its command stands there"];
     let mut imported = Imported::new(READER.name, input.source, unknown);
     for run in &runs {
-        imported.results.extend(results(run, input.system));
+        imported.results.extend(run_results(run, input.system));
     }
     imported.note_not_understood(&not_understood);
     Ok(Found { imported, not_understood })
@@ -66,13 +67,14 @@ fn hold_commands(runs: &mut [Run<'_>]) {
         let (before, rest) = runs.split_at_mut(at);
         let (before, run) = (&before[at - 1], &mut rest[0]);
         let names =
-            |run: &Run<'_>| operations(run).into_iter().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
+            |run: &Run<'_>| operations_of(run).into_iter().map(|(name, _)| name.to_owned()).collect::<BTreeSet<_>>();
         if run.command.is_none() && names(run) == names(before) {
             run.command = before.command;
         }
     }
 }
 
+/// Tests whether a line says nothing of a result.
 fn is_noise(line: &str) -> bool {
     const NOISE: [&str; 8] = [
         "YCSB Client",
@@ -91,7 +93,7 @@ fn is_noise(line: &str) -> bool {
 }
 
 /// `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
-fn figure(line: &str) -> Option<(&str, &str, f64)> {
+fn parse_figure(line: &str) -> Option<(&str, &str, f64)> {
     let (section, rest) = line.strip_prefix('[')?.split_once("],")?;
     let (name, value) = rest.rsplit_once(',')?;
     let name = name.trim();
@@ -111,27 +113,32 @@ fn java_command(line: &str) -> Option<&str> {
 }
 
 /// What its command says, and what its operations show.
-fn properties(run: &Run<'_>) -> Properties {
+fn run_properties(run: &Run<'_>) -> Properties {
     let mut found = Properties::default();
     let keys = &mut found.keys;
-    let mut is_load = run.sections.contains_key("INSERT") && operations(run).len() == 1;
+    let mut is_load = run.sections.contains_key("INSERT") && operations_of(run).len() == 1;
     if let Some(command) = run.command {
-        let workload = option(command, "workload", Some('P'));
+        let workload = option_value(command, "workload", Some('P'));
         let file = workload.and_then(|path| path.rsplit(['/', '\\']).next());
-        put(keys, "workload", file.map(plain));
-        put(keys, "threads", option(command, "threads", None).or_else(|| word_behind(command, "-threads")).map(plain));
-        put(keys, "target", word_behind(command, "-target").map(plain));
-        put(keys, "operationcount", property(command, "operationcount").map(plain));
+        put_key(keys, "workload", file.map(plain_value));
+        put_key(
+            keys,
+            "threads",
+            option_value(command, "threads", None).or_else(|| word_behind(command, "-threads")).map(plain_value),
+        );
+        put_key(keys, "target", word_behind(command, "-target").map(plain_value));
+        put_key(keys, "operationcount", property_value(command, "operationcount").map(plain_value));
         let (phase, database) = phase_and_database(command, &["ycsb", "ycsb.sh"]).unzip();
-        places::put(&mut found.places, "db", word_behind(command, "-db").or(database));
+        places::put_place(&mut found.places, "db", word_behind(command, "-db").or(database));
         is_load |= phase == Some("load") || command.split_whitespace().any(|word| word == "-load");
         found.take_words(command);
     }
     found.keys.insert("phase".to_owned(), Value::Text(if is_load { "load" } else { "run" }.to_owned()));
-    found.keys.insert("operations".to_owned(), Value::Text(mix(run)));
+    found.keys.insert("operations".to_owned(), Value::Text(mix_text(run)));
     found
 }
 
+/// The word behind an option.
 fn word_behind<'a>(command: &'a str, option: &str) -> Option<&'a str> {
     let mut words = command.split_whitespace();
     words.by_ref().find(|word| *word == option)?;
@@ -139,44 +146,45 @@ fn word_behind<'a>(command: &'a str, option: &str) -> Option<&'a str> {
 }
 
 /// `-p recordcount=1000`.
-fn property<'a>(command: &'a str, name: &str) -> Option<&'a str> {
+fn property_value<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     command.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
 /// Sections of operations, with how many of them ended.
-fn operations<'a>(run: &Run<'a>) -> Vec<(&'a str, Ended)> {
+fn operations_of<'a>(run: &Run<'a>) -> Vec<(&'a str, Ended)> {
     let sections = run.sections.iter().filter(|(name, of)| {
         !["OVERALL", "CLEANUP"].contains(name) && !name.ends_with("-FAILED") && of.contains_key("Operations")
     });
-    sections.map(|(name, of)| (*name, ended(run, name, of))).collect()
+    sections.map(|(name, of)| (*name, ended_of(run, name, of))).collect()
 }
 
 /// Codes of what succeeded; up to version 0.5 they are numbers.
 const SUCCESSES: [&str; 3] = ["Return=OK", "Return=BATCHED_OK", "Return=0"];
 
 /// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
-fn mix(run: &Run<'_>) -> String {
-    let mut shares = operations(run);
-    let all: f64 = shares.iter().map(|(_, ended)| ended.all()).sum();
+fn mix_text(run: &Run<'_>) -> String {
+    let mut shares = operations_of(run);
+    let all: f64 = shares.iter().map(|(_, ended)| ended.total()).sum();
     shares.sort_by_key(|(name, _)| *name);
     let shares: Vec<String> = shares
         .into_iter()
-        .map(|(name, ended)| format!("{name} {} %", (20.0 * ended.all() / all.max(1.0)).round() * 5.0))
+        .map(|(name, ended)| format!("{name} {} %", (20.0 * ended.total() / all.max(1.0)).round() * 5.0))
         .collect();
     shares.join(", ")
 }
 
-fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
+/// The results of a run.
+fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };
-    let of_operations = operations(run);
+    let of_operations = operations_of(run);
     let failed: f64 = of_operations.iter().map(|(_, ended)| ended.failed).sum();
     let succeeded: f64 = of_operations.iter().map(|(_, ended)| ended.succeeded).sum();
     let why = "YCSB printed no operations";
     let mut figures = Figures::default();
-    figures.failed(Some(failed), Some(succeeded), why);
-    figures.rate("throughput", "operations/s", Role::Primary, overall.get("Throughput(ops/sec)").copied());
-    let properties = properties(run);
+    figures.push_failed(Some(failed), Some(succeeded), why);
+    figures.push_rate("throughput", "operations/s", Role::Primary, overall.get("Throughput(ops/sec)").copied());
+    let properties = run_properties(run);
     let mut whole = ImportedResult::new(system, "ycsb");
     (whole.keys, whole.places) = (properties.keys.clone(), properties.places.clone());
     whole.elapsed_s = overall.get("RunTime(ms)").map(|ms| ms / 1e3);
@@ -185,12 +193,12 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     for (name, ended) in of_operations {
         let Some(of) = run.sections.get(name) else { continue };
         let mut figures = Figures::default();
-        figures.failed(Some(ended.failed), Some(ended.succeeded), why);
+        figures.push_failed(Some(ended.failed), Some(ended.succeeded), why);
         // Of no operation the shortest is printed as the largest number there is.
         if of.get("Operations").is_some_and(|count| *count > 0.0) {
-            figures.response("mean", micros(of, "AverageLatency"));
-            figures.response("min", micros(of, "MinLatency"));
-            figures.response("max", micros(of, "MaxLatency"));
+            figures.push_response("mean", micros_of(of, "AverageLatency"));
+            figures.push_response("min", micros_of(of, "MinLatency"));
+            figures.push_response("max", micros_of(of, "MaxLatency"));
         }
         for (rank, id) in [
             (50.0, "50thPercentileLatency"),
@@ -198,7 +206,7 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
             (99.0, "99thPercentileLatency"),
             (99.9, "99.9PercentileLatency"),
         ] {
-            figures.percentile(rank, micros(of, id));
+            figures.push_percentile(rank, micros_of(of, id));
         }
         let mut result = ImportedResult::new(system, "ycsb operations");
         (result.keys, result.places) = (properties.keys.clone(), properties.places.clone());
@@ -209,7 +217,8 @@ fn results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     results
 }
 
-fn micros(of: &BTreeMap<&str, f64>, id: &str) -> Option<f64> {
+/// A latency in µs, whichever unit it was printed in.
+fn micros_of(of: &BTreeMap<&str, f64>, id: &str) -> Option<f64> {
     of.get(format!("{id}(us)").as_str()).copied().or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
 }
 
@@ -221,14 +230,15 @@ struct Ended {
 }
 
 impl Ended {
-    fn all(self) -> f64 {
+    /// All that ended.
+    fn total(self) -> f64 {
         self.succeeded + self.failed
     }
 }
 
 /// `[X], Operations` counts what succeeded, and `[X-FAILED]` the others; up to version 0.5 it counts all, as the codes that the
 /// calls returned show.
-fn ended(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
+fn ended_of(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
     let (mut ok, mut others) = (0.0, 0.0);
     for (code, count) in of.iter().filter(|(code, _)| code.starts_with("Return=")) {
         *(if SUCCESSES.contains(code) { &mut ok } else { &mut others }) += count;
@@ -249,7 +259,7 @@ mod tests {
         let line = "/usr/bin/java -cp a.jar site.ycsb.Client -t -P workloads/workloada -threads 64 -p recordcount=1000";
         let command = shell_command(line).unwrap();
         assert_eq!(word_behind(command, "-threads"), Some("64"));
-        assert_eq!(property(command, "recordcount"), Some("1000"));
+        assert_eq!(property_value(command, "recordcount"), Some("1000"));
     }
 
     #[test]

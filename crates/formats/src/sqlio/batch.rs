@@ -1,6 +1,6 @@
 //! Batch files that run SQLIO many times, like those that were published with its results.
 
-use crate::text::{decode, numbered, shortened};
+use crate::text::{decode, numbered_lines, shorten};
 
 use super::{Command, parse_command};
 
@@ -57,29 +57,31 @@ const HARMLESS: &[&str] = &["cls", "cd", "chdir", "title", "pause", "color", "ex
 pub fn parse_script(bytes: &[u8]) -> Script {
     let mut script = Script::default();
     let mut label = None;
-    for (number, line) in numbered(&decode(bytes)) {
+    for (number, line) in numbered_lines(&decode(bytes)) {
         let line = line.trim().trim_start_matches('@').trim_start();
         if is_remark(line) || is_label(line) {
             continue;
         }
-        for statement in statements(line) {
-            take(&mut script, &mut label, number, statement.trim());
+        for statement in split_statements(line) {
+            take_statement(&mut script, &mut label, number, statement.trim());
         }
     }
     script
 }
 
+/// Tests whether a line of a batch file is a remark.
 fn is_remark(line: &str) -> bool {
     let lower = line.to_lowercase();
     line.starts_with("::") || lower == "rem" || lower.starts_with("rem ")
 }
 
+/// Tests whether a line is a label.
 fn is_label(line: &str) -> bool {
     line.starts_with(':')
 }
 
 /// Splits at `&` and `&&`, but not in quotes or behind `>` (as in `2>&1`).
-fn statements(line: &str) -> Vec<&str> {
+fn split_statements(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut quoted, mut before) = (0, false, ' ');
     for (at, c) in line.char_indices() {
@@ -97,7 +99,8 @@ fn statements(line: &str) -> Vec<&str> {
     parts
 }
 
-fn take(script: &mut Script, label: &mut Option<String>, line: u64, statement: &str) {
+/// Takes a statement: a run of `sqlio`, or what names it.
+fn take_statement(script: &mut Script, label: &mut Option<String>, line: u64, statement: &str) {
     let words = split_words(statement);
     let Some(first) = words.first() else { return };
     let lower = first.to_lowercase();
@@ -107,24 +110,24 @@ fn take(script: &mut Script, label: &mut Option<String>, line: u64, statement: &
         script.problems.push(Problem { line, what, hint });
     };
     match name {
-        "sqlio" => match run(line, label.clone(), &words[1..]) {
+        "sqlio" => match parse_run(line, label.clone(), &words[1..]) {
             Ok(run) => script.runs.push(run),
             Err(error) => problem(error.to_string(), error.hint().unwrap_or_default()),
         },
         "call" => {
             let rest = statement.get(first.len()..).unwrap_or_default().trim_start();
-            take(script, label, line, rest);
+            take_statement(script, label, line, rest);
         }
         _ if name == "echo" || name.starts_with("echo.") => set_label(label, statement),
         "timeout" | "sleep" => {
-            let (seconds, rest) = pause(&words[1..]);
+            let (seconds, rest) = split_pause(&words[1..]);
             match (seconds, script.runs.last_mut()) {
                 (Some(seconds), Some(run)) => run.pause_s = run.pause_s.saturating_add(seconds),
                 (Some(_), None) => {}
-                (None, _) => problem(format!("{}: no number of seconds", shortened(statement)), ""),
+                (None, _) => problem(format!("{}: no number of seconds", shorten(statement)), ""),
             }
             if !rest.is_empty() {
-                take(script, label, line, &rest.join(" "));
+                take_statement(script, label, line, &rest.join(" "));
             }
         }
         // `ping -n 6 127.0.0.1` is an old way to wait.
@@ -132,10 +135,11 @@ fn take(script: &mut Script, label: &mut Option<String>, line: u64, statement: &
         _ if CONTROL.contains(&name) => {
             problem(format!("{name}: loops, conditions and variables are not carried out"), "write each run as a line");
         }
-        _ => problem(format!("{} is not understood", shortened(statement)), ""),
+        _ => problem(format!("{} is not understood", shorten(statement)), ""),
     }
 }
 
+/// Sets the name of the next runs to what `echo` prints.
 fn set_label(label: &mut Option<String>, statement: &str) {
     let text = statement.get(4..).unwrap_or_default().trim_start_matches(['.', ':', ' ']);
     if matches!(text.to_lowercase().trim(), "on" | "off") {
@@ -149,7 +153,7 @@ fn set_label(label: &mut Option<String>, statement: &str) {
 }
 
 /// Seconds of a `timeout`, and the words behind it.
-fn pause(words: &[String]) -> (Option<u32>, &[String]) {
+fn split_pause(words: &[String]) -> (Option<u32>, &[String]) {
     let mut seconds = None;
     for (index, word) in words.iter().enumerate() {
         let lower = word.to_lowercase();
@@ -170,7 +174,8 @@ fn pause(words: &[String]) -> (Option<u32>, &[String]) {
     (seconds, &[])
 }
 
-fn run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, crate::FormatError> {
+/// Reads a run of `sqlio` with its redirection.
+fn parse_run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, crate::FormatError> {
     let mut kept: Vec<&str> = Vec::new();
     let mut output = None;
     let mut words = words.iter().map(String::as_str).peekable();
@@ -186,7 +191,7 @@ fn run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, c
             continue;
         };
         if before.contains('%') || word.contains('|') {
-            return Err(crate::FormatError::whole(format!("{} is not carried out", shortened(word))));
+            return Err(crate::FormatError::of_whole(format!("{} is not carried out", shorten(word))));
         }
         if !before.is_empty() && before != "1" {
             kept.push(before);
@@ -197,12 +202,12 @@ fn run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, c
         };
         let file = if file.is_empty() { words.next().unwrap_or_default() } else { file };
         if file.is_empty() {
-            return Err(crate::FormatError::whole("no file stands behind >"));
+            return Err(crate::FormatError::of_whole("no file stands behind >"));
         }
         output = Some(Redirect { file: file.to_owned(), mode });
     }
     if let Some(word) = kept.iter().find(|word| word.contains(['%', '|', '<'])) {
-        let error = crate::FormatError::whole(format!("{} is not carried out", shortened(word)));
+        let error = crate::FormatError::of_whole(format!("{} is not carried out", shorten(word)));
         return Err(error.with_hint("write variables and pipes out"));
     }
     Ok(BatchRun { line, label, command: parse_command(&kept)?, output, pause_s: 0 })

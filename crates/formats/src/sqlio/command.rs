@@ -132,6 +132,7 @@ pub struct Pool {
 }
 
 impl Command {
+    /// Which caches are used.
     pub fn cache(&self) -> Buffering {
         self.buffering.unwrap_or(Buffering::None)
     }
@@ -141,45 +142,47 @@ impl Command {
     /// # Errors
     /// A parameter file is named but missing or empty, there are more threads or files than SQLIO takes, or a stride
     /// does not fit the threads.
-    pub fn pools(&self, params: Option<&[ParamLine]>) -> Result<Vec<Pool>, FormatError> {
+    pub fn thread_pools(&self, params: Option<&[ParamLine]>) -> Result<Vec<Pool>, FormatError> {
         let pools = match (&self.param_file, params) {
             (Some(path), None | Some([])) => {
-                return Err(FormatError::whole(format!("the parameter file {path} names no file")));
+                return Err(FormatError::of_whole(format!("the parameter file {path} names no file")));
             }
-            (Some(_), Some(lines)) => lines.iter().map(pool).collect(),
+            (Some(_), Some(lines)) => lines.iter().map(pool_of_line).collect(),
             (None, _) => vec![Pool { files: self.files.clone(), threads: self.threads, mask: 0, size_mb: None }],
         };
-        self.check(&pools)?;
+        self.check_pools(&pools)?;
         Ok(pools)
     }
 
-    fn check(&self, pools: &[Pool]) -> Result<(), FormatError> {
+    /// Refuses more threads or files than SQLIO takes.
+    fn check_pools(&self, pools: &[Pool]) -> Result<(), FormatError> {
         let threads: u64 = pools.iter().map(|pool| u64::from(pool.threads)).sum();
         if threads > u64::from(MAX_THREADS) {
-            return Err(FormatError::whole(format!("{threads} threads: SQLIO has at most {MAX_THREADS}")));
+            return Err(FormatError::of_whole(format!("{threads} threads: SQLIO has at most {MAX_THREADS}")));
         }
         let files: usize = pools.iter().map(|pool| pool.files.len()).sum();
         if files > MAX_FILES {
-            return Err(FormatError::whole(format!("{files} files: SQLIO takes at most {MAX_FILES}")));
+            return Err(FormatError::of_whole(format!("{files} files: SQLIO takes at most {MAX_FILES}")));
         }
         if let Some(name) = pools.iter().flat_map(|pool| &pool.files).find(|name| name.chars().count() > MAX_NAME) {
             let what = format!("a name of {} characters: SQLIO takes at most {MAX_NAME}", name.chars().count());
-            return Err(FormatError::whole(what));
+            return Err(FormatError::of_whole(what));
         }
         match self.pattern {
             Pattern::Stride(blocks) if pools.iter().any(|pool| pool.threads > blocks) => {
                 let what = format!("-f{blocks} with more than {blocks} threads: threads share the blocks of a stripe");
-                Err(FormatError::whole(what).with_hint("fewer threads, a larger -f, or -fsequential"))
+                Err(FormatError::of_whole(what).with_hint("fewer threads, a larger -f, or -fsequential"))
             }
             Pattern::Stride(_) if pools.iter().any(|pool| pool.size_mb.is_some()) => {
                 let what = "a size in the parameter file counts only with -frandom and -fsequential";
-                Err(FormatError::whole(what).with_hint("add -frandom or -fsequential, or leave the size out"))
+                Err(FormatError::of_whole(what).with_hint("add -frandom or -fsequential, or leave the size out"))
             }
             _ => Ok(()),
         }
     }
 }
 
-fn pool(line: &ParamLine) -> Pool {
+/// The pool of a line of the parameter file.
+fn pool_of_line(line: &ParamLine) -> Pool {
     Pool { files: vec![line.file.clone()], threads: line.threads, mask: line.mask, size_mb: line.size_mb }
 }

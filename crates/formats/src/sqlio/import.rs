@@ -36,14 +36,14 @@ pub const READER: Reader = Reader {
     recognises: |text| text.contains("sqlio v1.") || has_line(text, &["IOs/sec:"]),
     names: Names::File,
     reads: Reads::Text(|input| {
-        let output = super::read(input.text.as_bytes());
-        let imported = import(&output, input.system, input.source);
+        let output = super::read_output(input.text.as_bytes());
+        let imported = import_output(&output, input.system, input.source);
         Ok(Found { imported, not_understood: output.not_understood })
     }),
 };
 
 /// Runs with the same parameters are repetitions.
-pub fn import(output: &SqlioOutput, system: &str, source: &str) -> Imported {
+pub fn import_output(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec![
         "the machine and its disks",
         "whether the device or a cache answered",
@@ -56,16 +56,17 @@ pub fn import(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     }
     let mut imported = Imported::new(READER.name, source, unknown);
     imported.version = output.runs.iter().find_map(|run| run.report.version.clone());
-    imported.results = output.runs.iter().map(|run| result(run, system)).collect();
+    imported.results = output.runs.iter().map(|run| make_result(run, system)).collect();
     imported.note_not_understood(&output.not_understood);
     if output.runs.iter().any(|run| run.report.latency.is_some()) {
         imported.notes.push(WHOLE_MS.to_owned());
     }
-    imported.note_failed();
+    imported.lower_words();
     imported
 }
 
-fn result(run: &SqlioRun, system: &str) -> ImportedResult {
+/// The result of a run.
+fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     let report = &run.report;
     // A group is a benchmark, as in published tables; its depths are points.
     let group = group_name(report).unwrap_or_else(|| BENCHMARK.to_owned());
@@ -97,13 +98,13 @@ fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     if let Some(buffering) = report.buffering {
         key("cache", Value::Text(buffering.as_str().to_owned()));
     }
-    places::put(&mut result.places, "file", Some(&report.files.join(", ")));
+    places::put_place(&mut result.places, "file", Some(&report.files.join(", ")));
     if !is_whole {
         return result;
     }
     // SQLIO prints only the planned length.
     result.elapsed_s = report.seconds.map(f64::from);
-    result.measurements = measurements(report);
+    result.measurements = measurements_of(report);
     if report.outstanding.is_none() {
         result.notes.push("without -o: each I/O is waited for".to_owned());
     }
@@ -111,7 +112,8 @@ fn result(run: &SqlioRun, system: &str) -> ImportedResult {
     result
 }
 
-fn measurements(report: &Report) -> Vec<Measurement> {
+/// The measurements of a run.
+fn measurements_of(report: &Report) -> Vec<Measurement> {
     let random = !matches!(report.pattern, Some(Pattern::Sequential));
     // Published tables judge random I/O by I/Os a second, sequential by MB a second.
     let (iops, mbs) = if random { (Role::Primary, Role::Secondary) } else { (Role::Secondary, Role::Primary) };
@@ -121,18 +123,18 @@ fn measurements(report: &Report) -> Vec<Measurement> {
             "io/s",
             Direction::Higher,
             iops,
-            reading(report.ios_per_s.map(super::Hundredths::to_f64), "it has no line IOs/sec"),
+            reading_or(report.ios_per_s.map(super::Hundredths::to_f64), "it has no line IOs/sec"),
         ),
         Measurement::new(
             "bandwidth",
             "MiB/s",
             Direction::Higher,
             mbs,
-            reading(report.mbs_per_s.map(super::Hundredths::to_f64), "it has no line MBs/sec"),
+            reading_or(report.mbs_per_s.map(super::Hundredths::to_f64), "it has no line MBs/sec"),
         ),
     ];
     let mut latency = |id: &str, role, value: Option<f64>| {
-        let reading = reading(value, "latencies were not timed (-L)");
+        let reading = reading_or(value, "latencies were not timed (-L)");
         all.push(Measurement::new(id, "ms", Direction::Lower, role, reading));
     };
     latency("latency_little", Role::Secondary, little_latency_ms(report));
@@ -144,7 +146,7 @@ fn measurements(report: &Report) -> Vec<Measurement> {
     all
 }
 
-fn reading(value: Option<f64>, why: &str) -> Reading {
+fn reading_or(value: Option<f64>, why: &str) -> Reading {
     match value {
         Some(value) => Reading::Value(value),
         None => Reading::unavailable(why),

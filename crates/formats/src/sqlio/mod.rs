@@ -14,13 +14,13 @@ use std::fmt;
 
 pub use batch::{BatchRun, Problem, Redirect, RedirectMode, Script, parse_script, split_words};
 pub use command::{Affinity, Command, CpuKind, Initiation, LatencyTimer, Pool, Spread, Timing, Utilisation};
-pub use import::{READER, group_name, import, little_latency_ms};
+pub use import::{READER, group_name, import_output, little_latency_ms};
 pub use options::parse_command;
 pub use output::{
     InitiationUs, LatencyCounts, LatencyMs, PoolLine, Report, SizeLine, SizeOrigin, SqlioMeasured, Wording,
 };
 pub use params::{ParamLine, parse_params};
-pub use read::{Ending, SqlioOutput, SqlioRun, read};
+pub use read::{Ending, SqlioOutput, SqlioRun, read_output};
 
 /// Most threads.
 pub const MAX_THREADS: u32 = 256;
@@ -38,6 +38,7 @@ pub enum Op {
 }
 
 impl Op {
+    /// The operation's letter on the command line.
     pub fn letter(self) -> char {
         match self {
             Op::Read => 'R',
@@ -89,6 +90,7 @@ pub enum Buffering {
 }
 
 impl Buffering {
+    /// The letter behind `-B`.
     pub fn letter(self) -> char {
         match self {
             Buffering::None => 'N',
@@ -114,10 +116,12 @@ impl Buffering {
 pub struct Hundredths(pub u64);
 
 impl Hundredths {
+    /// The number, without rounding.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }
 
+    /// Reads a number with at most two decimals.
     pub fn parse(text: &str) -> Option<Hundredths> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         if !are_digits(whole) || !are_digits(fraction) || fraction.len() > 2 {
@@ -128,6 +132,7 @@ impl Hundredths {
     }
 }
 
+/// Tests whether a text has nothing but digits.
 fn are_digits(part: &str) -> bool {
     !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -1,7 +1,7 @@
 //! Reading a command line: `sqlio [options] [file…]`, no blank between a letter and its value.
 
 use crate::FormatError;
-use crate::text::shortened;
+use crate::text::shorten;
 
 use super::command::{Affinity, Command, CpuKind, DEFAULT_FILE, Initiation, LatencyTimer, Spread, Timing, Utilisation};
 use super::{Buffering, MAX_FILES, MAX_THREADS, Op, Pattern};
@@ -33,14 +33,14 @@ pub fn parse_command<S: AsRef<str>>(words: &[S]) -> Result<Command, FormatError>
             }
         }
     }
-    settle(&mut command, given)?;
+    settle_options(&mut command, given)?;
     Ok(command)
 }
 
 fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Option<&str>) -> Result<(), FormatError> {
     let mut letters = option.chars();
     let Some(letter) = letters.next() else {
-        return Err(FormatError::whole("- alone is no option"));
+        return Err(FormatError::of_whole("- alone is no option"));
     };
     let value = letters.as_str();
     if let Some(note) = without_effect(option)? {
@@ -48,42 +48,43 @@ fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Op
         return Ok(());
     }
     if !LETTERS.split(' ').any(|known| known.starts_with(letter)) {
-        return Err(unknown(option));
+        return Err(unknown_option(option));
     }
     if value.is_empty() && letter != 'U' {
         let hint = match next.filter(|next| !next.starts_with('-')) {
-            Some(next) => format!("write -{letter}{}, without a blank", shortened(next)),
-            None => format!("write {}", example(letter)),
+            Some(next) => format!("write -{letter}{}, without a blank", shorten(next)),
+            None => format!("write {}", example_of(letter)),
         };
-        return Err(FormatError::whole(format!("-{letter} has no value")).with_hint(hint));
+        return Err(FormatError::of_whole(format!("-{letter} has no value")).with_hint(hint));
     }
     if given.seen.contains(&letter) {
-        return Err(FormatError::whole(format!("-{letter} stands twice")));
+        return Err(FormatError::of_whole(format!("-{letter} stands twice")));
     }
     given.seen.push(letter);
-    set(command, given, letter, value)
+    set_option(command, given, letter, value)
 }
 
-fn set(command: &mut Command, given: &mut Given, letter: char, value: &str) -> Result<(), FormatError> {
+/// Sets the option of a letter.
+fn set_option(command: &mut Command, given: &mut Given, letter: char, value: &str) -> Result<(), FormatError> {
     match letter {
-        'k' => command.op = op(value)?,
+        'k' => command.op = parse_op(value)?,
         't' => {
-            command.threads = whole(letter, value, 1, MAX_THREADS)?;
+            command.threads = parse_whole(letter, value, 1, MAX_THREADS)?;
             given.threads = true;
         }
-        's' => command.seconds = whole(letter, value, 1, u32::MAX)?,
-        'f' => command.pattern = pattern(value)?,
-        'b' => command.block_kb = whole(letter, value, 1, 1 << 20)?,
-        'i' => command.ios_per_run = whole(letter, value, 1, u32::MAX)?,
-        'o' => command.outstanding = outstanding(value, &mut command.warnings)?,
-        'B' => command.buffering = Some(buffering(value)?),
-        'L' => command.latency = Some(latency(value)?),
-        'U' => command.utilisation = Some(utilisation(value)?),
-        'p' => command.affinity = cpu(value, command.affinity)?,
-        'a' => command.affinity = mask(value, command.affinity)?,
-        'S' => command.start_block = number(letter, value)?,
-        'd' => given.drives = Some(drives(value)?),
-        'R' => given.raw = Some(raw(value)?),
+        's' => command.seconds = parse_whole(letter, value, 1, u32::MAX)?,
+        'f' => command.pattern = parse_pattern(value)?,
+        'b' => command.block_kb = parse_whole(letter, value, 1, 1 << 20)?,
+        'i' => command.ios_per_run = parse_whole(letter, value, 1, u32::MAX)?,
+        'o' => command.outstanding = parse_outstanding(value, &mut command.warnings)?,
+        'B' => command.buffering = Some(parse_buffering(value)?),
+        'L' => command.latency = Some(parse_latency(value)?),
+        'U' => command.utilisation = Some(parse_utilisation(value)?),
+        'p' => command.affinity = parse_cpu(value, command.affinity)?,
+        'a' => command.affinity = parse_mask(value, command.affinity)?,
+        'S' => command.start_block = parse_number(letter, value)?,
+        'd' => given.drives = Some(parse_drives(value)?),
+        'R' => given.raw = Some(parse_raw(value)?),
         'F' => command.param_file = Some(value.to_owned()),
         _ => return Err(out_of_scope(letter, value, given)),
     }
@@ -97,9 +98,9 @@ fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
         "v1.1.1" => "-v1.1.1 is left out: it brings back the order of blocks of an error in that version".to_owned(),
         _ => match option.strip_prefix('D') {
             Some(level) if !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit()) => {
-                format!("-D{} is left out: it printed debugging output", shortened(level))
+                format!("-D{} is left out: it printed debugging output", shorten(level))
             }
-            _ if option.starts_with(['6', 'v', 'D']) => return Err(unknown(option)),
+            _ if option.starts_with(['6', 'v', 'D']) => return Err(unknown_option(option)),
             _ => return Ok(None),
         },
     };
@@ -110,25 +111,27 @@ fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
     let what = if given.seen.contains(&'o') {
         "-m and -o exclude each other".to_owned()
     } else {
-        format!("-{letter}{} (I/O in several buffers, copied or scattered) is not supported", shortened(value))
+        format!("-{letter}{} (I/O in several buffers, copied or scattered) is not supported", shorten(value))
     };
-    FormatError::whole(what).with_hint("leave -m out: the same blocks are read and written as single buffers")
+    FormatError::of_whole(what).with_hint("leave -m out: the same blocks are read and written as single buffers")
 }
 
-fn unknown(option: &str) -> FormatError {
+/// The error for an option that SQLIO does not have.
+fn unknown_option(option: &str) -> FormatError {
     let letter = option.chars().next().unwrap_or('-');
     let swapped = if letter.is_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
     let hint = if option == "?" || option.starts_with('-') || option == "h" {
         "options have one letter, as in -kR -s30 -frandom -b8".to_owned()
     } else if LETTERS.split(' ').any(|known| known.starts_with(swapped)) && swapped != letter {
-        format!("upper and lower case differ: {}", example(swapped))
+        format!("upper and lower case differ: {}", example_of(swapped))
     } else {
         "the options are -k -t -s -d -R -f -p -a -o -b -i -L -U -B -S -F".to_owned()
     };
-    FormatError::whole(format!("-{} is no option of SQLIO", shortened(option))).with_hint(hint)
+    FormatError::of_whole(format!("-{} is no option of SQLIO", shorten(option))).with_hint(hint)
 }
 
-fn example(letter: char) -> &'static str {
+/// An example of an option.
+fn example_of(letter: char) -> &'static str {
     match letter {
         'k' => "-kR or -kW",
         't' => "-t4",
@@ -151,60 +154,66 @@ fn example(letter: char) -> &'static str {
     }
 }
 
-fn wrong(letter: char, value: &str) -> FormatError {
-    FormatError::whole(format!("-{letter}{}: no such value", shortened(value)))
-        .with_hint(format!("write {}", example(letter)))
+/// The error for an option's value.
+fn wrong_value(letter: char, value: &str) -> FormatError {
+    FormatError::of_whole(format!("-{letter}{}: no such value", shorten(value)))
+        .with_hint(format!("write {}", example_of(letter)))
 }
 
-fn number(letter: char, value: &str) -> Result<u64, FormatError> {
+/// Reads an option that is a number.
+fn parse_number(letter: char, value: &str) -> Result<u64, FormatError> {
     if !value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(wrong(letter, value));
+        return Err(wrong_value(letter, value));
     }
-    value.parse().map_err(|_| wrong(letter, value))
+    value.parse().map_err(|_| wrong_value(letter, value))
 }
 
-fn whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {
-    let number = number(letter, value)?;
+/// Reads an option that is a number in a range.
+fn parse_whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {
+    let number = parse_number(letter, value)?;
     u32::try_from(number)
         .ok()
         .filter(|n| (least..=most).contains(n))
-        .ok_or_else(|| FormatError::whole(format!("-{letter}{}: it must be {least} to {most}", shortened(value))))
+        .ok_or_else(|| FormatError::of_whole(format!("-{letter}{}: it must be {least} to {most}", shorten(value))))
 }
 
-fn op(value: &str) -> Result<Op, FormatError> {
+/// Reads `-k`: read or write.
+fn parse_op(value: &str) -> Result<Op, FormatError> {
     match value {
         "R" | "r" => Ok(Op::Read),
         "W" | "w" => Ok(Op::Write),
         _ if value.eq_ignore_ascii_case("RW") => {
-            Err(FormatError::whole("-kRW: SQLIO mixes no reads with writes")
+            Err(FormatError::of_whole("-kRW: SQLIO mixes no reads with writes")
                 .with_hint("one run with -kR, one with -kW"))
         }
-        _ => Err(wrong('k', value)),
+        _ => Err(wrong_value('k', value)),
     }
 }
 
-fn pattern(value: &str) -> Result<Pattern, FormatError> {
+/// Reads `-f`: random, sequential or a stride.
+fn parse_pattern(value: &str) -> Result<Pattern, FormatError> {
     match value {
         "random" => return Ok(Pattern::Random),
         "sequential" => return Ok(Pattern::Sequential),
         _ => {}
     }
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(Pattern::Stride(whole('f', value, 1, u32::MAX)?));
+        return Ok(Pattern::Stride(parse_whole('f', value, 1, u32::MAX)?));
     }
     let meant = model::nearest(value, ["random", "sequential"]).or_else(|| {
         let short = value.to_ascii_lowercase();
         ["random", "sequential"].into_iter().find(|word| short.len() > 1 && word.starts_with(&short))
     });
-    let error = FormatError::whole(format!("-f{}: no such pattern", shortened(value)));
+    let error = FormatError::of_whole(format!("-f{}: no such pattern", shorten(value)));
     Err(match meant {
         Some(word) => error.with_hint(format!("did you mean -f{word}?")),
-        None => error.with_hint(format!("write {}", example('f'))),
+        None => error.with_hint(format!("write {}", example_of('f'))),
     })
 }
 
-fn outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u32>, FormatError> {
-    let depth = whole('o', value, 0, 1 << 16)?;
+/// Reads `-o`: how many I/Os are outstanding.
+fn parse_outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u32>, FormatError> {
+    let depth = parse_whole('o', value, 0, 1 << 16)?;
     if depth == 0 {
         warnings.push("-o0 is taken as no -o: each I/O is waited for".to_owned());
         return Ok(None);
@@ -212,17 +221,18 @@ fn outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u32>, F
     Ok(Some(depth))
 }
 
-fn buffering(value: &str) -> Result<Buffering, FormatError> {
+/// Reads `-B`: which caches are used.
+fn parse_buffering(value: &str) -> Result<Buffering, FormatError> {
     match value {
         "N" | "n" => Ok(Buffering::None),
         "H" | "h" => Ok(Buffering::Hardware),
         "S" | "s" => Ok(Buffering::Software),
         "Y" | "y" => Ok(Buffering::All),
         _ => {
-            let error = FormatError::whole(format!("-B{}: no such cache mode", shortened(value)));
+            let error = FormatError::of_whole(format!("-B{}: no such cache mode", shorten(value)));
             let digits = value.bytes().all(|byte| byte.is_ascii_digit());
             Err(error.with_hint(if digits {
-                format!("a block of {} KB is -b{}, in lower case", shortened(value), shortened(value))
+                format!("a block of {} KB is -b{}, in lower case", shorten(value), shorten(value))
             } else {
                 "N no cache, H the drive's, S the file system's, Y both".to_owned()
             }))
@@ -230,64 +240,70 @@ fn buffering(value: &str) -> Result<Buffering, FormatError> {
     }
 }
 
-fn latency(value: &str) -> Result<LatencyTimer, FormatError> {
+/// Reads `-L`: how latencies are timed.
+fn parse_latency(value: &str) -> Result<LatencyTimer, FormatError> {
     let (timer, initiation) = match value {
         "S" | "s" => (Timing::System, Initiation::Untimed),
         "P" | "p" => (Timing::Processor, Initiation::Untimed),
         "Si" | "si" => (Timing::System, Initiation::Timed),
         "Pi" | "pi" => (Timing::Processor, Initiation::Timed),
-        _ => return Err(wrong('L', value)),
+        _ => return Err(wrong_value('L', value)),
     };
     Ok(LatencyTimer { timer, initiation })
 }
 
-fn utilisation(value: &str) -> Result<Utilisation, FormatError> {
+/// Reads `-U`: which processors' use is printed.
+fn parse_utilisation(value: &str) -> Result<Utilisation, FormatError> {
     match value {
         "" => Ok(Utilisation::Total),
         "p" | "P" => Ok(Utilisation::PerProcessor),
-        _ => Err(wrong('U', value)),
+        _ => Err(wrong_value('U', value)),
     }
 }
 
-fn one_affinity(before: Affinity) -> Result<(), FormatError> {
+/// Refuses `-p` next to `-a`.
+fn refuse_second_affinity(before: Affinity) -> Result<(), FormatError> {
     match before {
         Affinity::None => Ok(()),
-        _ => Err(FormatError::whole("-p and -a exclude each other")),
+        _ => Err(FormatError::of_whole("-p and -a exclude each other")),
     }
 }
 
-fn cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
-    one_affinity(before)?;
+/// Reads `-p`: the processor of all threads.
+fn parse_cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
+    refuse_second_affinity(before)?;
     let (kind, digits) = match value.strip_prefix('I') {
         Some(digits) => (CpuKind::Ideal, digits),
         None => (CpuKind::Hard, value),
     };
     if digits.is_empty() {
-        return Err(wrong('p', value));
+        return Err(wrong_value('p', value));
     }
-    Ok(Affinity::Cpu { cpu: whole('p', digits, 0, 63)?, kind })
+    Ok(Affinity::Cpu { cpu: parse_whole('p', digits, 0, 63)?, kind })
 }
 
-fn mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
-    one_affinity(before)?;
+/// Reads `-a`: the processors as a mask.
+fn parse_mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
+    refuse_second_affinity(before)?;
     let (spread, digits) = match (value.strip_prefix("RI"), value.strip_prefix('R')) {
         (Some(digits), _) => (Spread::RoundRobin(CpuKind::Ideal), digits),
         (None, Some(digits)) => (Spread::RoundRobin(CpuKind::Hard), digits),
         (None, None) => (Spread::Together, value),
     };
-    let mask = super::params::mask(digits).filter(|mask| *mask > 0).ok_or_else(|| wrong('a', value))?;
+    let mask = super::params::parse_mask(digits).filter(|mask| *mask > 0).ok_or_else(|| wrong_value('a', value))?;
     Ok(Affinity::Mask { mask, spread })
 }
 
-fn drives(value: &str) -> Result<String, FormatError> {
+/// Reads `-d`: letters of drives.
+fn parse_drives(value: &str) -> Result<String, FormatError> {
     let letters = value.chars().all(|c| c.is_ascii_alphabetic());
-    if letters { Ok(value.to_owned()) } else { Err(wrong('d', value)) }
+    if letters { Ok(value.to_owned()) } else { Err(wrong_value('d', value)) }
 }
 
 /// `DEF123` or `D,E,1,12`: partitions by letter, disks by number.
-fn raw(value: &str) -> Result<Vec<String>, FormatError> {
+fn parse_raw(value: &str) -> Result<Vec<String>, FormatError> {
     if !value.chars().all(|c| c.is_ascii_alphanumeric() || c == ',') {
-        return Err(wrong('R', value));
+        return Err(wrong_value('R', value));
     }
     let mut names = Vec::new();
     for part in value.split(',').filter(|part| !part.is_empty()) {
@@ -297,11 +313,11 @@ fn raw(value: &str) -> Result<Vec<String>, FormatError> {
             names.extend(part.chars().map(|c| format!("{c}:")));
         }
     }
-    if names.is_empty() || names.len() > MAX_FILES { Err(wrong('R', value)) } else { Ok(names) }
+    if names.is_empty() || names.len() > MAX_FILES { Err(wrong_value('R', value)) } else { Ok(names) }
 }
 
 /// What goes together, and the files.
-fn settle(command: &mut Command, given: Given) -> Result<(), FormatError> {
+fn settle_options(command: &mut Command, given: Given) -> Result<(), FormatError> {
     if let Some(path) = &command.param_file {
         let mut ignored: Vec<&str> = Vec::new();
         for (is_given, name) in [
@@ -328,7 +344,7 @@ fn settle(command: &mut Command, given: Given) -> Result<(), FormatError> {
     }
     if let Some(drives) = &given.drives {
         let [name] = command.files.as_slice() else {
-            return Err(FormatError::whole("-d takes one file, which is to be on each of the drives"));
+            return Err(FormatError::of_whole("-d takes one file, which is to be on each of the drives"));
         };
         command.files = drives.chars().map(|drive| format!("{drive}:{name}")).collect();
     }
@@ -339,5 +355,5 @@ fn settle(command: &mut Command, given: Given) -> Result<(), FormatError> {
         }
         command.files.extend(raw);
     }
-    command.pools(None).map(|_| ())
+    command.thread_pools(None).map(|_| ())
 }

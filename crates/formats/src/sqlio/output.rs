@@ -107,7 +107,8 @@ impl Default for LatencyCounts {
 }
 
 impl LatencyCounts {
-    pub fn add(&mut self, ns: u64, ios: u64) {
+    /// Adds I/Os of this latency.
+    pub fn add_ios(&mut self, ns: u64, ios: u64) {
         if ios == 0 {
             return;
         }
@@ -120,6 +121,7 @@ impl LatencyCounts {
         self.buckets[bucket] = self.buckets[bucket].saturating_add(ios);
     }
 
+    /// Least, mean and most, in whole ms.
     pub fn latency_ms(&self) -> LatencyMs {
         match self.count {
             0 => LatencyMs::default(),
@@ -156,12 +158,13 @@ impl Report {
     /// Writes the output with LF; SQLIO on Windows writes CR LF.
     pub fn render(&self, wording: Wording) -> String {
         let mut text = String::new();
-        let _ = self.head(wording, &mut text);
-        let _ = self.figures(&mut text);
+        let _ = self.write_head(wording, &mut text);
+        let _ = self.write_figures(&mut text);
         text
     }
 
-    fn head(&self, wording: Wording, out: &mut String) -> std::fmt::Result {
+    /// Writes what was run.
+    fn write_head(&self, wording: Wording, out: &mut String) -> std::fmt::Result {
         if let Some(version) = &self.version {
             writeln!(out, "sqlio v{version}")?;
         }
@@ -179,7 +182,7 @@ impl Report {
             writeln!(out, "parameter file used: {path}")?;
         }
         for pool in &self.pools {
-            let threads = wording.threads(pool.threads);
+            let threads = wording.threads_text(pool.threads);
             // One thread was never seen in a published output.
             let range = if pool.threads == 1 && wording == Wording::AsSqlio {
                 pool.first.to_string()
@@ -198,7 +201,7 @@ impl Report {
                 Op::Write => ("writing", "to"),
             };
             let files = if self.files.len() == 1 { "file" } else { "files" };
-            let threads = wording.threads(threads);
+            let threads = wording.threads_text(threads);
             writeln!(out, "{threads} {verb} for {seconds} secs {preposition} {files} {}", self.files.join(" "))?;
         }
         if let (Some(kb), Some(pattern)) = (self.block_kb, self.pattern) {
@@ -224,7 +227,8 @@ impl Report {
         writeln!(out, "initialization done")
     }
 
-    fn figures(&self, out: &mut String) -> std::fmt::Result {
+    /// Writes the figures, if there are any.
+    fn write_figures(&self, out: &mut String) -> std::fmt::Result {
         if self.ios_per_s.is_none() && self.mbs_per_s.is_none() && self.latency.is_none() {
             return Ok(());
         }
@@ -265,7 +269,8 @@ pub enum Wording {
 }
 
 impl Wording {
-    fn threads(self, threads: u32) -> String {
+    /// The number of threads with its noun.
+    fn threads_text(self, threads: u32) -> String {
         match (threads, self) {
             (1, Wording::AsSqlio) => "1 thread".to_owned(),
             _ => format!("{threads} threads"),
@@ -383,10 +388,10 @@ mod tests {
     fn figures_are_rounded_truncated_and_floored_each_where_it_must() {
         let mut counts = LatencyCounts::default();
         // 0.999 ms counts as 0, 1.999 ms as 1; their mean 0.5 is floored to 0.
-        counts.add(999_999, 1);
-        counts.add(1_999_999, 1);
+        counts.add_ios(999_999, 1);
+        counts.add_ios(1_999_999, 1);
         assert_eq!(counts.latency_ms(), LatencyMs { min: 0, avg: 0, max: 1 });
-        counts.add(3_600_000_000_000, 198);
+        counts.add_ios(3_600_000_000_000, 198);
         assert_eq!(counts.histogram()[..2], [1, 1], "half a per cent is rounded up");
         assert_eq!(counts.histogram()[BUCKETS - 1], 99);
         let mut report = Report { block_kb: Some(8), ..Report::default() };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::FormatError;
-use crate::text::{numbered, shortened};
+use crate::text::{numbered_lines, shorten};
 
 use super::{MAX_NAME, MAX_THREADS};
 
@@ -26,13 +26,14 @@ impl fmt::Display for ParamLine {
 }
 
 /// A mask, decimal or hexadecimal behind `0x`.
-pub(super) fn mask(text: &str) -> Option<u64> {
+pub(super) fn parse_mask(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => whole_number(hex, 16),
         None => whole_number(text, 10),
     }
 }
 
+/// A number of digits alone in this base.
 fn whole_number(part: &str, radix: u32) -> Option<u64> {
     let is_number = part.chars().all(|c| c.is_digit(radix));
     if is_number { u64::from_str_radix(part, radix).ok() } else { None }
@@ -44,14 +45,14 @@ fn whole_number(part: &str, radix: u32) -> Option<u64> {
 /// The error has the line and column of the first word that is wrong, or says that no line is left.
 pub fn parse_params(text: &str) -> Result<Vec<ParamLine>, FormatError> {
     let mut lines = Vec::new();
-    for (number, line) in numbered(text.trim_start_matches('\u{feff}')) {
+    for (number, line) in numbered_lines(text.trim_start_matches('\u{feff}')) {
         let trimmed = line.trim();
         if !trimmed.is_empty() && !trimmed.starts_with('#') {
             lines.push(parse_line(number, line)?);
         }
     }
     if lines.is_empty() {
-        return Err(FormatError::whole("the parameter file names no file")
+        return Err(FormatError::of_whole("the parameter file names no file")
             .with_hint("a line is: file, threads, mask, size in MB, as in `d:\\testfile.dat 4 0x0 5000`"));
     }
     Ok(lines)
@@ -62,7 +63,8 @@ struct Word<'a> {
     column: usize,
 }
 
-fn words(line: &str) -> Vec<Word<'_>> {
+/// Words of a line with their columns.
+fn split_words(line: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut column = 1;
     for part in line.split_inclusive(char::is_whitespace) {
@@ -76,9 +78,9 @@ fn words(line: &str) -> Vec<Word<'_>> {
 }
 
 fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
-    let words = words(text);
+    let words = split_words(text);
     let Some((file, rest)) = words.split_first() else {
-        return Err(FormatError::at(line, "it is empty"));
+        return Err(FormatError::at_line(line, "it is empty"));
     };
     if file.text.chars().count() > MAX_NAME {
         return Err(wrong_word(line, file, "the name is longer than 256 characters"));
@@ -87,7 +89,7 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
         let error = FormatError::at_column(line, text.chars().count() + 1, "the number of threads is missing");
         return Err(error.with_hint("a line is: file, threads, mask, size in MB, as in `d:\\testfile.dat 4 0x0 5000`"));
     };
-    let count = number(threads).ok_or_else(|| {
+    let count = number_of_word(threads).ok_or_else(|| {
         let hint = "names cannot have blanks, and quotes do not help";
         wrong_word(line, threads, "this is no number of threads").with_hint(hint)
     })?;
@@ -99,7 +101,7 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
         size_mb: None,
     };
     if let Some(word) = rest.first() {
-        parsed.mask = mask(word.text).ok_or_else(|| {
+        parsed.mask = parse_mask(word.text).ok_or_else(|| {
             let error = wrong_word(line, word, "this is no mask of processors");
             if word.text.contains('×') {
                 error.with_hint("the sign × came out of a web page: write 0x0 with the letter x")
@@ -109,7 +111,7 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
         })?;
     }
     if let Some(word) = rest.get(1) {
-        let size = number(word).filter(|size| *size > 0);
+        let size = number_of_word(word).filter(|size| *size > 0);
         parsed.size_mb = Some(size.ok_or_else(|| wrong_word(line, word, "this is no size in MB"))?);
     }
     match rest.get(2) {
@@ -120,11 +122,13 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
     }
 }
 
+/// The error at a word of a line.
 fn wrong_word(line: u64, word: &Word<'_>, what: &str) -> FormatError {
-    FormatError::at_column(line, word.column, format!("{}: {what}", shortened(word.text)))
+    FormatError::at_column(line, word.column, format!("{}: {what}", shorten(word.text)))
 }
 
-fn number(word: &Word<'_>) -> Option<u64> {
+/// The number that a word is.
+fn number_of_word(word: &Word<'_>) -> Option<u64> {
     if word.text.starts_with(char::is_numeric) { word.text.parse().ok() } else { None }
 }
 

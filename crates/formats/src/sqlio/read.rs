@@ -1,6 +1,6 @@
 //! Reads SQLIO's printed output: many runs in one file, copied from web pages, edited by hand.
 
-use crate::text::{NotUnderstood, break_html, decode, numbered, plain};
+use crate::text::{NotUnderstood, break_html, decode, numbered_lines, plain_text};
 
 use super::output::buffering_words;
 use super::{
@@ -79,14 +79,14 @@ const UTILISATION: &[&str] = &[
 ];
 
 /// Reads output in any encoding of [`decode`]. Unrecognised lines are listed, never an error.
-pub fn read(bytes: &[u8]) -> SqlioOutput {
+pub fn read_output(bytes: &[u8]) -> SqlioOutput {
     let mut reader = Reader::default();
-    for (number, raw) in numbered(&decode(bytes)) {
+    for (number, raw) in numbered_lines(&decode(bytes)) {
         for line in break_html(raw) {
             // Markdown escapes underscores. Only in these words: `d:\_test` is a path.
-            let line = plain(line).replace("\\_Latency", "_Latency").replace("\\_Init", "_Init");
-            for part in take_apart(&line) {
-                reader.line(number, part);
+            let line = plain_text(line).replace("\\_Latency", "_Latency").replace("\\_Init", "_Init");
+            for part in split_joined(&line) {
+                reader.take_line(number, part);
             }
         }
     }
@@ -94,7 +94,7 @@ pub fn read(bytes: &[u8]) -> SqlioOutput {
 }
 
 /// Splits joined lines of a copy.
-fn take_apart(line: &str) -> Vec<&str> {
+fn split_joined(line: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = STARTS
         .iter()
         .flat_map(|start| line.match_indices(start).map(|(at, _)| at))
@@ -138,17 +138,18 @@ struct Reader {
 }
 
 impl Reader {
-    fn line(&mut self, number: u64, line: &str) {
-        if line.is_empty() || self.starts(number, line) {
+    /// Takes a line of the output.
+    fn take_line(&mut self, number: u64, line: &str) {
+        if line.is_empty() || self.begin_if_start(number, line) {
             return;
         }
         if let Some(run) = &mut self.run
-            && run.take(line)
+            && run.take_line(line)
         {
             return;
         }
         if let Some(command) = command_in(line) {
-            self.end();
+            self.finish_run();
             self.command = Some(command.to_owned());
             return;
         }
@@ -156,9 +157,9 @@ impl Reader {
         if NOISE.iter().any(|noise| lower.starts_with(noise)) || is_prompt(line) {
             return;
         }
-        match decorated(line) {
+        match decorated_text(line) {
             Some(label) => {
-                self.end();
+                self.finish_run();
                 self.label = (!label.is_empty()).then(|| label.to_owned()).or(self.label.take());
             }
             None => self.output.not_understood.push(NotUnderstood::new(number, line)),
@@ -166,16 +167,16 @@ impl Reader {
     }
 
     /// Whether the line begins a run.
-    fn starts(&mut self, number: u64, line: &str) -> bool {
+    fn begin_if_start(&mut self, number: u64, line: &str) -> bool {
         let version = line.strip_prefix("sqlio v").filter(|version| !version.contains(' ')).map(str::to_owned);
-        let work = Work::read(line);
+        let work = Work::parse(line);
         if version.is_none() && work.is_none() {
             return false;
         }
         // A version line begins a run; so does a second line of what is done.
         let has_result = self.run.as_ref().is_some_and(|run| run.report.op.is_some() || run.ending == Ending::Whole);
         if version.is_some() || has_result || self.run.is_none() {
-            self.end();
+            self.finish_run();
             let (label, command) = (self.label.clone(), self.command.take());
             self.run = Some(SqlioRun { line: number, label, command, ..SqlioRun::default() });
         }
@@ -191,12 +192,14 @@ impl Reader {
         true
     }
 
-    fn end(&mut self) {
+    /// Ends the run that is being read.
+    fn finish_run(&mut self) {
         self.output.runs.extend(self.run.take());
     }
 
+    /// Ends the output, and returns what was found.
     fn finish(mut self) -> SqlioOutput {
-        self.end();
+        self.finish_run();
         self.output
     }
 }
@@ -210,7 +213,8 @@ struct Work {
 }
 
 impl Work {
-    fn read(line: &str) -> Option<Work> {
+    /// Reads a line of threads, operation and duration.
+    fn parse(line: &str) -> Option<Work> {
         let mut words = line.split(' ');
         let threads = words.next()?.parse().ok()?;
         words.next().filter(|word| matches!(*word, "thread" | "threads"))?;
@@ -229,10 +233,12 @@ impl Work {
 }
 
 impl SqlioRun {
-    fn take(&mut self, line: &str) -> bool {
+    /// Takes a line of the run; `false` if it is not understood.
+    fn take_line(&mut self, line: &str) -> bool {
         self.take_head(line) || self.take_figure(line)
     }
 
+    /// Takes a line that says what is run.
     fn take_head(&mut self, line: &str) -> bool {
         let report = &mut self.report;
         for (timing, start) in
@@ -248,7 +254,7 @@ impl SqlioRun {
             report.param_file = Some(path.trim().to_owned());
         } else if let Some(pool) = pool_line(line) {
             report.pools.push(pool);
-        } else if let Some((kb, pattern)) = shape_line(line) {
+        } else if let Some((kb, pattern)) = parse_shape_line(line) {
             report.block_kb = Some(kb);
             report.pattern = Some(pattern);
         } else if let Some(rest) = line.strip_prefix("enabling multiple I/Os per thread with ") {
@@ -272,24 +278,27 @@ impl SqlioRun {
         true
     }
 
+    /// Takes a line `name: value`.
     fn take_figure(&mut self, line: &str) -> bool {
         let report = &mut self.report;
         let Some((name, value)) = line.split_once(':') else { return false };
         let value = value.trim();
         let taken = match name {
-            "IOs/sec" => put(&mut report.ios_per_s, Hundredths::parse(value)),
-            "MBs/sec" => put(&mut report.mbs_per_s, Hundredths::parse(value)),
-            "Min_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l: &mut LatencyMs| l.min = ms)),
-            "Avg_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l| l.avg = ms)),
-            "Max_Latency(ms)" => value.parse().is_ok_and(|ms| set(&mut report.latency, |l| l.max = ms)),
-            "Min_Init_Latency(us)" => {
-                value.parse().is_ok_and(|us| set(&mut report.initiation, |i: &mut InitiationUs| i.min = us))
+            "IOs/sec" => put_once(&mut report.ios_per_s, Hundredths::parse(value)),
+            "MBs/sec" => put_once(&mut report.mbs_per_s, Hundredths::parse(value)),
+            "Min_Latency(ms)" => {
+                value.parse().is_ok_and(|ms| change(&mut report.latency, |l: &mut LatencyMs| l.min = ms))
             }
-            "Avg_Init_Latency(us)" => value.parse().is_ok_and(|us| set(&mut report.initiation, |i| i.avg = us)),
-            "Max_Init_Latency(us)" => value.parse().is_ok_and(|us| set(&mut report.initiation, |i| i.max = us)),
+            "Avg_Latency(ms)" => value.parse().is_ok_and(|ms| change(&mut report.latency, |l| l.avg = ms)),
+            "Max_Latency(ms)" => value.parse().is_ok_and(|ms| change(&mut report.latency, |l| l.max = ms)),
+            "Min_Init_Latency(us)" => {
+                value.parse().is_ok_and(|us| change(&mut report.initiation, |i: &mut InitiationUs| i.min = us))
+            }
+            "Avg_Init_Latency(us)" => value.parse().is_ok_and(|us| change(&mut report.initiation, |i| i.avg = us)),
+            "Max_Init_Latency(us)" => value.parse().is_ok_and(|us| change(&mut report.initiation, |i| i.max = us)),
             "histogram" => return value.is_empty(),
             "ms" => return value.ends_with("24+") || value.ends_with("24 +"),
-            "%" => put(&mut report.histogram, histogram(value)),
+            "%" => put_once(&mut report.histogram, parse_histogram(value)),
             _ => return UTILISATION.iter().any(|label| line.to_lowercase().starts_with(label)),
         };
         if taken {
@@ -299,7 +308,8 @@ impl SqlioRun {
     }
 }
 
-fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
+/// Sets a place that is still empty; `false` if it cannot.
+fn put_once<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     let fits = place.is_none() && figure.is_some();
     if fits {
         *place = figure;
@@ -307,13 +317,14 @@ fn put<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     fits
 }
 
-fn set<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
+/// Changes what is at a place, made if there is nothing yet.
+fn change<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
     change(place.get_or_insert_with(T::default));
     true
 }
 
 /// 25 percentages, each three wide: 100 leaves no blank before it.
-fn histogram(text: &str) -> Option<[u32; BUCKETS]> {
+fn parse_histogram(text: &str) -> Option<[u32; BUCKETS]> {
     let mut shares = Vec::new();
     for glued in text.split(' ').filter(|glued| glued.is_ascii()) {
         let first = (glued.len().max(1) - 1) % 3 + 1;
@@ -334,7 +345,7 @@ fn pool_line(line: &str) -> Option<PoolLine> {
     let rest = rest.strip_prefix("threads ").or_else(|| rest.strip_prefix("thread "))?;
     let (range, mask) = rest.strip_prefix('(')?.split_once(") using mask ")?;
     let (first, last) = range.split_once('-').unwrap_or((range, range));
-    let mask = super::params::mask(mask.split(' ').next()?)?;
+    let mask = super::params::parse_mask(mask.split(' ').next()?)?;
     Some(PoolLine {
         file: file.to_owned(),
         threads,
@@ -357,10 +368,12 @@ fn shape_words(text: &str) -> Option<(u32, Pattern, &str)> {
     Some((kb, Pattern::Stride(blocks.parse().ok()?), rest))
 }
 
-fn shape_line(line: &str) -> Option<(u32, Pattern)> {
+/// Reads a line of block size and pattern.
+fn parse_shape_line(line: &str) -> Option<(u32, Pattern)> {
     shape_words(line).filter(|(_, _, rest)| rest.is_empty()).map(|(kb, pattern, _)| (kb, pattern))
 }
 
+/// The use of caches that words describe.
 fn buffering_of(words: &str) -> Option<Buffering> {
     use Buffering::{All, Hardware, None as Neither, Software};
     [Neither, Hardware, Software, All].into_iter().find(|buffering| buffering_words(*buffering) == words)
@@ -401,11 +414,12 @@ fn is_uninteresting(rest: &str) -> bool {
 }
 
 /// The text in `****** Read Tests *****`; empty for signs alone.
-fn decorated(line: &str) -> Option<&str> {
+fn decorated_text(line: &str) -> Option<&str> {
     let signs = line.chars().take_while(|c| is_sign(*c)).count();
     (signs >= 3).then(|| line.trim_matches(is_sign).trim())
 }
 
+/// Tests whether a character is part of a line's decoration.
 fn is_sign(c: char) -> bool {
     matches!(c, '*' | '=' | '-' | '#' | '_' | '~' | '+')
 }

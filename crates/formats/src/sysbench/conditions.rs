@@ -53,45 +53,47 @@ const SENTENCES: [(&str, &str, &str); 12] = [
 pub(super) fn of_line(line: &str) -> Point {
     if let Some((name, value)) = line.split_once(':') {
         let known = CONDITIONS.iter().find(|(printed, ..)| *printed == name.trim());
-        let found = known.and_then(|(_, key, kind)| Some((*key, read(*kind, value.trim())?)));
+        let found = known.and_then(|(_, key, kind)| Some((*key, condition_value(*kind, value.trim())?)));
         if let Some((key, value)) = found {
             return Point::from([(key.to_owned(), value)]);
         }
     }
-    if let Some(files) = files(line) {
+    if let Some(files) = file_conditions(line) {
         return files;
     }
-    sentence(line).into_iter().collect()
+    condition_sentence(line).into_iter().collect()
 }
 
-fn read(kind: Kind, value: &str) -> Option<Value> {
+/// Reads the value of a condition of this kind.
+fn condition_value(kind: Kind, value: &str) -> Option<Value> {
     match kind {
         Kind::Number => value.parse().ok().map(Value::Int),
         Kind::Rate => leading_number(value).map(|(rate, _)| Value::Float(rate)),
-        Kind::Size => Some(size::value(value)),
+        Kind::Size => Some(size::size_value(value)),
         Kind::Text if value == "0" => Some(Value::Text("(none)".to_owned())),
         Kind::Text => Some(Value::Text(value.to_owned())),
     }
 }
 
 /// `128 files, 16MiB each`, `2GiB total file size`, `Block size 16KiB`.
-fn files(line: &str) -> Option<Point> {
+fn file_conditions(line: &str) -> Option<Point> {
     if let Some((count, each)) = line.strip_suffix(" each").and_then(|line| line.split_once(" files, ")) {
         let count = count.parse().ok().map(Value::Int)?;
-        return Some(Point::from([key("files", count), key("file_size", size::value(each))]));
+        return Some(Point::from([key_value("files", count), key_value("file_size", size::size_value(each))]));
     }
     if let Some(total) = line.strip_suffix(" total file size") {
-        return Some(Point::from([key("total_size", size::value(total))]));
+        return Some(Point::from([key_value("total_size", size::size_value(total))]));
     }
     let block = line.strip_prefix("Block size ")?;
-    Some(Point::from([key("block_size", size::value(block))]))
+    Some(Point::from([key_value("block_size", size::size_value(block))]))
 }
 
-fn key(name: &str, value: Value) -> (String, Value) {
+fn key_value(name: &str, value: Value) -> (String, Value) {
     (name.to_owned(), value)
 }
 
-fn sentence(line: &str) -> Option<(String, Value)> {
+/// Reads a condition that sysbench says in a sentence.
+fn condition_sentence(line: &str) -> Option<(String, Value)> {
     let (key, value) = SENTENCES.iter().find_map(|(begin, end, key)| {
         let value = line.strip_prefix(begin)?;
         let value = if end.is_empty() { value } else { &value[..value.find(end)?] };

@@ -5,7 +5,8 @@ use model::{Absence, NoValue};
 const WORDS: [(&str, Absence); 3] =
     [("wrong answer: ", Absence::Wrong), ("unsupported: ", Absence::Unsupported), ("failed: ", Absence::Failed)];
 
-pub(super) fn write(missing: &NoValue) -> String {
+/// Writes why a value is missing, with the word for its kind.
+pub(super) fn absence_text(missing: &NoValue) -> String {
     let word = WORDS.iter().find(|(_, kind)| *kind == missing.kind).map_or("", |(word, _)| word);
     match missing.kind {
         // The reason's own words may be others one day.
@@ -16,7 +17,8 @@ pub(super) fn write(missing: &NoValue) -> String {
     }
 }
 
-pub(super) fn read(text: &str) -> NoValue {
+/// Reads why a value is missing.
+pub(super) fn parse_absence(text: &str) -> NoValue {
     let labelled = WORDS.iter().find_map(|(word, kind)| Some(kind.because(text.strip_prefix(word)?)));
     labelled.or_else(|| read_too_few(text)).unwrap_or_else(|| Absence::Unavailable.because(text))
 }
@@ -41,14 +43,14 @@ mod tests {
             (Absence::TooFewOperations { needed: 1_000 }, "fewer than 1000 transactions in the run"),
             (Absence::Unavailable, "fewer than two numbers of the key clients have a figure"),
         ] {
-            let missing = read(text);
-            assert_eq!((missing.kind, write(&missing).as_str()), (kind, text));
+            let missing = parse_absence(text);
+            assert_eq!((missing.kind, absence_text(&missing).as_str()), (kind, text));
         }
     }
 
     #[test]
     fn the_number_of_operations_is_written_whatever_the_reason_says() {
         let missing = Absence::TooFewOperations { needed: 500 }.because("reads for p99");
-        assert_eq!(write(&missing), "fewer than 500 reads for p99");
+        assert_eq!(absence_text(&missing), "fewer than 500 reads for p99");
     }
 }

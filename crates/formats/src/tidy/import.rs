@@ -8,13 +8,13 @@ use model::{Direction, Facts, Mark, Measurement, Nature, Reading, Role, RunState
 use super::mark_code;
 use super::{
     BEGAN, BENCHMARK, CIRCUMSTANCE, ELAPSED, FACTOR, MARK, MEASURED, METRIC, REASON, REPEATED, REPETITION, RESTARTED,
-    RUN, Row, SYSTEM, Table, VALUE, is_measured, parse,
+    RUN, Row, SYSTEM, Table, VALUE, is_measured, parse_table,
 };
 use crate::dimension::{Clash, Dimensions, Ratio};
-use crate::exported::is_remark;
+use crate::exported::is_export_remark;
 use crate::imported::{UNKNOWN_BENCHMARK, direction_of};
 use crate::reader::{Names, Reader, Reads};
-use crate::text::shortened;
+use crate::text::shorten;
 use crate::{ExportedRules, FormatError, Imported, ImportedResult};
 
 /// Kinds that rows of other programs may have.
@@ -49,16 +49,16 @@ pub const READER: Reader = Reader {
     name: "tidy",
     about: "CSV with the columns system, keys, repetition, metric, unit, value",
     recognises: |text| {
-        let names = super::heading(text);
+        let names = super::column_names(text);
         [SYSTEM, METRIC, VALUE].iter().all(|column| names.iter().any(|name| name == column))
     },
     names: Names::File,
     reads: Reads::Text(|input| {
         if input.is_named {
-            let error = FormatError::whole("a tidy table names its systems itself");
+            let error = FormatError::of_whole("a tidy table names its systems itself");
             return Err(error.with_hint("name the file alone"));
         }
-        Ok(import(&parse(input.text)?, input.source)?.into())
+        Ok(import_table(&parse_table(input.text)?, input.source)?.into())
     }),
 };
 
@@ -68,28 +68,28 @@ pub const READER: Reader = Reader {
 /// # Errors
 /// A row stands twice, is of nothing in the table, has a kind that looks like a run's state, or a metric of one benchmark has
 /// units that étalon cannot convert, or two better ways; or a share of failures is no percentage.
-pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
+pub fn import_table(table: &Table, source: &str) -> Result<Imported, FormatError> {
     table.rows.iter().try_for_each(check_kind)?;
     let measured: Vec<&Row> = table.rows.iter().filter(|row| is_measured(row)).collect();
-    let dimensions = dimensions(&measured)?;
+    let dimensions = learn_dimensions(&measured)?;
     let mut results = Results::default();
     for row in &measured {
-        results.measure(row, &dimensions)?;
+        results.take_measurement(row, &dimensions)?;
     }
-    for row in of_kind(table, MARK) {
-        results.mark(row)?;
+    for row in rows_of_kind(table, MARK) {
+        results.take_mark(row)?;
     }
-    let rules = ExportedRules::read(&table.remarks);
+    let rules = ExportedRules::from_remarks(&table.remarks);
     let names_benchmarks = measured.iter().any(|row| row.benchmark.is_some());
-    for row in of_kind(table, RUN) {
-        results.end(row, rules.is_some(), names_benchmarks)?;
+    for row in rows_of_kind(table, RUN) {
+        results.take_end(row, rules.is_some(), names_benchmarks)?;
     }
-    for row in of_kind(table, RUN) {
-        results.run(row, rules.is_some())?;
+    for row in rows_of_kind(table, RUN) {
+        results.take_run_row(row, rules.is_some())?;
     }
-    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_remark(remark)).cloned().collect();
+    let mut notes: Vec<String> = table.remarks.iter().filter(|remark| !is_export_remark(remark)).cloned().collect();
     notes.extend(results.converted.iter().map(|((metric, from), to)| format!("{metric}: {from} were made {to}")));
-    let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| of_kind(table, kind).count());
+    let understood = [MARK, RUN, FACTOR, CIRCUMSTANCE].into_iter().map(|kind| rows_of_kind(table, kind).count());
     let others = table.rows.len() - measured.len() - understood.sum::<usize>();
     if others > 0 {
         notes.push(format!("{others} rows are of other kinds and no measurements"));
@@ -99,12 +99,13 @@ pub fn import(table: &Table, source: &str) -> Result<Imported, FormatError> {
         Some(_) => Vec::new(),
         None => left_open(table, &results.undirected),
     };
-    let facts = facts(of_kind(table, FACTOR), of_kind(table, CIRCUMSTANCE));
+    let facts = facts_by_system(rows_of_kind(table, FACTOR), rows_of_kind(table, CIRCUMSTANCE));
     let imported = Imported::new(READER.name, source, []);
     Ok(Imported { results: results.found, unknown, notes, rules, facts, ..imported })
 }
 
-fn of_kind<'t>(table: &'t Table, kind: &'static str) -> impl Iterator<Item = &'t Row> {
+/// The rows of a kind.
+fn rows_of_kind<'t>(table: &'t Table, kind: &'static str) -> impl Iterator<Item = &'t Row> {
     table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind))
 }
 
@@ -124,12 +125,13 @@ fn check_kind(row: &Row) -> Result<(), FormatError> {
     }
 }
 
+/// The error of a kind of row that is not known.
 fn unknown_kind(row: &Row) -> FormatError {
-    FormatError::at(row.line, format!("{}: no such kind of row", shortened(&row.kind)))
+    FormatError::at_line(row.line, format!("{}: no such kind of row", shorten(&row.kind)))
 }
 
 /// What the rows tell of each metric's unit and better way.
-fn dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatError> {
+fn learn_dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatError> {
     let mut dimensions = Dimensions::default();
     for row in measured {
         check_share(row)?;
@@ -139,10 +141,10 @@ fn dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatErr
         // What is not available has a unit that the others have, or none that matters.
         let is_needed = has_value || dimensions.unit(benchmark, &row.metric).is_none();
         let unit = if is_needed { unit } else { None };
-        dimensions.learn((benchmark, &row.metric), unit, row.direction, row.line).map_err(|clash| {
+        dimensions.learn_metric((benchmark, &row.metric), unit, row.direction, row.line).map_err(|clash| {
             let Clash { here, there, place } = clash;
-            let what = format!("{} is {here} here, and {there} in line {place}", shortened(&row.metric));
-            FormatError::at(row.line, what).with_hint(Clash::<u64>::HINT)
+            let what = format!("{} is {here} here, and {there} in line {place}", shorten(&row.metric));
+            FormatError::at_line(row.line, what).with_hint(Clash::<u64>::HINT)
         })?;
     }
     Ok(dimensions)
@@ -158,7 +160,7 @@ fn check_share(row: &Row) -> Result<(), FormatError> {
     }
     match row.value {
         Reading::Value(_) if row.unit.trim() != "%" => {
-            wrong_share(row, format!("{FAILED_SHARE} is in `%`, and not in `{}`", shortened(row.unit.trim())))
+            wrong_share(row, format!("{FAILED_SHARE} is in `%`, and not in `{}`", shorten(row.unit.trim())))
         }
         Reading::Value(value) if !(0.0..=100.0).contains(&value) => {
             wrong_share(row, format!("{FAILED_SHARE} is {value} %, which is no share"))
@@ -167,9 +169,10 @@ fn check_share(row: &Row) -> Result<(), FormatError> {
     }
 }
 
+/// The error of a share of failures out of range.
 fn wrong_share<T>(row: &Row, what: String) -> Result<T, FormatError> {
     let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
-    Err(FormatError::at(row.line, what).with_hint(hint))
+    Err(FormatError::at_line(row.line, what).with_hint(hint))
 }
 
 #[derive(Default)]
@@ -187,8 +190,9 @@ struct Results {
 }
 
 impl Results {
-    fn measure(&mut self, row: &Row, dimensions: &Dimensions<'_, u64>) -> Result<(), FormatError> {
-        let case = place(row, 0);
+    /// Adds a row's measurement to the result of its case and repetition.
+    fn take_measurement(&mut self, row: &Row, dimensions: &Dimensions<'_, u64>) -> Result<(), FormatError> {
+        let case = place_of(row, 0);
         let repetition = row.repetition.unwrap_or_else(|| {
             let place = (case.0.clone(), case.1.clone(), case.2.clone(), row.metric.clone());
             let count = self.seen.entry(place).or_default();
@@ -200,10 +204,10 @@ impl Results {
             let what =
                 format!("{} stands here again for the same case and repetition as in line {earlier}", row.metric);
             return Err(
-                FormatError::at(row.line, what).with_hint("number the repetitions, or add the key that differs")
+                FormatError::at_line(row.line, what).with_hint("number the repetitions, or add the key that differs")
             );
         }
-        let measurement = self.measurement(row, &place.1, dimensions);
+        let measurement = self.make_measurement(row, &place.1, dimensions);
         let found = &mut self.found;
         let at = *self.index.entry(place).or_insert_with_key(|(system, benchmark, _, _)| {
             let mut result = ImportedResult::new(system, benchmark);
@@ -223,7 +227,7 @@ impl Results {
     }
 
     /// Makes a measurement in the unit and with the better way that the table gives the metric.
-    fn measurement(&mut self, row: &Row, benchmark: &str, dimensions: &Dimensions<'_, u64>) -> Measurement {
+    fn make_measurement(&mut self, row: &Row, benchmark: &str, dimensions: &Dimensions<'_, u64>) -> Measurement {
         let unit = dimensions.unit(benchmark, &row.metric).unwrap_or(&row.unit);
         let known = dimensions.direction(benchmark, &row.metric);
         let direction = known.or_else(|| direction_of(&row.metric, unit)).unwrap_or_else(|| {
@@ -244,32 +248,33 @@ impl Results {
 
     /// The result that a row belongs to which is no measurement.
     fn result_of(&mut self, row: &Row) -> Result<&mut ImportedResult, FormatError> {
-        let at = self.index.get(&place(row, row.repetition.unwrap_or(1)));
+        let at = self.index.get(&place_of(row, row.repetition.unwrap_or(1)));
         at.and_then(|at| self.found.get_mut(*at)).ok_or_else(|| {
             let what = format!("this {} is of no measurement in the table", row.kind.to_lowercase());
-            FormatError::at(row.line, what).with_hint(HOW_TO_FAIL)
+            FormatError::at_line(row.line, what).with_hint(HOW_TO_FAIL)
         })
     }
 
-    fn mark(&mut self, row: &Row) -> Result<(), FormatError> {
+    /// Adds a row's mark to its result.
+    fn take_mark(&mut self, row: &Row) -> Result<(), FormatError> {
         let kind = row
             .metric
             .parse()
-            .map_err(|()| FormatError::at(row.line, format!("{}: no such mark", shortened(&row.metric))))?;
+            .map_err(|()| FormatError::at_line(row.line, format!("{}: no such mark", shorten(&row.metric))))?;
         let mark = mark_code::add_to(Mark::new(kind, row.written.clone()), &row.unit);
         self.result_of(row)?.marks.push(mark);
         Ok(())
     }
 
     /// Takes a run without a result. Where the table names benchmarks, one that is not named may be any.
-    fn end(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
+    fn take_end(&mut self, row: &Row, is_ours: bool, names_benchmarks: bool) -> Result<(), FormatError> {
         if !is_state(&row.metric, RunState::Failed) && !is_state(&row.metric, RunState::Aborted) {
             return Ok(());
         }
-        let place = place(row, row.repetition.unwrap_or(0));
+        let place = place_of(row, row.repetition.unwrap_or(0));
         if self.index.contains_key(&place) {
             let what = "this repetition ended without a result here, and stands in the table before";
-            return Err(FormatError::at(row.line, what)
+            return Err(FormatError::at_line(row.line, what)
                 .with_hint(format!("an attempt that was repeated is a row of kind `{RUN}` with metric `{REPEATED}`")));
         }
         let is_untold = names_benchmarks && row.benchmark.is_none();
@@ -286,16 +291,14 @@ impl Results {
     }
 
     /// Takes what else the table says of a run.
-    fn run(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
+    fn take_run_row(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
         match (row.metric.as_str(), &row.value) {
             (ELAPSED, Reading::Value(elapsed_s)) => self.result_of(row)?.elapsed_s = Some(*elapsed_s),
             (BEGAN, _) => {
                 let began = row.written.parse().map_err(|_| {
-                    let what = format!(
-                        "{}: a run began at a whole number of milliseconds since 1970",
-                        shortened(&row.written)
-                    );
-                    FormatError::at(row.line, what)
+                    let what =
+                        format!("{}: a run began at a whole number of milliseconds since 1970", shorten(&row.written));
+                    FormatError::at_line(row.line, what)
                 })?;
                 self.result_of(row)?.began_unix_ms = Some(began);
             }
@@ -307,15 +310,16 @@ impl Results {
             (metric, _) => {
                 let what = format!(
                     "{}: of a run it is told when it began, how long it took, or that it failed, was aborted or repeated",
-                    shortened(metric)
+                    shorten(metric)
                 );
-                return Err(FormatError::at(row.line, what).with_hint(HOW_TO_FAIL));
+                return Err(FormatError::at_line(row.line, what).with_hint(HOW_TO_FAIL));
             }
         }
         Ok(())
     }
 }
 
+/// Tests whether a metric is the name of a run's state.
 fn is_state(metric: &str, state: RunState) -> bool {
     metric.eq_ignore_ascii_case(state.as_str())
 }
@@ -341,7 +345,7 @@ fn was_restarted(row: &Row) -> bool {
 }
 
 /// What the rows say of each system, and of the machine that made the load.
-fn facts<'a>(
+fn facts_by_system<'a>(
     factors: impl Iterator<Item = &'a Row>,
     circumstances: impl Iterator<Item = &'a Row>,
 ) -> BTreeMap<String, Facts> {
@@ -372,7 +376,8 @@ fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     open
 }
 
-fn place(row: &Row, repetition: u32) -> Place {
+/// The case and repetition that a row belongs to.
+fn place_of(row: &Row, repetition: u32) -> Place {
     let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
     (row.system.clone(), benchmark, format!("{:?}", row.point), repetition)
 }

@@ -8,7 +8,7 @@ const ROW_LOCKS: &str = "row-locks=";
 const LOST_TO_OTHERS: &str = "lost-to-others";
 
 /// The code of a mark, empty where its kind and detail are all that there is.
-pub fn code(mark: &Mark) -> String {
+pub fn mark_code(mark: &Mark) -> String {
     match (&mark.host, mark.data) {
         (_, Some(MarkData::ChangePoint { after, of })) => format!("{CHANGE_POINT}{after}/{of}"),
         (_, Some(MarkData::LostToOthers)) => LOST_TO_OTHERS.to_owned(),
@@ -23,13 +23,14 @@ pub(super) fn add_to(mark: Mark, code: &str) -> Mark {
     if let Some(host) = code.strip_prefix(HOST) {
         return Mark { host: Some(host.to_owned()), ..mark };
     }
-    match read(code) {
+    match parse_code(code) {
         Some(data) => mark.with_data(data),
         None => mark,
     }
 }
 
-fn read(code: &str) -> Option<MarkData> {
+/// Reads a mark's data back from its code.
+fn parse_code(code: &str) -> Option<MarkData> {
     if code == LOST_TO_OTHERS {
         return Some(MarkData::LostToOthers);
     }
@@ -52,7 +53,7 @@ mod tests {
         let row_locks = Mark::new(MarkKind::RowLocks, "x").with_data(MarkData::RowLocks { percent: 80 });
         for mark in [note(), on_host, level, note().with_data(MarkData::LostToOthers), row_locks] {
             let bare = Mark { host: None, data: None, ..mark.clone() };
-            assert_eq!(add_to(bare, &code(&mark)), mark);
+            assert_eq!(add_to(bare, &mark_code(&mark)), mark);
         }
         assert_eq!(add_to(note(), "after=7 of 60"), note());
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use model::{Direction, Mark, MarkKind, Measurement, Point, Quantity, Reading, Role, Value};
 
-use super::{key_value, records, separator};
+use super::{column_separator, key_value, split_records};
 use crate::imported::{direction_of, is_quantile};
 use crate::reader::{Found, Input, Names, READERS, Reader, Reads};
 use crate::secrets::is_secret_name;
-use crate::text::{number, shortened};
+use crate::text::{parse_number, shorten};
 use crate::{FormatError, Imported, ImportedResult};
 
 pub const READER: Reader = Reader {
@@ -49,7 +49,7 @@ impl Mapping {
     ///
     /// # Errors
     /// It is none of them.
-    pub fn read(text: &str) -> Result<Mapping, FormatError> {
+    pub fn parse(text: &str) -> Result<Mapping, FormatError> {
         let (column, meaning) = text.rsplit_once('=').ok_or_else(|| wrong_mapping(text))?;
         let meaning = match meaning.trim() {
             "system" => Meaning::System,
@@ -79,7 +79,8 @@ impl Mapping {
         Ok(Mapping { column: column.trim().to_owned(), meaning })
     }
 
-    fn words(&self) -> String {
+    /// The mapping as `--map` takes it.
+    fn to_text(&self) -> String {
         let meaning = match &self.meaning {
             Meaning::System => "system".to_owned(),
             Meaning::Benchmark => "benchmark".to_owned(),
@@ -99,8 +100,9 @@ impl Mapping {
     }
 }
 
+/// The error of a mapping that cannot be read.
 fn wrong_mapping(text: &str) -> FormatError {
-    let error = FormatError::whole(format!("--map {}: this names no column and its meaning", shortened(text)));
+    let error = FormatError::of_whole(format!("--map {}: this names no column and its meaning", shorten(text)));
     error.with_hint("write --map 'COLUMN=METRIC:UNIT:DIRECTION', with `higher`, `lower` or `neither`; or COLUMN=key, =system, =benchmark, =ignore")
 }
 
@@ -113,19 +115,21 @@ struct Wide {
     note: Option<String>,
 }
 
-fn table(text: &str) -> Result<Wide, FormatError> {
+/// Reads a wide table from CSV.
+fn read_table(text: &str) -> Result<Wide, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
-    let separator = separator(first);
-    let mut records = records(text, separator, &mut Vec::new())?.into_iter();
-    let heading = records.next().map(texts_of).unwrap_or_default();
-    let rows = records.map(|record| (record.line, texts_of(record))).collect();
+    let separator = column_separator(first);
+    let mut records = split_records(text, separator, &mut Vec::new())?.into_iter();
+    let heading = records.next().map(field_texts).unwrap_or_default();
+    let rows = records.map(|record| (record.line, field_texts(record))).collect();
     let mut table = Wide { heading, rows, has_decimal_comma: separator == ';', note: None };
     table.find_decimal_mark(separator);
     Ok(table)
 }
 
-fn texts_of(record: super::Record) -> Vec<String> {
+/// The texts of a record's fields.
+fn field_texts(record: super::Record) -> Vec<String> {
     record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>()
 }
 
@@ -145,7 +149,7 @@ fn is_table(text: &str) -> bool {
     if text.trim_start().starts_with(['{', '[', '<']) {
         return false;
     }
-    let Ok(table) = table(text) else { return false };
+    let Ok(table) = read_table(text) else { return false };
     let columns = table.heading.len();
     columns > 1
         && !table.rows.is_empty()
@@ -163,7 +167,8 @@ enum Marks {
 }
 
 impl Marks {
-    fn read(cell: &str) -> Option<Marks> {
+    /// Which marks of digits and decimals a cell has; `None` if it is no number.
+    fn read_marks(cell: &str) -> Option<Marks> {
         let bare = cell.trim().trim_end_matches('%').trim_end().trim_start_matches(['-', '+']);
         let is_number = bare.starts_with(|c: char| c.is_ascii_digit())
             && bare.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ','));
@@ -182,7 +187,7 @@ impl Wide {
     fn find_decimal_mark(&mut self, separator: char) {
         let columns = (0..self.heading.len()).filter(|column| !self.is_of_systems(*column));
         let marks: Vec<Marks> =
-            columns.flat_map(|column| self.cells(column)).filter_map(|cell| Marks::read(cell)).collect();
+            columns.flat_map(|column| self.filled_cells(column)).filter_map(|cell| Marks::read_marks(cell)).collect();
         let (has_comma, has_point) = (marks.contains(&Marks::Decimal(',')), marks.contains(&Marks::Decimal('.')));
         if separator == '\t' {
             self.has_decimal_comma = has_comma && !has_point;
@@ -205,8 +210,8 @@ impl Wide {
 
     /// Tells whether a column has numbers below 1000 without a mark next to some with three digits behind a point: those are thousands.
     fn has_small_numbers_below_groups(&self, column: usize) -> bool {
-        let mut cells = self.cells(column);
-        cells.clone().any(|cell| Marks::read(cell) == Some(Marks::Open('.')))
+        let mut cells = self.filled_cells(column);
+        cells.clone().any(|cell| Marks::read_marks(cell) == Some(Marks::Open('.')))
             && cells.any(|cell| cell.trim().parse::<u32>().is_ok_and(|whole| (1..1000).contains(&whole)))
     }
 
@@ -219,7 +224,7 @@ impl Wide {
     /// A column with points of which some are sure to stand before decimals, in a table with commas before decimals.
     fn column_of_both_marks(&self) -> Option<&str> {
         let column = (0..self.heading.len()).find(|column| {
-            let marks = || self.cells(*column).filter_map(|cell| Marks::read(cell));
+            let marks = || self.filled_cells(*column).filter_map(|cell| Marks::read_marks(cell));
             self.has_decimal_comma
                 && !self.is_of_systems(*column)
                 && marks().any(|one| one == Marks::Decimal('.'))
@@ -228,32 +233,34 @@ impl Wide {
         column.map(|column| self.heading[column].as_str())
     }
 
-    fn figure(&self, text: &str) -> Option<f64> {
+    /// Reads a number by the table's marks.
+    fn parse_figure(&self, text: &str) -> Option<f64> {
         let text = text.trim().trim_end_matches('%').trim();
         let (mark, point) = if self.has_decimal_comma { ('.', ',') } else { (',', '.') };
         let (whole, decimals) = text.split_once(point).map_or((text, None), |(whole, rest)| (whole, Some(rest)));
         if self.has_decimal_comma && !text.contains(',') && !are_groups(whole, mark) {
-            return number(text);
+            return parse_number(text);
         }
         if whole.contains(mark) && !are_groups(whole, mark) {
             return None;
         }
         let whole = whole.replace(mark, "");
-        number(&decimals.map_or_else(|| whole.clone(), |decimals| format!("{whole}.{decimals}")))
+        parse_number(&decimals.map_or_else(|| whole.clone(), |decimals| format!("{whole}.{decimals}")))
     }
 
     /// The cells of a column that are no gaps.
-    fn cells(&self, column: usize) -> impl Iterator<Item = &String> + Clone {
+    fn filled_cells(&self, column: usize) -> impl Iterator<Item = &String> + Clone {
         self.rows.iter().filter_map(move |(_, row)| row.get(column)).filter(|cell| !is_gap(cell))
     }
 
     /// Tells whether a column has figures and nothing else but gaps.
     fn is_numeric(&self, column: usize) -> bool {
-        self.cells(column).next().is_some() && self.cells(column).all(|cell| self.figure(cell).is_some())
+        self.filled_cells(column).next().is_some()
+            && self.filled_cells(column).all(|cell| self.parse_figure(cell).is_some())
     }
 
     /// What each column without a mapping is, as far as its name and cells tell.
-    fn guess(&self, column: usize, nameless: &BTreeMap<String, usize>) -> Meaning {
+    fn guess_meaning(&self, column: usize, nameless: &BTreeMap<String, usize>) -> Meaning {
         let name = &self.heading[column];
         if self.is_of_systems(column) {
             return Meaning::System;
@@ -296,7 +303,7 @@ impl Wide {
         let name = self.heading.get(column)?;
         let (bare, _) = metric_and_unit(name);
         let is_of_time = !matches!(meaning, Meaning::Key) && TIMES.contains(&bare.to_lowercase().as_str());
-        let times: Option<Vec<f64>> = self.rows.iter().map(|(_, row)| self.figure(row.get(column)?)).collect();
+        let times: Option<Vec<f64>> = self.rows.iter().map(|(_, row)| self.parse_figure(row.get(column)?)).collect();
         let steps: Vec<f64> = times?.windows(2).map(|pair| pair[1] - pair[0]).collect();
         let rising = steps.iter().filter(|step| **step > 0.0);
         let first = *rising.clone().next()?;
@@ -306,7 +313,7 @@ impl Wide {
 
     /// How many columns of each unit have a name that says nothing of what is measured. Without a unit they have to differ by a
     /// version: `pg15`, `pg16`.
-    fn nameless(&self) -> BTreeMap<String, usize> {
+    fn nameless_columns(&self) -> BTreeMap<String, usize> {
         let mut columns = BTreeMap::new();
         let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
         self.heading
@@ -325,14 +332,15 @@ impl Wide {
         columns
     }
 
-    fn proposal(&self, mapped: &[Mapping]) -> String {
+    /// A mapping of the columns that have none, to be typed.
+    fn propose_mapping(&self, mapped: &[Mapping]) -> String {
         let columns = 0..self.heading.len();
         let open = columns.filter(|column| !mapped.iter().any(|known| known.column == self.heading[*column]));
-        let nameless = self.nameless();
+        let nameless = self.nameless_columns();
         let words = open.map(|column| {
-            Mapping { column: self.heading[column].clone(), meaning: self.guess(column, &nameless) }.words()
+            Mapping { column: self.heading[column].clone(), meaning: self.guess_meaning(column, &nameless) }.to_text()
         });
-        mapped.iter().map(Mapping::words).chain(words).collect::<Vec<_>>().join(" ")
+        mapped.iter().map(Mapping::to_text).chain(words).collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -409,6 +417,7 @@ fn what_is_measured(unit: &str) -> &'static str {
     if Quantity::from_unit(unit) == Quantity::Time { "time" } else { "throughput" }
 }
 
+/// Tests whether a cell has no value.
 fn is_gap(cell: &str) -> bool {
     ["", "n/a", "na", "-", "null", "nan"].contains(&cell.trim().to_lowercase().as_str())
 }
@@ -444,31 +453,30 @@ fn unit_of_rate(word: &str) -> Option<&'static str> {
     }
 }
 
+/// Reads a wide table, one column for each metric or system.
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
-    let table = table(input.text)?;
+    let table = read_table(input.text)?;
     if let Some(name) = table.column_of_both_marks() {
-        let what =
-            format!("the column `{}` has decimals behind points, and another one behind commas", shortened(name));
-        return Err(FormatError::whole(what).with_hint("write all decimals of a table with one of both"));
+        let what = format!("the column `{}` has decimals behind points, and another one behind commas", shorten(name));
+        return Err(FormatError::of_whole(what).with_hint("write all decimals of a table with one of both"));
     }
     let mapped = &input.options.mappings;
     if let Some(unknown) = mapped.iter().find(|known| !table.heading.contains(&known.column)) {
-        let what = format!("--map: there is no column `{}`", shortened(&unknown.column));
-        return Err(FormatError::whole(what).with_hint(format!("the columns are {}", table.heading.join(", "))));
+        let what = format!("--map: there is no column `{}`", shorten(&unknown.column));
+        return Err(FormatError::of_whole(what).with_hint(format!("the columns are {}", table.heading.join(", "))));
     }
-    let nameless = table.nameless();
+    let nameless = table.nameless_columns();
     let meanings: Vec<Option<Meaning>> = (0..table.heading.len())
         .map(|column| {
             let name = &table.heading[column];
             let known = mapped.iter().find(|known| known.column == *name).map(|known| known.meaning.clone());
-            known.or_else(|| (!table.is_numeric(column)).then(|| table.guess(column, &nameless)))
+            known.or_else(|| (!table.is_numeric(column)).then(|| table.guess_meaning(column, &nameless)))
         })
         .collect();
     if meanings.iter().any(Option::is_none) {
-        let error = FormatError::whole("this is a wide table, and which column is which metric it does not say");
-        return Err(
-            error.with_hint(format!("say it, correcting what is guessed wrong here: {}", table.proposal(mapped)))
-        );
+        let error = FormatError::of_whole("this is a wide table, and which column is which metric it does not say");
+        return Err(error
+            .with_hint(format!("say it, correcting what is guessed wrong here: {}", table.propose_mapping(mapped))));
     }
     let meanings: Vec<Meaning> = meanings.into_iter().flatten().collect();
     let mut imported = Imported::new(READER.name, input.source, ["the order of the measurements", "what failed"]);
@@ -476,9 +484,9 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     for (line, row) in &table.rows {
         if row.len() != table.heading.len() {
             let what = format!("{} fields, the heading has {}", row.len(), table.heading.len());
-            return Err(FormatError::at(*line, what));
+            return Err(FormatError::at_line(*line, what));
         }
-        imported.results.extend(results(&table, (*line, row), &meanings, input)?);
+        imported.results.extend(row_results(&table, (*line, row), &meanings, input)?);
     }
     if let Some(name) = (0..table.heading.len()).find_map(|column| table.time_series(column, &meanings[column])) {
         let why = format!("the rows are a time series: `{name}` rises by equal steps");
@@ -491,7 +499,8 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(imported.into())
 }
 
-fn results(
+/// The results of a row.
+fn row_results(
     table: &Wide,
     (line, row): (u64, &[String]),
     meanings: &[Meaning],
@@ -513,12 +522,12 @@ fn results(
     let mut results: Vec<ImportedResult> = Vec::new();
     for ((name, cell), meaning) in table.heading.iter().zip(row).zip(meanings) {
         let Meaning::Metric { system: own, metric, unit, direction } = meaning else { continue };
-        let reading = match table.figure(cell) {
+        let reading = match table.parse_figure(cell) {
             Some(value) => Reading::Value(value),
             None if is_gap(cell) => Reading::unavailable("the table says n/a"),
             None => {
-                let what = format!("{}: this is no number, in the column `{}`", shortened(cell), shortened(name));
-                return Err(FormatError::at(line, what));
+                let what = format!("{}: this is no number, in the column `{}`", shorten(cell), shorten(name));
+                return Err(FormatError::at_line(line, what));
             }
         };
         let measurement = Measurement::new(metric, unit, *direction, Role::Primary, reading);
@@ -541,15 +550,15 @@ mod tests {
 
     #[test]
     fn columns_with_names_of_servers_are_proposed_as_systems() {
-        let proposal = table("Clients,pg15,pg16\n8,1000,1100\n").unwrap().proposal(&[]);
+        let proposal = read_table("Clients,pg15,pg16\n8,1000,1100\n").unwrap().propose_mapping(&[]);
         let of = |name: &str| format!("--map '{name}={name}@throughput:tx/s:higher'");
         assert_eq!(proposal, format!("--map 'Clients=key' {} {}", of("pg15"), of("pg16")));
-        let own = table("db,threads,run,tps,avg_ms\npg,8,1,1000,7.9\n").unwrap().proposal(&[]);
+        let own = read_table("db,threads,run,tps,avg_ms\npg,8,1,1000,7.9\n").unwrap().propose_mapping(&[]);
         assert_eq!(
             own,
             "--map 'db=system' --map 'threads=key' --map 'run=ignore' --map 'tps=tps:tx/s:higher' --map 'avg_ms=avg:ms:lower'"
         );
-        let others = table("vers;nutzer;durchsatz\n15;8;1000,5\n").unwrap().proposal(&[]);
+        let others = read_table("vers;nutzer;durchsatz\n15;8;1000,5\n").unwrap().propose_mapping(&[]);
         assert_eq!(others, "--map 'vers=vers::neither' --map 'nutzer=key' --map 'durchsatz=durchsatz::neither'");
     }
 
@@ -559,7 +568,7 @@ mod tests {
         let table =
             Wide { rows: vec![(2, vec!["1.5".to_owned(); 4_000])], heading, has_decimal_comma: false, note: None };
         let began = std::time::Instant::now();
-        assert!(table.proposal(&[]).contains("box3999@time:ms:lower"));
+        assert!(table.propose_mapping(&[]).contains("box3999@time:ms:lower"));
         assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
     }
 
@@ -579,15 +588,15 @@ mod tests {
         for (text, with_point, with_comma) in figures {
             for (has_decimal_comma, figure) in [(false, with_point), (true, with_comma)] {
                 let table = Wide { heading: Vec::new(), rows: Vec::new(), has_decimal_comma, note: None };
-                assert_eq!(table.figure(text), figure, "{text}");
+                assert_eq!(table.parse_figure(text), figure, "{text}");
             }
         }
     }
 
     fn figures_of(text: &str) -> (Vec<Option<f64>>, bool) {
-        let table = table(text).unwrap();
+        let table = read_table(text).unwrap();
         let last = table.heading.len() - 1;
-        (table.cells(last).map(|cell| table.figure(cell)).collect(), table.note.is_some())
+        (table.filled_cells(last).map(|cell| table.parse_figure(cell)).collect(), table.note.is_some())
     }
 
     #[test]
@@ -605,7 +614,7 @@ mod tests {
         ] {
             assert_eq!(figures_of(text), (figures.map(Some).to_vec(), has_note), "{text}");
         }
-        let mixed = table("latency_ms;load\n0.981;0,5\n1.083;0,6\n").unwrap();
+        let mixed = read_table("latency_ms;load\n0.981;0,5\n1.083;0,6\n").unwrap();
         assert_eq!(mixed.column_of_both_marks(), Some("latency_ms"));
     }
 }

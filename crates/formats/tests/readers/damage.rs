@@ -5,7 +5,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use formats::reader::{Input, LogFile, READERS, Reads, named};
+use formats::reader::{Input, LogFile, READERS, Reads, find_reader};
 use formats::recognise::{Captions, Text, read};
 use formats::{Imported, Options, packed};
 
@@ -54,7 +54,7 @@ fn damaged(file: &[u8], dice: &mut Dice) -> Vec<u8> {
 /// Reads a file of a format as far as into an experiment.
 fn import(name: &str, bytes: &[u8]) {
     let options = Options::default();
-    let reads = named(name).map(|reader| reader.reads);
+    let reads = find_reader(name).map(|reader| reader.reads);
     let imports: Vec<Imported> = match reads {
         Some(Reads::Logs(read)) => {
             let file = LogFile { system: "a", path: Path::new("pgbench_log.1") };

@@ -378,7 +378,7 @@ fn hammerdb_gives_streams_queries_and_profiles() {
 }
 
 fn wide(text: &str, mappings: &[&str]) -> Result<Vec<ImportedResult>, formats::FormatError> {
-    let mappings = mappings.iter().map(|text| formats::tidy::wide::Mapping::read(text).unwrap()).collect();
+    let mappings = mappings.iter().map(|text| formats::tidy::wide::Mapping::parse(text).unwrap()).collect();
     let options = Options { mappings, ..Options::default() };
     let asked = Text {
         text,

@@ -80,7 +80,7 @@ fn json_next_to_other_blocks_of_a_page_is_read() {
     assert_eq!(results(&page), results(HYPERFINE));
     let both = format!("{HYPERFINE}\n{HYPERFINE}");
     assert_eq!(import_with("hyperfine", &both).len(), 2 * import_with("hyperfine", HYPERFINE).len());
-    let error = formats::reader::named("hyperfine").map(|reader| {
+    let error = formats::reader::find_reader("hyperfine").map(|reader| {
         let text = format!("{HYPERFINE}\n{}", &HYPERFINE[..HYPERFINE.len() / 2]);
         let options = formats::Options::default();
         let input = formats::reader::Input {

@@ -26,18 +26,18 @@ impl Content {
     }
 
     /// Fills all of `bytes` with the stream's next.
-    pub fn fill(&mut self, bytes: &mut [u8]) {
+    pub fn fill_next(&mut self, bytes: &mut [u8]) {
         let mut lanes = self.lanes;
         let mut rounds = bytes.chunks_exact_mut(ROUND_BYTES);
         for round in &mut rounds {
-            step(&mut lanes);
+            step_lanes(&mut lanes);
             for (word, lane) in round.chunks_exact_mut(LANE_BYTES).zip(&lanes) {
                 word.copy_from_slice(&lane.to_le_bytes());
             }
         }
         let rest = rounds.into_remainder();
         if !rest.is_empty() {
-            step(&mut lanes);
+            step_lanes(&mut lanes);
             for (word, lane) in rest.chunks_mut(LANE_BYTES).zip(&lanes) {
                 word.copy_from_slice(&lane.to_le_bytes()[..word.len()]);
             }
@@ -46,8 +46,9 @@ impl Content {
     }
 }
 
+/// Steps the generators, one in each lane.
 #[inline(always)]
-fn step(lanes: &mut [u64; LANES]) {
+fn step_lanes(lanes: &mut [u64; LANES]) {
     for lane in lanes {
         *lane ^= *lane << 13;
         *lane ^= *lane >> 7;
@@ -71,18 +72,18 @@ mod tests {
     #[test]
     fn a_stream_follows_its_seed_however_it_is_cut() {
         let mut whole = vec![0; 4096];
-        Content::new(7).fill(&mut whole);
+        Content::new(7).fill_next(&mut whole);
         let mut parts = vec![0; 4096];
         let mut content = Content::new(7);
         let (first, second) = parts.split_at_mut(1024);
-        content.fill(first);
-        content.fill(second);
+        content.fill_next(first);
+        content.fill_next(second);
         assert_eq!(whole, parts);
         let mut other = vec![0; 4096];
-        Content::new(8).fill(&mut other);
+        Content::new(8).fill_next(&mut other);
         assert_ne!(whole, other);
         let mut odd = vec![0; 13];
-        Content::new(7).fill(&mut odd);
+        Content::new(7).fill_next(&mut odd);
         assert_eq!(odd, whole[..13]);
     }
 
@@ -90,7 +91,7 @@ mod tests {
     fn no_block_comes_twice_and_none_is_compressible() {
         let mut content = Content::new(1);
         let mut bytes = vec![0; 1 << 20];
-        content.fill(&mut bytes);
+        content.fill_next(&mut bytes);
         let sectors: std::collections::HashSet<&[u8]> = bytes.chunks_exact(512).collect();
         assert_eq!(sectors.len(), bytes.len() / 512);
         let packed = miniz_oxide::deflate::compress_to_vec(&bytes, 1).len();

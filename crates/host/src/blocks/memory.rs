@@ -31,30 +31,34 @@ impl Arena {
         Ok(Arena { memory, layout, stride_bytes })
     }
 
+    /// Size of all slots.
     #[cfg(target_os = "linux")]
-    pub(super) fn bytes(&self) -> usize {
+    pub(super) fn size_bytes(&self) -> usize {
         self.layout.size()
     }
 
-    pub(super) fn start(&self, slot: usize) -> NonNull<u8> {
+    /// Address of a slot.
+    pub(super) fn slot_start(&self, slot: usize) -> NonNull<u8> {
         let offset = slot * self.stride_bytes;
         assert!(offset < self.layout.size(), "slot {slot} lies behind the arena");
         // SAFETY: inside the allocation, as just checked.
         unsafe { self.memory.add(offset) }
     }
 
+    /// The bytes of a slot.
+    ///
     /// # Safety
     /// No operation is under way in the slot.
-    pub(super) unsafe fn slot(&self, slot: usize) -> &[u8] {
+    pub(super) unsafe fn slot_bytes(&self, slot: usize) -> &[u8] {
         // SAFETY: `stride_bytes` from `start` on are inside the allocation, were zeroed, and no one writes them.
-        unsafe { std::slice::from_raw_parts(self.start(slot).as_ptr(), self.stride_bytes) }
+        unsafe { std::slice::from_raw_parts(self.slot_start(slot).as_ptr(), self.stride_bytes) }
     }
 
     /// # Safety
     /// No operation is under way in the slot.
     pub(super) unsafe fn slot_mut(&mut self, slot: usize) -> &mut [u8] {
         // SAFETY: as above, and `&mut self` keeps everybody else away.
-        unsafe { std::slice::from_raw_parts_mut(self.start(slot).as_ptr(), self.stride_bytes) }
+        unsafe { std::slice::from_raw_parts_mut(self.slot_start(slot).as_ptr(), self.stride_bytes) }
     }
 }
 

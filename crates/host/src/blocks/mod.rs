@@ -160,12 +160,14 @@ const RING: &str = if cfg!(windows) { "a completion port" } else { "io_uring" };
 /// A parameter, so that a kernel without rings can be tested on one with them.
 type RingResult = Result<(Inner, Vec<String>), String>;
 
+/// Opens a ring for these files.
 #[cfg(any(target_os = "linux", windows))]
 fn open_ring(options: &RingOptions, files: &mut Vec<File>) -> RingResult {
     let (ring, shortfalls) = Ring::new(options, files)?;
     Ok((Inner::Ring(Box::new(ring)), shortfalls))
 }
 
+/// Fails: there is no ring here.
 #[cfg(not(any(target_os = "linux", windows)))]
 fn open_ring(_options: &RingOptions, _files: &mut Vec<File>) -> RingResult {
     Err("this operating system has none".to_owned())
@@ -180,6 +182,7 @@ impl BlockRing {
         BlockRing::with_ring(options, files, open_ring)
     }
 
+    /// Makes the ring that `open` gives, else one of threads.
     fn with_ring(
         options: &RingOptions,
         mut files: Vec<File>,
@@ -238,6 +241,7 @@ impl BlockRing {
         &self.shortfalls
     }
 
+    /// How many operations can be under way at once.
     pub fn depth(&self) -> u32 {
         self.busy.len() as u32
     }
@@ -255,12 +259,12 @@ impl BlockRing {
     }
 
     /// `None` while its operation has not been reaped, or if there is no such slot.
-    pub fn buffer(&self, slot: u32) -> Option<&[u8]> {
+    pub fn slot_buffer(&self, slot: u32) -> Option<&[u8]> {
         if *self.busy.get(slot as usize)? {
             return None;
         }
         // SAFETY: nothing is under way in the slot, as just checked.
-        let buffer = unsafe { self.arena()?.slot(slot as usize) };
+        let buffer = unsafe { self.arena()?.slot_bytes(slot as usize) };
         buffer.get(..self.block_bytes as usize)
     }
 
@@ -281,6 +285,7 @@ impl BlockRing {
         buffer.get_mut(..block_bytes)
     }
 
+    /// The memory of the slots.
     fn arena(&self) -> Option<&Arena> {
         match &self.inner {
             #[cfg(any(target_os = "linux", windows))]

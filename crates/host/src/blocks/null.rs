@@ -15,14 +15,17 @@ impl Null {
         Ok(Null { arena, done: Vec::with_capacity(depth) })
     }
 
+    /// The memory of the slots.
     pub(super) fn arena(&self) -> &Arena {
         &self.arena
     }
 
+    /// The memory of the slots.
     pub(super) fn arena_mut(&mut self) -> &mut Arena {
         &mut self.arena
     }
 
+    /// Ends an operation at once, without doing it.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, op: BlockOp) {
         let bytes = match op {
@@ -32,6 +35,7 @@ impl Null {
         self.done.push(BlockDone { slot, result: Ok(bytes) });
     }
 
+    /// Appends the operations that were submitted.
     #[inline]
     pub(super) fn reap(&mut self, into: &mut Vec<BlockDone>) {
         into.append(&mut self.done);

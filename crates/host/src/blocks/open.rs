@@ -24,6 +24,7 @@ pub enum Cache {
 impl Cache {
     pub const ALL: [Cache; 4] = [Cache::None, Cache::Hardware, Cache::Filesystem, Cache::All];
 
+    /// The mode's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Cache::None => "none",
@@ -33,7 +34,8 @@ impl Cache {
         }
     }
 
-    pub fn named(name: &str) -> Option<Cache> {
+    /// The mode of this word.
+    pub fn from_name(name: &str) -> Option<Cache> {
         Cache::ALL.into_iter().find(|mode| mode.as_str() == name)
     }
 
@@ -100,7 +102,7 @@ impl BlockFile {
         let mut options = OpenOptions::new();
         options.read(true).write(access == Access::ReadWrite);
         set_flags(&mut options, cache);
-        let file = options.open(path).map_err(|cause| refusal(path, cache, cause))?;
+        let file = options.open(path).map_err(|cause| open_refusal(path, cache, cause))?;
         after_open(&file, cache).map_err(HostError::at("pass the cache by for", path))?;
         let size_bytes = size_of(&file).map_err(HostError::at("read the size of", path))?;
         let alignment = alignment_of(&file, path);
@@ -114,7 +116,7 @@ impl BlockFile {
     ///
     /// # Errors
     /// [`OpenError::Unsupported`] if the device's blocks are larger: `1024` on a disk with sectors of 4096 bytes.
-    pub fn demand(&self, block_bytes: u64, offset_bytes: u64) -> Result<(), OpenError> {
+    pub fn demand_alignment(&self, block_bytes: u64, offset_bytes: u64) -> Result<(), OpenError> {
         let (true, Ok(alignment)) = (self.cache.is_direct(), &self.alignment) else { return Ok(()) };
         let unit = u64::from(alignment.block_bytes);
         for (what, bytes) in [("operations", block_bytes), ("an offset", offset_bytes)] {
@@ -149,12 +151,13 @@ fn demand_disk(path: &Path) -> Result<(), OpenError> {
     }
 }
 
+/// The error that there is no direct I/O on a path.
 fn no_direct(path: &Path, why: &str) -> OpenError {
     OpenError::Unsupported(format!("direct I/O on {}: {why}", path.display()))
 }
 
 /// The failure to open a file. Without direct I/O a filesystem refuses it as an invalid argument.
-fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
+fn open_refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
     if cache.is_direct() && cause.kind() == std::io::ErrorKind::InvalidInput {
         let kind = disk::filesystem_of(path).map_or_else(|_| "its filesystem".to_owned(), |filesystem| filesystem.kind);
         return no_direct(path, &format!("{kind} has none"));
@@ -162,6 +165,7 @@ fn refusal(path: &Path, cache: Cache, cause: std::io::Error) -> OpenError {
     OpenError::Host(HostError::at("open", path)(cause))
 }
 
+/// Size of a file or device.
 fn size_of(file: &File) -> std::io::Result<u64> {
     use std::io::{Seek, SeekFrom};
     let data = file.metadata()?;
@@ -174,6 +178,7 @@ fn size_of(file: &File) -> std::io::Result<u64> {
     Ok(end)
 }
 
+/// Sets the flags by which a file is opened with this use of caches.
 #[cfg(target_os = "linux")]
 fn set_flags(options: &mut OpenOptions, cache: Cache) {
     use rustix::fs::OFlags;
@@ -184,6 +189,7 @@ fn set_flags(options: &mut OpenOptions, cache: Cache) {
     options.custom_flags(flags.bits() as i32);
 }
 
+/// Sets the flags by which a file is opened with this use of caches.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn set_flags(options: &mut OpenOptions, cache: Cache) {
     use std::os::unix::fs::OpenOptionsExt;
@@ -192,6 +198,7 @@ fn set_flags(options: &mut OpenOptions, cache: Cache) {
     }
 }
 
+/// Sets the flags by which a file is opened with this use of caches.
 #[cfg(windows)]
 fn set_flags(options: &mut OpenOptions, cache: Cache) {
     use std::os::windows::fs::OpenOptionsExt;
@@ -213,11 +220,13 @@ fn after_open(file: &File, cache: Cache) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Does nothing: the flags of opening are enough.
 #[cfg(not(target_os = "macos"))]
 fn after_open(_file: &File, _cache: Cache) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Fails: the alignment is not known here.
 #[cfg(not(any(target_os = "linux", windows)))]
 fn alignment_of(_file: &File, _path: &Path) -> Result<Alignment, String> {
     Err("this operating system does not tell what direct operations have to keep to".to_owned())
@@ -230,6 +239,7 @@ fn alignment_of(_file: &File, path: &Path) -> Result<Alignment, String> {
     Ok(Alignment { block_bytes: logical, memory_bytes: logical })
 }
 
+/// The alignment that direct operations on a file must have.
 #[cfg(target_os = "linux")]
 fn alignment_of(file: &File, path: &Path) -> Result<Alignment, String> {
     use rustix::fs::{AtFlags, StatxFlags, ioctl_blksszget, statx};
@@ -253,9 +263,9 @@ mod tests {
     #[test]
     fn modes_keep_their_names() {
         for mode in Cache::ALL {
-            assert_eq!(Cache::named(mode.as_str()), Some(mode));
+            assert_eq!(Cache::from_name(mode.as_str()), Some(mode));
         }
-        assert_eq!(Cache::named("some"), None);
+        assert_eq!(Cache::from_name("some"), None);
         assert!(Cache::Hardware.is_direct() && !Cache::Hardware.is_durable());
     }
 
@@ -271,13 +281,13 @@ mod tests {
         for cache in Cache::ALL {
             let opened = BlockFile::open(&path, Access::ReadWrite, cache).unwrap();
             assert_eq!((opened.size_bytes, opened.cache), (8192, cache));
-            opened.demand(4096, 8192).unwrap();
+            opened.demand_alignment(4096, 8192).unwrap();
             if cfg!(any(target_os = "linux", windows)) && cache.is_direct() {
-                let refused = opened.demand(100, 0).unwrap_err();
+                let refused = opened.demand_alignment(100, 0).unwrap_err();
                 assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("100 bytes")), "{refused}");
-                assert!(opened.demand(4096, 100).is_err());
+                assert!(opened.demand_alignment(4096, 100).is_err());
             } else {
-                opened.demand(100, 0).unwrap();
+                opened.demand_alignment(100, 0).unwrap();
             }
         }
         assert!(BlockFile::open(&scratch.path().join("none"), Access::Read, Cache::All).is_err());

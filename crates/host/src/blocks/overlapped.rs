@@ -29,6 +29,7 @@ thread_local! {
     static EVENT: OnceCell<OwnedHandle> = const { OnceCell::new() };
 }
 
+/// An operation that has not begun.
 pub(super) fn none() -> OVERLAPPED {
     // SAFETY: the structure is plain numbers and pointers, for which zero is a value.
     unsafe { std::mem::zeroed() }
@@ -81,14 +82,17 @@ pub(super) unsafe fn end(file: &File, overlapped: *const OVERLAPPED, until: Unti
     }
 }
 
+/// Reads at an offset, and waits.
 pub(super) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     wait(file, Direction::Read, offset, (buffer.as_mut_ptr(), buffer.len() as u32))
 }
 
+/// Writes at an offset, and waits.
 pub(super) fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     wait(file, Direction::Write, offset, (buffer.as_ptr().cast_mut(), buffer.len() as u32))
 }
 
+/// Starts an operation, and waits until it has ended.
 fn wait(file: &File, direction: Direction, offset: u64, memory: (*mut u8, u32)) -> io::Result<usize> {
     EVENT.with(|event| {
         if event.get().is_none() {
@@ -108,6 +112,7 @@ fn wait(file: &File, direction: Direction, offset: u64, memory: (*mut u8, u32)) 
     })
 }
 
+/// An event for waiting.
 fn new_event() -> io::Result<OwnedHandle> {
     // SAFETY: default security, no name; reset by the next operation.
     let event = unsafe { CreateEventW(null(), 1, 0, null()) };

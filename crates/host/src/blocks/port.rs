@@ -83,22 +83,27 @@ impl Port {
         Ok((port, Vec::new()))
     }
 
+    /// What it runs on, for facts.
     pub(super) fn kind(&self) -> String {
         "overlapped I/O on a completion port".to_owned()
     }
 
+    /// Number of kernel entries so far.
     pub(super) fn entries(&self) -> u64 {
         self.kernel_entries
     }
 
+    /// The memory of the slots.
     pub(super) fn arena(&self) -> Option<&Arena> {
         self.memory.as_ref().map(|memory| &memory.arena)
     }
 
+    /// The memory of the slots.
     pub(super) fn arena_mut(&mut self) -> Option<&mut Arena> {
         self.memory.as_mut().map(|memory| &mut memory.arena)
     }
 
+    /// Starts an operation.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         let Some(memory) = &mut self.memory else { return Err(SubmitError::NoSlot(slot)) };
@@ -115,7 +120,7 @@ impl Port {
             }
         };
         self.file_of[slot as usize] = file;
-        let buffer = memory.arena.start(slot as usize).as_ptr();
+        let buffer = memory.arena.slot_start(slot as usize).as_ptr();
         let own = &mut memory.overlapped[slot as usize];
         *own = overlapped::none();
         // SAFETY: the buffer and `own` are the slot's, which no one touches until the operation is reaped; they are freed
@@ -133,6 +138,7 @@ impl Port {
         Ok(())
     }
 
+    /// Waits until an operation ends or the deadline comes.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let is_done = !self.ended.is_empty();
         into.append(&mut self.ended);
@@ -142,6 +148,7 @@ impl Port {
         self.collect(if is_done { 0 } else { wait_ms(deadline_ns) }, into)
     }
 
+    /// Takes the operations that have ended off the port.
     fn collect(&mut self, wait_ms: u32, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let (mut taken, most) = (0, self.entries.len() as u32);
         self.kernel_entries += 1;
@@ -162,6 +169,7 @@ impl Port {
         Ok(())
     }
 
+    /// The slot and the result of an operation that has ended.
     fn end_of(&self, ended: *const OVERLAPPED) -> Option<BlockDone> {
         let own = &self.memory.as_ref()?.overlapped;
         let slot = (ended as usize).checked_sub(own.as_ptr() as usize)? / size_of::<OVERLAPPED>();

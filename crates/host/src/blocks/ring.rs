@@ -11,8 +11,8 @@ use rustix::io::Errno;
 use super::memory::Arena;
 use super::{BlockDone, BlockOp, Polling, RingOptions, SubmitError};
 use crate::clock;
-use crate::system::text::size;
-use crate::system::uring::{self, MOST_COMPLETIONS, Mode, Wait, reason};
+use crate::system::text::size_text;
+use crate::system::uring::{self, MOST_COMPLETIONS, Mode, Wait, refusal_reason};
 
 /// Idle time before the kernel's polling thread sleeps.
 const KERNEL_THREAD_IDLE_MS: u32 = 100;
@@ -67,8 +67,8 @@ impl Ring {
             Polling::KernelThread => Mode::KernelThread(KERNEL_THREAD_IDLE_MS),
         };
         let entries = depth.next_power_of_two().max(8);
-        let (io, given) = uring::open(entries, (2 * entries).min(MOST_COMPLETIONS), mode)?;
-        demand(&io)?;
+        let (io, given) = uring::open_ring(entries, (2 * entries).min(MOST_COMPLETIONS), mode)?;
+        demand_features(&io)?;
         let arena = Arena::new(depth, options.block_bytes as usize).map_err(|cause| cause.to_string())?;
         let mut ring = Ring {
             io,
@@ -96,6 +96,7 @@ impl Ring {
         Ok((ring, shortfalls))
     }
 
+    /// Registers the files with the kernel.
     fn register_files(&mut self) -> Result<(), String> {
         if self.fds.is_empty() {
             return Ok(());
@@ -106,18 +107,19 @@ impl Ring {
         Ok(())
     }
 
+    /// Registers the memory of the slots with the kernel.
     fn register_buffers(&mut self, depth: usize, block_bytes: usize) -> Result<(), String> {
         let Some(arena) = &self.arena else { return Ok(()) };
         if depth > MOST_BUFFERS {
             return Err(format!("the kernel takes {MOST_BUFFERS} at most"));
         }
-        if !self.probe().is_some_and(|probe| {
+        if !self.probe_opcodes().is_some_and(|probe| {
             probe.is_supported(opcode::ReadFixed::CODE) && probe.is_supported(opcode::WriteFixed::CODE)
         }) {
             return Err("the kernel has no operations on them".to_owned());
         }
         let vectors: Vec<libc::iovec> = (0..depth)
-            .map(|slot| libc::iovec { iov_base: arena.start(slot).as_ptr().cast(), iov_len: block_bytes.max(1) })
+            .map(|slot| libc::iovec { iov_base: arena.slot_start(slot).as_ptr().cast(), iov_len: block_bytes.max(1) })
             .collect();
         // SAFETY: the arena is freed only after the ring is closed or its buffers are unregistered (`drop`).
         unsafe { self.io.submitter().register_buffers(&vectors) }.map_err(|cause| {
@@ -125,8 +127,8 @@ impl Ring {
                 // Without the privilege to lock memory, pages count against the user's limit.
                 Some(Errno::NOMEM) => format!(
                     "{} of buffers are more than may be locked here ({}): raise RLIMIT_MEMLOCK (`ulimit -l`)",
-                    size(arena.bytes() as u64),
-                    lockable(),
+                    size_text(arena.size_bytes() as u64),
+                    locked_memory_limit(),
                 ),
                 _ => cause.to_string(),
             }
@@ -136,28 +138,34 @@ impl Ring {
         Ok(())
     }
 
-    fn probe(&self) -> Option<io_uring::Probe> {
+    /// Asks the kernel which operations it knows.
+    fn probe_opcodes(&self) -> Option<io_uring::Probe> {
         let mut probe = io_uring::Probe::new();
         self.io.submitter().register_probe(&mut probe).ok()?;
         Some(probe)
     }
 
+    /// What it runs with, for facts.
     pub(super) fn kind(&self) -> String {
         format!("io_uring ({})", self.given.join(", "))
     }
 
+    /// Number of kernel entries so far.
     pub(super) fn entries(&self) -> u64 {
         self.entries
     }
 
+    /// The memory of the slots.
     pub(super) fn arena(&self) -> Option<&Arena> {
         self.arena.as_ref()
     }
 
+    /// The memory of the slots.
     pub(super) fn arena_mut(&mut self) -> Option<&mut Arena> {
         self.arena.as_mut()
     }
 
+    /// Queues an operation.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         if op == BlockOp::Sync && self.polling == Polling::Device {
@@ -171,7 +179,7 @@ impl Ring {
         if self.queued >= self.batch {
             self.flush().map_err(|cause| SubmitError::Kernel(cause.raw_os_error().unwrap_or(0)))?;
         }
-        let entry = self.entry(slot, file, op).user_data(u64::from(slot));
+        let entry = self.request_entry(slot, file, op).user_data(u64::from(slot));
         // SAFETY: the entry's memory is its slot's, which no one touches until the operation is reaped, and which is
         // freed only once nothing is under way, or leaked (`drop`). There are at least as many places as slots, so that
         // the push succeeds.
@@ -182,9 +190,10 @@ impl Ring {
         Ok(())
     }
 
-    fn entry(&self, slot: u32, file: u32, op: BlockOp) -> squeue::Entry {
+    /// The request of an operation as the kernel reads it.
+    fn request_entry(&self, slot: u32, file: u32, op: BlockOp) -> squeue::Entry {
         let Some(arena) = &self.arena else { return opcode::Nop::new().build() };
-        let (start, index) = (arena.start(slot as usize).as_ptr(), slot as u16);
+        let (start, index) = (arena.slot_start(slot as usize).as_ptr(), slot as u16);
         // Descriptors and registered files have different types; an operation takes either.
         macro_rules! request {
             ($target:expr) => {
@@ -211,9 +220,10 @@ impl Ring {
         }
     }
 
+    /// Submits the queue without waiting.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while !self.io.submission().is_empty() {
-            self.enter(Wait::No)?;
+            self.enter_kernel(Wait::No)?;
             if self.polling == Polling::KernelThread {
                 // The kernel's thread takes them in its own time.
                 break;
@@ -222,6 +232,7 @@ impl Ring {
         Ok(())
     }
 
+    /// Waits until an operation ends or the deadline comes.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();
         into.append(&mut self.synced);
@@ -232,7 +243,7 @@ impl Ring {
                 return Ok(());
             }
             let wait = if is_done { Wait::No } else { Wait::until(deadline_ns) };
-            self.enter(wait)?;
+            self.enter_kernel(wait)?;
             if wait == Wait::No {
                 self.collect(into);
                 return Ok(());
@@ -240,16 +251,18 @@ impl Ring {
         }
     }
 
-    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+    /// Enters the kernel once, and counts it.
+    fn enter_kernel(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
         // What the kernel leaves in the queue is seen there by the caller's loop.
         self.queued = 0;
         if wait == Wait::No && self.polling == Polling::KernelThread {
-            return uring::entered(self.io.submitter().submit());
+            return uring::accept_interruption(self.io.submitter().submit());
         }
-        uring::enter(&mut self.io, wait)
+        uring::enter_and_wait(&mut self.io, wait)
     }
 
+    /// Takes all completions.
     #[inline]
     fn collect(&mut self, into: &mut Vec<BlockDone>) {
         let before = into.len();
@@ -287,13 +300,13 @@ impl Drop for Ring {
 }
 
 /// Refuses a ring without the features that it cannot do without.
-fn demand(io: &IoUring) -> Result<(), String> {
+fn demand_features(io: &IoUring) -> Result<(), String> {
     let parameters = io.params();
     if !(parameters.is_feature_ext_arg() && parameters.is_feature_nodrop()) {
         return Err("the kernel is older than 5.11".to_owned());
     }
     let mut probe = io_uring::Probe::new();
-    io.submitter().register_probe(&mut probe).map_err(|cause| reason(&cause))?;
+    io.submitter().register_probe(&mut probe).map_err(|cause| refusal_reason(&cause))?;
     let needed = [opcode::Read::CODE, opcode::Write::CODE, opcode::Fsync::CODE];
     if !needed.into_iter().all(|code| probe.is_supported(code)) {
         return Err("the kernel does not take reads, writes and syncs by it".to_owned());
@@ -302,9 +315,9 @@ fn demand(io: &IoUring) -> Result<(), String> {
 }
 
 /// The limit on locked memory, for a message.
-fn lockable() -> String {
+fn locked_memory_limit() -> String {
     match rustix::process::getrlimit(rustix::process::Resource::Memlock).current {
-        Some(bytes) => size(bytes),
+        Some(bytes) => size_text(bytes),
         None => "no limit".to_owned(),
     }
 }

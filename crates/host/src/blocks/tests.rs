@@ -44,11 +44,11 @@ fn what_is_written_is_read_again() {
             for slot in 0..depth {
                 let buffer = ring.buffer_mut(slot).unwrap();
                 assert_eq!(buffer.len(), 8192);
-                content.fill(buffer);
+                content.fill_next(buffer);
                 expected.push(buffer.to_vec());
                 let offset = u64::from(slot) * 8192;
                 ring.submit(slot, 0, BlockOp::Write { offset, bytes: 8192 }).unwrap();
-                assert!(ring.buffer(slot).is_none() && ring.buffer_mut(slot).is_none(), "it is the kernel's now");
+                assert!(ring.slot_buffer(slot).is_none() && ring.buffer_mut(slot).is_none(), "it is the kernel's now");
             }
             for done in reap_all(&mut ring, depth as usize) {
                 assert_eq!(done.result, Ok(8192), "{}", ring.kind());
@@ -62,7 +62,7 @@ fn what_is_written_is_read_again() {
             ring.flush().unwrap();
             reap_all(&mut ring, depth as usize);
             for slot in 0..depth {
-                assert_eq!(ring.buffer(slot).unwrap(), expected[slot as usize], "{}", ring.kind());
+                assert_eq!(ring.slot_buffer(slot).unwrap(), expected[slot as usize], "{}", ring.kind());
             }
             assert!(ring.kernel_entries() >= 3);
         }
@@ -106,7 +106,7 @@ fn a_wrong_submission_is_refused_and_does_nothing() {
         let mut none = Vec::new();
         ring.reap(u64::MAX, &mut none).unwrap();
         assert_eq!(none, [], "nothing is under way, so that nothing is waited for");
-        assert!(ring.buffer(2).is_none());
+        assert!(ring.slot_buffer(2).is_none());
     }
 }
 
@@ -188,7 +188,7 @@ fn memory_that_may_not_be_locked_is_read_into_all_the_same() {
         assert!(!ring.kind().contains("registered buffers") && ring.kind().contains("registered files"));
         ring.submit(7, 0, BlockOp::Read { offset: 0, bytes: 4096 }).unwrap();
         assert_eq!(reap_all(&mut ring, 1), [BlockDone { slot: 7, result: Ok(4096) }]);
-        assert_eq!(&ring.buffer(7).unwrap()[1..4], b"ELF");
+        assert_eq!(&ring.slot_buffer(7).unwrap()[1..4], b"ELF");
     })
     .join()
     .unwrap();
@@ -258,7 +258,7 @@ fn without_a_ring_threads_work_and_the_reason_is_reported() {
         let mut ring = BlockRing::new(&RingOptions::new(2, 4096), vec![file.try_clone().unwrap()]).unwrap();
         ring.submit(0, 0, BlockOp::Read { offset: 4096, bytes: 4096 }).unwrap();
         assert_eq!(reap_all(&mut ring, 1), [BlockDone { slot: 0, result: Ok(4096) }]);
-        assert_eq!(ring.buffer(0).unwrap(), [5; 4096]);
+        assert_eq!(ring.slot_buffer(0).unwrap(), [5; 4096]);
         let options = RingOptions { form: RingForm::Ring, ..RingOptions::new(2, 4096) };
         let refused = BlockRing::new(&options, vec![file]).unwrap_err().to_string();
         (ring.kind().to_owned(), ring.shortfalls().to_vec(), refused)

@@ -89,6 +89,7 @@ impl Threads {
         !self.workers.is_empty()
     }
 
+    /// What it runs on, for facts.
     pub(super) fn kind(&self) -> String {
         match self.workers.len() {
             0 => "blocking calls".to_owned(),
@@ -96,35 +97,40 @@ impl Threads {
         }
     }
 
+    /// Number of calls so far.
     pub(super) fn entries(&self) -> u64 {
         self.shared.entries.load(Ordering::Relaxed)
     }
 
+    /// The memory of the slots.
     pub(super) fn arena(&self) -> Option<&Arena> {
         Some(&self.arena)
     }
 
+    /// The memory of the slots.
     pub(super) fn arena_mut(&mut self) -> Option<&mut Arena> {
         Some(&mut self.arena)
     }
 
+    /// Gives an operation to the threads.
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) {
-        let job = Job { slot, file, op, buffer: self.arena.start(slot as usize) };
+        let job = Job { slot, file, op, buffer: self.arena.slot_start(slot as usize) };
         self.under_way += 1;
-        self.shared.lock().jobs.push_back(job);
+        self.shared.lock_queues().jobs.push_back(job);
         if !self.workers.is_empty() {
             self.shared.work.notify_one();
         }
     }
 
+    /// Waits until an operation ends or the deadline comes; without threads it runs them itself.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();
         if self.workers.is_empty() {
             // The guard is dropped before the job is done.
-            let job = self.shared.lock().jobs.pop_front();
-            into.extend(job.map(|job| self.shared.execute(&job)));
+            let job = self.shared.lock_queues().jobs.pop_front();
+            into.extend(job.map(|job| self.shared.execute_job(&job)));
         } else if self.under_way > 0 {
-            let mut queues = self.shared.lock();
+            let mut queues = self.shared.lock_queues();
             while queues.done.is_empty() {
                 let left_ns = deadline_ns.saturating_sub(clock::now_ns());
                 if left_ns == 0 {
@@ -142,17 +148,18 @@ impl Threads {
 
 impl Shared {
     /// No thread panics while it holds the lock, and the queues are always consistent.
-    fn lock(&self) -> MutexGuard<'_, Queues> {
+    fn lock_queues(&self) -> MutexGuard<'_, Queues> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Runs operations until the ring ends.
     fn work_off(&self) {
-        let mut queues = self.lock();
+        let mut queues = self.lock_queues();
         loop {
             if let Some(job) = queues.jobs.pop_front() {
                 drop(queues);
-                let done = self.execute(&job);
-                queues = self.lock();
+                let done = self.execute_job(&job);
+                queues = self.lock_queues();
                 queues.done.push(done);
                 self.ends.notify_one();
             } else if queues.is_closing {
@@ -163,7 +170,8 @@ impl Shared {
         }
     }
 
-    fn execute(&self, job: &Job) -> BlockDone {
+    /// Runs one operation.
+    fn execute_job(&self, job: &Job) -> BlockDone {
         self.entries.fetch_add(1, Ordering::Relaxed);
         let file = &self.files[job.file as usize];
         let result = match job.op {
@@ -187,7 +195,7 @@ impl Shared {
 
 impl Drop for Threads {
     fn drop(&mut self) {
-        self.shared.lock().is_closing = true;
+        self.shared.lock_queues().is_closing = true;
         self.shared.work.notify_all();
         for worker in self.workers.drain(..) {
             // A thread that panicked has nothing in flight.
@@ -196,11 +204,13 @@ impl Drop for Threads {
     }
 }
 
+/// Reads at an offset.
 #[cfg(unix)]
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
+/// Writes at an offset.
 #[cfg(unix)]
 fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, buffer, offset)

@@ -21,7 +21,7 @@ pub struct DeviceCounters {
 
 impl DeviceCounters {
     /// `device` without `/dev/`.
-    pub fn read(device: &str) -> Result<DeviceCounters, String> {
+    pub fn read_device(device: &str) -> Result<DeviceCounters, String> {
         if !cfg!(target_os = "linux") {
             return Err("the counters of a device are read on Linux only".to_owned());
         }
@@ -29,6 +29,7 @@ impl DeviceCounters {
         parse_device(&text::read(&path)?).ok_or_else(|| format!("{path} does not follow the kernel's manual"))
     }
 
+    /// What was counted since an earlier reading.
     pub fn since(&self, earlier: &DeviceCounters) -> DeviceCounters {
         DeviceCounters {
             reads: self.reads.saturating_sub(earlier.reads),
@@ -38,7 +39,7 @@ impl DeviceCounters {
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
             write_wait_ms: self.write_wait_ms.saturating_sub(earlier.write_wait_ms),
             busy_ms: self.busy_ms.saturating_sub(earlier.busy_ms),
-            flushes: both(self.flushes, earlier.flushes, u64::saturating_sub),
+            flushes: combine_known(self.flushes, earlier.flushes, u64::saturating_sub),
         }
     }
 }
@@ -82,11 +83,13 @@ impl ProcIo {
         })
     }
 
+    /// Fails: what a process reads and writes is not counted here.
     #[cfg(not(any(target_os = "linux", windows)))]
     pub fn for_process(_pid: u32) -> Result<ProcIo, String> {
         Err("this operating system does not count what a process reads and writes".to_owned())
     }
 
+    /// The sum of both counts.
     #[must_use]
     pub fn plus(&self, other: &ProcIo) -> ProcIo {
         ProcIo {
@@ -94,24 +97,26 @@ impl ProcIo {
             write_call_bytes: self.write_call_bytes + other.write_call_bytes,
             read_calls: self.read_calls + other.read_calls,
             write_calls: self.write_calls + other.write_calls,
-            device_read_bytes: both(self.device_read_bytes, other.device_read_bytes, u64::saturating_add),
-            device_write_bytes: both(self.device_write_bytes, other.device_write_bytes, u64::saturating_add),
+            device_read_bytes: combine_known(self.device_read_bytes, other.device_read_bytes, u64::saturating_add),
+            device_write_bytes: combine_known(self.device_write_bytes, other.device_write_bytes, u64::saturating_add),
         }
     }
 
+    /// What was counted since an earlier reading.
     pub fn since(&self, earlier: &ProcIo) -> ProcIo {
         ProcIo {
             read_call_bytes: self.read_call_bytes.saturating_sub(earlier.read_call_bytes),
             write_call_bytes: self.write_call_bytes.saturating_sub(earlier.write_call_bytes),
             read_calls: self.read_calls.saturating_sub(earlier.read_calls),
             write_calls: self.write_calls.saturating_sub(earlier.write_calls),
-            device_read_bytes: both(self.device_read_bytes, earlier.device_read_bytes, u64::saturating_sub),
-            device_write_bytes: both(self.device_write_bytes, earlier.device_write_bytes, u64::saturating_sub),
+            device_read_bytes: combine_known(self.device_read_bytes, earlier.device_read_bytes, u64::saturating_sub),
+            device_write_bytes: combine_known(self.device_write_bytes, earlier.device_write_bytes, u64::saturating_sub),
         }
     }
 }
 
-fn both(a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64) -> Option<u64> {
+/// A result of two counts, if both are known.
+fn combine_known(a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64) -> Option<u64> {
     a.zip(b).map(|(a, b)| of(a, b))
 }
 
@@ -134,7 +139,7 @@ fn parse_device(stat: &str) -> Option<DeviceCounters> {
 
 #[cfg(any(target_os = "linux", test))]
 fn parse_io(io: &str) -> Option<ProcIo> {
-    let number = |key: &str| text::value(io, key, ':')?.parse::<u64>().ok();
+    let number = |key: &str| text::value_of_key(io, key, ':')?.parse::<u64>().ok();
     Some(ProcIo {
         read_call_bytes: number("rchar")?,
         write_call_bytes: number("wchar")?,
@@ -187,6 +192,6 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_device_that_is_not_there_is_named() {
-        assert!(DeviceCounters::read("no-such-device").unwrap_err().contains("no-such-device"));
+        assert!(DeviceCounters::read_device("no-such-device").unwrap_err().contains("no-such-device"));
     }
 }

@@ -10,13 +10,13 @@ use crate::error::HostError;
 ///
 /// # Errors
 /// The file cannot be opened or synced, or this operating system has no such request.
-pub fn evict(path: &Path) -> Result<(), HostError> {
+pub fn evict_from_cache(path: &Path) -> Result<(), HostError> {
     let file = File::open(path).map_err(HostError::at("open", path))?;
     file.sync_all().map_err(HostError::at("write the changed pages of", path))?;
     give_up(&file, path)
 }
 
-/// [`evict`] for every file under a folder. Links are skipped; files that vanish are no error.
+/// [`evict_from_cache`] for every file under a folder. Links are skipped; files that vanish are no error.
 pub fn evict_tree(folder: &Path) -> Result<(), HostError> {
     let entries = fs::read_dir(folder).map_err(HostError::at("read the folder", folder))?;
     for entry in entries {
@@ -24,7 +24,7 @@ pub fn evict_tree(folder: &Path) -> Result<(), HostError> {
         let kind = entry.file_type().map_err(HostError::at("look at", &entry.path()))?;
         let done = match (kind.is_dir(), kind.is_file()) {
             (true, _) => evict_tree(&entry.path()),
-            (_, true) => evict(&entry.path()),
+            (_, true) => evict_from_cache(&entry.path()),
             _ => Ok(()),
         };
         match done {
@@ -35,12 +35,14 @@ pub fn evict_tree(folder: &Path) -> Result<(), HostError> {
     Ok(())
 }
 
+/// Drops the cached pages of a file.
 #[cfg(target_os = "linux")]
 fn give_up(file: &File, path: &Path) -> Result<(), HostError> {
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|error| HostError::at("give up the cached pages of", path)(error.into()))
 }
 
+/// Fails: cached pages cannot be dropped here.
 #[cfg(not(target_os = "linux"))]
 fn give_up(_file: &File, path: &Path) -> Result<(), HostError> {
     let tried = format!("give up the cached pages of {}", path.display());

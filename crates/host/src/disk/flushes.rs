@@ -32,6 +32,7 @@ pub fn flushes_of(path: &Path) -> Flushes {
     flushes
 }
 
+/// Whether syncs reach the disk, by what is known of the filesystem.
 fn for_filesystem(filesystem: &Filesystem) -> Flushes {
     let kind = &filesystem.kind;
     let cache = filesystem.device.as_ref().ok().map(|device| (&device.name, device.write_cache.as_deref()));
@@ -57,13 +58,14 @@ fn for_filesystem(filesystem: &Filesystem) -> Flushes {
     }
 }
 
-/// The hypervisor, if seen.
+/// The hypervisor, if one is seen.
 #[cfg(target_os = "linux")]
 fn machine() -> Option<String> {
     let cpuinfo = crate::system::text::read("/proc/cpuinfo").unwrap_or_default();
     Some(crate::facts::virtualisation::virtualisation(&cpuinfo)).filter(|found| found != "none seen")
 }
 
+/// The hypervisor: not looked for here.
 #[cfg(not(target_os = "linux"))]
 fn machine() -> Option<String> {
     None

@@ -4,6 +4,7 @@ use super::{Backing, Device};
 use crate::system::mounts::{Mount, parse_mnttab};
 use crate::system::text;
 
+/// Lists the mounts.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mnttab(&text::read("/etc/mnttab")?))
 }
@@ -13,6 +14,7 @@ pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
 
+/// Fails: the device is not looked for here.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     Err(format!("the device under {} ({}) is looked for on Linux, macOS and Windows only", mount.source, mount.kind))
 }
@@ -27,7 +29,7 @@ mod tests {
         let text = "rpool/ROOT/omnios\t/\tzfs\trw,devices,setuid\t1700000000\nswap\t/tmp\ttmpfs\trw\t1700000000\n\
                     /usr/lib/libc/libc_hwcap1.so.1\t/lib/libc.so.1\tlofs\tdev=1690002\t1700000000\n";
         let mounts = parse_mnttab(text);
-        let backings: Vec<Backing> = mounts.iter().map(|mount| disk::backing(mount, None)).collect();
+        let backings: Vec<Backing> = mounts.iter().map(|mount| disk::backing_of_mount(mount, None)).collect();
         assert_eq!(backings, [Backing::Device, Backing::Memory, Backing::Layered]);
         assert!(mounts.iter().all(|mount| backing(mount).is_none()));
         assert!(device(&mounts[0]).unwrap_err().contains("rpool/ROOT/omnios (zfs)"));

@@ -29,15 +29,17 @@ pub fn layers_of(path: &Path) -> Result<Vec<Layer>, HostError> {
     found(path).map_err(|reason| HostError::unavailable(format!("find the devices under {}", path.display()), reason))
 }
 
+/// Fails: devices are followed down to the disks on Linux only.
 #[cfg(not(target_os = "linux"))]
 fn found(_path: &Path) -> Result<Vec<Layer>, String> {
     Err("devices are followed down to the disks on Linux only".to_owned())
 }
 
+/// The layers of devices under a path, down to the disks.
 #[cfg(target_os = "linux")]
 fn found(path: &Path) -> Result<Vec<Layer>, String> {
     let mut layers = Vec::new();
-    linux::below_path(path, 0, &mut layers)?;
+    linux::layers_below_path(path, 0, &mut layers)?;
     Ok(layers)
 }
 
@@ -46,15 +48,16 @@ mod linux {
     use std::os::unix::fs::FileTypeExt;
     use std::path::{Path, PathBuf};
 
-    use super::super::{existing, mount_of, os};
+    use super::super::{mount_of, nearest_existing, os};
     use super::{Layer, LayerKind};
     use crate::system::text;
 
     /// Ends a loop device that lies on itself.
     const DEEPEST: u32 = 16;
 
-    pub(super) fn below_path(path: &Path, depth: u32, layers: &mut Vec<Layer>) -> Result<(), String> {
-        let place = existing(path).map_err(|error| error.to_string())?;
+    /// Adds the layers below a path's filesystem.
+    pub(super) fn layers_below_path(path: &Path, depth: u32, layers: &mut Vec<Layer>) -> Result<(), String> {
+        let place = nearest_existing(path).map_err(|error| error.to_string())?;
         let is_device = std::fs::metadata(&place).is_ok_and(|data| data.file_type().is_block_device());
         let folder = if is_device {
             let number = os::device_number_of(&place.to_string_lossy()).ok_or("it is no device file under /dev")?;
@@ -63,10 +66,11 @@ mod linux {
         } else {
             os::own_device_folder(&mount_of(&place)?)?
         };
-        below_device(&folder, depth, layers)
+        layers_below_device(&folder, depth, layers)
     }
 
-    fn below_device(folder: &Path, depth: u32, layers: &mut Vec<Layer>) -> Result<(), String> {
+    /// Adds a device and the layers below it.
+    fn layers_below_device(folder: &Path, depth: u32, layers: &mut Vec<Layer>) -> Result<(), String> {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         if depth > DEEPEST {
             return Err(format!("{name} lies on more than {DEEPEST} other devices"));
@@ -74,7 +78,7 @@ mod linux {
         if layers.iter().any(|layer| layer.name == name) {
             return Ok(());
         }
-        let slaves = slaves(folder);
+        let slaves = slave_folders(folder);
         let backing = text::read(folder.join("loop/backing_file")).ok();
         let is_partition = folder.join("partition").exists();
         let kind = match &backing {
@@ -86,18 +90,19 @@ mod linux {
         layers.push(Layer { name, kind, depth });
         if let Some(file) = backing {
             // The kernel's suffix for a file removed while in use.
-            below_path(Path::new(file.trim_end_matches(" (deleted)")), depth + 1, layers)?;
+            layers_below_path(Path::new(file.trim_end_matches(" (deleted)")), depth + 1, layers)?;
         }
         if let (true, Some(whole)) = (is_partition, folder.parent()) {
-            below_device(whole, depth + 1, layers)?;
+            layers_below_device(whole, depth + 1, layers)?;
         }
         for slave in slaves {
-            below_device(&slave, depth + 1, layers)?;
+            layers_below_device(&slave, depth + 1, layers)?;
         }
         Ok(())
     }
 
-    fn slaves(folder: &Path) -> Vec<PathBuf> {
+    /// The folders of the devices that a device consists of.
+    fn slave_folders(folder: &Path) -> Vec<PathBuf> {
         let Ok(entries) = std::fs::read_dir(folder.join("slaves")) else { return Vec::new() };
         let mut slaves: Vec<PathBuf> =
             entries.filter_map(|entry| std::fs::canonicalize(entry.ok()?.path()).ok()).collect();
@@ -122,7 +127,7 @@ mod linux {
                 std::os::unix::fs::symlink(root.join(slave), root.join("md0/slaves").join(name)).unwrap();
             }
             let mut layers = Vec::new();
-            below_device(&root.join("md0"), 0, &mut layers).unwrap();
+            layers_below_device(&root.join("md0"), 0, &mut layers).unwrap();
             let found: Vec<_> = layers.iter().map(|layer| (layer.name.as_str(), layer.kind, layer.depth)).collect();
             let (disk, part) = (LayerKind::Disk, LayerKind::Partition);
             let expected = [("md0", LayerKind::Composed, 0), ("sda1", part, 1), ("sda", disk, 2), ("sdb", disk, 1)];

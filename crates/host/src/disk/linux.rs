@@ -6,18 +6,22 @@ use super::{Backing, Device, Media};
 use crate::system::mounts::{Mount, parse_mountinfo};
 use crate::system::text;
 
+/// Lists the mounts that this process sees.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     mounts_of("self")
 }
 
+/// Lists the mounts that a process sees.
 pub(super) fn mounts_of(process: &str) -> Result<Vec<Mount>, String> {
     Ok(parse_mountinfo(&text::read(format!("/proc/{process}/mountinfo"))?))
 }
 
+/// The kind of storage, where the system says so: Linux does not.
 pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
 
+/// Finds the device of a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let folder = device_folder(mount)?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -27,7 +31,7 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
         other => Err(format!("queue/rotational of {name} is {other}")),
     });
     Ok(Device {
-        model: model(&folder, &name),
+        model: device_model(&folder, &name),
         media,
         scheduler: text::read(folder.join("queue/scheduler")).map(|choices| text::chosen(&choices).to_owned()),
         write_cache: text::read(folder.join("queue/write_cache")),
@@ -35,6 +39,7 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     })
 }
 
+/// The folder of a mount's disk in `/sys`; of a partition that of the whole disk.
 fn device_folder(mount: &Mount) -> Result<PathBuf, String> {
     let folder = own_device_folder(mount)?;
     match folder.parent() {
@@ -60,7 +65,7 @@ pub(super) fn device_number_of(source: &str) -> Option<String> {
 }
 
 /// Vendor and model; for composed devices those below, for virtual ones the driver.
-fn model(folder: &Path, name: &str) -> Result<String, String> {
+fn device_model(folder: &Path, name: &str) -> Result<String, String> {
     let read = |file: &str| text::read(folder.join(file)).ok().filter(|text| !text.is_empty());
     if let Some(model) = read("device/model") {
         // SATA disks give their bus as vendor, virtual ones a PCI number.
@@ -70,7 +75,8 @@ fn model(folder: &Path, name: &str) -> Result<String, String> {
     if let Some(file) = read("loop/backing_file") {
         return Ok(format!("file {file}"));
     }
-    let parts: Vec<String> = slaves(folder).iter().map(|(slave, part)| format!("{slave} ({part})")).collect();
+    let parts: Vec<String> =
+        slaves_with_models(folder).iter().map(|(slave, part)| format!("{slave} ({part})")).collect();
     if !parts.is_empty() {
         return Ok(format!("made of {}", parts.join(", ")));
     }
@@ -80,14 +86,14 @@ fn model(folder: &Path, name: &str) -> Result<String, String> {
 }
 
 /// The devices that a device consists of, with their models.
-fn slaves(folder: &Path) -> Vec<(String, String)> {
+fn slaves_with_models(folder: &Path) -> Vec<(String, String)> {
     let Ok(entries) = std::fs::read_dir(folder.join("slaves")) else { return Vec::new() };
     let mut parts: Vec<(String, String)> = entries
         .filter_map(|entry| {
             let slave = entry.ok()?.file_name().to_string_lossy().into_owned();
             let folder = std::fs::canonicalize(format!("/sys/class/block/{slave}")).ok()?;
             let whole = if folder.join("partition").exists() { folder.parent()?.to_owned() } else { folder };
-            let part = model(&whole, &slave).unwrap_or_else(|_| "unknown".to_owned());
+            let part = device_model(&whole, &slave).unwrap_or_else(|_| "unknown".to_owned());
             Some((slave, part))
         })
         .collect();

@@ -7,6 +7,7 @@ use crate::system::command::output_of;
 use crate::system::mounts::{Mount, parse_mac_mount};
 use crate::system::text;
 
+/// Lists the mounts.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mac_mount(&output_of("/sbin/mount", &[])?))
 }
@@ -17,6 +18,7 @@ pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     (!is_local).then_some(Backing::Network)
 }
 
+/// Finds the device of a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     if !mount.source.starts_with("/dev/") {
         return Err(format!("{} ({}) is on no block device", mount.source, mount.kind));
@@ -27,7 +29,8 @@ pub(super) fn device(mount: &Mount) -> Result<Device, String> {
 
 fn parse_diskutil(info: &str, name: &str) -> Device {
     let missing = |key: &str| format!("diskutil does not give \"{key}\" for {name}");
-    let value = |key: &str| text::value(info, key, ':').filter(|value| !value.is_empty()).ok_or_else(|| missing(key));
+    let value =
+        |key: &str| text::value_of_key(info, key, ':').filter(|value| !value.is_empty()).ok_or_else(|| missing(key));
     let media = value("Solid State").and_then(|answer| match answer {
         "Yes" => Ok(Media::SolidState),
         "No" => Ok(Media::Rotating),

@@ -28,13 +28,13 @@ use windows as os;
 use std::path::{Path, PathBuf};
 
 pub use counters::{DeviceCounters, ProcIo};
-pub use evict::{evict, evict_tree};
+pub use evict::{evict_from_cache, evict_tree};
 pub use flushes::{Flushes, flush_eater, flushes_of};
 pub use layers::{Layer, LayerKind, layers_of};
 pub use probe::fsync_probe;
 pub use reached::{LayerCounters, LayerTraffic, Reached, ReachedShare, RequestedBytes};
-pub use seen::{diverted, seen_by, working_folder};
-pub use temperature::{Temperature, temperatures};
+pub use seen::{diverted_entries, seen_by, working_folder};
+pub use temperature::{Temperature, device_temperatures};
 
 use crate::error::HostError;
 use crate::system::mounts;
@@ -54,6 +54,7 @@ pub enum Backing {
 }
 
 impl Backing {
+    /// The word for the kind of storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Backing::Device => "device",
@@ -101,7 +102,7 @@ pub struct Filesystem {
 
 /// Also for a path that does not exist yet, by its nearest existing folder.
 pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
-    let place = existing(path)?;
+    let place = nearest_existing(path)?;
     let found = mount_of(&place);
     let mount = &found
         .map_err(|reason| HostError::unavailable(format!("find the filesystem of {}", path.display()), reason))?;
@@ -112,7 +113,7 @@ pub fn filesystem_of(path: &Path) -> Result<Filesystem, HostError> {
         mount_options: mount.options.clone(),
         source: mount.source.clone(),
         block_size_bytes: block_size_bytes(&place, mount),
-        backing: os::backing(mount).unwrap_or_else(|| backing(mount, device.as_ref().ok())),
+        backing: os::backing(mount).unwrap_or_else(|| backing_of_mount(mount, device.as_ref().ok())),
         device,
     })
 }
@@ -126,6 +127,7 @@ fn block_size_bytes(place: &Path, _mount: &mounts::Mount) -> Result<u64, String>
     Ok(stat.f_frsize)
 }
 
+/// The mount that a path lies in.
 #[cfg(unix)]
 fn mount_of(place: &Path) -> Result<mounts::Mount, String> {
     let (mounts, place) = mounts_over(place)?;
@@ -143,6 +145,7 @@ fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
     Ok((mounts.map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?, place))
 }
 
+/// The mounts among which that of a path is found.
 #[cfg(windows)]
 fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
     Ok((Vec::new(), place.to_owned()))
@@ -165,19 +168,22 @@ pub struct Sectors {
     pub physical: Result<u32, String>,
 }
 
+/// Sector sizes of the device under a path.
 #[cfg(target_os = "linux")]
 pub fn sectors_under(path: &Path) -> Sectors {
     Sectors { logical: queue_bytes(path, "logical_block_size"), physical: queue_bytes(path, "physical_block_size") }
 }
 
+/// Sector sizes of the device under a path.
 #[cfg(windows)]
 pub fn sectors_under(path: &Path) -> Sectors {
-    match existing(path) {
+    match nearest_existing(path) {
         Ok(place) => os::sectors_under(&place),
         Err(error) => Sectors { logical: Err(error.to_string()), physical: Err(error.to_string()) },
     }
 }
 
+/// Fails: sector sizes are not read here.
 #[cfg(not(any(target_os = "linux", windows)))]
 pub fn sectors_under(_path: &Path) -> Sectors {
     let reason = "the sectors of a device are read on Linux and Windows only".to_owned();
@@ -187,28 +193,30 @@ pub fn sectors_under(_path: &Path) -> Sectors {
 /// `name` is in `/sys/block/*/queue`.
 #[cfg(target_os = "linux")]
 pub(crate) fn queue_bytes(path: &Path, name: &str) -> Result<u32, String> {
-    let place = existing(path).map_err(|error| error.to_string())?;
+    let place = nearest_existing(path).map_err(|error| error.to_string())?;
     let file = Path::new("/sys/class/block").join(os::device(&mount_of(&place)?)?.name).join("queue").join(name);
     crate::system::text::read(&file)?.parse().map_err(|_| format!("{} is no number", file.display()))
 }
 
+/// Free and total bytes of the filesystem of a path.
 #[cfg(unix)]
 pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
-    let place = existing(path)?;
+    let place = nearest_existing(path)?;
     let stat =
         rustix::fs::statvfs(&place).map_err(|cause| HostError::at("read the free space of", &place)(cause.into()))?;
     Ok((stat.f_bavail.saturating_mul(stat.f_frsize), Some(stat.f_blocks.saturating_mul(stat.f_frsize))))
 }
 
+/// Free bytes of the volume of a path.
 #[cfg(windows)]
 pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
-    let place = existing(path)?;
+    let place = nearest_existing(path)?;
     let free = crate::system::windows::free_bytes(&place).map_err(HostError::at("read the free space of", &place))?;
     Ok((free, None))
 }
 
 /// Links resolved; or the nearest existing folder above.
-pub(crate) fn existing(path: &Path) -> Result<PathBuf, HostError> {
+pub(crate) fn nearest_existing(path: &Path) -> Result<PathBuf, HostError> {
     let absolute = std::path::absolute(path).map_err(HostError::at("find", path))?;
     if let Some((process, path)) = seen::split(&absolute) {
         let place = seen::resolved(process, &path).map_err(HostError::at("find", &path))?;
@@ -266,7 +274,8 @@ const LAYERED: [&str; 7] = ["overlay", "aufs", "unionfs", "ecryptfs", "fuse.fuse
 /// Filesystems whose devices have no path under `/dev`.
 const POOLED: [&str; 3] = ["zfs", "btrfs", "bcachefs"];
 
-fn backing(mount: &mounts::Mount, device: Option<&Device>) -> Backing {
+/// The kind of storage under a mount.
+fn backing_of_mount(mount: &mounts::Mount, device: Option<&Device>) -> Backing {
     let kind = mount.kind.as_str();
     if MEMORY.contains(&kind) || device.is_some_and(|device| is_memory_device(&device.name)) {
         Backing::Memory
@@ -306,7 +315,7 @@ mod tests {
             scheduler: Err(String::new()),
             write_cache: Err(String::new()),
         });
-        backing(&mount, device.as_ref())
+        backing_of_mount(&mount, device.as_ref())
     }
 
     #[test]

@@ -17,7 +17,7 @@ const WRITE_BYTES: usize = 4096;
 /// The writes overwrite one existing block, so that the filesystem's journal stays out of it: the least a commit
 /// costs. Below some 20 µs nothing waits for a device.
 pub fn fsync_probe(dir: &Path) -> Result<f64, HostError> {
-    let probe = ProbeFile::make(dir)?;
+    let probe = ProbeFile::make_probe(dir)?;
     let mut file = &probe.file;
     let mut block = [0_u8; WRITE_BYTES];
     let mut times_us = Vec::with_capacity(WRITES);
@@ -42,7 +42,8 @@ struct ProbeFile {
 }
 
 impl ProbeFile {
-    fn make(dir: &Path) -> Result<ProbeFile, HostError> {
+    /// Makes a file to probe the storage with.
+    fn make_probe(dir: &Path) -> Result<ProbeFile, HostError> {
         let path = dir.join(format!("etalon-probe-{}-{}", std::process::id(), crate::scratch::random_name()));
         let file = OpenOptions::new().write(true).create_new(true).open(&path);
         let file = file.map_err(HostError::at("create", &path))?;

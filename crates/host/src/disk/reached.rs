@@ -44,15 +44,17 @@ impl ReachedShare {
         if share >= PRACTICALLY_ALL { ReachedShare::Reached(share) } else { ReachedShare::Cached(share) }
     }
 
-    pub fn value(self) -> Option<f64> {
+    /// The share, if something was asked.
+    pub fn share(self) -> Option<f64> {
         match self {
             ReachedShare::NothingAsked => None,
             ReachedShare::Reached(share) | ReachedShare::Cached(share) => Some(share),
         }
     }
 
-    fn least(self, other: ReachedShare) -> ReachedShare {
-        match (self.value(), other.value()) {
+    /// The lesser share of both.
+    fn lesser(self, other: ReachedShare) -> ReachedShare {
+        match (self.share(), other.share()) {
             (Some(one), Some(two)) if two < one => other,
             (None, _) => other,
             _ => self,
@@ -70,9 +72,10 @@ pub struct Reached {
 }
 
 impl LayerCounters {
-    pub fn read(layers: &[Layer]) -> Result<LayerCounters, HostError> {
+    /// Reads the counters of all layers.
+    pub fn read_layers(layers: &[Layer]) -> Result<LayerCounters, HostError> {
         let layers = layers.iter().map(|layer| {
-            let counters = demand_counting(&layer.name).and_then(|()| DeviceCounters::read(&layer.name));
+            let counters = demand_counting(&layer.name).and_then(|()| DeviceCounters::read_device(&layer.name));
             let counters = counters
                 .map_err(|reason| HostError::unavailable(format!("read the counters of {}", layer.name), reason))?;
             Ok((layer.clone(), counters))
@@ -81,7 +84,7 @@ impl LayerCounters {
     }
 
     /// Compares the devices' counters with what was requested.
-    pub fn since(&self, earlier: &LayerCounters, requested: RequestedBytes) -> Reached {
+    pub fn reached_since(&self, earlier: &LayerCounters, requested: RequestedBytes) -> Reached {
         let layers = self.layers.iter().filter_map(|(layer, now)| {
             let (_, then) = earlier.layers.iter().find(|(other, _)| other.name == layer.name)?;
             Some(LayerTraffic { layer: layer.clone(), did: now.since(then) })
@@ -97,7 +100,7 @@ impl LayerCounters {
             }
             let read = ReachedShare::from_bytes(requested.read_bytes, read_bytes);
             let written = ReachedShare::from_bytes(requested.written_bytes, written_bytes);
-            (reached.read, reached.written) = (reached.read.least(read), reached.written.least(written));
+            (reached.read, reached.written) = (reached.read.lesser(read), reached.written.lesser(written));
         }
         reached
     }
@@ -130,19 +133,19 @@ mod tests {
     fn the_depth_that_did_least_decides() {
         let before = reading(&[("md0", 0, 100, 0), ("sda", 1, 50, 7), ("sdb", 1, 50, 7)]);
         let after = reading(&[("md0", 0, 1100, 1000), ("sda", 1, 550, 1007), ("sdb", 1, 500, 1007)]);
-        let reached = after.since(&before, RequestedBytes { read_bytes: 1000, written_bytes: 1000 });
+        let reached = after.reached_since(&before, RequestedBytes { read_bytes: 1000, written_bytes: 1000 });
         // Both halves of the stripe together.
         assert_eq!(reached.read, ReachedShare::Reached(0.95));
         assert_eq!(reached.written, ReachedShare::Reached(1.0));
         assert_eq!(reached.layers[2].did.read_bytes, 450);
-        let reached = after.since(&before, RequestedBytes { read_bytes: 2000, written_bytes: 0 });
+        let reached = after.reached_since(&before, RequestedBytes { read_bytes: 2000, written_bytes: 0 });
         assert_eq!((reached.read, reached.written), (ReachedShare::Cached(0.475), ReachedShare::NothingAsked));
     }
 
     #[test]
     fn without_devices_nothing_reached_them() {
         let none = reading(&[]);
-        let reached = none.since(&none, RequestedBytes { read_bytes: 10, written_bytes: 0 });
+        let reached = none.reached_since(&none, RequestedBytes { read_bytes: 10, written_bytes: 0 });
         assert_eq!(reached.read, ReachedShare::Cached(0.0));
     }
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 pub(super) use os::mounts_of;
 pub(super) use os::{resolved, split};
 
-use super::{existing, mounts_over};
+use super::{mounts_over, nearest_existing};
 
 /// The path by which étalon reaches what a process calls `path`.
 pub fn seen_by(process: u32, path: &Path) -> PathBuf {
@@ -27,9 +27,9 @@ pub(super) fn below_root(process: u32, path: &Path) -> PathBuf {
 
 /// Entries of a folder that may lie elsewhere than the folder: links, and what something is mounted on. Empty for a folder that
 /// cannot be listed.
-pub fn diverted(folder: &Path) -> Vec<PathBuf> {
+pub fn diverted_entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let place = existing(folder).unwrap_or_else(|_| folder.to_owned());
+    let place = nearest_existing(folder).unwrap_or_else(|_| folder.to_owned());
     let (mounts, within) = mounts_over(&place).unwrap_or_default();
     let diverted = entries.filter_map(|entry| {
         let entry = entry.ok()?;
@@ -62,10 +62,12 @@ mod os {
         Err("the mounts of another process are read on Linux only".to_owned())
     }
 
+    /// Splits `/proc/PID/root/PATH`: there is no such path here.
     pub(in super::super) fn split(_: &Path) -> Option<(u32, PathBuf)> {
         None
     }
 
+    /// Follows the links in a path: none are followed here.
     pub(in super::super) fn resolved(_: u32, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
@@ -88,11 +90,11 @@ mod os {
     /// others only the table of its mounts, whose numbers no two namespaces share.
     pub(super) fn has_own_view(process: u32) -> bool {
         let process = process.to_string();
-        let its = links(&process);
+        let its = namespace_links(&process);
         if its.iter().all(Option::is_some) {
-            return its != links("self");
+            return its != namespace_links("self");
         }
-        table(&process).is_some_and(|its| table("self").is_some_and(|own| own != its))
+        mount_table(&process).is_some_and(|its| mount_table("self").is_some_and(|own| own != its))
     }
 
     pub(super) fn working_folder(process: u32) -> Option<PathBuf> {
@@ -100,14 +102,16 @@ mod os {
     }
 
     /// Where the kernel's links to a process's mounts and root lead.
-    fn links(process: &str) -> [Option<PathBuf>; 2] {
+    fn namespace_links(process: &str) -> [Option<PathBuf>; 2] {
         ["ns/mnt", "root"].map(|link| std::fs::read_link(format!("/proc/{process}/{link}")).ok())
     }
 
-    fn table(process: &str) -> Option<String> {
+    /// The text of a process's table of mounts.
+    fn mount_table(process: &str) -> Option<String> {
         text::read(format!("/proc/{process}/mountinfo")).ok()
     }
 
+    /// Lists the mounts that a process sees.
     pub(in super::super) fn mounts_of(process: u32) -> Result<Vec<Mount>, String> {
         super::super::linux::mounts_of(&process.to_string())
     }
@@ -182,8 +186,8 @@ mod tests {
         std::fs::write(folder.path().join("file"), "").unwrap();
         std::fs::create_dir(folder.path().join("folder")).unwrap();
         symlink("file", folder.path().join("link")).unwrap();
-        assert_eq!(diverted(folder.path()), [folder.path().join("link")]);
-        assert!(diverted(&folder.path().join("not there")).is_empty());
+        assert_eq!(diverted_entries(folder.path()), [folder.path().join("link")]);
+        assert!(diverted_entries(&folder.path().join("not there")).is_empty());
     }
 
     #[test]
@@ -205,7 +209,7 @@ mod tests {
             filesystem_of(&seen_by(child.id(), &folder.path().join(name))).unwrap().backing == Backing::Memory
         };
         let found = ["log", "log/not/there", "link", "plain", "."].map(backing);
-        let diverted = diverted(&seen_by(child.id(), folder.path()));
+        let diverted = diverted_entries(&seen_by(child.id(), folder.path()));
         let seen = seen_by(child.id(), folder.path());
         drop(child.stdin.take());
         child.wait().unwrap();

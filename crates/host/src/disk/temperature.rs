@@ -12,17 +12,18 @@ pub struct Temperature {
 }
 
 /// `device` without `/dev/`. NVMe disks have sensors; for others the kernel module `drivetemp` asks the disk.
-pub fn temperatures(device: &str) -> Result<Vec<Temperature>, String> {
+pub fn device_temperatures(device: &str) -> Result<Vec<Temperature>, String> {
     if !cfg!(target_os = "linux") {
         return Err("the temperature of a device is read on Linux only".to_owned());
     }
-    in_folder(&Path::new("/sys/class/block").join(device), device)
+    sensors_in(&Path::new("/sys/class/block").join(device), device)
 }
 
-fn in_folder(device: &Path, name: &str) -> Result<Vec<Temperature>, String> {
+/// The temperatures that the sensors of a device report.
+fn sensors_in(device: &Path, name: &str) -> Result<Vec<Temperature>, String> {
     let mut found = Vec::new();
     for place in ["device/hwmon", "device/device/hwmon", "device", "device/device"] {
-        for sensor in entries(&device.join(place), "hwmon") {
+        for sensor in sorted_entries(&device.join(place), "hwmon") {
             found.extend(read_sensors(&sensor));
         }
         if !found.is_empty() {
@@ -32,8 +33,8 @@ fn in_folder(device: &Path, name: &str) -> Result<Vec<Temperature>, String> {
     Err(format!("{name} shows no sensor (for SATA and SAS disks, load the module drivetemp)"))
 }
 
-/// Sorted.
-fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+/// The entries of a folder whose names begin so, sorted.
+fn sorted_entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     found.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prefix)));
@@ -43,7 +44,7 @@ fn entries(folder: &Path, prefix: &str) -> Vec<PathBuf> {
 
 /// `temp1_input` etc., in thousandths of a degree; see hwmon's "Naming and data format standards for sysfs files".
 fn read_sensors(folder: &Path) -> Vec<Temperature> {
-    let inputs = entries(folder, "temp").into_iter().filter_map(|path| {
+    let inputs = sorted_entries(folder, "temp").into_iter().filter_map(|path| {
         let file = path.file_name()?.to_str()?;
         let sensor = file.strip_suffix("_input")?.to_owned();
         let thousandths: f64 = text::read(&path).ok()?.parse().ok()?;
@@ -72,10 +73,10 @@ mod tests {
         ] {
             std::fs::write(sensor.join(file), text).unwrap();
         }
-        let found = in_folder(&device, "nvme0n1").unwrap();
+        let found = sensors_in(&device, "nvme0n1").unwrap();
         assert_eq!(found[0], Temperature { sensor: "Composite".to_owned(), celsius: 41.85 });
         assert_eq!(found[1], Temperature { sensor: "temp2".to_owned(), celsius: 39.0 });
         assert_eq!(found.len(), 2);
-        assert!(in_folder(&scratch.path().join("vda"), "vda").unwrap_err().contains("vda shows no sensor"));
+        assert!(sensors_in(&scratch.path().join("vda"), "vda").unwrap_err().contains("vda shows no sensor"));
     }
 }

@@ -57,6 +57,7 @@ pub(super) fn mount_of(place: &Path) -> Result<Mount, String> {
     })
 }
 
+/// The kind of storage, by the kind of drive.
 pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     // SAFETY: a string that ends in zero and outlives the call.
     Some(match unsafe { GetDriveTypeW(wide(&plain(mount)).as_ptr()) } {
@@ -72,6 +73,7 @@ pub(super) fn block_size_bytes(_place: &Path, mount: &Mount) -> Result<u64, Stri
     Ok(u64::from(sectors) * u64::from(bytes))
 }
 
+/// Sector sizes of the device under a path.
 pub(super) fn sectors_under(place: &Path) -> Sectors {
     let logical = mount_of(place).and_then(|mount| Ok(cluster(&mount)?.1));
     Sectors { logical, physical: physical_sector_bytes(place) }
@@ -101,6 +103,7 @@ fn physical_sector_bytes(place: &Path) -> Result<u32, String> {
     Ok(found.PhysicalBytesPerSectorForPerformance)
 }
 
+/// Finds the device of a mount.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let name = mount.source.trim_end_matches('\\').to_owned();
     // Without access to its bytes, which takes no administrator.
@@ -138,6 +141,7 @@ impl Plain for STORAGE_DEVICE_DESCRIPTOR {}
 impl Plain for STORAGE_WRITE_CACHE_PROPERTY {}
 
 impl Room {
+    /// Reads the structure at the beginning of the room.
     fn read<T: Plain>(&self) -> T {
         const { assert!(size_of::<T>() <= ROOM_BYTES && align_of::<T>() <= 8) };
         // SAFETY: the room is as large and aligned, and any bytes are such a value; a flag that Windows writes is 0 or 1.
@@ -145,6 +149,7 @@ impl Room {
     }
 }
 
+/// Asks a volume for a property.
 fn ask(volume: &File, property: STORAGE_PROPERTY_ID) -> Result<Room, String> {
     let query =
         STORAGE_PROPERTY_QUERY { PropertyId: property, QueryType: PropertyStandardQuery, AdditionalParameters: [0] };
@@ -177,10 +182,12 @@ fn plain(mount: &Mount) -> PathBuf {
     text.strip_prefix(r"\\?\").unwrap_or(&text).into()
 }
 
+/// A text in UTF-16 up to its zero.
 fn text(wide: &[u16]) -> String {
     String::from_utf16_lossy(wide.split(|&unit| unit == 0).next().unwrap_or_default())
 }
 
+/// Checks the result of a call of Windows.
 fn done(call: &str, result: i32) -> Result<(), String> {
     if result == 0 { Err(format!("{call} failed: {}", io::Error::last_os_error())) } else { Ok(()) }
 }

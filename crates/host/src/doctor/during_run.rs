@@ -6,7 +6,7 @@ use model::disturbance::{AT_WORK_CORES, Limits, OTHER_LOAD, STEAL, SWAPPED_BYTES
 
 use super::{Check, Status, machine};
 use crate::facts::services::Kind;
-use crate::system::text::size;
+use crate::system::text::size_text;
 use crate::watch::{Program, State, Watched};
 
 pub(super) struct Finding {
@@ -19,38 +19,40 @@ pub(super) struct Finding {
 
 impl Finding {
     /// It disturbs as soon as it warns.
-    fn of_status(kind: MarkKind, check: Check) -> Finding {
+    fn by_status(kind: MarkKind, check: Check) -> Finding {
         let disturbs = matches!(check.status, Status::Warn | Status::Bad);
         Finding { kind, check, disturbs }
     }
 }
 
-pub(super) fn findings(watched: &Watched) -> Vec<Finding> {
+/// What was found to disturb a run.
+pub(super) fn run_findings(watched: &Watched) -> Vec<Finding> {
     let (before, after) = (&watched.before, &watched.after);
     let mut findings = vec![
         other_load(watched),
-        at_work(watched),
-        steal(watched),
-        throttling(before, after),
-        heat(before, after),
-        governor(before, after),
-        power(before, after),
-        memory(before, after),
-        swap(watched),
+        busy_services(watched),
+        stolen_time(watched),
+        cpu_throttling(before, after),
+        cpu_heat(before, after),
+        cpu_governor(before, after),
+        power_source(before, after),
+        scarce_memory(before, after),
+        swapping(watched),
     ];
     findings.extend(server_throttling(before, after));
-    findings.extend(watched.stopped.as_deref().map(stopped));
+    findings.extend(watched.stopped.as_deref().map(stopped_process));
     findings
 }
 
+/// Judges the CPU use of other programs.
 fn other_load(watched: &Watched) -> Finding {
-    let cores = watched.cores().unwrap_or_else(|| crate::cpu::available_cores() as f64);
+    let cores = watched.core_count().unwrap_or_else(|| crate::cpu::available_cores() as f64);
     let check = Check::from_reading(
         "other load",
         watched.others.as_ref().map_err(Clone::clone),
         "programs that are neither étalon nor its servers take time from both",
         |load| {
-            let status = match judge(OTHER_LOAD, load.mean_cores / cores) {
+            let status = match status_of_share(OTHER_LOAD, load.mean_cores / cores) {
                 // A short one disturbs a part of the run.
                 Status::Good if load.peak_cores / cores >= OTHER_LOAD.bad => Status::Warn,
                 status => status,
@@ -67,7 +69,7 @@ fn other_load(watched: &Watched) -> Finding {
         },
     );
     let fix = "find what runs (`top`, Task Manager), and stop it for the time of the benchmark";
-    Finding::of_status(MarkKind::MachineBusy, check.fix(fix))
+    Finding::by_status(MarkKind::MachineBusy, check.with_fix(fix))
 }
 
 /// A peak is reported if it is this much above the mean.
@@ -75,7 +77,8 @@ const PEAK_CORES: f64 = 0.15;
 /// Less is shown as 0.0.
 const NAMED_CORES: f64 = 0.05;
 
-fn judge(limits: Limits, share: f64) -> Status {
+/// Judges a share by its limits.
+fn status_of_share(limits: Limits, share: f64) -> Status {
     if share >= limits.bad {
         Status::Bad
     } else if share >= limits.warn {
@@ -85,7 +88,8 @@ fn judge(limits: Limits, share: f64) -> Status {
     }
 }
 
-fn at_work(watched: &Watched) -> Finding {
+/// Judges scanners, backups and updates that were at work.
+fn busy_services(watched: &Watched) -> Finding {
     const KINDS: [(Kind, &str); 3] =
         [(Kind::Antivirus, "scanner"), (Kind::Backups, "backup"), (Kind::Updates, "update")];
     let check = Check::from_reading(
@@ -95,36 +99,44 @@ fn at_work(watched: &Watched) -> Finding {
         |load| {
             let busy = load.used.iter().filter(|(_, cores)| *cores >= AT_WORK_CORES);
             let found = busy.filter_map(|(name, cores)| {
-                let (_, what) = KINDS.iter().find(|(kind, _)| kind.has(name))?;
+                let (_, what) = KINDS.iter().find(|(kind, _)| kind.has_process(name))?;
                 Some(format!("{what} at work: {} {cores:.2} cores", &**name))
             });
             let found: Vec<String> = found.collect();
             if found.is_empty() { (Status::Good, "none at work".to_owned()) } else { (Status::Warn, found.join(", ")) }
         },
     );
-    Finding::of_status(MarkKind::MachineJobs, check.fix("wait for it, or stop it for the time of the benchmark"))
+    Finding::by_status(MarkKind::MachineJobs, check.with_fix("wait for it, or stop it for the time of the benchmark"))
 }
 
-fn steal(watched: &Watched) -> Finding {
+/// Judges the time that the hypervisor took.
+fn stolen_time(watched: &Watched) -> Finding {
     let check = Check::from_reading(
         "steal",
         watched.cpu.as_ref().map(|cpu| cpu.steal_share).map_err(Clone::clone),
         "the hypervisor gives this machine's time to others; a pause of the machine looks like a slow server",
-        |share| (judge(STEAL, share), format!("the hypervisor kept {:.1} % of the processors' time", share * 100.0)),
+        |share| {
+            (
+                status_of_share(STEAL, share),
+                format!("the hypervisor kept {:.1} % of the processors' time", share * 100.0),
+            )
+        },
     );
     let fix = "measure on a host of its own, or with reserved processors";
-    Finding::of_status(MarkKind::MachineSteal, check.fix(fix))
+    Finding::by_status(MarkKind::MachineSteal, check.with_fix(fix))
 }
 
-fn both<T: Clone>(before: &Result<T, String>, after: &Result<T, String>) -> Result<(T, T), String> {
+/// Both readings, or the first reason why one is missing.
+fn both_readings<T: Clone>(before: &Result<T, String>, after: &Result<T, String>) -> Result<(T, T), String> {
     Ok((before.clone()?, after.clone()?))
 }
 
-fn throttling(before: &State, after: &State) -> Finding {
+/// Judges how often the control group was throttled.
+fn cpu_throttling(before: &State, after: &State) -> Finding {
     let mut disturbs = false;
     let check = Check::from_reading(
         "cpu throttling",
-        both(&before.throttled, &after.throttled),
+        both_readings(&before.throttled, &after.throttled),
         "a CPU quota stops all threads until its next period, some 100 ms: the tail of the latencies is the quota's",
         |(before, after)| {
             let quota = after.quota_cores.map_or("no quota".to_owned(), |cores| format!("a quota of {cores:.2} cores"));
@@ -140,7 +152,7 @@ fn throttling(before: &State, after: &State) -> Finding {
         },
     );
     let fix = "give the container or service no CPU quota (cpu.max), or bind it to whole cores (cpuset)";
-    Finding { kind: MarkKind::MachineThrottled, check: check.fix(fix), disturbs }
+    Finding { kind: MarkKind::MachineThrottled, check: check.with_fix(fix), disturbs }
 }
 
 /// A quota of the server's own, as long as it held the server back.
@@ -154,22 +166,24 @@ fn server_throttling(before: &State, after: &State) -> Option<Finding> {
     let found = format!("the server's control group was held back {times} times by {quota}, for {ms} ms");
     let why = "a CPU quota stops all of a server's threads until its next period: what is measured is the quota";
     let check = Check::new("server's cpu throttling", Status::Bad, found, why);
-    Some(Finding::of_status(
+    Some(Finding::by_status(
         MarkKind::MachineThrottled,
-        check.fix("give the server's service or container no CPU quota (cpu.max)"),
+        check.with_fix("give the server's service or container no CPU quota (cpu.max)"),
     ))
 }
 
-fn stopped(process: &str) -> Finding {
+/// The finding that a process stood still.
+fn stopped_process(process: &str) -> Finding {
     let found = format!("{process} stood still, by a signal or a freezer");
     let check = Check::new("stopped processes", Status::Bad, found, "a stopped server answers when it goes on");
-    Finding::of_status(MarkKind::MachineThrottled, check.fix("find what sends SIGSTOP or freezes it"))
+    Finding::by_status(MarkKind::MachineThrottled, check.with_fix("find what sends SIGSTOP or freezes it"))
 }
 
-fn heat(before: &State, after: &State) -> Finding {
+/// Judges how often hot processors were slowed down.
+fn cpu_heat(before: &State, after: &State) -> Finding {
     let check = Check::from_reading(
         "heat",
-        both(&before.heat, &after.heat),
+        both_readings(&before.heat, &after.heat),
         "hot processors slow down, so that what is measured later looks slower",
         |(before, after)| match after.saturating_sub(before) {
             0 => (Status::Good, "no processor was slowed down for heat".to_owned()),
@@ -177,14 +191,15 @@ fn heat(before: &State, after: &State) -> Finding {
         },
     );
     let fix = "cool it, or let it rest between runs; a longer warm-up shows the speed that it can hold";
-    Finding::of_status(MarkKind::MachineThrottled, check.fix(fix))
+    Finding::by_status(MarkKind::MachineThrottled, check.with_fix(fix))
 }
 
-fn governor(before: &State, after: &State) -> Finding {
+/// Judges whether the governor changed.
+fn cpu_governor(before: &State, after: &State) -> Finding {
     let mut disturbs = false;
     let check = Check::from_reading(
         "cpu governor",
-        both(&before.governor, &after.governor),
+        both_readings(&before.governor, &after.governor),
         "any policy but `performance` lowers clock speeds between requests, so that a quiet server looks slow",
         |(before, after)| {
             if before != after {
@@ -194,33 +209,36 @@ fn governor(before: &State, after: &State) -> Finding {
             (if after == "performance" { Status::Good } else { Status::Warn }, after)
         },
     );
-    Finding { kind: MarkKind::MachinePower, check: check.fix("cpupower frequency-set -g performance"), disturbs }
+    Finding { kind: MarkKind::MachinePower, check: check.with_fix("cpupower frequency-set -g performance"), disturbs }
 }
 
-fn power(before: &State, after: &State) -> Finding {
-    let check = match both(&before.power, &after.power) {
+/// Judges whether the machine ran on battery.
+fn power_source(before: &State, after: &State) -> Finding {
+    let check = match both_readings(&before.power, &after.power) {
         Ok((before, after)) if before != after => {
-            let check = machine::on_power(Ok(before));
+            let check = machine::check_power(Ok(before));
             let found = format!("the power source went from {} to {}", before.as_str(), after.as_str());
-            Check { status: Status::Bad, found, ..check }.fix("leave it plugged in")
+            Check { status: Status::Bad, found, ..check }.with_fix("leave it plugged in")
         }
-        both => machine::on_power(both.map(|(_, after)| after)),
+        both => machine::check_power(both.map(|(_, after)| after)),
     };
-    Finding::of_status(MarkKind::MachinePower, check)
+    Finding::by_status(MarkKind::MachinePower, check)
 }
 
 /// The scarcer reading. A server may well use most of the memory, so that only what is bad disturbs.
-fn memory(before: &State, after: &State) -> Finding {
-    let scarcer = both(&before.memory, &after.memory)
+fn scarce_memory(before: &State, after: &State) -> Finding {
+    let scarcer = both_readings(&before.memory, &after.memory)
         .map(|(before, after)| if before.available_bytes < after.available_bytes { before } else { after });
-    let check = machine::memory(scarcer);
+    let check = machine::check_memory(scarcer);
     Finding { kind: MarkKind::MachineMemory, disturbs: check.status == Status::Bad, check }
 }
 
-fn swap(watched: &Watched) -> Finding {
+/// Judges how much was swapped.
+fn swapping(watched: &Watched) -> Finding {
     let (before, after) = (&watched.before, &watched.after);
     // A kernel that counts no swapping may still say what is in use.
-    let moved_bytes = both(&before.swapped_bytes, &after.swapped_bytes).map(|(then, now)| now.saturating_sub(then));
+    let moved_bytes =
+        both_readings(&before.swapped_bytes, &after.swapped_bytes).map(|(then, now)| now.saturating_sub(then));
     let least_bytes = SWAPPED_BYTES_PER_S * watched.elapsed.as_secs_f64();
     let mut disturbs = false;
     let check = Check::from_reading(
@@ -231,18 +249,21 @@ fn swap(watched: &Watched) -> Finding {
             match moved_bytes {
                 Ok(bytes) if bytes > 0 && bytes as f64 >= least_bytes => {
                     disturbs = true;
-                    (Status::Bad, format!("{} were swapped out or in", size(bytes)))
+                    (Status::Bad, format!("{} were swapped out or in", size_text(bytes)))
                 }
                 _ => {
                     // Some unused pages are swapped on any machine that has run for weeks.
                     let is_much = memory.swap_used_bytes > memory.total_bytes / 100;
                     let status = if is_much { Status::Warn } else { Status::Good };
-                    (status, format!("{} of {} in use", size(memory.swap_used_bytes), size(memory.swap_bytes)))
+                    (
+                        status,
+                        format!("{} of {} in use", size_text(memory.swap_used_bytes), size_text(memory.swap_bytes)),
+                    )
                 }
             }
         },
     );
-    let check = check.fix("swapoff -a && swapon -a, once there is memory for it");
+    let check = check.with_fix("swapoff -a && swapon -a, once there is memory for it");
     Finding { kind: MarkKind::MachineMemory, check, disturbs }
 }
 
@@ -252,7 +273,7 @@ mod tests {
 
     use super::*;
     use crate::cpu::MachineCpu;
-    use crate::doctor::disturbances;
+    use crate::doctor::disturbance_marks;
     use crate::memory::Memory;
     use crate::system::{Power, ProcessName};
     use crate::watch::{MainProcess, OtherLoad, Throttled};
@@ -292,7 +313,7 @@ mod tests {
     }
 
     fn words(watched: &Watched) -> Vec<(MarkKind, String)> {
-        disturbances(watched).into_iter().map(|mark| (mark.kind, mark.detail)).collect()
+        disturbance_marks(watched).into_iter().map(|mark| (mark.kind, mark.detail)).collect()
     }
 
     #[test]
@@ -305,7 +326,7 @@ mod tests {
             state.heat = Err("a virtual machine".to_owned());
         }
         assert_eq!(words(&limited), [], "settings are facts, and no events");
-        let warns = findings(&limited).iter().filter(|finding| finding.check.status == Status::Warn).count();
+        let warns = run_findings(&limited).iter().filter(|finding| finding.check.status == Status::Warn).count();
         assert_eq!(warns, 2, "doctor says them");
     }
 
@@ -333,7 +354,7 @@ mod tests {
         assert_eq!(words(&busy)[0].1, "0.1 of 2 cores used by others, at most 0.4", "a short one");
         busy.others = Err("only some processes are visible".to_owned());
         assert_eq!(words(&busy), []);
-        assert_eq!(findings(&busy)[0].check.status, Status::Unknown);
+        assert_eq!(run_findings(&busy)[0].check.status, Status::Unknown);
     }
 
     #[test]

@@ -1,43 +1,46 @@
 use model::Facts;
 
-use super::{Build, Check, Status, reading};
+use super::{Build, Check, Status, fact_reading};
 use crate::facts::services::Kind;
 use crate::limits;
 use crate::memory::Memory;
 use crate::scratch::{self, Abandoned};
 use crate::system::Power;
-use crate::system::text::size;
+use crate::system::text::size_text;
 
-pub(super) fn build(build: Build) -> Check {
+/// Checks whether étalon is a release build.
+pub(super) fn check_build(build: Build) -> Check {
     let (status, found) = match build {
         Build::Release => (Status::Good, "release"),
         Build::Debug => (Status::Bad, "debug"),
     };
     let why = "without optimisation étalon itself is the slow part";
-    Check::new("build", status, found, why).fix("cargo build --release")
+    Check::new("build", status, found, why).with_fix("cargo build --release")
 }
 
-pub(super) fn huge_pages(facts: &Facts) -> Check {
+/// Checks how the kernel uses huge pages.
+pub(super) fn check_huge_pages(facts: &Facts) -> Check {
     let pages = Check::from_reading(
         "transparent huge pages",
-        reading(facts, "transparent_hugepages"),
+        fact_reading(facts, "transparent_hugepages"),
         "`always` makes the kernel join pages while the server waits, and several databases advise against it",
         |pages| (if pages == "always" { Status::Warn } else { Status::Good }, pages),
     );
-    pages.fix("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+    pages.with_fix("echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
 }
 
-pub(super) fn memory(memory: Result<Memory, String>) -> Check {
+/// Checks how much memory is available.
+pub(super) fn check_memory(memory: Result<Memory, String>) -> Check {
     let free = Check::from_reading(
         "memory",
         memory,
         "a server whose data and cache do not fit measures the disk, or the swap",
         |memory| {
-            let (available, usable) = (size(memory.available_bytes), size(usable_bytes(&memory)));
+            let (available, usable) = (size_text(memory.available_bytes), size_text(usable_bytes(&memory)));
             (free_status(&memory), format!("{available} of {usable} available{}", within_group(&memory)))
         },
     );
-    free.fix("stop what uses it, or take a smaller scale")
+    free.with_fix("stop what uses it, or take a smaller scale")
 }
 
 /// The machine's memory, or the control group's limit.
@@ -45,10 +48,12 @@ fn usable_bytes(memory: &Memory) -> u64 {
     memory.limit_bytes.map_or(memory.total_bytes, |limit| limit.min(memory.total_bytes))
 }
 
+/// Says that the control group limits the memory, if it does.
 fn within_group(memory: &Memory) -> &'static str {
     if usable_bytes(memory) < memory.total_bytes { ", by the control group's limit" } else { "" }
 }
 
+/// Judges the share of memory that is available.
 fn free_status(memory: &Memory) -> Status {
     match memory.available_bytes as f64 / usable_bytes(memory).max(1) as f64 {
         share if share < 0.10 => Status::Bad,
@@ -57,8 +62,15 @@ fn free_status(memory: &Memory) -> Status {
     }
 }
 
-pub(super) fn surroundings(facts: &Facts) -> Vec<Check> {
-    let mut all = vec![open_files(), virtualisation(facts), databases(facts), antivirus(facts), backups(facts)];
+/// Checks limits, virtualisation, other programs and power.
+pub(super) fn check_surroundings(facts: &Facts) -> Vec<Check> {
+    let mut all = vec![
+        check_open_files(),
+        check_virtualisation(facts),
+        check_databases(facts),
+        check_antivirus(facts),
+        check_backups(facts),
+    ];
     all.push(left_behind(&scratch::find_abandoned()));
     all
 }
@@ -84,10 +96,12 @@ fn left_behind(found: &[Abandoned]) -> Check {
         format!("{}{with}", abandoned.path.display())
     });
     let all: Vec<String> = all.collect();
-    Check::new(name, Status::Warn, all.join(", "), why).fix("etalon doctor --clean; or agree when the next run asks")
+    Check::new(name, Status::Warn, all.join(", "), why)
+        .with_fix("etalon doctor --clean; or agree when the next run asks")
 }
 
-fn open_files() -> Check {
+/// Checks the limit on open files.
+fn check_open_files() -> Check {
     // Étalon raises the soft limit itself, so the hard one counts.
     let check = Check::from_reading(
         "open files",
@@ -95,9 +109,10 @@ fn open_files() -> Check {
         "each connection is an open file, in étalon and in the server",
         |limit| (files_status(limit.hard), limit.hard.map_or("no limit".to_owned(), |hard| format!("{hard} at most"))),
     );
-    check.fix("raise it: `ulimit -Hn 65536`, LimitNOFILE= of the service, or /etc/security/limits.conf")
+    check.with_fix("raise it: `ulimit -Hn 65536`, LimitNOFILE= of the service, or /etc/security/limits.conf")
 }
 
+/// Judges a limit on open files.
 fn files_status(hard: Option<u64>) -> Status {
     match hard {
         Some(..1_024) => Status::Bad,
@@ -106,48 +121,53 @@ fn files_status(hard: Option<u64>) -> Status {
     }
 }
 
-pub(super) fn on_power(power: Result<Power, String>) -> Check {
+/// Checks whether the machine runs on battery.
+pub(super) fn check_power(power: Result<Power, String>) -> Check {
     let why = "on battery the machine saves power, and results change with the charge";
     let check = Check::from_reading("power", power, why, |power| match power {
         Power::Mains => (Status::Good, power.as_str().to_owned()),
         Power::Battery => (Status::Bad, power.as_str().to_owned()),
     });
-    check.fix("plug it in")
+    check.with_fix("plug it in")
 }
 
-fn virtualisation(facts: &Facts) -> Check {
-    let container = reading(facts, "container").ok().filter(|container| container != "none seen");
+/// Checks whether this is a virtual machine or a container.
+fn check_virtualisation(facts: &Facts) -> Check {
+    let container = fact_reading(facts, "container").ok().filter(|container| container != "none seen");
     let why =
         "in a virtual machine neighbours share processors and disks, and the disk's promises are the hypervisor's";
-    let check = Check::from_reading("virtualisation", reading(facts, "virtualisation"), why, |machine| {
+    let check = Check::from_reading("virtualisation", fact_reading(facts, "virtualisation"), why, |machine| {
         let status = if machine == "none seen" { Status::Good } else { Status::Warn };
         let inside = container.map(|container| format!(", in a container: {container}")).unwrap_or_default();
         (status, format!("{machine}{inside}"))
     });
-    check.fix("compare only machines of the same kind, interleave their runs, and measure more rounds")
+    check.with_fix("compare only machines of the same kind, interleave their runs, and measure more rounds")
 }
 
-fn databases(facts: &Facts) -> Check {
+/// Checks which other databases run.
+fn check_databases(facts: &Facts) -> Check {
     let why = "another database takes memory and disk, and may hold the port that is to be measured";
-    named(facts, "other databases", ("services.databases", Kind::Databases), why)
-        .fix("stop it for the time of the benchmark")
+    check_processes(facts, "other databases", ("services.databases", Kind::Databases), why)
+        .with_fix("stop it for the time of the benchmark")
 }
 
-fn antivirus(facts: &Facts) -> Check {
+/// Checks which scanners run.
+fn check_antivirus(facts: &Facts) -> Check {
     let why = "a scanner looks into every file that the server opens, on one side of a comparison perhaps only";
-    named(facts, "antivirus", ("antivirus", Kind::Antivirus), why)
-        .fix("exclude the data folders, on both sides, and say so")
+    check_processes(facts, "antivirus", ("antivirus", Kind::Antivirus), why)
+        .with_fix("exclude the data folders, on both sides, and say so")
 }
 
-fn backups(facts: &Facts) -> Check {
+/// Checks which backups run.
+fn check_backups(facts: &Facts) -> Check {
     let why = "a backup reads the disk, and pushes the server's pages out of memory";
-    named(facts, "backups", ("services.backups", Kind::Backups), why)
-        .fix("wait for it, or stop it for the time of the benchmark")
+    check_processes(facts, "backups", ("services.backups", Kind::Backups), why)
+        .with_fix("wait for it, or stop it for the time of the benchmark")
 }
 
 /// Judges a fact that lists the running processes of a kind.
-fn named(facts: &Facts, name: &str, (fact, kind): (&str, Kind), why: &str) -> Check {
-    Check::from_reading(name, reading(facts, fact), why, |found| {
+fn check_processes(facts: &Facts, name: &str, (fact, kind): (&str, Kind), why: &str) -> Check {
+    Check::from_reading(name, fact_reading(facts, fact), why, |found| {
         (if found == kind.none_found() { Status::Good } else { Status::Warn }, found)
     })
 }
@@ -191,8 +211,8 @@ mod tests {
         assert_eq!(files_status(Some(1024)), Status::Warn);
         assert_eq!(files_status(Some(65_536)), Status::Good);
         assert_eq!(files_status(None), Status::Good);
-        assert!(build(Build::Debug).fix.is_some());
-        assert_eq!(build(Build::Release).status, Status::Good);
+        assert!(check_build(Build::Debug).fix.is_some());
+        assert_eq!(check_build(Build::Release).status, Status::Good);
     }
 
     #[test]
@@ -202,8 +222,8 @@ mod tests {
         facts.passing("services.databases", Kind::Databases.none_found());
         facts.identity("virtualisation", "virtual machine: KVM");
         facts.identity("container", "docker");
-        assert_eq!(antivirus(&facts).status, Status::Warn);
-        assert_eq!(databases(&facts).status, Status::Good);
-        assert_eq!(virtualisation(&facts).found, "virtual machine: KVM, in a container: docker");
+        assert_eq!(check_antivirus(&facts).status, Status::Warn);
+        assert_eq!(check_databases(&facts).status, Status::Good);
+        assert_eq!(check_virtualisation(&facts).found, "virtual machine: KVM, in a container: docker");
     }
 }

@@ -3,7 +3,7 @@
 //! Every check says what it found, why that matters and, if possible, how to fix it. What a machine does not report is
 //! [`Status::Unknown`] with the reason, never a pass.
 //!
-//! Conditions that may change during a run are judged by the same checks during each run: see [`disturbances`].
+//! Conditions that may change during a run are judged by the same checks during each run: see [`disturbance_marks`].
 
 mod during_run;
 mod machine;
@@ -33,6 +33,7 @@ pub enum Status {
 }
 
 impl Status {
+    /// The status's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Good => "good",
@@ -59,7 +60,7 @@ impl Check {
     }
 
     /// Adds advice, unless nothing needs fixing.
-    fn fix(self, fix: &str) -> Check {
+    fn with_fix(self, fix: &str) -> Check {
         let fix = matches!(self.status, Status::Warn | Status::Bad).then(|| fix.to_owned());
         Check { fix, ..self }
     }
@@ -84,27 +85,28 @@ pub enum Build {
 }
 
 impl Build {
-    pub fn this() -> Build {
+    /// How this étalon was built.
+    pub fn of_this_program() -> Build {
         if cfg!(debug_assertions) { Build::Debug } else { Build::Release }
     }
 }
 
 /// Checks the machine and the filesystem of each named path. Watches other load for a second, and syncs a temporary
 /// file in each existing path.
-pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
+pub fn check_all(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
     let facts = facts::client_facts(&[]);
     let watch = Watch::start(&Measured::default());
     std::thread::sleep(WATCH);
     let watched = watch.stop();
-    let mut checks = vec![machine::build(build)];
-    checks.extend(processor::settings(&facts));
-    checks.extend(processor::clock(&facts));
-    checks.push(processor::load(&facts));
-    checks.extend(during_run::findings(&watched).into_iter().map(|finding| finding.check));
-    checks.push(machine::huge_pages(&facts));
-    checks.extend(machine::surroundings(&facts));
+    let mut checks = vec![machine::check_build(build)];
+    checks.extend(processor::check_settings(&facts));
+    checks.extend(processor::check_clock(&facts));
+    checks.push(processor::check_load(&facts));
+    checks.extend(during_run::run_findings(&watched).into_iter().map(|finding| finding.check));
+    checks.push(machine::check_huge_pages(&facts));
+    checks.extend(machine::check_surroundings(&facts));
     for (name, path) in paths {
-        checks.extend(storage::checks(name, path));
+        checks.extend(storage::check_storage(name, path));
     }
     checks
 }
@@ -112,17 +114,18 @@ pub fn checks(paths: &[(&str, &Path)], build: Build) -> Vec<Check> {
 /// Checks that are bad before anything runs, from facts that were just taken: it takes no time.
 pub fn bad_at_once(facts: &Facts) -> Vec<Check> {
     let now = crate::watch::State::now(&[]);
-    let all = [processor::load(facts), machine::memory(now.memory), machine::on_power(now.power)];
+    let all = [processor::check_load(facts), machine::check_memory(now.memory), machine::check_power(now.power)];
     all.into_iter().filter(|check| check.status == Status::Bad).collect()
 }
 
 /// Disturbances of a run, in the same words as the checks, for its marks.
-pub fn disturbances(watched: &Watched) -> Vec<Mark> {
-    let disturbing = during_run::findings(watched).into_iter().filter(|finding| finding.disturbs);
+pub fn disturbance_marks(watched: &Watched) -> Vec<Mark> {
+    let disturbing = during_run::run_findings(watched).into_iter().filter(|finding| finding.disturbs);
     disturbing.map(|finding| Mark::new(finding.kind, finding.check.found)).collect()
 }
 
-fn reading(facts: &Facts, name: &str) -> Result<String, String> {
+/// A fact's value, or why it could not be read.
+fn fact_reading(facts: &Facts, name: &str) -> Result<String, String> {
     facts.entries.get(name).map_or_else(|| Err(format!("{name} is not among the facts")), |fact| fact.reading.clone())
 }
 
@@ -133,7 +136,7 @@ mod tests {
     #[test]
     fn everything_is_looked_at_and_explained() {
         let base = std::env::temp_dir();
-        let checks = checks(&[("data", &base)], Build::Release);
+        let checks = check_all(&[("data", &base)], Build::Release);
         for name in [
             "build",
             "cpu governor",
@@ -174,6 +177,6 @@ mod tests {
             (Status::Good, String::new())
         });
         assert_eq!((check.status, check.found.as_str()), (Status::Unknown, "no such file"));
-        assert_eq!(check.fix("y").fix, None);
+        assert_eq!(check.with_fix("y").fix, None);
     }
 }

@@ -2,31 +2,33 @@
 
 use model::Facts;
 
-use super::{Check, Status, reading};
+use super::{Check, Status, fact_reading};
 use crate::clock;
 use crate::cpu::available_cores;
 
-pub(super) fn settings(facts: &Facts) -> Vec<Check> {
+/// Checks the processors' settings: boost, governor, threads.
+pub(super) fn check_settings(facts: &Facts) -> Vec<Check> {
     let boost = Check::from_reading(
         "cpu boost",
-        reading(facts, "cpu.boost"),
+        fact_reading(facts, "cpu.boost"),
         "with boost the clock speed follows temperature and neighbours, so that runs scatter and drift",
         |boost| (if boost == "off" { Status::Good } else { Status::Warn }, boost),
     );
     // On is usual for servers and no reason to worry.
     let smt = Check::from_reading(
         "smt",
-        reading(facts, "cpu.smt"),
+        fact_reading(facts, "cpu.smt"),
         "with two threads per core, half of the CPU time may be nearly all of its power; shares are of threads",
         |smt| (Status::Good, smt),
     );
-    vec![boost.fix("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"), smt]
+    vec![boost.with_fix("echo 0 > /sys/devices/system/cpu/cpufreq/boost, or 1 > .../intel_pstate/no_turbo"), smt]
 }
 
-pub(super) fn clock(facts: &Facts) -> Vec<Check> {
+/// Checks the clock's source and step.
+pub(super) fn check_clock(facts: &Facts) -> Vec<Check> {
     let source = Check::from_reading(
         "clock source",
-        reading(facts, "clock.source"),
+        fact_reading(facts, "clock.source"),
         "a clock that enters the kernel costs hundreds of nanoseconds a reading, in étalon and in the server",
         |source| (source_status(&source), source),
     );
@@ -38,11 +40,14 @@ pub(super) fn clock(facts: &Facts) -> Vec<Check> {
         "latencies come in steps of the clock, and every reading is part of what is measured",
     );
     vec![
-        source.fix("echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is available"),
+        source.with_fix(
+            "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, if it is available",
+        ),
         step,
     ]
 }
 
+/// Judges a clock's source.
 fn source_status(source: &str) -> Status {
     match source {
         "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page" | "mach_absolute_time" => Status::Good,
@@ -53,6 +58,7 @@ fn source_status(source: &str) -> Status {
     }
 }
 
+/// Judges a clock's step and the cost of reading it.
 fn step_status(step_ns: u64, cost_ns: u64) -> Status {
     match (step_ns, cost_ns) {
         (1_000_001.., _) => Status::Bad,
@@ -61,10 +67,11 @@ fn step_status(step_ns: u64, cost_ns: u64) -> Status {
     }
 }
 
-pub(super) fn load(facts: &Facts) -> Check {
+/// Checks the load of the last minute.
+pub(super) fn check_load(facts: &Facts) -> Check {
     let load = Check::from_reading(
         "load",
-        reading(facts, "load.1m"),
+        fact_reading(facts, "load.1m"),
         "what ran in the last minute may come back during a run",
         |load| {
             let cores = available_cores();
@@ -72,9 +79,10 @@ pub(super) fn load(facts: &Facts) -> Check {
             (status, format!("{load} on {cores} {} over one minute", if cores == 1 { "core" } else { "cores" }))
         },
     );
-    load.fix("wait until it falls, or find what runs (`top`, Task Manager)")
+    load.with_fix("wait until it falls, or find what runs (`top`, Task Manager)")
 }
 
+/// Judges a load average by the number of cores.
 fn load_status(load: f64, cores: usize) -> Status {
     match load / cores.max(1) as f64 {
         share if share < 0.3 => Status::Good,
@@ -108,7 +116,7 @@ mod tests {
     fn boost_is_judged() {
         let mut facts = Facts::default();
         facts.identity("cpu.boost", "off");
-        let checks = settings(&facts);
+        let checks = check_settings(&facts);
         assert_eq!((checks[0].status, &checks[0].fix), (Status::Good, &None));
         assert_eq!(checks[1].status, Status::Unknown, "the fact is missing");
     }

@@ -3,28 +3,31 @@ use std::path::{Path, PathBuf};
 use super::{Check, Status};
 use crate::HostError;
 use crate::disk::{self, Backing};
-use crate::system::text::size;
+use crate::system::text::size_text;
 
 /// Faster synced writes do not wait for a device: drives with a power-safe cache take about as long.
 const IMPLAUSIBLE_US: f64 = 20.0;
 /// A rotating disk, a share, or a busy one.
 const SLOW_US: f64 = 20_000.0;
 
-pub(super) fn checks(name: &str, path: &Path) -> Vec<Check> {
-    vec![backing(name, path), free_space(name, path), sync(name, path)]
+/// Checks the storage under a path.
+pub(super) fn check_storage(name: &str, path: &Path) -> Vec<Check> {
+    vec![check_backing(name, path), check_free_space(name, path), check_sync(name, path)]
 }
 
-fn backing(name: &str, path: &Path) -> Check {
+/// Checks what the storage is: a device, memory, a network.
+fn check_backing(name: &str, path: &Path) -> Check {
     let why =
         "a commit in memory costs nothing, a share measures the network, and a container's layers copy each file first";
-    let filesystem = disk::filesystem_of(path).map_err(text);
+    let filesystem = disk::filesystem_of(path).map_err(error_text);
     let check = Check::from_reading(&format!("{name}: backing"), filesystem, why, |filesystem| {
         let found = format!("{} on {} at {}", filesystem.kind, filesystem.source, filesystem.mount_point.display());
         (backing_status(filesystem.backing), format!("{} ({found})", filesystem.backing.as_str()))
     });
-    check.fix("choose a folder on a disk of this machine; in a container, a volume")
+    check.with_fix("choose a folder on a disk of this machine; in a container, a volume")
 }
 
+/// Judges the kind of storage.
 fn backing_status(backing: Backing) -> Status {
     match backing {
         Backing::Device => Status::Good,
@@ -34,16 +37,18 @@ fn backing_status(backing: Backing) -> Status {
     }
 }
 
-fn free_space(name: &str, path: &Path) -> Check {
+/// Checks how much space is free.
+fn check_free_space(name: &str, path: &Path) -> Check {
     let why = "a disk that is nearly full writes slower, and a benchmark that fills it ends without a result";
-    let space = disk::space(path).map_err(text);
+    let space = disk::space(path).map_err(error_text);
     let check = Check::from_reading(&format!("{name}: free space"), space, why, |(free_bytes, total_bytes)| {
-        let of = total_bytes.map(|total| format!(" of {}", size(total))).unwrap_or_default();
-        (space_status(free_bytes, total_bytes), format!("{} free{of}", size(free_bytes)))
+        let of = total_bytes.map(|total| format!(" of {}", size_text(total))).unwrap_or_default();
+        (space_status(free_bytes, total_bytes), format!("{} free{of}", size_text(free_bytes)))
     });
-    check.fix("make room, or choose another folder")
+    check.with_fix("make room, or choose another folder")
 }
 
+/// Judges the free space.
 fn space_status(free_bytes: u64, total_bytes: Option<u64>) -> Status {
     const GIB: u64 = 1 << 30;
     let share = total_bytes.map_or(1.0, |total| free_bytes as f64 / total.max(1) as f64);
@@ -56,16 +61,20 @@ fn space_status(free_bytes: u64, total_bytes: Option<u64>) -> Status {
     }
 }
 
-fn sync(name: &str, path: &Path) -> Check {
-    let probe = folder(path).and_then(|folder| disk::fsync_probe(&folder)).map_err(text);
+/// Checks how long a sync takes.
+fn check_sync(name: &str, path: &Path) -> Check {
+    let probe = existing_folder(path).and_then(|folder| disk::fsync_probe(&folder)).map_err(error_text);
     let why =
         "a commit waits for this; below 20 µs no device was waited for, and a power cut would lose what was promised";
     let check = Check::from_reading(&format!("{name}: sync"), probe, why, |median_us| {
         (sync_status(median_us), format!("{median_us:.0} µs per synced write of 4 KiB"))
     });
-    check.fix("look for a write cache that ignores flushes (hypervisor, RAID controller), or another user of the disk")
+    check.with_fix(
+        "look for a write cache that ignores flushes (hypervisor, RAID controller), or another user of the disk",
+    )
 }
 
+/// Judges the time of a sync.
 fn sync_status(median_us: f64) -> Status {
     if median_us < IMPLAUSIBLE_US {
         Status::Bad
@@ -76,15 +85,16 @@ fn sync_status(median_us: f64) -> Status {
     }
 }
 
-fn folder(path: &Path) -> Result<PathBuf, HostError> {
-    let place = disk::existing(path)?;
+/// The folder of a path, or the nearest that exists.
+fn existing_folder(path: &Path) -> Result<PathBuf, HostError> {
+    let place = disk::nearest_existing(path)?;
     match place.parent() {
         Some(parent) if !place.is_dir() => Ok(parent.to_owned()),
         _ => Ok(place),
     }
 }
 
-fn text(error: HostError) -> String {
+fn error_text(error: HostError) -> String {
     error.to_string()
 }
 
@@ -110,7 +120,7 @@ mod tests {
         let scratch = crate::scratch::Scratch::new("storage-test", None).unwrap();
         let file = scratch.path().join("database");
         std::fs::write(&file, "x").unwrap();
-        assert_eq!(folder(&file).unwrap(), scratch.path());
-        assert_eq!(folder(&scratch.path().join("not/yet")).unwrap(), scratch.path());
+        assert_eq!(existing_folder(&file).unwrap(), scratch.path());
+        assert_eq!(existing_folder(&scratch.path().join("not/yet")).unwrap(), scratch.path());
     }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 /// The processor's model, however the architecture names it.
-pub(crate) fn model(cpuinfo: &str) -> Option<String> {
-    let value = |key: &str| crate::system::text::value(cpuinfo, key, ':').filter(|value| !value.is_empty());
+pub(crate) fn processor_model(cpuinfo: &str) -> Option<String> {
+    let value = |key: &str| crate::system::text::value_of_key(cpuinfo, key, ':').filter(|value| !value.is_empty());
     // x86, then POWER, s390 and MIPS; ARM gives numbers only.
     let named = ["model name", "cpu model", "cpu", "processor 0", "uarch"].into_iter().find_map(value);
     let named = named.map(|name| name.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -38,11 +38,12 @@ fn arm_model(implementer: &str, part: &str) -> Option<String> {
 
 /// The lowest and highest speed of the logical processors.
 pub(crate) fn mhz_range(cpuinfo: &str) -> Option<(f64, f64)> {
-    let speeds = values(cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
-    range(speeds)
+    let speeds = values_of(cpuinfo, "cpu MHz").filter_map(|value| value.parse::<f64>().ok());
+    extremes(speeds)
 }
 
-pub(crate) fn range(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+/// The least and the largest of some figures.
+pub(crate) fn extremes(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     figures.fold(None, |range, figure| match range {
         None => Some((figure, figure)),
         Some((low, high)) => Some((figure.min(low), figure.max(high))),
@@ -51,7 +52,7 @@ pub(crate) fn range(figures: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 /// x86 only.
 pub(crate) fn has_hypervisor_flag(cpuinfo: &str) -> bool {
-    values(cpuinfo, "flags").next().is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
+    values_of(cpuinfo, "flags").next().is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor"))
 }
 
 /// Logical processors, physical cores and sockets.
@@ -65,7 +66,7 @@ pub(crate) struct Topology {
 
 /// Counts (package, core) pairs, one per logical processor. Cores are numbered per package. Some ARM firmware gives no
 /// package, -1 in Linux: then there is one.
-pub(crate) fn topology(processors: &[(i64, i64)]) -> Option<Topology> {
+pub(crate) fn count_cores(processors: &[(i64, i64)]) -> Option<Topology> {
     let cores: BTreeSet<(i64, i64)> = processors.iter().copied().collect();
     let sockets: BTreeSet<i64> = processors.iter().map(|&(package, _)| package).collect();
     (!processors.is_empty()).then_some(Topology {
@@ -76,12 +77,12 @@ pub(crate) fn topology(processors: &[(i64, i64)]) -> Option<Topology> {
 }
 
 /// Packages and cores, for kernels without topology in `/sys`. Only x86 has them.
-pub(crate) fn processors(cpuinfo: &str) -> Vec<(i64, i64)> {
+pub(crate) fn processors_of(cpuinfo: &str) -> Vec<(i64, i64)> {
     let blocks = cpuinfo.split("\n\n");
     blocks
         .filter_map(|block| {
-            let [package, core] =
-                ["physical id", "core id"].map(|key| crate::system::text::value(block, key, ':')?.parse::<i64>().ok());
+            let [package, core] = ["physical id", "core id"]
+                .map(|key| crate::system::text::value_of_key(block, key, ':')?.parse::<i64>().ok());
             Some((package?, core?))
         })
         .collect()
@@ -95,7 +96,8 @@ pub(crate) fn count_of_list(list: &str) -> Option<usize> {
     counts.sum()
 }
 
-fn values<'a>(cpuinfo: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
+/// All values of a key.
+fn values_of<'a>(cpuinfo: &'a str, key: &'a str) -> impl Iterator<Item = &'a str> {
     cpuinfo.lines().filter_map(move |line| {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key).then(|| value.trim())
@@ -123,28 +125,28 @@ CPU variant\t: 0x3\nCPU part\t: 0xd0c\nCPU revision\t: 1\n\n";
 
     #[test]
     fn one_socket_is_read() {
-        assert_eq!(model(ONE_SOCKET).as_deref(), Some("AMD EPYC 7763"));
+        assert_eq!(processor_model(ONE_SOCKET).as_deref(), Some("AMD EPYC 7763"));
         assert_eq!(mhz_range(ONE_SOCKET), Some((2445.428, 3100.5)));
         assert!(has_hypervisor_flag(ONE_SOCKET));
-        let topology = topology(&processors(ONE_SOCKET)).unwrap();
+        let topology = count_cores(&processors_of(ONE_SOCKET)).unwrap();
         assert_eq!((topology.threads, topology.cores, topology.sockets), (2, 2, 1));
     }
 
     #[test]
     fn two_sockets_with_two_threads_a_core_are_read() {
-        let topology = topology(&processors(TWO_SOCKETS_SMT)).unwrap();
+        let topology = count_cores(&processors_of(TWO_SOCKETS_SMT)).unwrap();
         assert_eq!((topology.threads, topology.cores, topology.sockets), (4, 2, 2));
         assert!(!has_hypervisor_flag(TWO_SOCKETS_SMT));
     }
 
     #[test]
     fn arm_has_numbers_for_a_name() {
-        assert_eq!(model(ARM).as_deref(), Some("ARM Neoverse-N1"));
+        assert_eq!(processor_model(ARM).as_deref(), Some("ARM Neoverse-N1"));
         let unknown = ARM.replace("0xd0c", "0xfff");
-        assert_eq!(model(&unknown).as_deref(), Some("ARM implementer 0x41 part 0xfff"));
+        assert_eq!(processor_model(&unknown).as_deref(), Some("ARM implementer 0x41 part 0xfff"));
         assert_eq!(mhz_range(ARM), None);
-        assert_eq!(topology(&processors(ARM)), None);
-        assert_eq!(model(""), None);
+        assert_eq!(count_cores(&processors_of(ARM)), None);
+        assert_eq!(processor_model(""), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ use crate::build;
 use crate::clock;
 use crate::limits;
 use crate::memory;
-use crate::system::text::size;
+use crate::system::text::size_text;
 
 /// The facts of this machine, and of the filesystem under each named path. Takes some tens of milliseconds, more where
 /// a service manager is asked. The names: `hardware.vendor`, `hardware.model`, `cpu.*`, `memory.*`,
@@ -43,9 +43,9 @@ pub fn client_facts(paths: &[(&str, &Path)]) -> Facts {
     add_memory(&mut facts);
     add_clock(&mut facts);
     add_load(&mut facts);
-    services::add(&mut facts);
+    services::add_services(&mut facts);
     add_limits(&mut facts);
-    build::add(&mut facts);
+    build::add_build_facts(&mut facts);
     for (name, path) in paths {
         facts.absorb(name, path_facts(path));
     }
@@ -59,22 +59,25 @@ pub fn path_facts(path: &Path) -> Facts {
     paths::facts_of(path)
 }
 
+/// Adds the facts of the memory.
 fn add_memory(facts: &mut Facts) {
     let memory = memory::memory();
     let part =
-        |part: fn(&memory::Memory) -> u64| memory.as_ref().map(|memory| size(part(memory))).map_err(Clone::clone);
+        |part: fn(&memory::Memory) -> u64| memory.as_ref().map(|memory| size_text(part(memory))).map_err(Clone::clone);
     facts.insert("memory.total", part(|memory| memory.total_bytes), Nature::Identity);
     facts.insert("memory.swap", part(|memory| memory.swap_bytes), Nature::Identity);
     facts.insert("memory.available", part(|memory| memory.available_bytes), Nature::Passing);
     facts.insert("memory.swap_used", part(|memory| memory.swap_used_bytes), Nature::Passing);
 }
 
+/// Adds the facts of the clock.
 fn add_clock(facts: &mut Facts) {
     facts.insert("clock.source", clock::clock_source(), Nature::Identity);
     facts.passing("clock.step", format!("{} ns", clock::clock_step_ns()));
     facts.passing("clock.cost", format!("{} ns", clock::clock_cost_ns()));
 }
 
+/// Adds the load averages.
 fn add_load(facts: &mut Facts) {
     let load = crate::system::os::load();
     for (place, name) in ["load.1m", "load.5m", "load.15m"].into_iter().enumerate() {
@@ -83,6 +86,7 @@ fn add_load(facts: &mut Facts) {
     }
 }
 
+/// Adds the limit on open files.
 fn add_limits(facts: &mut Facts) {
     // Passing, since étalon raises the soft limit when needed.
     let reading = limits::open_files().map(|limit| {

@@ -6,10 +6,11 @@ use model::{Facts, Nature};
 
 use crate::disk::{self, Backing, Device, Filesystem, Media};
 
+/// The facts of the storage under a path.
 pub(crate) fn facts_of(path: &Path) -> Facts {
     let mut facts = Facts::default();
     match disk::filesystem_of(path) {
-        Ok(filesystem) => add(&mut facts, &filesystem),
+        Ok(filesystem) => add_filesystem(&mut facts, &filesystem),
         Err(error) => facts.unavailable("filesystem", error.to_string()),
     }
     let free = disk::free_bytes(path).map(|bytes| bytes.to_string()).map_err(|error| error.to_string());
@@ -17,7 +18,7 @@ pub(crate) fn facts_of(path: &Path) -> Facts {
     facts
 }
 
-fn add(facts: &mut Facts, filesystem: &Filesystem) {
+fn add_filesystem(facts: &mut Facts, filesystem: &Filesystem) {
     facts.identity("filesystem", filesystem.kind.clone());
     facts.insert("block_size", filesystem.block_size_bytes.clone().map(|bytes| bytes.to_string()), Nature::Identity);
     facts.identity("mount_point", filesystem.mount_point.to_string_lossy());
@@ -54,10 +55,12 @@ fn lasting_options(options: &[String]) -> String {
     lasting.collect::<Vec<_>>().join(",")
 }
 
+/// The word for an answer.
 fn yes_no(answer: bool) -> &'static str {
     if answer { "yes" } else { "no" }
 }
 
+/// Adds the facts of a filesystem's device.
 fn add_device(facts: &mut Facts, device: &Device) {
     let media = device.media.clone().map(|media| match media {
         Media::Rotating => "rotating".to_owned(),

@@ -6,6 +6,7 @@ use sysinfo::{CpuRefreshKind, Product, System};
 use crate::cpu;
 use crate::system::command::output_of;
 
+/// Adds the facts of this machine.
 pub(super) fn add(facts: &mut Facts) {
     add_hardware(facts);
     add_cpu(facts);
@@ -13,12 +14,14 @@ pub(super) fn add(facts: &mut Facts) {
     add_linux_only(facts);
 }
 
+/// Adds the facts of the hardware.
 fn add_hardware(facts: &mut Facts) {
     facts.insert("hardware.vendor", reported(Product::vendor_name(), "the maker of the machine"), Nature::Identity);
     let model = sysctl("hw.model").or_else(|_| reported(Product::name(), "the model of the machine"));
     facts.insert("hardware.model", model, Nature::Identity);
 }
 
+/// Adds the facts of the processors.
 fn add_cpu(facts: &mut Facts) {
     let mut system = System::new();
     if let Ok(system) = &mut system {
@@ -57,6 +60,7 @@ fn virtual_product() -> Option<String> {
     marks.iter().any(|mark| name.contains(mark)).then(|| format!("virtual machine: {name}"))
 }
 
+/// Says whether cores have several threads: `on` or `off`.
 fn smt() -> Result<String, String> {
     let [threads, cores] = ["hw.logicalcpu", "hw.physicalcpu"]
         .map(|name| sysctl(name)?.parse::<u32>().map_err(|cause| format!("{name} is no number: {cause}")));
@@ -64,6 +68,7 @@ fn smt() -> Result<String, String> {
     Ok(if threads > cores { "on" } else { "off" }.to_owned())
 }
 
+/// Adds the facts of the kernel and the system.
 fn add_system(facts: &mut Facts) {
     facts.insert("kernel.version", reported(System::kernel_version(), "the kernel's version"), Nature::Identity);
     facts.insert("os.name", reported(System::name(), "the operating system's name"), Nature::Identity);
@@ -86,6 +91,7 @@ fn add_linux_only(facts: &mut Facts) {
     }
 }
 
+/// Reads a value by `sysctl`, on macOS.
 fn sysctl(name: &str) -> Result<String, String> {
     if !cfg!(target_os = "macos") {
         return Err("this operating system does not tell".to_owned());
@@ -93,6 +99,7 @@ fn sysctl(name: &str) -> Result<String, String> {
     filled(&output_of("/usr/sbin/sysctl", &["-n", name])?, name)
 }
 
+/// A text that the system reports, or why there is none.
 fn reported(value: Result<String, impl std::fmt::Debug>, what: &str) -> Result<String, String> {
     match value {
         Ok(value) => filled(&value, what),
@@ -100,6 +107,7 @@ fn reported(value: Result<String, impl std::fmt::Debug>, what: &str) -> Result<S
     }
 }
 
+/// A text that is not empty, or why there is none.
 fn filled(value: &str, what: &str) -> Result<String, String> {
     let value = value.trim();
     if value.is_empty() { Err(format!("the system does not tell {what}")) } else { Ok(value.to_owned()) }

@@ -145,7 +145,8 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    fn names(self) -> &'static [&'static str] {
+    /// Names of the programs of this kind.
+    fn process_names(self) -> &'static [&'static str] {
         match self {
             Kind::Databases => &DATABASES,
             Kind::Antivirus => &ANTIVIRUS,
@@ -157,21 +158,24 @@ impl Kind {
 
     /// Says that no process of the kind runs, as far as their names are known.
     pub(crate) fn none_found(self) -> String {
-        format!("none found among {} known names", self.names().len())
+        format!("none found among {} known names", self.process_names().len())
     }
 
-    pub(crate) fn has(self, process: &str) -> bool {
-        self.names().iter().any(|name| is_named(process, name))
+    /// Tests whether a process is of this kind.
+    pub(crate) fn has_process(self, process: &str) -> bool {
+        self.process_names().iter().any(|name| is_named(process, name))
     }
 }
 
-pub(crate) fn others() -> Result<Vec<ProcessEntry>, String> {
+/// All processes but étalon's own.
+pub(crate) fn other_processes() -> Result<Vec<ProcessEntry>, String> {
     let own_tree = process::tree_pids(std::process::id()).unwrap_or_default();
     Ok(os::processes()?.into_iter().filter(|entry| !own_tree.contains(&entry.pid)).collect())
 }
 
-pub(crate) fn among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
-    let found = kind.names().iter().filter_map(|name| {
+/// The programs of a kind among processes, with their number.
+pub(crate) fn names_among(kind: Kind, processes: &[ProcessEntry]) -> Vec<String> {
+    let found = kind.process_names().iter().filter_map(|name| {
         let count = processes.iter().filter(|entry| is_named(&entry.name, name)).count();
         match count {
             0 => None,
@@ -192,12 +196,12 @@ fn is_named(process: &str, name: &str) -> bool {
 
 /// Adds `services.*` and `antivirus`. All but the antivirus are passing: cron jobs come and go, and a private server
 /// that survived a crash must not stop a resume.
-pub(crate) fn add(facts: &mut Facts) {
+pub(crate) fn add_services(facts: &mut Facts) {
     facts.insert("services.running", running_units(), Nature::Passing);
-    let others = others();
+    let others = other_processes();
     let reading = |kind: Kind| match &others {
         Ok(others) => {
-            let found = among(kind, others);
+            let found = names_among(kind, others);
             Ok(if found.is_empty() { kind.none_found() } else { found.join(", ") })
         }
         Err(reason) => Err(reason.clone()),
@@ -212,7 +216,7 @@ pub(crate) fn add(facts: &mut Facts) {
     facts.insert("antivirus", antivirus, Nature::Identity);
 }
 
-/// Number and names of the services.
+/// Number and names of the services that systemd runs.
 #[cfg(target_os = "linux")]
 fn running_units() -> Result<String, String> {
     if !std::path::Path::new("/run/systemd/system").exists() {
@@ -222,12 +226,14 @@ fn running_units() -> Result<String, String> {
     Ok(parse_units(&crate::system::command::output_of("systemctl", &args)?))
 }
 
+/// Number and names of the services that run.
 #[cfg(windows)]
 fn running_units() -> Result<String, String> {
     let names = crate::system::windows::running_services()?;
     Ok(format!("{}: {}", names.len(), names.join(", ")))
 }
 
+/// Fails: services are not listed here.
 #[cfg(not(any(target_os = "linux", windows)))]
 fn running_units() -> Result<String, String> {
     Err("services are listed where systemd runs, and on Windows, only".to_owned())
@@ -262,9 +268,9 @@ mod tests {
     #[test]
     fn names_are_known_even_cut() {
         let processes = ["postgres", "postgres", "clickhouse-serv", "postgresql-watcher", "bash"].map(named);
-        assert_eq!(among(Kind::Databases, &processes), ["postgres ×2", "clickhouse-server"]);
-        assert!(among(Kind::Antivirus, &processes).is_empty());
-        assert_eq!(among(Kind::Antivirus, &[named("wdavdaemon"), named("sophos_threat_d")]).len(), 2);
+        assert_eq!(names_among(Kind::Databases, &processes), ["postgres ×2", "clickhouse-server"]);
+        assert!(names_among(Kind::Antivirus, &processes).is_empty());
+        assert_eq!(names_among(Kind::Antivirus, &[named("wdavdaemon"), named("sophos_threat_d")]).len(), 2);
     }
 
     #[test]
@@ -277,9 +283,9 @@ mod tests {
 
     #[test]
     fn this_process_is_not_another() {
-        assert!(others().unwrap().iter().all(|entry| entry.pid != std::process::id()));
+        assert!(other_processes().unwrap().iter().all(|entry| entry.pid != std::process::id()));
         let mut facts = Facts::default();
-        add(&mut facts);
+        add_services(&mut facts);
         assert!(facts.get("antivirus").is_some());
     }
 }

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::cpuinfo;
 use crate::system::text;
 
+/// Says in which virtual machine this system runs, as far as it shows.
 pub(crate) fn virtualisation(cpuinfo: &str) -> String {
     let dmi = |file: &str| text::read(Path::new("/sys/class/dmi/id").join(file)).unwrap_or_default();
     let clues = Clues {
@@ -18,7 +19,7 @@ pub(crate) fn virtualisation(cpuinfo: &str) -> String {
             .unwrap_or_default(),
         kernel: text::read("/proc/sys/kernel/osrelease").unwrap_or_default(),
     };
-    judge(&clues)
+    name_hypervisor(&clues)
 }
 
 /// Every container has at least one of these for itself. The numbers are those of the host's (PROC_*_INIT_INO in
@@ -26,9 +27,10 @@ pub(crate) fn virtualisation(cpuinfo: &str) -> String {
 const NAMESPACES: [(&str, u32); 4] =
     [("pid", 0xEFFF_FFFC), ("uts", 0xEFFF_FFFE), ("ipc", 0xEFFF_FFFF), ("cgroup", 0xEFFF_FFFB)];
 
-pub(crate) fn container() -> String {
+/// Says in which container this process runs, as far as it shows.
+pub(crate) fn container_kind() -> String {
     let links = NAMESPACES.map(|(name, _)| std::fs::read_link(format!("/proc/self/ns/{name}")).ok());
-    if links.iter().zip(NAMESPACES).all(|(link, (name, number))| is_namespace(link.as_deref(), name, number)) {
+    if links.iter().zip(NAMESPACES).all(|(link, (name, number))| is_initial_namespace(link.as_deref(), name, number)) {
         // A virtual machine made from a container image keeps the marks below.
         return "none seen".to_owned();
     }
@@ -45,7 +47,7 @@ pub(crate) fn container() -> String {
 }
 
 /// An unreadable link proves nothing.
-fn is_namespace(link: Option<&Path>, name: &str, number: u32) -> bool {
+fn is_initial_namespace(link: Option<&Path>, name: &str, number: u32) -> bool {
     link.is_some_and(|link| link == Path::new(&format!("{name}:[{number}]")))
 }
 
@@ -88,7 +90,8 @@ const FIRMWARE: [(&str, &str); 13] = [
     ("Bochs", "Bochs or QEMU"),
 ];
 
-fn judge(clues: &Clues) -> String {
+/// Names the hypervisor by the clues, if there is one.
+fn name_hypervisor(clues: &Clues) -> String {
     if clues.kernel.to_ascii_lowercase().contains("microsoft") {
         return "virtual machine: WSL 2".to_owned();
     }
@@ -129,32 +132,35 @@ mod tests {
 
     #[test]
     fn hypervisors_are_named_by_what_gives_them_away() {
-        assert_eq!(judge(&clues(Flag::NotSet, "Dell Inc. PowerEdge R740", "tsc hpet acpi_pm")), "none seen");
-        assert_eq!(judge(&clues(Flag::Set, "QEMU Standard PC", "kvm-clock")), "virtual machine: KVM or QEMU");
-        assert_eq!(judge(&clues(Flag::Set, "", "tsc kvm-clock")), "virtual machine: KVM");
-        assert_eq!(judge(&clues(Flag::Set, "", "tsc")), "virtual machine: unknown hypervisor");
+        assert_eq!(name_hypervisor(&clues(Flag::NotSet, "Dell Inc. PowerEdge R740", "tsc hpet acpi_pm")), "none seen");
+        assert_eq!(name_hypervisor(&clues(Flag::Set, "QEMU Standard PC", "kvm-clock")), "virtual machine: KVM or QEMU");
+        assert_eq!(name_hypervisor(&clues(Flag::Set, "", "tsc kvm-clock")), "virtual machine: KVM");
+        assert_eq!(name_hypervisor(&clues(Flag::Set, "", "tsc")), "virtual machine: unknown hypervisor");
         let hyper_v = clues(Flag::Set, "Microsoft Corporation Virtual Machine", "hyperv_clocksource_tsc_page");
-        assert_eq!(judge(&hyper_v), "virtual machine: Hyper-V");
+        assert_eq!(name_hypervisor(&hyper_v), "virtual machine: Hyper-V");
     }
 
     #[test]
     fn bare_metal_of_a_cloud_is_real() {
-        assert_eq!(judge(&clues(Flag::NotSet, "Amazon EC2 c5.metal", "tsc hpet")), "none seen");
-        assert_eq!(judge(&clues(Flag::Set, "Amazon EC2 c5.large", "kvm-clock")), "virtual machine: Amazon EC2");
+        assert_eq!(name_hypervisor(&clues(Flag::NotSet, "Amazon EC2 c5.metal", "tsc hpet")), "none seen");
+        assert_eq!(
+            name_hypervisor(&clues(Flag::Set, "Amazon EC2 c5.large", "kvm-clock")),
+            "virtual machine: Amazon EC2"
+        );
     }
 
     #[test]
     fn arm_and_wsl_are_recognised() {
         assert_eq!(
-            judge(&clues(Flag::NotSet, "QEMU QEMU Virtual Machine", "arch_sys_counter")),
+            name_hypervisor(&clues(Flag::NotSet, "QEMU QEMU Virtual Machine", "arch_sys_counter")),
             "virtual machine: KVM or QEMU"
         );
         let mut wsl = clues(Flag::Set, "", "hyperv");
         wsl.kernel = "5.15.90.1-microsoft-standard-WSL2".to_owned();
-        assert_eq!(judge(&wsl), "virtual machine: WSL 2");
+        assert_eq!(name_hypervisor(&wsl), "virtual machine: WSL 2");
         let mut xen = clues(Flag::NotSet, "", "tsc");
         xen.hypervisor_type = "xen".to_owned();
-        assert_eq!(judge(&xen), "virtual machine: xen");
+        assert_eq!(name_hypervisor(&xen), "virtual machine: xen");
     }
 
     #[test]
@@ -162,7 +168,7 @@ mod tests {
         assert_eq!(container_of_groups("0::/kubepods.slice/x\n").as_deref(), Some("kubepods"));
         assert_eq!(container_of_groups("4:cpu:/docker/abc\n").as_deref(), Some("docker"));
         assert_eq!(container_of_groups("0::/init.scope\n"), None);
-        assert!(!container().is_empty());
+        assert!(!container_kind().is_empty());
     }
 
     #[test]
@@ -170,11 +176,11 @@ mod tests {
         fn link(text: &'static str) -> Option<&'static Path> {
             Some(Path::new(text))
         }
-        assert!(is_namespace(link("pid:[4026531836]"), NAMESPACES[0].0, NAMESPACES[0].1));
-        assert!(is_namespace(link("uts:[4026531838]"), NAMESPACES[1].0, NAMESPACES[1].1));
-        assert!(is_namespace(link("ipc:[4026531839]"), NAMESPACES[2].0, NAMESPACES[2].1));
-        assert!(is_namespace(link("cgroup:[4026531835]"), NAMESPACES[3].0, NAMESPACES[3].1));
-        assert!(!is_namespace(link("pid:[4026532180]"), "pid", 0xEFFF_FFFC));
-        assert!(!is_namespace(None, "pid", 0xEFFF_FFFC));
+        assert!(is_initial_namespace(link("pid:[4026531836]"), NAMESPACES[0].0, NAMESPACES[0].1));
+        assert!(is_initial_namespace(link("uts:[4026531838]"), NAMESPACES[1].0, NAMESPACES[1].1));
+        assert!(is_initial_namespace(link("ipc:[4026531839]"), NAMESPACES[2].0, NAMESPACES[2].1));
+        assert!(is_initial_namespace(link("cgroup:[4026531835]"), NAMESPACES[3].0, NAMESPACES[3].1));
+        assert!(!is_initial_namespace(link("pid:[4026532180]"), "pid", 0xEFFF_FFFC));
+        assert!(!is_initial_namespace(None, "pid", 0xEFFF_FFFC));
     }
 }

@@ -47,11 +47,13 @@ pub struct IoBound {
 }
 
 impl Bounds {
+    /// Bounds on the CPU alone.
     pub fn of_cores(cores: f64) -> Bounds {
         Bounds { cores: Some(cores), io: None }
     }
 
-    pub fn is_none(&self) -> bool {
+    /// Tests whether nothing is bounded.
+    pub fn are_none(&self) -> bool {
         self.cores.is_none() && self.io.is_none()
     }
 }
@@ -99,34 +101,36 @@ struct Wanted {
 const V2_FILES: [(&str, &str); 2] = [("cpu.max", "cpu"), ("io.max", "io")];
 
 impl Limit {
+    /// Limits processes by control groups.
     pub fn apply(target: LimitTarget, bounds: &Bounds) -> Result<Limit, HostError> {
         let refused = |reason: String| HostError::unavailable("hold processes to a limit", reason);
         let root = match target {
             LimitTarget::Own => "self".to_owned(),
             LimitTarget::Tree(root) => root.to_string(),
         };
-        let wanted = wanted(bounds, &root).map_err(refused)?;
+        let wanted = wanted_groups(bounds, &root).map_err(refused)?;
         let mut limit = Limit { groups: Vec::new(), keeper: None, note: Some(Scratch::new("limit", None)?) };
         for wanted in &wanted {
-            limit.make(wanted).map_err(refused)?;
+            limit.make_group(wanted).map_err(refused)?;
         }
         let leaves = matches!(target, LimitTarget::Own) || target == LimitTarget::Tree(std::process::id());
         if leaves && wanted.iter().any(|one| one.controller.version == Version::Two) {
             limit.keeper = Some(Keeper::start().map_err(refused)?);
         }
         match target {
-            LimitTarget::Own => limit.enter(std::process::id()).map_err(refused)?,
+            LimitTarget::Own => limit.enter_process(std::process::id()).map_err(refused)?,
             LimitTarget::Tree(root) => limit.enter_tree(root).map_err(refused)?,
         }
         Ok(limit)
     }
 
+    /// Lifts the limit, and reports errors.
     pub fn release(mut self) -> Result<(), HostError> {
         self.let_go()
     }
 
     /// Makes a group as near to the processes' own as possible.
-    fn make(&mut self, wanted: &Wanted) -> Result<(), String> {
+    fn make_group(&mut self, wanted: &Wanted) -> Result<(), String> {
         let folders = &wanted.controller.folders;
         let home = folders.first().cloned().ok_or("the process is in no control group")?;
         let mut refusals = Vec::new();
@@ -136,14 +140,15 @@ impl Limit {
             let group = Group { path: folder.join(name), home: home.clone() };
             match self.make_in(folder, &group, wanted) {
                 Ok(()) => return Ok(()),
-                Err(reason) => refusals.push(Refusal { reason, is_open: is_open(folder) }),
+                Err(reason) => refusals.push(Refusal { reason, is_open: can_be_entered(folder) }),
             }
         }
         Err(to_report(refusals))
     }
 
+    /// Makes a group with these limits in a folder.
     fn make_in(&mut self, folder: &Path, group: &Group, wanted: &Wanted) -> Result<(), String> {
-        gives(folder, wanted)?;
+        check_delegation(folder, wanted)?;
         if let Some(note) = &self.note {
             // Before it exists: a note without a group does no harm.
             note.claim_group(group).map_err(|error| error.to_string())?;
@@ -154,7 +159,7 @@ impl Limit {
                 wanted.controller.version == Version::Two && error.kind() == std::io::ErrorKind::PermissionDenied;
             let master = Master::of_this_machine();
             let hint = if asks && master == Master::SystemdForUser {
-                format!("; {}", way(&wanted.needs, true, master, path))
+                format!("; {}", how_to_delegate(&wanted.needs, true, master, path))
             } else {
                 String::new()
             };
@@ -170,6 +175,7 @@ impl Limit {
         Ok(())
     }
 
+    /// Moves a process and all below it into the group.
     fn enter_tree(&self, root: u32) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         // Catches processes started before their parent was moved.
@@ -180,14 +186,15 @@ impl Limit {
             if new.is_empty() {
                 break;
             }
-            new.into_iter().try_for_each(|pid| self.enter(pid))?;
+            new.into_iter().try_for_each(|pid| self.enter_process(pid))?;
         }
         Ok(())
     }
 
-    fn enter(&self, pid: u32) -> Result<(), String> {
+    /// Moves a process into the group.
+    fn enter_process(&self, pid: u32) -> Result<(), String> {
         for group in &self.groups {
-            match enter(&group.path, pid) {
+            match write_member(&group.path, pid) {
                 Err(error) if start_mark(pid).is_ok() => {
                     return Err(format!("cannot put process {pid} into {}: {error}", group.path.display()));
                 }
@@ -197,6 +204,7 @@ impl Limit {
         Ok(())
     }
 
+    /// Removes the groups, the last made first.
     fn let_go(&mut self) -> Result<(), HostError> {
         let mut failed = Ok(());
         // The last made may lie in an earlier one.
@@ -243,14 +251,14 @@ impl Group {
     /// Releases its processes and removes it; a missing group is no error.
     pub(crate) fn remove(&self) -> Result<(), HostError> {
         // First, so that nothing stays limited if the processes cannot return.
-        self.lift();
+        self.lift_limits();
         let mut last = Ok(());
         // A process being started may be missed by the first pass.
         for _ in 0..10 {
             let members = fs::read_to_string(self.path.join(MEMBERS)).unwrap_or_default();
             for pid in members.lines().filter_map(|line| line.parse().ok()) {
                 // It may have ended.
-                let _ = enter(&self.home, pid);
+                let _ = write_member(&self.home, pid);
             }
             last = match fs::remove_dir(&self.path) {
                 Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
@@ -262,7 +270,7 @@ impl Group {
     }
 
     /// Removes its limits. The files depend on the version; others are skipped.
-    fn lift(&self) {
+    fn lift_limits(&self) {
         for (file, none) in [("cpu.max", "max"), ("cpu.cfs_quota_us", "-1")] {
             if self.path.join(file).exists() {
                 let _ = fs::write(self.path.join(file), none);
@@ -277,12 +285,14 @@ impl Group {
         }
     }
 
-    pub(crate) fn is_there(&self) -> bool {
+    /// Tests whether the group is étalon's and still there.
+    pub(crate) fn exists(&self) -> bool {
         is_ours(&self.path) && self.path.join(MEMBERS).exists()
     }
 }
 
-fn enter(group: &Path, pid: u32) -> std::io::Result<()> {
+/// Moves a process into a group.
+fn write_member(group: &Path, pid: u32) -> std::io::Result<()> {
     fs::write(group.join(MEMBERS), pid.to_string())
 }
 
@@ -292,7 +302,8 @@ struct Refusal {
     is_open: bool,
 }
 
-fn is_open(folder: &Path) -> bool {
+/// Tests whether this process may move others into a group.
+fn can_be_entered(folder: &Path) -> bool {
     fs::OpenOptions::new().write(true).open(folder.join(MEMBERS)).is_ok()
 }
 
@@ -305,7 +316,7 @@ fn to_report(refusals: Vec<Refusal>) -> String {
 }
 
 /// Refuses a version 2 folder whose groups do not have a needed controller.
-fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
+fn check_delegation(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     if wanted.controller.version == Version::One {
         return Ok(());
     }
@@ -327,7 +338,7 @@ fn gives(folder: &Path, wanted: &Wanted) -> Result<(), String> {
     let way = if is_full {
         "it cannot have it while processes are in it, as étalon is: a group above must be visible".to_owned()
     } else {
-        way(&missing, could, Master::of_this_machine(), &file)
+        how_to_delegate(&missing, could, Master::of_this_machine(), &file)
     };
     Err(format!("{} has no `{}`, but `{given}`; {way}", file.display(), missing.join(" ")))
 }
@@ -355,7 +366,7 @@ impl Master {
 }
 
 /// How to get missing controllers; `could` says whether the group is able to delegate them.
-fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
+fn how_to_delegate(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
     let options: Vec<&str> = missing
         .iter()
         .map(|need| match *need {
@@ -378,7 +389,7 @@ fn way(missing: &[&str], could: bool, master: Master, file: &Path) -> String {
 }
 
 /// The groups that bounds need for a process: one for each hierarchy.
-fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
+fn wanted_groups(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     let mut all: Vec<Wanted> = Vec::new();
     if let Some(cores) = bounds.cores {
         let controller = controller_of(process, "cpu")?;
@@ -387,7 +398,7 @@ fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
     }
     if let Some(io) = &bounds.io {
         let controller = controller_of(process, "blkio")?;
-        let lines = io_lines(controller.version, io.bytes_s, &disks(&io.folders)?);
+        let lines = io_lines(controller.version, io.bytes_s, &disk_numbers(&io.folders)?);
         // Writeback is charged to the group that owns the memory.
         let needs = ["io", "memory"];
         // A process is in one group of version 2.
@@ -399,7 +410,7 @@ fn wanted(bounds: &Bounds, process: &str) -> Result<Vec<Wanted>, String> {
             None => all.push(Wanted { controller, needs: needs.to_vec(), lines }),
         }
     }
-    all.iter_mut().for_each(inherit);
+    all.iter_mut().for_each(inherit_limits);
     Ok(all)
 }
 
@@ -415,7 +426,7 @@ fn controller_of(process: &str, controller: &str) -> Result<Controller, String> 
 /// Adds the limits that a group of étalon's has and the new one does not set, since in version 2 a process is in one
 /// group: a server's
 /// process limited to bytes a second stays within the server's CPU share.
-fn inherit(wanted: &mut Wanted) {
+fn inherit_limits(wanted: &mut Wanted) {
     let Some(home) = wanted.controller.folders.first() else { return };
     if wanted.controller.version == Version::One || !is_ours(home) {
         return;
@@ -433,10 +444,12 @@ fn inherit(wanted: &mut Wanted) {
     }
 }
 
+/// Tests whether étalon made a group.
 fn is_ours(group: &Path) -> bool {
     group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX))
 }
 
+/// The lines that limit a group's CPU.
 fn cpu_lines(version: Version, cores: f64) -> Vec<(&'static str, String)> {
     let quota_us = (cores * PERIOD_US as f64).max(SHORTEST_QUOTA_US) as u64;
     match version {
@@ -447,6 +460,7 @@ fn cpu_lines(version: Version, cores: f64) -> Vec<(&'static str, String)> {
     }
 }
 
+/// The lines that limit a group's I/O on these disks.
 fn io_lines(version: Version, bytes_s: u64, disks: &BTreeSet<String>) -> Vec<(&'static str, String)> {
     let lines = disks.iter().flat_map(|disk| match version {
         Version::Two => vec![("io.max", format!("{disk} rbps={bytes_s} wbps={bytes_s}"))],
@@ -456,7 +470,7 @@ fn io_lines(version: Version, bytes_s: u64, disks: &BTreeSet<String>) -> Vec<(&'
 }
 
 /// Such as `254:0`; a partition has no limits of its own.
-fn disks(folders: &[PathBuf]) -> Result<BTreeSet<String>, String> {
+fn disk_numbers(folders: &[PathBuf]) -> Result<BTreeSet<String>, String> {
     let disks = folders.iter().map(|folder| {
         let layers = layers_of(folder).map_err(|error| error.to_string())?;
         let whole = layers.iter().find(|layer| layer.kind != LayerKind::Partition);
@@ -495,15 +509,15 @@ mod lines {
             needs: needs.to_vec(),
             lines: Vec::new(),
         };
-        gives(folder.path(), &wanted(&["cpu", "memory"])).unwrap();
-        let refused = gives(folder.path(), &wanted(&["io", "memory", "pids"])).unwrap_err();
+        check_delegation(folder.path(), &wanted(&["cpu", "memory"])).unwrap();
+        let refused = check_delegation(folder.path(), &wanted(&["io", "memory", "pids"])).unwrap_err();
         let begin = format!("{} has no `io pids`, but `cpu memory`; ", file.display());
         assert!(refused.starts_with(&begin), "{refused}");
         fs::create_dir(&below).unwrap();
         for name in ["cgroup.subtree_control", "cgroup.type"] {
             fs::write(below.join(name), "").unwrap();
         }
-        let refused = gives(&below, &wanted(&["io"])).unwrap_err();
+        let refused = check_delegation(&below, &wanted(&["io"])).unwrap_err();
         assert!(refused.contains("while processes are in it, as étalon is"), "{refused}");
     }
 
@@ -518,7 +532,7 @@ mod lines {
             let lines = lines.iter().map(|(file, line)| (*file, (*line).to_owned())).collect();
             let controller = Controller { version: Version::Two, folders: vec![home] };
             let mut wanted = Wanted { controller, needs: vec!["io"], lines };
-            inherit(&mut wanted);
+            inherit_limits(&mut wanted);
             (wanted.needs, wanted.lines)
         };
         let io = ("io.max", "254:0 rbps=5 wbps=5");
@@ -533,7 +547,7 @@ mod lines {
     #[test]
     fn a_refusal_says_who_gives_the_controllers() {
         fn way_to(missing: &[&str], could: bool, master: Master) -> String {
-            way(missing, could, master, Path::new("/g/cgroup.subtree_control"))
+            how_to_delegate(missing, could, master, Path::new("/g/cgroup.subtree_control"))
         }
         let by_hand = way_to(&["cpu", "io"], true, Master::Root);
         assert_eq!(by_hand, "root can: echo +cpu +io > /g/cgroup.subtree_control");

@@ -23,7 +23,7 @@ pub use user::{User, chown, is_root, user_by_name};
 pub(crate) use server::SERVER_PIDS;
 
 /// Sends a signal to any process.
-pub(crate) fn send(pid: u32, signal: StopSignal) -> Result<(), crate::HostError> {
+pub(crate) fn send_signal(pid: u32, signal: StopSignal) -> Result<(), crate::HostError> {
     os::send(pid, signal).map_err(|cause| crate::HostError::Process { tried: "signal", pid, reason: cause.to_string() })
 }
 
@@ -39,7 +39,7 @@ pub fn bind_children() -> Result<(), crate::HostError> {
 }
 
 /// Runs a command line as a user's shell would.
-pub fn shell(text: &str) -> std::process::Command {
+pub fn shell_command(text: &str) -> std::process::Command {
     let (shell, option) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
     let mut command = std::process::Command::new(shell);
     command.arg(option).arg(text);

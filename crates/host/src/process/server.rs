@@ -77,14 +77,16 @@ impl ServerSpec {
         }
     }
 
+    /// Adds arguments.
     #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ServerSpec {
+    pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ServerSpec {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
+    /// Sets a variable of the environment.
     #[must_use]
-    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> ServerSpec {
+    pub fn with_env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> ServerSpec {
         self.env.push((name.into(), value.into()));
         self
     }
@@ -96,12 +98,14 @@ impl ServerSpec {
         self
     }
 
+    /// Sets the working folder.
     #[must_use]
-    pub fn working_dir(mut self, folder: impl Into<PathBuf>) -> ServerSpec {
+    pub fn in_folder(mut self, folder: impl Into<PathBuf>) -> ServerSpec {
         self.working_dir = Some(folder.into());
         self
     }
 
+    /// Sets the user it runs as.
     #[must_use]
     pub fn run_as(mut self, user: User) -> ServerSpec {
         self.run_as = Some(user);
@@ -146,10 +150,12 @@ impl ServerProcess {
         Ok(server)
     }
 
+    /// The process's number.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
+    /// What was started.
     pub fn spec(&self) -> &ServerSpec {
         &self.spec
     }
@@ -171,16 +177,16 @@ impl ServerProcess {
     }
 
     /// Does not wait.
-    pub fn signal(&mut self, signal: StopSignal) -> Result<(), HostError> {
+    pub fn send_signal(&mut self, signal: StopSignal) -> Result<(), HostError> {
         // A reaped process has given up its pid.
-        if self.has_ended()?.is_none() { super::send(self.pid(), signal) } else { Ok(()) }
+        if self.has_ended()?.is_none() { super::send_signal(self.pid(), signal) } else { Ok(()) }
     }
 
     /// Asks it to end and waits; after `timeout` it is killed with its children.
     pub fn stop(&mut self, signal: StopSignal, timeout: Duration) -> Result<Ended, HostError> {
         let deadline = Instant::now() + timeout;
         // A signal that cannot be sent (Windows without a console) leaves only the kill.
-        if signal != StopSignal::Kill && self.signal(signal).is_ok() {
+        if signal != StopSignal::Kill && self.send_signal(signal).is_ok() {
             loop {
                 if let Some(status) = self.has_ended()? {
                     return Ok(Ended::AsAsked(status));
@@ -197,7 +203,7 @@ impl ServerProcess {
 
     /// The log's last lines for an error message; empty if there is none.
     pub fn log_tail(&self, lines: usize) -> String {
-        tail(&self.spec.log, lines).unwrap_or_default()
+        last_lines(&self.spec.log, lines).unwrap_or_default()
     }
 
     /// Kills the server and its descendants, and waits for the server.
@@ -213,12 +219,12 @@ impl ServerProcess {
             .filter(|&descendant| descendant != pid)
             .filter_map(|descendant| Some((descendant, tree::start_mark(descendant).ok()?)))
             .collect();
-        super::send(pid, StopSignal::Kill)?;
+        super::send_signal(pid, StopSignal::Kill)?;
         os::kill_group(pid);
         for (descendant, start) in descendants {
             if tree::is_alive(descendant, start) {
                 // It may have ended.
-                let _ = super::send(descendant, StopSignal::Kill);
+                let _ = super::send_signal(descendant, StopSignal::Kill);
             }
         }
         self.child.wait().map_err(|cause| HostError::Process { tried: "wait for", pid, reason: cause.to_string() })
@@ -244,7 +250,8 @@ impl Drop for ServerProcess {
     }
 }
 
-fn tail(path: &Path, lines: usize) -> std::io::Result<String> {
+/// The last lines of a file.
+fn last_lines(path: &Path, lines: usize) -> std::io::Result<String> {
     const MOST_BYTES: u64 = 64 * 1024;
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(MOST_BYTES);

@@ -7,7 +7,7 @@ use crate::system::{Life, ProcessEntry, os};
 /// Parents before children. Orphans are not found: they have another parent.
 pub fn tree_pids(pid: u32) -> Result<Vec<u32>, String> {
     let table = os::processes()?;
-    let tree: Vec<u32> = tree(&table, pid).iter().map(|entry| entry.pid).collect();
+    let tree: Vec<u32> = processes_below(&table, pid).iter().map(|entry| entry.pid).collect();
     if tree.is_empty() { Err(format!("there is no process {pid}")) } else { Ok(tree) }
 }
 
@@ -15,7 +15,7 @@ pub fn tree_pids(pid: u32) -> Result<Vec<u32>, String> {
 /// lose them, so a server of short-lived processes reads too low there.
 pub fn tree_cpu(pid: u32) -> Result<Duration, String> {
     let table = os::processes()?;
-    let tree = tree(&table, pid);
+    let tree = processes_below(&table, pid);
     if tree.is_empty() {
         return Err(format!("there is no process {pid}"));
     }
@@ -49,7 +49,8 @@ pub fn is_alive(pid: u32, start_mark: u64) -> bool {
     os::process(pid).is_ok_and(|entry| entry.started == start_mark && entry.life != Life::Ended)
 }
 
-fn tree(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {
+/// A process and all below it.
+fn processes_below(table: &[ProcessEntry], root: u32) -> Vec<&ProcessEntry> {
     let mut children: HashMap<u32, Vec<&ProcessEntry>> = HashMap::new();
     for entry in table {
         children.entry(entry.parent).or_default().push(entry);
@@ -82,11 +83,11 @@ mod tests {
     #[test]
     fn a_tree_is_walked_once() {
         let table = [entry(1, 0), entry(5, 1), entry(6, 5), entry(7, 6), entry(8, 1), entry(9, 5)];
-        let pids: Vec<u32> = tree(&table, 5).iter().map(|entry| entry.pid).collect();
+        let pids: Vec<u32> = processes_below(&table, 5).iter().map(|entry| entry.pid).collect();
         assert_eq!(pids, [5, 6, 9, 7]);
-        assert!(tree(&table, 4).is_empty());
+        assert!(processes_below(&table, 4).is_empty());
         let circle = [entry(5, 6), entry(6, 5)];
-        assert_eq!(tree(&circle, 5).len(), 2);
+        assert_eq!(processes_below(&circle, 5).len(), 2);
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub(super) fn bind_children() -> io::Result<()> {
     Ok(())
 }
 
-/// Output and errors go to `log`.
+/// Starts a server whose output and errors go to `log`.
 pub(super) fn spawn(spec: &ServerSpec, log: File) -> io::Result<Child> {
     let mut command = Command::new(&spec.program);
     command.args(&spec.args);
@@ -55,10 +55,12 @@ fn hear_again() -> io::Result<()> {
     Ok(())
 }
 
+/// Tests whether a process was killed by a signal that cannot be caught.
 pub(super) fn was_killed(status: ExitStatus) -> bool {
     status.signal() == Some(Signal::KILL.as_raw())
 }
 
+/// Sends a signal to a process.
 pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     Ok(kill_process(number(pid)?, raw(signal))?)
 }
@@ -70,12 +72,14 @@ pub(super) fn kill_group(pid: u32) {
     }
 }
 
+/// The process's number, unless it is one that must not get a signal.
 fn number(pid: u32) -> io::Result<Pid> {
     // 0 and 1 are never servers, and a signal to 0 would reach étalon itself.
     let number = i32::try_from(pid).ok().filter(|&pid| pid > 1).and_then(Pid::from_raw);
     number.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, format!("{pid} is no server's process number")))
 }
 
+/// The system's signal for a way of stopping.
 fn raw(signal: StopSignal) -> Signal {
     match signal {
         StopSignal::Terminate => Signal::TERM,
@@ -126,6 +130,7 @@ mod linux {
         child.recv().map_err(|_| io::Error::other(gone))?
     }
 
+    /// Starts the thread that spawns processes, and lives as long as étalon.
     fn start() -> Result<mpsc::Sender<Job>, String> {
         let (jobs, queue) = mpsc::channel::<Job>();
         let thread = std::thread::Builder::new().name("etalon-spawn".to_owned());

@@ -31,7 +31,7 @@ pub fn user_by_name(name: &str) -> Result<User, HostError> {
     Err(HostError::unavailable(format!("look up the user {name}"), reason))
 }
 
-/// Gives it to the user and his group. A symbolic link itself is given.
+/// Gives a file to the user and his group. A symbolic link itself is given.
 #[cfg(unix)]
 pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
     std::os::unix::fs::lchown(path, Some(user.uid), Some(user.gid)).map_err(HostError::at("change the owner of", path))
@@ -43,6 +43,7 @@ pub fn user_by_name(name: &str) -> Result<User, HostError> {
     Err(HostError::unavailable(format!("look up the user {name}"), reason))
 }
 
+/// Fails: servers run as other users on Unix only.
 #[cfg(not(unix))]
 pub fn chown(path: &Path, user: &User) -> Result<(), HostError> {
     let reason = "étalon runs servers as another user on Unix only";

@@ -38,8 +38,9 @@ pub enum Choice {
 pub struct Token(u32);
 
 impl Token {
+    /// Index of the connection's slot.
     #[inline]
-    pub fn index(self) -> usize {
+    pub fn slot_index(self) -> usize {
         self.0 as usize
     }
 }
@@ -82,11 +83,13 @@ impl std::fmt::Debug for Reactor {
 /// A parameter, so that a kernel without rings can be tested on one with them.
 type RingResult = Result<Inner, String>;
 
+/// Opens a ring for this many sockets.
 #[cfg(target_os = "linux")]
 fn open_ring(capacity: usize) -> RingResult {
     Ring::new(capacity).map(|ring| Inner::Ring(Box::new(ring)))
 }
 
+/// Fails: there is no io_uring here.
 #[cfg(not(target_os = "linux"))]
 fn open_ring(_capacity: usize) -> RingResult {
     Err("this operating system has none".to_owned())
@@ -101,6 +104,7 @@ impl Reactor {
         Reactor::with_ring(choice, capacity, open_ring)
     }
 
+    /// Makes a reactor on the ring that `open` gives, else on a poller.
     fn with_ring(choice: Choice, capacity: usize, open: impl Fn(usize) -> RingResult) -> Result<Reactor, HostError> {
         let capacity = capacity.max(1);
         let ring = match choice {
@@ -125,6 +129,7 @@ impl Reactor {
         Ok(Reactor { inner, kind, _one_thread: PhantomData })
     }
 
+    /// What the reactor runs on, for facts.
     pub fn kind(&self) -> &str {
         &self.kind
     }
@@ -133,8 +138,8 @@ impl Reactor {
     pub fn kernel_entries(&self) -> Option<u64> {
         match &self.inner {
             #[cfg(target_os = "linux")]
-            Inner::Ring(ring) => Some(ring.entries()),
-            Inner::Poller(poller) => cfg!(target_os = "linux").then(|| poller.entries()),
+            Inner::Ring(ring) => Some(ring.kernel_entries()),
+            Inner::Poller(poller) => cfg!(target_os = "linux").then(|| poller.kernel_entries()),
         }
     }
 
@@ -222,6 +227,7 @@ impl Reactor {
     }
 }
 
-fn full(capacity: usize) -> io::Error {
+/// The error of a reactor that holds as many sockets as it can.
+fn no_slot_free(capacity: usize) -> io::Error {
     io::Error::other(format!("the reactor was made for {capacity} sockets, and holds as many"))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use super::readiness::{Interest, Readiness};
-use super::{Event, EventKind, Socket, Token, full};
+use super::{Event, EventKind, Socket, Token, no_slot_free};
 use crate::clock;
 
 /// Name of the readiness queue.
@@ -60,22 +60,24 @@ impl Poller {
         })
     }
 
+    /// Tests whether one more socket can be registered.
     pub(super) fn has_room(&self) -> bool {
         !self.free.is_empty() || self.connections.len() < self.capacity
     }
 
-    pub(super) fn entries(&self) -> u64 {
+    pub(super) fn kernel_entries(&self) -> u64 {
         self.entries
     }
 
+    /// Takes over a socket; returns its slot.
     pub(super) fn register(&mut self, socket: Socket) -> io::Result<u32> {
         let slot = match self.free.last() {
             Some(&slot) => slot,
             None if self.connections.len() < self.capacity => self.connections.len() as u32,
-            None => return Err(full(self.capacity)),
+            None => return Err(no_slot_free(self.capacity)),
         };
         socket.set_nonblocking()?;
-        self.system.add(&socket, interest(Watch::Reading, slot))?;
+        self.system.add(&socket, make_interest(Watch::Reading, slot))?;
         let connection = Connection {
             socket,
             watch: Watch::Reading,
@@ -93,6 +95,7 @@ impl Poller {
         Ok(slot)
     }
 
+    /// Queues bytes for a slot.
     pub(super) fn send(&mut self, slot: u32, bytes: &[u8]) {
         let Some(connection) = &mut self.connections[slot as usize] else { return };
         if connection.watch == Watch::Nothing {
@@ -104,15 +107,16 @@ impl Poller {
         connection.queued.extend_from_slice(bytes);
     }
 
+    /// Sends what is queued, as far as the peers take it.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         while let Some(slot) = self.to_send.pop_front() {
-            self.write(slot)?;
+            self.write_queued(slot)?;
         }
         Ok(())
     }
 
     /// Sends what fits; the rest waits for room.
-    fn write(&mut self, slot: u32) -> io::Result<()> {
+    fn write_queued(&mut self, slot: u32) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         while connection.sent < connection.queued.len() {
             self.entries += 1;
@@ -120,7 +124,7 @@ impl Poller {
                 Ok(bytes) => connection.sent += bytes,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
-                    return self.watch(slot, Watch::ReadingAndWriting);
+                    return self.watch_for(slot, Watch::ReadingAndWriting);
                 }
                 // The server's last words are still to be read; the end is reported then.
                 Err(_) => break,
@@ -129,20 +133,22 @@ impl Poller {
         connection.queued.clear();
         connection.sent = 0;
         match connection.watch {
-            Watch::ReadingAndWriting => self.watch(slot, Watch::Reading),
+            Watch::ReadingAndWriting => self.watch_for(slot, Watch::Reading),
             Watch::Reading | Watch::Nothing => Ok(()),
         }
     }
 
-    fn watch(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
+    /// Waits for a socket to become readable, or writable too.
+    fn watch_for(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         if connection.watch == watch {
             return Ok(());
         }
         connection.watch = watch;
-        self.system.modify(&connection.socket, interest(watch, slot))
+        self.system.modify(&connection.socket, make_interest(watch, slot))
     }
 
+    /// Sends the queue, and waits for events until the deadline.
     pub(super) fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         let before = events.len();
         loop {
@@ -160,16 +166,17 @@ impl Poller {
         }
     }
 
+    /// Reads from and writes to the sockets that are ready, and appends events.
     fn take_ready(&mut self, events: &mut Vec<Event>) -> io::Result<()> {
         for hit in 0..self.hits.len() {
             let interest = self.hits[hit];
             let slot = interest.key as u32;
             if interest.writable {
-                self.write(slot)?;
+                self.write_queued(slot)?;
             }
             // Otherwise a receive would take what is reported to no one.
             if interest.readable
-                && let Some(kind) = self.read(slot)
+                && let Some(kind) = self.receive_once(slot)
             {
                 events.push(Event { token: Token(slot), kind });
             }
@@ -182,14 +189,14 @@ impl Poller {
     fn renew_if_spent(&mut self, slot: u32) -> io::Result<()> {
         match &self.connections[slot as usize] {
             Some(connection) if self.system.tells_once() && connection.watch != Watch::Nothing => {
-                self.system.modify(&connection.socket, interest(connection.watch, slot))
+                self.system.modify(&connection.socket, make_interest(connection.watch, slot))
             }
             _ => Ok(()),
         }
     }
 
     /// One receive; the next wait reports the rest.
-    fn read(&mut self, slot: u32) -> Option<EventKind> {
+    fn receive_once(&mut self, slot: u32) -> Option<EventKind> {
         let connection = self.connections[slot as usize].as_mut()?;
         if connection.watch == Watch::Nothing {
             return None;
@@ -216,6 +223,7 @@ impl Poller {
         Some(kind)
     }
 
+    /// What a slot has received and not consumed.
     pub(super) fn received(&self, slot: u32) -> &[u8] {
         match &self.connections[slot as usize] {
             Some(connection) => &connection.buffer[connection.begin..connection.end],
@@ -223,11 +231,13 @@ impl Poller {
         }
     }
 
+    /// Drops the first `bytes` received.
     pub(super) fn consume(&mut self, slot: u32, bytes: usize) {
         let Some(connection) = &mut self.connections[slot as usize] else { return };
         connection.begin = connection.end.min(connection.begin + bytes);
     }
 
+    /// Closes a slot's socket at once.
     pub(super) fn close(&mut self, slot: u32) {
         let Some(connection) = self.connections[slot as usize].take() else { return };
         if connection.watch != Watch::Nothing {
@@ -241,6 +251,7 @@ impl Poller {
 }
 
 impl Connection {
+    /// Moves unread bytes to the front, and grows a full buffer.
     fn make_room(&mut self) {
         if self.begin == self.end {
             (self.begin, self.end) = (0, 0);
@@ -255,7 +266,8 @@ impl Connection {
     }
 }
 
-fn interest(watch: Watch, slot: u32) -> Interest {
+/// What a slot is to be woken for.
+fn make_interest(watch: Watch, slot: u32) -> Interest {
     let (readable, writable) = match watch {
         Watch::ReadingAndWriting => (true, true),
         Watch::Reading => (true, false),

@@ -40,7 +40,8 @@ mod linux {
         Milliseconds,
     }
 
-    fn flags(interest: Interest) -> epoll::EventFlags {
+    /// The flags of epoll for an interest.
+    fn epoll_flags(interest: Interest) -> epoll::EventFlags {
         let mut flags = epoll::EventFlags::empty();
         flags.set(epoll::EventFlags::IN | epoll::EventFlags::RDHUP, interest.readable);
         flags.set(epoll::EventFlags::OUT, interest.writable);
@@ -50,7 +51,7 @@ mod linux {
     impl Readiness {
         pub(in super::super) const NAME: &'static str = "epoll";
 
-        /// Whether readiness is one-shot.
+        /// Tests whether a socket's readiness is reported only once until it is asked for again.
         pub(in super::super) fn tells_once(&self) -> bool {
             false
         }
@@ -61,16 +62,19 @@ mod linux {
             Ok(Readiness { epoll, ready: Vec::with_capacity(events.max(1)), finest: Finest::Nanoseconds })
         }
 
+        /// Begins to watch a socket.
         pub(in super::super) fn add(&self, socket: &Socket, interest: Interest) -> io::Result<()> {
             let data = epoll::EventData::new_u64(interest.key as u64);
-            Ok(epoll::add(&self.epoll, socket, data, flags(interest))?)
+            Ok(epoll::add(&self.epoll, socket, data, epoll_flags(interest))?)
         }
 
+        /// Changes what a socket is watched for.
         pub(in super::super) fn modify(&self, socket: &Socket, interest: Interest) -> io::Result<()> {
             let data = epoll::EventData::new_u64(interest.key as u64);
-            Ok(epoll::modify(&self.epoll, socket, data, flags(interest))?)
+            Ok(epoll::modify(&self.epoll, socket, data, epoll_flags(interest))?)
         }
 
+        /// Stops watching a socket.
         pub(in super::super) fn delete(&self, socket: &Socket) -> io::Result<()> {
             Ok(epoll::delete(&self.epoll, socket)?)
         }
@@ -106,6 +110,7 @@ mod linux {
             Ok(entries)
         }
 
+        /// Waits once, as finely as the kernel can.
         fn wait_once(&mut self, timeout: Option<Duration>) -> Result<(), Errno> {
             let timeout = timeout.map(|timeout| match self.finest {
                 Finest::Nanoseconds => timeout,
@@ -138,6 +143,7 @@ mod portable {
         ready: Events,
     }
 
+    /// The poller's event for an interest.
     fn event(interest: Interest) -> Event {
         Event::new(interest.key, interest.readable, interest.writable)
     }
@@ -152,6 +158,7 @@ mod portable {
             "poll"
         };
 
+        /// Tests whether a socket's readiness is reported only once until it is asked for again.
         pub(in super::super) fn tells_once(&self) -> bool {
             self.mode == PollMode::Oneshot
         }
@@ -163,20 +170,24 @@ mod portable {
             Ok(Readiness { poller, mode, ready })
         }
 
+        /// Begins to watch a socket.
         pub(in super::super) fn add(&self, socket: &Socket, interest: Interest) -> io::Result<()> {
             // SAFETY: the socket is taken out of the poller before it is dropped: by `close` of the reactor's `Poller`,
             // or by its `drop`.
             unsafe { self.poller.add_with_mode(socket, event(interest), self.mode) }
         }
 
+        /// Changes what a socket is watched for.
         pub(in super::super) fn modify(&self, socket: &Socket, interest: Interest) -> io::Result<()> {
             self.poller.modify_with_mode(socket, event(interest), self.mode)
         }
 
+        /// Stops watching a socket.
         pub(in super::super) fn delete(&self, socket: &Socket) -> io::Result<()> {
             self.poller.delete(socket)
         }
 
+        /// Waits once and appends what is ready. Returns the kernel entries.
         pub(in super::super) fn wait(
             &mut self,
             timeout: Option<Duration>,

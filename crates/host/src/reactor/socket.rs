@@ -62,7 +62,7 @@ impl Socket {
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => return Err(cause),
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
-                    watch(&stream, vigilance)?;
+                    set_keepalive(&stream, vigilance)?;
                     return Ok(Socket::Tcp(stream));
                 }
                 Err(cause) => last = Some(cause),
@@ -98,6 +98,7 @@ impl Socket {
         Ok(Socket::Unix(UnixStream::from(std::os::fd::OwnedFd::from(socket))))
     }
 
+    /// Fails: there are no Unix sockets here.
     #[cfg(not(unix))]
     pub fn connect_unix(path: &Path, _timeout: Duration, _go_on: &dyn Fn() -> bool) -> io::Result<Socket> {
         Err(io::Error::new(io::ErrorKind::Unsupported, format!("no Unix sockets here: {}", path.display())))
@@ -109,6 +110,7 @@ impl Socket {
         UnixStream::pair().map(|(one, other)| (Socket::Unix(one), Socket::Unix(other)))
     }
 
+    /// Makes a connection within this process, by which another thread can wake a reactor.
     #[cfg(not(unix))]
     pub fn pair() -> io::Result<(Socket, Socket)> {
         let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
@@ -192,12 +194,14 @@ fn is_under_way(cause: &io::Error) -> bool {
         || cause.kind() == io::ErrorKind::WouldBlock
 }
 
+/// Connects within a time; `_go_on` is not asked here.
 #[cfg(not(unix))]
 fn connect_while(address: &SocketAddr, timeout: Duration, _go_on: &dyn Fn() -> bool) -> io::Result<TcpStream> {
     TcpStream::connect_timeout(address, timeout)
 }
 
-fn watch(stream: &TcpStream, vigilance: Vigilance) -> io::Result<()> {
+/// Sets how a lost connection is noticed.
+fn set_keepalive(stream: &TcpStream, vigilance: Vigilance) -> io::Result<()> {
     let socket = socket2::SockRef::from(stream);
     #[cfg(any(target_os = "linux", target_os = "android"))]
     if vigilance.user_timeout.is_some() {

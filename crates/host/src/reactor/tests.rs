@@ -246,7 +246,7 @@ fn closing_is_seen_by_the_peer_and_frees_the_place() {
         for _ in 0..20 {
             let (here, mut there) = UnixStream::pair().unwrap();
             let token = reactor.register(here).unwrap();
-            assert!(token.index() < 2);
+            assert!(token.slot_index() < 2);
             reactor.wait(0, &mut events).unwrap();
             reactor.close(token);
             assert_eq!(there.read(&mut [0; 8]).unwrap(), 0);
@@ -306,7 +306,7 @@ fn thousands_of_connections() {
             }
         });
         for token in &tokens {
-            reactor.send(*token, &token.index().to_be_bytes());
+            reactor.send(*token, &token.slot_index().to_be_bytes());
         }
         let mut ends = 0;
         let mut answers = 0;
@@ -314,7 +314,7 @@ fn thousands_of_connections() {
             for event in wait(&mut reactor) {
                 match event.kind {
                     EventKind::Data => {
-                        assert_eq!(reactor.received(event.token), event.token.index().to_be_bytes());
+                        assert_eq!(reactor.received(event.token), event.token.slot_index().to_be_bytes());
                         reactor.consume(event.token, 8);
                         answers += 1;
                     }

@@ -37,7 +37,7 @@ pub struct Abandoned {
 
 /// Looks in the usual places, and where those that are there say.
 pub fn find_abandoned() -> Vec<Abandoned> {
-    let usual: Vec<Abandoned> = Scratch::bases().iter().flat_map(|base| find_abandoned_in(base)).collect();
+    let usual: Vec<Abandoned> = Scratch::base_folders().iter().flat_map(|base| find_abandoned_in(base)).collect();
     let mut places: Vec<PathBuf> = usual.iter().flat_map(places_of).collect();
     places.sort_unstable();
     places.dedup();
@@ -58,7 +58,7 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
     let Ok(base) = dunce::canonicalize(base) else { return Vec::new() };
     let Ok(entries) = std::fs::read_dir(base) else { return Vec::new() };
     let ours = entries.filter_map(Result::ok).filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX));
-    let mut found: Vec<Abandoned> = ours.filter_map(|entry| judge(&entry.path())).collect();
+    let mut found: Vec<Abandoned> = ours.filter_map(|entry| judge_folder(&entry.path())).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }
@@ -69,7 +69,7 @@ pub fn find_abandoned_in(base: &Path) -> Vec<Abandoned> {
 /// Checks again first that the folder is abandoned. A server is stopped only if pid and start mark are those noted
 /// *and* it works in the folder or names it in its arguments. Returns what was removed.
 pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
-    let Some(now) = judge(&abandoned.path) else {
+    let Some(now) = judge_folder(&abandoned.path) else {
         let tried = format!("remove {}", abandoned.path.display());
         return Err(HostError::unavailable(tried, "it is gone, or it is not an abandoned folder of this user"));
     };
@@ -78,16 +78,16 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
         return Err(HostError::unavailable(tried, format!("it says what is left in {}", place.display())));
     }
     for server in servers_in(&now.path) {
-        stop(server)?;
+        stop_server(server)?;
     }
     for mount in &now.mounts {
         volume::unmount(mount)?;
     }
     for file in &now.files {
         // Taking a dead étalon's lock removes it with the claim; a living one uses the file again.
-        let claim = FileClaim::take(file);
+        let claim = FileClaim::claim(file);
         if !matches!(claim, Err(ClaimError::Taken(_))) {
-            target::remove(file)?;
+            target::remove_with_companions(file)?;
         }
     }
     for group in groups_of(&now.path) {
@@ -97,12 +97,13 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
     Ok(now)
 }
 
-fn judge(path: &Path) -> Option<Abandoned> {
+/// Says whether a folder was left by an étalon that is gone.
+fn judge_folder(path: &Path) -> Option<Abandoned> {
     if !is_own_folder(path) {
         return None;
     }
     let Some(owner) = text::read(path.join(OWNER)).ok().and_then(|owner| Owner::parse(&owner)) else {
-        return stillborn(path);
+        return stillborn_folder(path);
     };
     if !is_gone(&owner) {
         return None;
@@ -120,7 +121,7 @@ fn judge(path: &Path) -> Option<Abandoned> {
 }
 
 /// A folder whose étalon was killed before noting its ownership: empty and untouched for a while.
-fn stillborn(path: &Path) -> Option<Abandoned> {
+fn stillborn_folder(path: &Path) -> Option<Abandoned> {
     let (kind, rest) = path.file_name()?.to_str()?.strip_prefix(PREFIX)?.split_once('-')?;
     let pid = rest.split_once('-')?.0.parse().ok()?;
     let age = std::fs::metadata(path).ok()?.modified().ok()?.elapsed().ok()?;
@@ -142,7 +143,7 @@ fn groups_of(folder: &Path) -> Vec<Group> {
     let noted = text::read(folder.join(GROUPS)).unwrap_or_default();
     let groups = noted.lines().rev().filter_map(|line| {
         let (path, home) = line.split_once('\t')?;
-        Some(Group { path: path.into(), home: home.into() }).filter(Group::is_there)
+        Some(Group { path: path.into(), home: home.into() }).filter(Group::exists)
     });
     groups.collect()
 }
@@ -179,6 +180,7 @@ struct Server {
     start_mark: u64,
 }
 
+/// The servers that a folder notes and that still run.
 fn servers_in(folder: &Path) -> Vec<Server> {
     let noted = text::read(folder.join(SERVER_PIDS)).unwrap_or_default();
     let servers = noted.lines().filter_map(|line| {
@@ -203,9 +205,10 @@ fn points_into(pid: u32, folder: &Path) -> bool {
     })
 }
 
-fn stop(server: Server) -> Result<(), HostError> {
+/// Stops a server that was left running.
+fn stop_server(server: Server) -> Result<(), HostError> {
     for (signal, timeout) in [(StopSignal::Immediate, TIMEOUT), (StopSignal::Kill, TIMEOUT)] {
-        if let Err(error) = process::send(server.pid, signal) {
+        if let Err(error) = process::send_signal(server.pid, signal) {
             // It may have ended meanwhile.
             return if process::is_alive(server.pid, server.start_mark) { Err(error) } else { Ok(()) };
         }

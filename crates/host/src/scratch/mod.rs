@@ -55,22 +55,23 @@ pub(crate) struct Owner {
 
 impl Scratch {
     /// Makes a private folder `etalon-<kind>-<pid>-<random>` in `base`, which is made if missing; by default in the
-    /// first writable of [`Scratch::bases`] that is not in memory, since data in memory would measure no disk. If all
+    /// first writable of [`Scratch::base_folders`] that is not in memory, since data in memory would measure no disk. If all
     /// are in memory, so is this one; `disk::is_memory_backed` says.
     pub fn new(kind: &str, base: Option<&Path>) -> Result<Scratch, HostError> {
         if let Some(base) = base {
             std::fs::create_dir_all(base).map_err(HostError::at("create the folder", base))?;
             let place = dunce::canonicalize(base).map_err(HostError::at("find", base))?;
-            let is_usual =
-                Scratch::bases().iter().any(|usual| dunce::canonicalize(usual).is_ok_and(|usual| usual == place));
+            let is_usual = Scratch::base_folders()
+                .iter()
+                .any(|usual| dunce::canonicalize(usual).is_ok_and(|usual| usual == place));
             // Before the folder, lest a kill leave one that no one finds.
-            let anchor = if is_usual { None } else { Scratch::anchor(&place) };
+            let anchor = if is_usual { None } else { Scratch::make_anchor(&place) };
             let mut scratch = Scratch::make(kind, base)?;
             scratch.anchor = anchor.map(Box::new);
             return Ok(scratch);
         }
         let (memory, real): (Vec<PathBuf>, Vec<PathBuf>) =
-            Scratch::bases().into_iter().partition(|base| disk::is_memory_backed(base).unwrap_or(false));
+            Scratch::base_folders().into_iter().partition(|base| disk::is_memory_backed(base).unwrap_or(false));
         let mut failed = None;
         for base in real.iter().chain(&memory) {
             match Scratch::make(kind, base) {
@@ -85,15 +86,15 @@ impl Scratch {
 
     /// Makes the anchor. None where the usual place is full or cannot be written: then only its user finds a killed
     /// étalon's folder.
-    fn anchor(place: &Path) -> Option<Scratch> {
+    fn make_anchor(place: &Path) -> Option<Scratch> {
         let anchor = Scratch::new("elsewhere", None).ok()?;
-        anchor.note(ELSEWHERE, &place.display().to_string()).ok()?;
+        anchor.note_line(ELSEWHERE, &place.display().to_string()).ok()?;
         Some(anchor)
     }
 
     /// Best first: `/var/tmp` on Unix, which is on disk and survives a reboot (`/tmp` is often in memory), then the
     /// system's temporary folder.
-    pub fn bases() -> Vec<PathBuf> {
+    pub fn base_folders() -> Vec<PathBuf> {
         let mut bases = Vec::new();
         if cfg!(unix) {
             bases.push(PathBuf::from("/var/tmp"));
@@ -105,6 +106,7 @@ impl Scratch {
         bases
     }
 
+    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -124,15 +126,16 @@ impl Scratch {
     /// killed. Dropping the folder does not remove it.
     pub fn claim_file(&self, path: &Path) -> Result<(), HostError> {
         let path = std::path::absolute(path).map_err(HostError::at("find", path))?;
-        self.note(FILES, &path.display().to_string())
+        self.note_line(FILES, &path.display().to_string())
     }
 
+    /// Notes a control group, to be removed if this étalon is killed.
     pub(crate) fn claim_group(&self, group: &Group) -> Result<(), HostError> {
-        self.note(GROUPS, &format!("{}\t{}", group.path.display(), group.home.display()))
+        self.note_line(GROUPS, &format!("{}\t{}", group.path.display(), group.home.display()))
     }
 
     /// Adds a line to one of the folder's own files.
-    fn note(&self, file: &str, line: &str) -> Result<(), HostError> {
+    fn note_line(&self, file: &str, line: &str) -> Result<(), HostError> {
         let note = self.path.join(file);
         let mut noted = std::fs::read_to_string(&note).unwrap_or_default();
         noted.push_str(&format!("{line}\n"));
@@ -144,13 +147,14 @@ impl Scratch {
         remove_folder(&self.path)
     }
 
+    /// Makes a private folder in a base.
     fn make(kind: &str, base: &Path) -> Result<Scratch, HostError> {
         let base = std::path::absolute(base).map_err(HostError::at("find", base))?;
         // Links resolved, for comparing with servers' working folders; in Windows's usual form, which all programs take.
         let base = dunce::canonicalize(&base).map_err(HostError::at("find", &base))?;
         let kind: String =
             kind.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '_' }).collect();
-        let owner = Owner::this(&kind)?;
+        let owner = Owner::of_this_process(&kind)?;
         let path = base.join(format!("{PREFIX}{kind}-{}-{}", owner.pid, random_name()));
         create_private(&path).map_err(HostError::at("create the folder", &path))?;
         let scratch = Scratch { path, anchor: None };
@@ -170,7 +174,8 @@ impl Drop for Scratch {
 }
 
 impl Owner {
-    fn this(kind: &str) -> Result<Owner, HostError> {
+    /// The owner's note of this process.
+    fn of_this_process(kind: &str) -> Result<Owner, HostError> {
         let pid = std::process::id();
         let start_mark = process::start_mark(pid);
         let start_mark =
@@ -186,6 +191,7 @@ impl Owner {
         })
     }
 
+    /// Writes the owner as lines `key=value`.
     fn to_text(&self) -> String {
         format!(
             "kind={}\npid={}\nstart_mark={}\nhost={}\nboot={}\npid_namespace={}\nmade_unix_ms={}\n",
@@ -193,8 +199,9 @@ impl Owner {
         )
     }
 
+    /// Reads an owner's note.
     pub(crate) fn parse(owner: &str) -> Option<Owner> {
-        let value = |key| text::value(owner, key, '=');
+        let value = |key| text::value_of_key(owner, key, '=');
         Some(Owner {
             kind: value("kind")?.to_owned(),
             pid: value("pid")?.parse().ok()?,
@@ -207,6 +214,7 @@ impl Owner {
     }
 }
 
+/// Removes a folder unless something is mounted in it.
 fn remove_folder(path: &Path) -> Result<(), HostError> {
     if let Some(mount) = volume::mounts_under(path)?.first() {
         let tried = format!("remove the folder {}", path.display());
@@ -243,6 +251,7 @@ fn remove_all_of(folder: &Path) -> std::io::Result<()> {
     }
 }
 
+/// Makes a folder that no one else can enter.
 #[cfg(unix)]
 fn create_private(path: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;

@@ -19,6 +19,7 @@ pub struct FileIo {
 }
 
 impl FileIo {
+    /// What was counted since an earlier reading.
     #[must_use]
     pub fn since(self, before: FileIo) -> FileIo {
         FileIo {
@@ -42,10 +43,12 @@ pub struct Traffic {
 }
 
 impl Traffic {
+    /// The counters of one kind of file.
     pub fn for_kind(&self, kind: FileKind) -> FileIo {
         self.files[kind as usize]
     }
 
+    /// What was counted since an earlier reading, by kind of file.
     #[must_use]
     pub fn since(&self, before: &Traffic) -> Traffic {
         let mut files = self.files;
@@ -65,13 +68,14 @@ pub(super) struct Calls {
 
 impl Calls {
     /// Counts a call that began at `start_ticks` and has just ended.
-    pub(super) fn note(&self, bytes: u64, start_ticks: u64) {
+    pub(super) fn note_call(&self, bytes: u64, start_ticks: u64) {
         self.count.fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.ticks.fetch_add(ticks().saturating_sub(start_ticks), Ordering::Relaxed);
     }
 
-    fn read(&self) -> (u64, u64, u64) {
+    /// Number, bytes and ticks of the calls.
+    fn read_counts(&self) -> (u64, u64, u64) {
         let [count, bytes, ticks] =
             [&self.count, &self.bytes, &self.ticks].map(|counter| counter.load(Ordering::Relaxed));
         (count, bytes, in_ns(ticks))
@@ -87,10 +91,11 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn read(&self) -> FileIo {
-        let (reads, read_bytes, read_ns) = self.reads.read();
-        let (writes, write_bytes, write_ns) = self.writes.read();
-        let (syncs, _, sync_ns) = self.syncs.read();
+    /// Reads, writes and syncs, with their bytes and times.
+    pub(super) fn read_io(&self) -> FileIo {
+        let (reads, read_bytes, read_ns) = self.reads.read_counts();
+        let (writes, write_bytes, write_ns) = self.writes.read_counts();
+        let (syncs, _, sync_ns) = self.syncs.read_counts();
         let fetches = self.fetches.load(Ordering::Relaxed);
         FileIo { reads, read_bytes, read_ns, writes, write_bytes, write_ns, syncs, sync_ns, fetches }
     }

@@ -30,6 +30,7 @@ pub enum FileKind {
 impl FileKind {
     pub const ALL: [FileKind; 4] = [FileKind::Database, FileKind::Wal, FileKind::Journal, FileKind::Temporary];
 
+    /// The kind's word.
     pub fn as_str(self) -> &'static str {
         match self {
             FileKind::Database => "database",
@@ -52,33 +53,35 @@ struct Registry {
     temporary: Counts,
 }
 
+/// The databases whose files are counted.
 fn registry() -> &'static Registry {
     static REGISTRY: OnceLock<Registry> = OnceLock::new();
     REGISTRY.get_or_init(Registry::default)
 }
 
 impl Registry {
-    fn database(&self, path: &Path) -> Arc<Database> {
+    /// The counters of a database, made if there are none yet.
+    fn database_at(&self, path: &Path) -> Arc<Database> {
         let mut databases = self.databases.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(databases.entry(path.to_owned()).or_default())
     }
 }
 
 /// Registers the VFS with SQLite, idempotently. Connections opened with its name are counted.
-pub fn register() -> Result<&'static str, HostError> {
+pub fn register_vfs() -> Result<&'static str, HostError> {
     static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
-    match REGISTERED.get_or_init(shim::register) {
+    match REGISTERED.get_or_init(shim::register_shim) {
         Ok(()) => Ok(shim::NAME_TEXT),
         Err(reason) => Err(HostError::unavailable("count the I/O of SQLite", reason.clone())),
     }
 }
 
 /// All I/O of a database's connections since the process began. The path must exist.
-pub fn traffic(database: &Path) -> Result<Traffic, HostError> {
+pub fn traffic_of(database: &Path) -> Result<Traffic, HostError> {
     let path = std::fs::canonicalize(database).map_err(HostError::at("find", database))?;
-    let database = registry().database(&path);
+    let database = registry().database_at(&path);
     let [main, wal, journal] = &database.files;
-    Ok(Traffic { files: [main.read(), wal.read(), journal.read(), registry().temporary.read()] })
+    Ok(Traffic { files: [main.read_io(), wal.read_io(), journal.read_io(), registry().temporary.read_io()] })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ enum Owner {
 }
 
 impl Owner {
+    /// The counters that the file's calls go to.
     fn counts(&self) -> &Counts {
         match self {
             Owner::Named(database, kind) => &database.files[*kind as usize],
@@ -38,7 +39,8 @@ struct CountedFile {
     owner: *mut Owner,
 }
 
-pub(super) fn register() -> Result<(), String> {
+/// Registers the counting VFS with SQLite.
+pub(super) fn register_shim() -> Result<(), String> {
     // SAFETY: `sqlite3_vfs_find` initialises SQLite and gives the default VFS, which lives as long as the process. The
     // shim's own structure is leaked, since SQLite keeps a pointer to it.
     unsafe {
@@ -49,7 +51,7 @@ pub(super) fn register() -> Result<(), String> {
             pNext: ptr::null_mut(),
             zName: NAME.as_ptr(),
             pAppData: real.cast(),
-            xOpen: Some(open),
+            xOpen: Some(open_file),
             xDelete: Some(delete),
             xAccess: Some(access),
             xFullPathname: Some(full_pathname),
@@ -71,28 +73,32 @@ pub(super) fn register() -> Result<(), String> {
     }
 }
 
-unsafe fn real(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
+/// The system's VFS below a counting one.
+unsafe fn system_vfs(vfs: *mut sqlite3_vfs) -> *mut sqlite3_vfs {
     // SAFETY: SQLite calls with the structure that `register` made, whose `pAppData` is the system's VFS.
     unsafe { (*vfs).pAppData.cast() }
 }
 
-unsafe fn inner(file: *mut sqlite3_file) -> *mut sqlite3_file {
+/// The system's file below a counting one.
+unsafe fn inner_file(file: *mut sqlite3_file) -> *mut sqlite3_file {
     // SAFETY: SQLite allocates `szOsFile` bytes: ours, then the system's.
     unsafe { file.cast::<CountedFile>().add(1).cast() }
 }
 
-unsafe fn counts<'a>(file: *mut sqlite3_file) -> &'a Counts {
+/// The counters of an open file.
+unsafe fn counts_of<'a>(file: *mut sqlite3_file) -> &'a Counts {
     // SAFETY: between `open` and `close` the owner is there.
     unsafe { (*(*file.cast::<CountedFile>()).owner).counts() }
 }
 
-unsafe fn methods<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
+/// The methods of the system's file.
+unsafe fn methods_of<'a>(file: *mut sqlite3_file) -> &'a sqlite3_io_methods {
     // SAFETY: the file below has been opened well, so that it has methods, which live as long as the process.
-    unsafe { &*(*inner(file)).pMethods }
+    unsafe { &*(*inner_file(file)).pMethods }
 }
 
 /// The owner by the name and flags with which SQLite opens the file.
-unsafe fn owner(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
+unsafe fn owner_of(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
     let kind = if flags & ffi::SQLITE_OPEN_MAIN_DB != 0 {
         FileKind::Database
     } else if flags & ffi::SQLITE_OPEN_WAL != 0 {
@@ -113,10 +119,11 @@ unsafe fn owner(name: ffi::sqlite3_filename, flags: c_int) -> Owner {
         let folder = std::fs::canonicalize(path.parent()?).ok()?;
         Some(folder.join(path.file_name()?))
     });
-    Owner::Named(registry().database(&canonical.unwrap_or(path)), kind)
+    Owner::Named(registry().database_at(&canonical.unwrap_or(path)), kind)
 }
 
-unsafe extern "C" fn open(
+/// Opens a file through the system's VFS, and notes what it is.
+unsafe extern "C" fn open_file(
     vfs: *mut sqlite3_vfs,
     name: ffi::sqlite3_filename,
     file: *mut sqlite3_file,
@@ -127,12 +134,12 @@ unsafe extern "C" fn open(
     // calls `close` even if the opening failed.
     unsafe {
         (*file).pMethods = ptr::null();
-        let real = real(vfs);
+        let real = system_vfs(vfs);
         let Some(open) = (*real).xOpen else { return ffi::SQLITE_CANTOPEN };
-        (*inner(file)).pMethods = ptr::null();
-        let code = open(real, name, inner(file), flags, out_flags);
-        let Some(system) = (*inner(file)).pMethods.as_ref() else { return code };
-        (*file.cast::<CountedFile>()).owner = Box::into_raw(Box::new(owner(name, flags)));
+        (*inner_file(file)).pMethods = ptr::null();
+        let code = open(real, name, inner_file(file), flags, out_flags);
+        let Some(system) = (*inner_file(file)).pMethods.as_ref() else { return code };
+        (*file.cast::<CountedFile>()).owner = Box::into_raw(Box::new(owner_of(name, flags)));
         (*file).pMethods = match system.iVersion {
             ..=1 => &VERSION_1,
             2 => &VERSION_2,
@@ -142,58 +149,63 @@ unsafe extern "C" fn open(
     }
 }
 
-unsafe extern "C" fn close(file: *mut sqlite3_file) -> c_int {
+/// Closes a file.
+unsafe extern "C" fn close_file(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite closes a file once, and uses it no more.
     unsafe {
-        let code = methods(file).xClose.map_or(ffi::SQLITE_OK, |close| close(inner(file)));
+        let code = methods_of(file).xClose.map_or(ffi::SQLITE_OK, |close| close(inner_file(file)));
         drop(Box::from_raw((*file.cast::<CountedFile>()).owner));
         (*file).pMethods = ptr::null();
         code
     }
 }
 
-unsafe extern "C" fn read(file: *mut sqlite3_file, into: *mut c_void, bytes: c_int, offset: i64) -> c_int {
+/// Reads from a file, and counts it.
+unsafe extern "C" fn read_file(file: *mut sqlite3_file, into: *mut c_void, bytes: c_int, offset: i64) -> c_int {
     let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
-        let Some(read) = methods(file).xRead else { return ffi::SQLITE_IOERR_READ };
-        let code = read(inner(file), into, bytes, offset);
+        let Some(read) = methods_of(file).xRead else { return ffi::SQLITE_IOERR_READ };
+        let code = read(inner_file(file), into, bytes, offset);
         // A short read, as of an empty database, counts as nothing.
         let got = if code == ffi::SQLITE_OK { bytes } else { 0 };
-        counts(file).reads.note(got as u64, start_ticks);
+        counts_of(file).reads.note_call(got as u64, start_ticks);
         code
     }
 }
 
-unsafe extern "C" fn write(file: *mut sqlite3_file, from: *const c_void, bytes: c_int, offset: i64) -> c_int {
+/// Writes to a file, and counts it.
+unsafe extern "C" fn write_file(file: *mut sqlite3_file, from: *const c_void, bytes: c_int, offset: i64) -> c_int {
     let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
-        let Some(write) = methods(file).xWrite else { return ffi::SQLITE_IOERR_WRITE };
-        let code = write(inner(file), from, bytes, offset);
-        counts(file).writes.note(if code == ffi::SQLITE_OK { bytes as u64 } else { 0 }, start_ticks);
+        let Some(write) = methods_of(file).xWrite else { return ffi::SQLITE_IOERR_WRITE };
+        let code = write(inner_file(file), from, bytes, offset);
+        counts_of(file).writes.note_call(if code == ffi::SQLITE_OK { bytes as u64 } else { 0 }, start_ticks);
         code
     }
 }
 
-unsafe extern "C" fn sync(file: *mut sqlite3_file, flags: c_int) -> c_int {
+/// Syncs a file, and counts it.
+unsafe extern "C" fn sync_file(file: *mut sqlite3_file, flags: c_int) -> c_int {
     let start_ticks = ticks();
     // SAFETY: handed on as it came.
     unsafe {
-        let Some(sync) = methods(file).xSync else { return ffi::SQLITE_IOERR_FSYNC };
-        let code = sync(inner(file), flags);
-        counts(file).syncs.note(0, start_ticks);
+        let Some(sync) = methods_of(file).xSync else { return ffi::SQLITE_IOERR_FSYNC };
+        let code = sync(inner_file(file), flags);
+        counts_of(file).syncs.note_call(0, start_ticks);
         code
     }
 }
 
-unsafe extern "C" fn fetch(file: *mut sqlite3_file, offset: i64, bytes: c_int, page: *mut *mut c_void) -> c_int {
+/// Maps a page of a file; SQLite then reads it without a call.
+unsafe extern "C" fn fetch_page(file: *mut sqlite3_file, offset: i64, bytes: c_int, page: *mut *mut c_void) -> c_int {
     // SAFETY: handed on as it came; after success `page` points to a pointer.
     unsafe {
-        let Some(fetch) = methods(file).xFetch else { return ffi::SQLITE_ERROR };
-        let code = fetch(inner(file), offset, bytes, page);
+        let Some(fetch) = methods_of(file).xFetch else { return ffi::SQLITE_ERROR };
+        let code = fetch(inner_file(file), offset, bytes, page);
         if code == ffi::SQLITE_OK && !(*page).is_null() {
-            counts(file).fetches.fetch_add(1, Ordering::Relaxed);
+            counts_of(file).fetches.fetch_add(1, Ordering::Relaxed);
         }
         code
     }
@@ -206,7 +218,7 @@ macro_rules! file_method {
     ($name:ident, $method:ident, ($($argument:ident: $kind:ty),*), $answer:ty, $missing:expr) => {
         unsafe extern "C" fn $name(file: *mut sqlite3_file $(, $argument: $kind)*) -> $answer {
             // SAFETY: handed on as it came.
-            unsafe { methods(file).$method.map_or($missing, |method| method(inner(file) $(, $argument)*)) }
+            unsafe { methods_of(file).$method.map_or($missing, |method| method(inner_file(file) $(, $argument)*)) }
         }
     };
 }
@@ -233,7 +245,7 @@ macro_rules! vfs_method {
         unsafe extern "C" fn $name(vfs: *mut sqlite3_vfs $(, $argument: $kind)*) -> $answer {
             // SAFETY: handed on as it came, to the VFS that `register` found.
             unsafe {
-                let real = real(vfs);
+                let real = system_vfs(vfs);
                 (*real).$method.map_or($missing, |method| method(real $(, $argument)*))
             }
         }
@@ -256,14 +268,15 @@ vfs_method!(current_time, xCurrentTime, (into: *mut f64));
 vfs_method!(get_last_error, xGetLastError, (size: c_int, into: *mut c_char));
 vfs_method!(current_time_int64, xCurrentTimeInt64, (into: *mut i64));
 
+/// The table of counting methods of a version.
 const fn io_methods(version: c_int) -> sqlite3_io_methods {
     sqlite3_io_methods {
         iVersion: version,
-        xClose: Some(close),
-        xRead: Some(read),
-        xWrite: Some(write),
+        xClose: Some(close_file),
+        xRead: Some(read_file),
+        xWrite: Some(write_file),
         xTruncate: Some(truncate),
-        xSync: Some(sync),
+        xSync: Some(sync_file),
         xFileSize: Some(file_size),
         xLock: Some(lock),
         xUnlock: Some(unlock),
@@ -275,7 +288,7 @@ const fn io_methods(version: c_int) -> sqlite3_io_methods {
         xShmLock: Some(shm_lock),
         xShmBarrier: Some(shm_barrier),
         xShmUnmap: Some(shm_unmap),
-        xFetch: Some(fetch),
+        xFetch: Some(fetch_page),
         xUnfetch: Some(unfetch),
     }
 }

@@ -31,6 +31,7 @@ pub(crate) struct Throttling {
     pub(crate) time_us: u64,
 }
 
+/// The control groups of this process for a controller.
 pub(crate) fn own_controller(controller: &str) -> Result<Controller, String> {
     controller_of("self", controller)
 }
@@ -39,12 +40,12 @@ pub(crate) fn own_controller(controller: &str) -> Result<Controller, String> {
 pub(crate) fn controller_of(process: &str, controller: &str) -> Result<Controller, String> {
     let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
     let groups = text::read(format!("/proc/{process}/cgroup"))?;
-    locate(&mounts, &groups, controller)
+    locate_groups(&mounts, &groups, controller)
         .ok_or_else(|| format!("no control group with the {controller} controller is mounted"))
 }
 
 /// Finds the controller's groups in `/proc/self/mountinfo` and `/proc/self/cgroup`.
-fn locate(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
+fn locate_groups(mounts: &[Mount], groups: &str, controller: &str) -> Option<Controller> {
     groups_of(mounts, groups, Version::One, controller).or_else(|| groups_of(mounts, groups, Version::Two, controller))
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn groups_of(mounts: &[Mount], groups: &str, version: Version, contro
         }
         Version::Two => (group_of(groups, str::is_empty)?, mounts.iter().find(|mount| mount.kind == "cgroup2")?),
     };
-    Some(Controller { version, folders: folders(mount, group) })
+    Some(Controller { version, folders: group_folders(mount, group) })
 }
 
 /// The path of the first group whose list of controllers is the wanted one.
@@ -74,7 +75,7 @@ fn group_of(groups: &str, is_wanted: impl Fn(&str) -> bool) -> Option<&str> {
 /// Lists the folders from the group's up to the mount point. In a container without a cgroup namespace the path is the
 /// host's and
 /// the mount shows a part: that part is cut off.
-fn folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
+fn group_folders(mount: &Mount, group: &str) -> Vec<PathBuf> {
     let inside = Path::new(group).strip_prefix(&mount.root).or_else(|_| Path::new(group).strip_prefix("/"));
     let nearest = inside.map_or_else(|_| mount.mount_point.clone(), |inside| mount.mount_point.join(inside));
     let visible = nearest.ancestors().take_while(|folder| folder.starts_with(&mount.mount_point));
@@ -155,11 +156,11 @@ fn cached_bytes(version: Version, stat: &str) -> u64 {
         Version::One => ["total_active_file", "total_inactive_file"],
         Version::Two => ["active_file", "inactive_file"],
     };
-    keys.iter().filter_map(|key| text::value(stat, key, ' ')?.parse::<u64>().ok()).sum()
+    keys.iter().filter_map(|key| text::value_of_key(stat, key, ' ')?.parse::<u64>().ok()).sum()
 }
 
 fn parse_cpu_stat(stat: &str) -> Option<Throttling> {
-    let number = |key: &str| text::value(stat, key, ' ')?.parse::<u64>().ok();
+    let number = |key: &str| text::value_of_key(stat, key, ' ')?.parse::<u64>().ok();
     let time_us = number("throttled_usec").or_else(|| number("throttled_time").map(|ns| ns / 1000))?;
     Some(Throttling { times: number("nr_throttled")?, time_us })
 }
@@ -236,7 +237,7 @@ mod tests {
     #[test]
     fn the_unified_hierarchy_is_found() {
         let mounts = parse_mountinfo("31 23 0:28 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw,nsdelegate\n");
-        let found = locate(&mounts, "0::/user.slice/a.scope\n", "cpu").unwrap();
+        let found = locate_groups(&mounts, "0::/user.slice/a.scope\n", "cpu").unwrap();
         assert_eq!(found.version, Version::Two);
         let expected = ["/sys/fs/cgroup/user.slice/a.scope", "/sys/fs/cgroup/user.slice", "/sys/fs/cgroup"];
         assert_eq!(found.folders, expected.map(PathBuf::from));
@@ -245,8 +246,8 @@ mod tests {
     #[test]
     fn a_container_of_version_one_sees_its_part() {
         let mounts = parse_mountinfo("32 31 0:29 /docker/abc /sys/fs/cgroup/cpu ro - cgroup cgroup rw,cpu,cpuacct\n");
-        let found = locate(&mounts, "4:cpu,cpuacct:/docker/abc\n0::/\n", "cpu").unwrap();
+        let found = locate_groups(&mounts, "4:cpu,cpuacct:/docker/abc\n0::/\n", "cpu").unwrap();
         assert_eq!((found.version, found.folders), (Version::One, vec![PathBuf::from("/sys/fs/cgroup/cpu")]));
-        assert_eq!(locate(&mounts, "4:cpu,cpuacct:/docker/abc\n", "memory"), None);
+        assert_eq!(locate_groups(&mounts, "4:cpu,cpuacct:/docker/abc\n", "memory"), None);
     }
 }

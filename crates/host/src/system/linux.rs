@@ -17,7 +17,7 @@ const STAT_BYTES: usize = 1024;
 /// The parent of the kernel's own threads; see kthreads in the kernel's documentation.
 const KTHREADD: u32 = 2;
 
-/// Those that this process may see.
+/// Lists the processes that this process may see.
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     let mut table = Vec::new();
     read_processes(&mut table)?;
@@ -37,12 +37,13 @@ pub(crate) fn read_processes(table: &mut Vec<ProcessEntry>) -> Result<(), String
         let name = name.map_err(failed)?;
         let Some(pid) = name.file_name().to_str().ok().filter(|name| name.parse::<u32>().is_ok()) else { continue };
         // It may have ended since.
-        table.extend(stat_of(folder.as_fd(), pid, ticks_per_second));
+        table.extend(stat_of_process(folder.as_fd(), pid, ticks_per_second));
     }
     Ok(())
 }
 
-fn stat_of(proc: BorrowedFd<'_>, pid: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
+/// Reads a process's `stat`.
+fn stat_of_process(proc: BorrowedFd<'_>, pid: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
     let mut path = [0_u8; 24];
     let length = pid.len() + "/stat".len();
     path.get_mut(..pid.len())?.copy_from_slice(pid.as_bytes());
@@ -53,6 +54,7 @@ fn stat_of(proc: BorrowedFd<'_>, pid: &str, ticks_per_second: u64) -> Option<Pro
     parse_stat(&String::from_utf8_lossy(line.get(..read)?), ticks_per_second)
 }
 
+/// Reads the entry of one process.
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     let path = format!("/proc/{pid}/stat");
     let ticks_per_second = rustix::param::clock_ticks_per_second();
@@ -87,7 +89,7 @@ pub(crate) fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Within the control group's limit.
+/// Reads how much memory there is, within the control group's limit.
 pub(crate) fn memory() -> Result<Memory, String> {
     let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
     let group = cgroup::own_controller("memory").ok();
@@ -97,7 +99,7 @@ pub(crate) fn memory() -> Result<Memory, String> {
     Ok(Memory { available_bytes, limit_bytes, ..machine })
 }
 
-/// Runnable and waiting threads over 1, 5 and 15 minutes.
+/// Reads the number of runnable and waiting threads over 1, 5 and 15 minutes.
 pub(crate) fn load() -> Result<[f64; 3], String> {
     parse_loadavg(&text::read("/proc/loadavg")?).ok_or_else(|| "/proc/loadavg does not follow proc(5)".to_owned())
 }
@@ -129,7 +131,7 @@ fn parse_stat(line: &str, ticks_per_second: u64) -> Option<ProcessEntry> {
 
 fn parse_meminfo(meminfo: &str) -> Option<Memory> {
     let bytes = |key: &str| -> Option<u64> {
-        let kib: u64 = text::value(meminfo, key, ':')?.trim_end_matches("kB").trim().parse().ok()?;
+        let kib: u64 = text::value_of_key(meminfo, key, ':')?.trim_end_matches("kB").trim().parse().ok()?;
         Some(kib * 1024)
     };
     let swap_bytes = bytes("SwapTotal")?;

@@ -34,21 +34,21 @@ fn parse_mountinfo_line(line: &str) -> Option<Mount> {
     for option in own.split(',').chain(filesystem.next().unwrap_or_default().split(',')) {
         // The superblock repeats `rw`.
         if !option.is_empty() && !options.iter().any(|known| known == option) {
-            options.push(unescape(option));
+            options.push(unescape_octal(option));
         }
     }
     Some(Mount {
         device_number: device_number.to_owned(),
-        root: unescape(root),
-        mount_point: unescape(mount_point).into(),
+        root: unescape_octal(root),
+        mount_point: unescape_octal(mount_point).into(),
         options,
         kind: kind.to_owned(),
-        source: unescape(source),
+        source: unescape_octal(source),
     })
 }
 
 /// Undoes the kernel's `\040` for a space, and its like.
-fn unescape(text: &str) -> String {
+fn unescape_octal(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {

@@ -10,6 +10,7 @@ use sysinfo::{Pid, ProcessRefreshKind, ProcessStatus, ProcessesToUpdate, System,
 use super::{Life, ProcessEntry, ProcessName, ProcessNature};
 use crate::memory::Memory;
 
+/// Lists all processes.
 pub(crate) fn processes() -> Result<Vec<ProcessEntry>, String> {
     let system = refreshed(ProcessesToUpdate::All, ProcessRefreshKind::nothing().with_cpu())?;
     Ok(system.processes().values().map(entry).collect())
@@ -21,18 +22,21 @@ pub(crate) fn read_processes(table: &mut Vec<ProcessEntry>) -> Result<(), String
     Ok(())
 }
 
+/// Reads the entry of one process.
 pub(crate) fn process(pid: u32) -> Result<ProcessEntry, String> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cpu())?;
     system.process(pid).map(entry).ok_or_else(|| format!("there is no process {pid}"))
 }
 
+/// The folder that a process works in.
 pub(crate) fn working_folder(pid: u32) -> Option<PathBuf> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cwd(UpdateKind::Always));
     system.ok()?.process(pid)?.cwd().map(PathBuf::from)
 }
 
+/// The command line of a process.
 pub(crate) fn command_line(pid: u32) -> Option<Vec<String>> {
     let pid = Pid::from_u32(pid);
     let system = refreshed(ProcessesToUpdate::Some(&[pid]), ProcessRefreshKind::nothing().with_cmd(UpdateKind::Always));
@@ -44,15 +48,17 @@ pub(crate) fn boot_id() -> String {
     String::new()
 }
 
+/// The machine's name.
 pub(crate) fn host_id() -> String {
     System::host_name().unwrap_or_default()
 }
 
-/// There is only one.
+/// The namespace of processes: there is only one.
 pub(crate) fn pid_namespace() -> String {
     String::new()
 }
 
+/// Reads how much memory there is.
 pub(crate) fn memory() -> Result<Memory, String> {
     let mut system = System::new().map_err(|cause| format!("cannot ask the system: {cause:?}"))?;
     system.refresh_memory();
@@ -68,6 +74,7 @@ pub(crate) fn memory() -> Result<Memory, String> {
     })
 }
 
+/// Reads the load averages.
 pub(crate) fn load() -> Result<[f64; 3], String> {
     if cfg!(windows) {
         return Err("Windows keeps no load average".to_owned());
@@ -76,12 +83,14 @@ pub(crate) fn load() -> Result<[f64; 3], String> {
     Ok([load.one, load.five, load.fifteen])
 }
 
+/// Asks the system for these processes.
 fn refreshed(which: ProcessesToUpdate<'_>, what: ProcessRefreshKind) -> Result<System, String> {
     let mut system = System::new().map_err(|cause| format!("cannot ask the system: {cause:?}"))?;
     system.refresh_processes_specifics(which, true, what.without_tasks());
     Ok(system)
 }
 
+/// The entry of a process.
 fn entry(process: &sysinfo::Process) -> ProcessEntry {
     let name = process.name().to_string_lossy();
     ProcessEntry {

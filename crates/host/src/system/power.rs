@@ -8,6 +8,7 @@ pub(crate) enum Power {
 }
 
 impl Power {
+    /// The source's word.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Power::Mains => "mains",
@@ -16,6 +17,7 @@ impl Power {
     }
 }
 
+/// Says whether power comes from the mains or a battery.
 #[cfg(target_os = "linux")]
 pub(crate) fn power() -> Result<Power, String> {
     use super::text;
@@ -33,17 +35,20 @@ pub(crate) fn power() -> Result<Power, String> {
     Ok(judge(&supplies))
 }
 
+/// Says whether power comes from the mains or a battery.
 #[cfg(target_os = "macos")]
 pub(crate) fn power() -> Result<Power, String> {
     let text = super::command::output_of("/usr/bin/pmset", &["-g", "batt"])?;
     parse_pmset(&text).ok_or_else(|| "pmset does not say what power is drawn from".to_owned())
 }
 
+/// Fails: the source of power is not read here.
 #[cfg(target_os = "illumos")]
 pub(crate) fn power() -> Result<Power, String> {
     Err("what power is drawn from is read on Linux, macOS and Windows only".to_owned())
 }
 
+/// Says whether power comes from the mains or a battery.
 #[cfg(windows)]
 pub(crate) fn power() -> Result<Power, String> {
     match super::windows::on_battery() {

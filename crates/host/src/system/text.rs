@@ -7,7 +7,7 @@ use std::path::Path;
 /// Most of these files fit into a page, and the kernel's have no length.
 const PAGE_BYTES: usize = 4096;
 
-/// Trimmed; the error names the file.
+/// Reads a file of the kernel's, trimmed; the error names the file.
 pub(crate) fn read(path: impl AsRef<Path>) -> Result<String, String> {
     let path = path.as_ref();
     let mut bytes = Vec::with_capacity(PAGE_BYTES);
@@ -25,7 +25,7 @@ pub(crate) fn chosen(choices: &str) -> &str {
 }
 
 /// The value of a key in lines of `key: value` or `key=value`, without quotes.
-pub(crate) fn value<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'a str> {
+pub(crate) fn value_of_key<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'a str> {
     lines.lines().find_map(|line| {
         let (name, value) = line.split_once(separator)?;
         (name.trim() == key).then(|| value.trim().trim_matches('"'))
@@ -33,7 +33,7 @@ pub(crate) fn value<'a>(lines: &'a str, key: &str, separator: char) -> Option<&'
 }
 
 /// `23.5 GiB`: one decimal, so that a few more reserved pages do not make another machine.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let mut amount = bytes as f64;
     let mut unit = 0;
@@ -58,16 +58,16 @@ mod tests {
     #[test]
     fn values_lose_their_quotes() {
         let text = "NAME=\"Debian GNU/Linux\"\nVERSION_ID=\"12\"\nID=debian\n";
-        assert_eq!(value(text, "NAME", '='), Some("Debian GNU/Linux"));
-        assert_eq!(value(text, "ID", '='), Some("debian"));
-        assert_eq!(value(text, "VERSION", '='), None);
+        assert_eq!(value_of_key(text, "NAME", '='), Some("Debian GNU/Linux"));
+        assert_eq!(value_of_key(text, "ID", '='), Some("debian"));
+        assert_eq!(value_of_key(text, "VERSION", '='), None);
     }
 
     #[test]
     fn sizes_are_short() {
-        assert_eq!(size(512), "512 B");
-        assert_eq!(size(24_684_096 * 1024), "23.5 GiB");
-        assert_eq!(size(4096), "4.0 KiB");
+        assert_eq!(size_text(512), "512 B");
+        assert_eq!(size_text(24_684_096 * 1024), "23.5 GiB");
+        assert_eq!(size_text(4096), "4.0 KiB");
     }
 
     #[test]

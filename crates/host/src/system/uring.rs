@@ -42,20 +42,21 @@ const FLAGS: [Flag; 5] = [
     Flag { name: "no array", set: |builder| _ = builder.setup_no_sqarray(), for_owner_only: false },
 ];
 
-fn taken() -> &'static [bool; FLAGS.len()] {
+/// Which of the flags the kernel takes, tried once.
+fn supported_flags() -> &'static [bool; FLAGS.len()] {
     static TAKEN: OnceLock<[bool; FLAGS.len()]> = OnceLock::new();
     TAKEN.get_or_init(|| {
         let mut taken = [false; FLAGS.len()];
         for place in 0..FLAGS.len() {
             taken[place] = true;
-            taken[place] = builder(&taken, Mode::Entered).0.build(1).is_ok();
+            taken[place] = builder_with_flags(&taken, Mode::Entered).0.build(1).is_ok();
         }
         taken
     })
 }
 
 /// A builder with the flags that are supported and fit the mode, and their names.
-fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static str>) {
+fn builder_with_flags(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static str>) {
     let mut builder = IoUring::builder();
     let mut names = Vec::new();
     let by_owner = !matches!(mode, Mode::KernelThread(_));
@@ -78,12 +79,16 @@ fn builder(taken: &[bool; FLAGS.len()], mode: Mode) -> (Builder, Vec<&'static st
 }
 
 /// Also returns the names of the flags in use.
-pub(crate) fn open(entries: usize, completions: usize, mode: Mode) -> Result<(IoUring, Vec<&'static str>), String> {
+pub(crate) fn open_ring(
+    entries: usize,
+    completions: usize,
+    mode: Mode,
+) -> Result<(IoUring, Vec<&'static str>), String> {
     // Without flags first: its error is the reason why there is no ring at all.
-    IoUring::new(1).map_err(|cause| reason(&cause))?;
-    let (mut builder, names) = builder(taken(), mode);
+    IoUring::new(1).map_err(|cause| refusal_reason(&cause))?;
+    let (mut builder, names) = builder_with_flags(supported_flags(), mode);
     builder.setup_cqsize(completions.min(MOST_COMPLETIONS) as u32);
-    let io = builder.build(entries as u32).map_err(|cause| reason(&cause))?;
+    let io = builder.build(entries as u32).map_err(|cause| refusal_reason(&cause))?;
     Ok((io, names))
 }
 
@@ -112,8 +117,8 @@ impl Wait {
 /// Submits, waits for a completion, and runs deferred work. May leave requests queued if the kernel is short of memory
 /// or must deliver completions first.
 #[inline]
-pub(crate) fn enter(io: &mut IoUring, wait: Wait) -> io::Result<()> {
-    entered(match wait {
+pub(crate) fn enter_and_wait(io: &mut IoUring, wait: Wait) -> io::Result<()> {
+    accept_interruption(match wait {
         // Deferred work needs an entry that asks for events, even without waiting.
         Wait::No => enter_without_waiting(io),
         Wait::ForEver => io.submitter().submit_and_wait(1),
@@ -126,7 +131,7 @@ pub(crate) fn enter(io: &mut IoUring, wait: Wait) -> io::Result<()> {
 
 /// An interrupted entry is as good as any.
 #[inline]
-pub(crate) fn entered(result: io::Result<usize>) -> io::Result<()> {
+pub(crate) fn accept_interruption(result: io::Result<usize>) -> io::Result<()> {
     match result {
         Ok(_) => Ok(()),
         Err(cause) => match Errno::from_io_error(&cause) {
@@ -144,7 +149,8 @@ fn enter_without_waiting(io: &mut IoUring) -> io::Result<usize> {
     unsafe { io.submitter().enter::<()>(waiting, 0, GET_EVENTS, None) }
 }
 
-pub(crate) fn reason(cause: &io::Error) -> String {
+/// Says why the kernel gives no ring.
+pub(crate) fn refusal_reason(cause: &io::Error) -> String {
     match cause.raw_os_error() {
         Some(code) if code == Errno::PERM.raw_os_error() => {
             "forbidden here, by `kernel.io_uring_disabled` or a container's rules".to_owned()

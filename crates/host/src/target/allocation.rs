@@ -34,6 +34,7 @@ mod imp {
     const SPARSE: u32 = 0x200;
     const COMPRESSED: u32 = 0x800;
 
+    /// How a file's bytes are allocated, by its attributes.
     pub(super) fn allocation_of(file: &File, _size_bytes: u64) -> Allocation {
         let attributes = file.metadata().map(|data| data.file_attributes()).unwrap_or(0);
         let flaw = match attributes {
@@ -50,14 +51,16 @@ mod imp {
 mod imp {
     use super::*;
 
+    /// How a file's bytes are allocated, by seeking holes.
     #[cfg(not(target_os = "linux"))]
     pub(super) fn allocation_of(file: &File, size_bytes: u64) -> Allocation {
         by_seeking(file, size_bytes, "extents are counted on Linux only")
     }
 
+    /// How a file's bytes are allocated, by the filesystem's map.
     #[cfg(target_os = "linux")]
     pub(super) fn allocation_of(file: &File, size_bytes: u64) -> Allocation {
-        match fiemap::walk(file, size_bytes) {
+        match fiemap::walk_extents(file, size_bytes) {
             Ok((extents, flaw)) => Allocation { flaw, extents: Ok(extents), unseen: Vec::new() },
             Err(reason) => by_seeking(file, size_bytes, &reason),
         }
@@ -135,19 +138,19 @@ mod fiemap {
     const FIEMAP: rustix::ioctl::Opcode = opcode::read_write::<Header>(b'f', 11);
 
     /// Extents up to the file's size, and the first flaw.
-    pub(super) fn walk(file: &File, size_bytes: u64) -> Result<(Extents, Option<Flaw>), String> {
+    pub(super) fn walk_extents(file: &File, size_bytes: u64) -> Result<(Extents, Option<Flaw>), String> {
         let mut found = Extents { count: 0, are_shared: false };
         let mut flaw = None;
         // Mapped so far, and where that ends on the device.
         let (mut reached, mut physical_end) = (0, None);
         while reached < size_bytes {
-            let map = ask(file, reached, size_bytes - reached)?;
+            let map = ask_extents(file, reached, size_bytes - reached)?;
             let extents = &map.extents[..(map.header.mapped as usize).min(AT_ONCE)];
             if extents.is_empty() {
                 break;
             }
             for extent in extents {
-                flaw = flaw.or_else(|| fault(extent, reached));
+                flaw = flaw.or_else(|| extent_flaw(extent, reached));
                 found.count += u64::from(physical_end != Some(extent.physical));
                 found.are_shared |= extent.flags & SHARED != 0;
                 physical_end = Some(extent.physical + extent.length);
@@ -164,7 +167,8 @@ mod fiemap {
         Ok((found, flaw))
     }
 
-    fn ask(file: &File, start: u64, length: u64) -> Result<Map, String> {
+    /// Asks the filesystem for the extents of a part of the file.
+    fn ask_extents(file: &File, start: u64, length: u64) -> Result<Map, String> {
         let header = Header { start, length, flags: SYNC, mapped: 0, count: AT_ONCE as u32, reserved: 0 };
         let mut map = Map { header, extents: [Extent::default(); AT_ONCE] };
         // SAFETY: the structure is the request's, with as many extents behind the header as it says, and both are plain
@@ -175,7 +179,7 @@ mod fiemap {
     }
 
     /// `reached`: how far the file is mapped.
-    fn fault(extent: &Extent, reached: u64) -> Option<Flaw> {
+    fn extent_flaw(extent: &Extent, reached: u64) -> Option<Flaw> {
         let (offset_bytes, bytes) = (extent.logical, extent.length);
         if extent.logical > reached {
             let bytes = extent.logical - reached;

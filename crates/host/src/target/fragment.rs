@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Extents, Progress};
 use crate::error::HostError;
-use crate::system::text::size;
+use crate::system::text::size_text;
 
 /// Makes a target like [`super::make`], but in pieces of `piece_bytes` that lie apart, and returns in how many it
 /// actually lies.
@@ -22,7 +22,7 @@ pub fn make_fragmented(
     progress: Progress<'_>,
 ) -> Result<Extents, HostError> {
     let refused = |reason: String| {
-        HostError::unavailable(format!("make {} in pieces of {}", path.display(), size(piece_bytes)), reason)
+        HostError::unavailable(format!("make {} in pieces of {}", path.display(), size_text(piece_bytes)), reason)
     };
     if piece_bytes == 0 || !piece_bytes.is_multiple_of(4096) {
         return Err(refused("multiples of 4096 bytes can be had".to_owned()));
@@ -30,7 +30,8 @@ pub fn make_fragmented(
     imp::make(path, size_bytes, piece_bytes, progress, &refused)
 }
 
-pub(super) fn filler_of(path: &Path) -> PathBuf {
+/// Path of the file that fills the gaps between fragments.
+pub(super) fn filler_path(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".filler");
     name.into()
@@ -40,6 +41,7 @@ pub(super) fn filler_of(path: &Path) -> PathBuf {
 mod imp {
     use super::*;
 
+    /// Fails: fragmented files are made on Linux only.
     pub(super) fn make(
         _path: &Path,
         _size_bytes: u64,
@@ -58,11 +60,12 @@ mod imp {
 
     use rustix::fs::{FallocateFlags, fallocate};
 
-    use super::super::make::{demand_space, make_with, remove};
+    use super::super::make::{demand_space, make_with, remove_with_companions};
     use super::super::marker::{Marker, MarkerState};
     use super::*;
     use crate::target::allocation_of;
 
+    /// Makes a file whose pieces lie apart, with a filler file between them that is then removed.
     pub(super) fn make(
         path: &Path,
         size_bytes: u64,
@@ -70,9 +73,9 @@ mod imp {
         progress: Progress<'_>,
         refused: &dyn Fn(String) -> HostError,
     ) -> Result<Extents, HostError> {
-        remove(path)?;
+        remove_with_companions(path)?;
         demand_space(path, size_bytes.saturating_mul(2))?;
-        let filler = Filler::create(path)?;
+        let filler = Filler::create_filler(path)?;
         let interleave = |file: &File, size_bytes: u64| -> io::Result<()> {
             for begin in (0..size_bytes).step_by(piece_bytes as usize) {
                 let bytes = piece_bytes.min(size_bytes - begin);
@@ -94,11 +97,12 @@ mod imp {
     }
 
     impl Filler {
-        fn create(path: &Path) -> Result<Filler, HostError> {
-            let path = filler_of(path);
+        /// Makes the file that fills the gaps.
+        fn create_filler(path: &Path) -> Result<Filler, HostError> {
+            let path = filler_path(path);
             let file = File::create_new(&path).map_err(HostError::at("create", &path))?;
             let filler = Filler { path, file };
-            Marker::write(&filler.path, MarkerState::Making, 0)?;
+            Marker::write_marker(&filler.path, MarkerState::Making, 0)?;
             Ok(filler)
         }
     }
@@ -107,7 +111,7 @@ mod imp {
         fn drop(&mut self) {
             // The target's removal takes it.
             let _ = std::fs::remove_file(&self.path);
-            let _ = Marker::remove(&self.path);
+            let _ = Marker::remove_marker(&self.path);
         }
     }
 }

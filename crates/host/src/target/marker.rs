@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::clock;
 use crate::error::HostError;
-use crate::files::{Replacing, put};
+use crate::files::{Replacing, put_file};
 use crate::scratch::random_number;
 use crate::system::text;
 
@@ -39,10 +39,10 @@ pub struct Marker {
 
 impl Marker {
     /// `None` if étalon did not make the file.
-    pub fn read(path: &Path) -> Option<Marker> {
+    pub fn read_marker(path: &Path) -> Option<Marker> {
         let data = std::fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
-        let noted = text::read(Marker::path(path)).ok()?;
-        let value = |key| text::value(&noted, key, '=');
+        let noted = text::read(Marker::marker_path(path)).ok()?;
+        let value = |key| text::value_of_key(&noted, key, '=');
         let marker = Marker {
             state: match value("state")? {
                 "making" => MarkerState::Making,
@@ -62,19 +62,20 @@ impl Marker {
                 };
                 fits && number == number_of(&data)
             }
-            None => marker.identity == identity(path, &data),
+            None => marker.identity == file_identity(path, &data),
         };
         is_it.then_some(marker)
     }
 
-    pub fn path(path: &Path) -> PathBuf {
+    /// Path of the marker file of a path.
+    pub fn marker_path(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(SUFFIX);
         name.into()
     }
 
     /// Writes the marker of a file that was just made.
-    pub(super) fn write(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
+    pub(super) fn write_marker(path: &Path, state: MarkerState, size_bytes: u64) -> Result<(), HostError> {
         let data = std::fs::symlink_metadata(path).map_err(HostError::at("look at", path))?;
         // Without attributes there is its birth, or its size.
         let _ = attribute::attach(path, &format!("{:016x}", random_number()));
@@ -86,15 +87,15 @@ impl Marker {
             "{SIGN} {SUFFIX}, and may write over it and remove it.\n\
              state={state}\nsize_bytes={size_bytes}\nmade_unix_ms={}\nfile={}\n",
             clock::unix_ms(),
-            identity(path, &data)
+            file_identity(path, &data)
         );
         let replacing: &dyn Fn(&[u8]) -> bool = &|there| there.starts_with(SIGN.as_bytes());
-        Ok(put(&Marker::path(path), noted.as_bytes(), Replacing::Own(replacing))?)
+        Ok(put_file(&Marker::marker_path(path), noted.as_bytes(), Replacing::Own(replacing))?)
     }
 
     /// Whether something else lies where the file's marker would, such as a store of results.
     pub(super) fn is_someone_elses(path: &Path) -> bool {
-        let marker = Marker::path(path);
+        let marker = Marker::marker_path(path);
         let Ok(data) = std::fs::symlink_metadata(&marker) else { return false };
         let mut begins = vec![0; SIGN.len()];
         let read = std::fs::File::open(&marker).and_then(|mut file| file.read_exact(&mut begins));
@@ -102,14 +103,14 @@ impl Marker {
     }
 
     /// Removes the marker of a file that is no more.
-    pub(super) fn remove(path: &Path) -> Result<(), HostError> {
+    pub(super) fn remove_marker(path: &Path) -> Result<(), HostError> {
         if Marker::is_someone_elses(path) {
             return Ok(());
         }
         // NTFS has removed it with the file; Wine keeps it.
         #[cfg(windows)]
         let _ = std::fs::remove_file(attribute::stream(path));
-        let marker = Marker::path(path);
+        let marker = Marker::marker_path(path);
         match std::fs::remove_file(&marker) {
             Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Err(HostError::at("remove", &marker)(cause)),
             _ => Ok(()),
@@ -121,7 +122,7 @@ impl Marker {
 const BARE: &str = " alone";
 
 /// Identifies the file among all that were ever at its path.
-fn identity(path: &Path, data: &Metadata) -> String {
+fn file_identity(path: &Path, data: &Metadata) -> String {
     let born = data.created().ok().and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     identity_by(&number_of(data), attribute::read(path), born)
 }
@@ -135,6 +136,7 @@ fn identity_by(number: &str, mark: Option<String>, born: Option<Duration>) -> St
     }
 }
 
+/// Device and inode of a file.
 #[cfg(unix)]
 fn number_of(data: &Metadata) -> String {
     use std::os::unix::fs::MetadataExt;
@@ -156,10 +158,12 @@ mod attribute {
 
     const NAME: &str = "user.etalon.mark";
 
+    /// Attaches the mark to a file as an extended attribute.
     pub(super) fn attach(path: &Path, mark: &str) -> std::io::Result<()> {
         Ok(lsetxattr(path, NAME, mark.as_bytes(), XattrFlags::empty())?)
     }
 
+    /// Reads the mark of a file.
     pub(super) fn read(path: &Path) -> Option<String> {
         let mut mark = [0; 64];
         let length = lgetxattr(path, NAME, &mut mark).ok()?;
@@ -171,16 +175,19 @@ mod attribute {
 mod attribute {
     use std::path::{Path, PathBuf};
 
+    /// Path of the stream that holds the mark.
     pub(super) fn stream(path: &Path) -> PathBuf {
         let mut name = path.as_os_str().to_owned();
         name.push(":etalon.mark");
         name.into()
     }
 
+    /// Attaches the mark to a file as a stream.
     pub(super) fn attach(path: &Path, mark: &str) -> std::io::Result<()> {
         std::fs::write(stream(path), mark)
     }
 
+    /// Reads the mark of a file.
     pub(super) fn read(path: &Path) -> Option<String> {
         std::fs::read_to_string(stream(path)).ok().filter(|mark| !mark.is_empty())
     }
@@ -191,10 +198,12 @@ mod attribute {
 mod attribute {
     use std::path::Path;
 
+    /// Fails: files have no attributes here.
     pub(super) fn attach(_path: &Path, _mark: &str) -> std::io::Result<()> {
         Err(std::io::ErrorKind::Unsupported.into())
     }
 
+    /// The mark of a file: none here.
     pub(super) fn read(_path: &Path) -> Option<String> {
         None
     }

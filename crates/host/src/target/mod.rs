@@ -2,7 +2,7 @@
 //!
 //! Reading a never-written block is no I/O: the filesystem answers with zeros. Many arrays and filesystems store
 //! blocks of zeros or repeated blocks without their bytes. Published figures of tens of gigabytes a second come from
-//! such files. So étalon writes a target in full, with unique incompressible bytes, and [`verify`] looks for holes,
+//! such files. So étalon writes a target in full, with unique incompressible bytes, and [`verify_target`] looks for holes,
 //! unwritten extents, a sample that compresses or repeats, and too small a size.
 
 mod allocation;
@@ -18,7 +18,7 @@ use std::path::Path;
 pub use allocation::{Allocation, Extents, allocation_of};
 pub use fragment::make_fragmented;
 pub(crate) use make::is_there;
-pub use make::{Progress, RESERVE_BYTES, make, remove};
+pub use make::{Progress, RESERVE_BYTES, make_file, remove_with_companions};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use make::{make_with, reserve};
 pub use marker::{Marker, MarkerState};
@@ -26,7 +26,7 @@ pub use raw::{RawDevice, is_device};
 
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
 use crate::error::HostError;
-use crate::system::text::size;
+use crate::system::text::size_text;
 
 /// Largest share that compression or deduplication may save of a sample.
 const MOST_SAVING: f64 = 0.01;
@@ -44,10 +44,10 @@ pub struct Sound {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Flaw {
     /// Smaller than the span.
-    #[error("it has {}, and {} are to be touched", size(*.size_bytes), size(*.span_bytes))]
+    #[error("it has {}, and {} are to be touched", size_text(*.size_bytes), size_text(*.span_bytes))]
     TooSmall { size_bytes: u64, span_bytes: u64 },
     /// Reading it is no I/O.
-    #[error("{} at {offset_bytes} were never written ({kind}), so that a read of them is no I/O", size(*.bytes))]
+    #[error("{} at {offset_bytes} were never written ({kind}), so that a read of them is no I/O", size_text(*.bytes))]
     NeverWritten { kind: &'static str, offset_bytes: u64, bytes: u64 },
     /// Stored in another form.
     #[error("the filesystem stores it {how}, so that its operations are not the disk's")]
@@ -76,9 +76,9 @@ pub enum TargetVerdict {
 /// Dirty pages are written first, since they have no place on the disk yet. The sample bypasses the page cache, or is
 /// dropped from it. On a device, and where the filesystem reports no extents, a never-written block shows only in the
 /// sample, as zeros.
-pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> {
+pub fn verify_target(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> {
     let data = std::fs::metadata(path).map_err(HostError::at("look at", path))?;
-    let opened = open(path)?;
+    let opened = open_direct(path)?;
     if !data.is_file() && opened.size_bytes == 0 {
         return Ok(TargetVerdict::Refused(Flaw::NoFile));
     }
@@ -100,7 +100,8 @@ pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> 
         unseen.extend(allocation.unseen);
         extents = allocation.extents;
     }
-    let saving = sample::saving(&opened, span_bytes.min(size_bytes)).map_err(HostError::at("read", path))?;
+    let saving =
+        sample::compression_saving(&opened, span_bytes.min(size_bytes)).map_err(HostError::at("read", path))?;
     if saving >= MOST_SAVING {
         return Ok(TargetVerdict::Refused(Flaw::Compressible { saving }));
     }
@@ -108,18 +109,19 @@ pub fn verify(path: &Path, span_bytes: u64) -> Result<TargetVerdict, HostError> 
 }
 
 /// Opens the file with direct I/O where possible.
-fn open(path: &Path) -> Result<BlockFile, HostError> {
+fn open_direct(path: &Path) -> Result<BlockFile, HostError> {
     let opened = BlockFile::open(path, Access::Read, Cache::Hardware);
     let opened = match opened {
         // A sample is of whole pages, which every disk takes.
-        Ok(opened) if opened.demand(sample::PIECE_BYTES as u64, 0).is_ok() => return Ok(opened),
+        Ok(opened) if opened.demand_alignment(sample::PIECE_BYTES as u64, 0).is_ok() => return Ok(opened),
         Ok(_) | Err(OpenError::Unsupported(_)) => BlockFile::open(path, Access::Read, Cache::All),
         Err(error) => Err(error),
     };
-    opened.map_err(plain)
+    opened.map_err(host_error)
 }
 
-fn plain(error: OpenError) -> HostError {
+/// The error of opening as one of this crate.
+fn host_error(error: OpenError) -> HostError {
     match error {
         OpenError::Host(error) => error,
         OpenError::Unsupported(reason) => HostError::refused(io::ErrorKind::Unsupported, "open a target", reason),

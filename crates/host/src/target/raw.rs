@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::HostError;
 
-/// A block device.
+/// Tests whether a path is a block device.
 #[cfg(unix)]
 pub fn is_device(path: &Path) -> bool {
     use std::os::unix::fs::FileTypeExt;
     std::fs::metadata(path).is_ok_and(|data| data.file_type().is_block_device())
 }
 
+/// Tests whether a path is a block device: there are none here.
 #[cfg(not(unix))]
 pub fn is_device(_path: &Path) -> bool {
     false
@@ -40,16 +41,18 @@ impl RawDevice {
     }
 
     /// Like [`super::make`], on the first `bytes`.
-    pub fn fill(&self, bytes: u64, progress: super::Progress<'_>) -> Result<(), HostError> {
+    pub fn fill_with_blocks(&self, bytes: u64, progress: super::Progress<'_>) -> Result<(), HostError> {
         super::make::fill_device(&self.path, bytes, progress)
     }
 }
 
+/// Fails: whole devices are used on Linux only.
 #[cfg(not(target_os = "linux"))]
 fn claim(_path: &Path, _consent: Option<&Path>) -> Result<RawDevice, String> {
     Err("whole devices are used on Linux only".to_owned())
 }
 
+/// Opens a device exclusively, unless something uses it or its contents are not given up.
 #[cfg(target_os = "linux")]
 fn claim(path: &Path, consent: Option<&Path>) -> Result<RawDevice, String> {
     use std::fs::OpenOptions;
@@ -97,7 +100,7 @@ mod linux {
     pub(super) fn user_of(folder: &Path) -> Result<Option<String>, String> {
         let mounts = parse_mountinfo(&text::read("/proc/self/mountinfo")?);
         let swaps = text::read("/proc/swaps").unwrap_or_default();
-        for device in std::iter::once(folder.to_owned()).chain(parts(folder)) {
+        for device in std::iter::once(folder.to_owned()).chain(partitions_of(folder)) {
             let name = device.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
             let number = text::read(device.join("dev"))?;
             let path = format!("/dev/{name}");
@@ -108,19 +111,21 @@ mod linux {
             if swaps.lines().any(|line| line.split_ascii_whitespace().next() == Some(&path)) {
                 return Ok(Some(format!("{name} is swapped to")));
             }
-            if let Some(holder) = names(&device.join("holders")).first() {
+            if let Some(holder) = entry_names(&device.join("holders")).first() {
                 return Ok(Some(format!("{name} is a part of {holder}")));
             }
         }
         Ok(None)
     }
 
-    fn parts(folder: &Path) -> Vec<PathBuf> {
-        let inside = names(folder).into_iter().map(|name| folder.join(name));
+    /// The folders of a disk's partitions in `/sys`.
+    fn partitions_of(folder: &Path) -> Vec<PathBuf> {
+        let inside = entry_names(folder).into_iter().map(|name| folder.join(name));
         inside.filter(|path| path.join("partition").exists()).collect()
     }
 
-    fn names(folder: &Path) -> Vec<String> {
+    /// Names of a folder's entries.
+    fn entry_names(folder: &Path) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
         entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()
     }

@@ -16,14 +16,14 @@ const UNIT_BYTES: usize = 4096;
 const LEVEL: u8 = 1;
 
 /// Share that compression saves, from 0 to 1.
-pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
+pub(super) fn compression_saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
     let file = opened.file.try_clone()?;
     let options = RingOptions { form: RingForm::Blocking, ..RingOptions::new(1, PIECE_BYTES as u32) };
     let mut ring = BlockRing::new(&options, vec![file]).map_err(io::Error::other)?;
     let mut done: Vec<BlockDone> = Vec::with_capacity(1);
     let mut seen = HashSet::new();
     let (mut sampled, mut packed) = (0_u64, 0_u64);
-    for offset in offsets(span_bytes, &mut crate::clock::now_ns()) {
+    for offset in random_offsets(span_bytes, &mut crate::clock::now_ns()) {
         let read = BlockOp::Read { offset, bytes: PIECE_BYTES as u32 };
         ring.submit(0, 0, read).map_err(io::Error::other)?;
         ring.reap(u64::MAX, &mut done)?;
@@ -32,7 +32,7 @@ pub(super) fn saving(opened: &BlockFile, span_bytes: u64) -> io::Result<f64> {
             Some(Err(code)) => return Err(io::Error::from_raw_os_error(code)),
             None => 0,
         };
-        let piece = ring.buffer(0).and_then(|buffer| buffer.get(..bytes)).unwrap_or_default();
+        let piece = ring.slot_buffer(0).and_then(|buffer| buffer.get(..bytes)).unwrap_or_default();
         sampled += bytes as u64;
         packed += left_over(piece, &mut seen);
     }
@@ -58,7 +58,7 @@ fn left_over(piece: &[u8], seen: &mut HashSet<u64>) -> u64 {
 }
 
 /// A random place in each of equal parts of the span, in order.
-fn offsets(span_bytes: u64, seed: &mut u64) -> Vec<u64> {
+fn random_offsets(span_bytes: u64, seed: &mut u64) -> Vec<u64> {
     let piece_bytes = PIECE_BYTES as u64;
     let places = span_bytes.div_ceil(piece_bytes).max(1);
     let pieces = places.min(PIECES);
@@ -78,6 +78,7 @@ fn forget(opened: &BlockFile) {
     }
 }
 
+/// Does nothing: the page cache takes no advice here.
 #[cfg(not(target_os = "linux"))]
 fn forget(_opened: &BlockFile) {}
 
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn what_compresses_or_repeats_shows() {
         let mut fresh = vec![0; 4 * PIECE_BYTES];
-        Content::new(3).fill(&mut fresh);
+        Content::new(3).fill_next(&mut fresh);
         assert_eq!(share(&fresh), 0.0);
         assert!(share(&vec![0; PIECE_BYTES]) > 0.99);
         let counting: Vec<u8> = (0..PIECE_BYTES).map(|place| place as u8).collect();
@@ -114,11 +115,11 @@ mod tests {
     #[test]
     fn places_are_spread_and_inside() {
         let mut seed = 1;
-        let few = offsets(3 * PIECE_BYTES as u64, &mut seed);
+        let few = random_offsets(3 * PIECE_BYTES as u64, &mut seed);
         assert_eq!(few, [0, PIECE_BYTES as u64, 2 * PIECE_BYTES as u64]);
-        assert_eq!(offsets(100, &mut seed), [0]);
+        assert_eq!(random_offsets(100, &mut seed), [0]);
         let span = 10 << 30;
-        let many = offsets(span, &mut seed);
+        let many = random_offsets(span, &mut seed);
         assert_eq!(many.len(), PIECES as usize);
         assert!(many.windows(2).all(|pair| pair[0] < pair[1]) && many[127] < span);
         assert!(many[127] > span / 128 * 127 && many[0] < span / 128);

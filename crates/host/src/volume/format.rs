@@ -17,12 +17,14 @@ pub(super) struct Tool {
 }
 
 impl Tool {
+    /// Finds the program that makes this filesystem.
     pub(super) fn find(fs: VolumeFs) -> Result<Tool, String> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = std::env::split_paths(&path).chain(PLACES.map(PathBuf::from));
         Tool::find_in(fs, places)
     }
 
+    /// Finds the program in these folders, or says which package has it.
     pub(super) fn find_in(fs: VolumeFs, places: impl Iterator<Item = PathBuf>) -> Result<Tool, String> {
         let (name, package) = match fs {
             VolumeFs::Ext4 => ("mkfs.ext4", "e2fsprogs"),
@@ -34,9 +36,9 @@ impl Tool {
     }
 
     /// Makes the filesystem in the image, synced.
-    pub(super) fn format(&self, spec: &VolumeSpec) -> Result<(), String> {
+    pub(super) fn format_image(&self, spec: &VolumeSpec) -> Result<(), String> {
         let mut command = Command::new(&self.program);
-        command.args(arguments(spec)).arg(&spec.image).env("LC_ALL", "C");
+        command.args(format_arguments(spec)).arg(&spec.image).env("LC_ALL", "C");
         let output = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).output();
         let name = self.program.display();
         let output = output.map_err(|cause| format!("cannot run {name}: {cause}"))?;
@@ -52,7 +54,7 @@ impl Tool {
 }
 
 /// The arguments without discards, which would make the image sparse, and without background work left for later.
-fn arguments(spec: &VolumeSpec) -> Vec<String> {
+fn format_arguments(spec: &VolumeSpec) -> Vec<String> {
     let has_clusters = spec.cluster_bytes > spec.block_bytes;
     let mut arguments: Vec<String> = Vec::new();
     let mut add = |words: &[&str]| arguments.extend(words.iter().map(|&word| word.to_owned()));

@@ -72,6 +72,7 @@ impl LoopDevice {
         LoopDevice::attach_with(image, Sectors::AsBelow)
     }
 
+    /// Attaches an image as a loop device with these sectors.
     pub(crate) fn attach_with(image: &Path, sectors: Sectors) -> Result<LoopDevice, String> {
         let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
         let image = OpenOptions::new().read(true).write(true).custom_flags(direct).open(image);
@@ -111,14 +112,17 @@ impl LoopDevice {
         }
     }
 
+    /// Path of the device.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
+    /// The device's name without `/dev/`.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
+    /// Number of the image's extents.
     pub(crate) fn image_extents(&self, size_bytes: u64) -> Result<Extents, String> {
         allocation_of(&self.image, size_bytes).extents
     }
@@ -131,6 +135,7 @@ impl Drop for LoopDevice {
     }
 }
 
+/// Number of a loop device that is free.
 fn free_number() -> Result<i32, String> {
     let path = "/dev/loop-control";
     let control = OpenOptions::new().read(true).write(true).open(path);
@@ -164,6 +169,7 @@ unsafe impl rustix::ioctl::Ioctl for FreeNumber {
     }
 }
 
+/// Binds an image to a loop device.
 fn configure(device: &File, image: &File, sectors: Sectors) -> Result<(), Errno> {
     let block_size = match sectors {
         Sectors::AsBelow => 0,

@@ -42,6 +42,7 @@ pub enum VolumeFs {
 }
 
 impl VolumeFs {
+    /// The filesystem's word.
     pub fn as_str(self) -> &'static str {
         match self {
             VolumeFs::Ext4 => "ext4",
@@ -49,7 +50,8 @@ impl VolumeFs {
         }
     }
 
-    pub fn named(name: &str) -> Option<VolumeFs> {
+    /// The filesystem of this word.
+    pub fn from_name(name: &str) -> Option<VolumeFs> {
         [VolumeFs::Ext4, VolumeFs::Xfs].into_iter().find(|kind| kind.as_str() == name)
     }
 
@@ -76,7 +78,7 @@ pub struct VolumeSpec {
 
 impl VolumeSpec {
     /// Checks the figures before anything is made.
-    pub fn check(&self) -> Result<(), String> {
+    pub fn check_spec(&self) -> Result<(), String> {
         let (block, cluster) = (self.block_bytes, self.cluster_bytes);
         let largest: u32 = 64 << 10;
         if !block.is_power_of_two() || !(1024..=largest).contains(&block) {
@@ -87,7 +89,7 @@ impl VolumeSpec {
         }
         let least = self.fs.least_bytes();
         if self.size_bytes < least {
-            let words = crate::system::text::size(self.size_bytes);
+            let words = crate::system::text::size_text(self.size_bytes);
             let name = self.fs.as_str();
             return Err(format!("{words} are too little for {name}: it takes {} MiB at least", least >> 20));
         }
@@ -119,17 +121,19 @@ impl MadeVolume {
     pub fn make(spec: &VolumeSpec, base: Option<&Path>, progress: Progress<'_>) -> Result<MadeVolume, HostError> {
         let tried = format!("make the volume {} with {}", spec.image.display(), spec.fs.as_str());
         let refused = |reason: String| HostError::unavailable(&tried, reason);
-        spec.check().map_err(refused)?;
+        spec.check_spec().map_err(refused)?;
         if cfg!(target_os = "linux") && !crate::process::is_root() {
             return Err(HostError::refused(ErrorKind::PermissionDenied, tried, "only root may mount one"));
         }
         make(spec, base, progress, refused)
     }
 
+    /// Where the volume is mounted.
     pub fn path(&self) -> &Path {
         &self.mount_point
     }
 
+    /// What was asked for.
     pub fn spec(&self) -> &VolumeSpec {
         &self.spec
     }
@@ -144,6 +148,7 @@ impl MadeVolume {
         self.cluster_bytes
     }
 
+    /// Number of the image's extents, or why it is not known.
     pub fn image_extents(&self) -> &Result<Extents, String> {
         &self.image_extents
     }
@@ -153,6 +158,7 @@ impl MadeVolume {
         self.take_down()
     }
 
+    /// Unmounts the volume, detaches its device and removes its folder.
     fn take_down(&mut self) -> Result<(), HostError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for mount in mounts_under(scratch.path())? {
@@ -160,7 +166,7 @@ impl MadeVolume {
         }
         #[cfg(target_os = "linux")]
         drop(self.loop_device.take());
-        target::remove(&self.spec.image)?;
+        target::remove_with_companions(&self.spec.image)?;
         match self.scratch.take() {
             Some(scratch) => scratch.remove(),
             None => Ok(()),
@@ -175,6 +181,7 @@ impl Drop for MadeVolume {
     }
 }
 
+/// Fails: volumes are made on Linux only.
 #[cfg(not(target_os = "linux"))]
 fn make(
     _spec: &VolumeSpec,
@@ -185,6 +192,7 @@ fn make(
     Err(refused("volumes are made on Linux only".to_owned()))
 }
 
+/// Makes the image, attaches it, formats and mounts it.
 #[cfg(target_os = "linux")]
 fn make(
     spec: &VolumeSpec,
@@ -202,7 +210,7 @@ fn make(
     scratch.claim_file(&spec.image)?;
     let mount_point = scratch.path().join("mount");
     std::fs::create_dir(&mount_point).map_err(HostError::at("create the folder", &mount_point))?;
-    target::make(&spec.image, spec.size_bytes, progress)?;
+    target::make_file(&spec.image, spec.size_bytes, progress)?;
     // From here on, dropping removes everything.
     let mut volume = MadeVolume {
         cluster_bytes: spec.cluster_bytes,
@@ -213,7 +221,7 @@ fn make(
         loop_device: None,
         scratch: Some(scratch),
     };
-    tool.format(&volume.spec).map_err(&refused)?;
+    tool.format_image(&volume.spec).map_err(&refused)?;
     let attached = loops::LoopDevice::attach(&volume.spec.image).map_err(&refused)?;
     volume.device = attached.name().to_owned();
     volume.image_extents = attached.image_extents(volume.spec.size_bytes);

@@ -8,7 +8,7 @@ use crate::error::HostError;
 #[cfg(target_os = "linux")]
 const TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// The innermost first.
+/// Lists the mounts under a folder, the innermost first.
 #[cfg(target_os = "linux")]
 pub(crate) fn mounts_under(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     use crate::system::mounts::parse_mountinfo;
@@ -21,12 +21,13 @@ pub(crate) fn mounts_under(folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     Ok(under)
 }
 
+/// Lists the mounts under a folder: étalon makes none here.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn mounts_under(_folder: &Path) -> Result<Vec<PathBuf>, HostError> {
     Ok(Vec::new())
 }
 
-/// Waits a little for a busy one.
+/// Unmounts a volume, waiting a little for a busy one.
 #[cfg(target_os = "linux")]
 pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     use rustix::io::Errno;
@@ -47,11 +48,13 @@ pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     }
 }
 
+/// Fails: volumes are made on Linux only.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn unmount(mount_point: &Path) -> Result<(), HostError> {
     Err(HostError::unavailable(format!("unmount {}", mount_point.display()), "volumes are made on Linux only"))
 }
 
+/// Mounts a device.
 #[cfg(target_os = "linux")]
 pub(super) fn mount(device: &Path, mount_point: &Path, fs: super::VolumeFs) -> Result<(), String> {
     use rustix::io::Errno;

@@ -10,7 +10,7 @@ use super::loops::{LoopDevice, Sectors};
 use super::*;
 use crate::blocks::{Access, BlockFile, Cache, OpenError};
 use crate::disk::{LayerCounters, LayerKind, ReachedShare, RequestedBytes, layers_of};
-use crate::target::{RawDevice, TargetVerdict, verify};
+use crate::target::{RawDevice, TargetVerdict, verify_target};
 
 const MIB: u64 = 1 << 20;
 
@@ -119,15 +119,15 @@ fn dropping_removes_everything_also_from_half_way() {
 fn figures_that_do_not_fit_are_refused() {
     let scratch = Scratch::new("images", None).unwrap();
     let good = spec(&scratch, VolumeFs::Ext4, 4096);
-    assert_eq!(good.check(), Ok(()));
-    assert!(VolumeSpec { block_bytes: 3000, ..good.clone() }.check().unwrap_err().contains("3000"));
-    assert!(VolumeSpec { cluster_bytes: 2048, ..good.clone() }.check().unwrap_err().contains("2048"));
+    assert_eq!(good.check_spec(), Ok(()));
+    assert!(VolumeSpec { block_bytes: 3000, ..good.clone() }.check_spec().unwrap_err().contains("3000"));
+    assert!(VolumeSpec { cluster_bytes: 2048, ..good.clone() }.check_spec().unwrap_err().contains("2048"));
     let small = VolumeSpec { fs: VolumeFs::Xfs, ..good };
-    assert!(small.check().unwrap_err().contains("300 MiB"));
+    assert!(small.check_spec().unwrap_err().contains("300 MiB"));
     assert!(MadeVolume::make(&small, None, &mut go_on).unwrap_err().to_string().contains("xfs"));
     let missing = format::Tool::find_in(VolumeFs::Xfs, std::iter::empty());
     assert!(missing.is_err_and(|reason| reason.contains("xfsprogs")));
-    assert_eq!(VolumeFs::named("xfs"), Some(VolumeFs::Xfs));
+    assert_eq!(VolumeFs::from_name("xfs"), Some(VolumeFs::Xfs));
 }
 
 #[test]
@@ -161,14 +161,14 @@ fn fresh_and_fragmented_files_differ_in_their_pieces() {
         let spec = VolumeSpec { size_bytes: fs.least_bytes().max(160 * MIB), ..spec(&scratch, fs, cluster_bytes) };
         let Some(volume) = made(&spec) else { continue };
         let fresh = volume.path().join("fresh");
-        target::make(&fresh, 16 * MIB, &mut go_on).unwrap();
-        let TargetVerdict::Sound(sound) = verify(&fresh, 16 * MIB).unwrap() else { panic!("{fs:?}") };
+        target::make_file(&fresh, 16 * MIB, &mut go_on).unwrap();
+        let TargetVerdict::Sound(sound) = verify_target(&fresh, 16 * MIB).unwrap() else { panic!("{fs:?}") };
         assert!(sound.extents.as_ref().unwrap().count <= 4, "{fs:?}: {sound:?}");
         let pieces = volume.path().join("pieces");
         let extents = target::make_fragmented(&pieces, 16 * MIB, 65536, &mut go_on).unwrap();
         // 16 MiB in pieces of 64 KiB are 256, a few of which were merged.
         assert!((200..=256).contains(&extents.count), "{fs:?} {cluster_bytes}: {extents:?}");
-        assert!(matches!(verify(&pieces, 16 * MIB).unwrap(), TargetVerdict::Sound(_)));
+        assert!(matches!(verify_target(&pieces, 16 * MIB).unwrap(), TargetVerdict::Sound(_)));
         let left = std::fs::read_dir(volume.path()).unwrap().map(|entry| entry.unwrap().file_name());
         assert!(left.into_iter().all(|name| !name.to_string_lossy().contains("filler")));
         assert!(target::make_fragmented(&pieces, MIB, 1000, &mut go_on).is_err());
@@ -212,13 +212,13 @@ fn a_full_volume_is_reported_and_removed() {
     let Some(scratch) = images() else { return };
     let Some(volume) = made(&spec(&scratch, VolumeFs::Ext4, 4096)) else { return };
     let path = volume.path().join("target");
-    let refused = target::make(&path, 100 * MIB, &mut go_on).unwrap_err().to_string();
+    let refused = target::make_file(&path, 100 * MIB, &mut go_on).unwrap_err().to_string();
     assert!(refused.contains("free"), "{refused}");
     // Another process was faster: it shows while space is reserved or written.
     for reserve in [target::reserve, |_: &std::fs::File, _: u64| Ok(())] {
         let refused = target::make_with(&path, 100 * MIB, &reserve, &mut go_on).unwrap_err().to_string();
         assert!(refused.contains("No space left"), "{refused}");
-        assert!(!path.exists() && !target::Marker::path(&path).exists());
+        assert!(!path.exists() && !target::Marker::marker_path(&path).exists());
     }
 }
 
@@ -235,7 +235,7 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
     let upper = &layers[..1];
     let read = |cache| {
         let opened = BlockFile::open(&path, Access::Read, cache).unwrap();
-        let before = LayerCounters::read(upper).unwrap();
+        let before = LayerCounters::read_layers(upper).unwrap();
         let mut ring =
             crate::blocks::BlockRing::new(&crate::blocks::RingOptions::new(1, MIB as u32), vec![opened.file]);
         let ring = ring.as_mut().unwrap();
@@ -247,7 +247,7 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
         }
         assert!(done.len() == 16 && done.iter().all(|done| done.result == Ok(MIB as u32)));
         let requested = RequestedBytes { read_bytes: 16 * MIB, written_bytes: 0 };
-        LayerCounters::read(upper).unwrap().since(&before, requested)
+        LayerCounters::read_layers(upper).unwrap().reached_since(&before, requested)
     };
     let direct = read(Cache::Hardware);
     assert!(matches!(direct.read, ReachedShare::Reached(share) if share < 1.2), "{direct:?}");
@@ -261,7 +261,7 @@ fn the_devices_under_a_volume_are_followed_and_counted() {
 fn a_disk_of_large_sectors_takes_no_small_blocks() {
     let Some(scratch) = images() else { return };
     let image = scratch.path().join("disk");
-    target::make(&image, 8 * MIB, &mut go_on).unwrap();
+    target::make_file(&image, 8 * MIB, &mut go_on).unwrap();
     let device = match LoopDevice::attach_with(&image, Sectors::Of(4096)) {
         Ok(device) => device,
         Err(reason) => {
@@ -272,9 +272,9 @@ fn a_disk_of_large_sectors_takes_no_small_blocks() {
     let opened = BlockFile::open(device.path(), Access::Read, Cache::None).unwrap();
     assert_eq!(opened.size_bytes, 8 * MIB);
     assert_eq!(opened.alignment.as_ref().unwrap().block_bytes, 4096);
-    let refused = opened.demand(1024, 0).unwrap_err();
+    let refused = opened.demand_alignment(1024, 0).unwrap_err();
     assert!(matches!(&refused, OpenError::Unsupported(words) if words.contains("1024")), "{refused}");
-    opened.demand(8192, 0).unwrap();
+    opened.demand_alignment(8192, 0).unwrap();
     // The kernel agrees, so nothing was rounded.
     let options = crate::blocks::RingOptions::new(1, 8192);
     let mut ring = crate::blocks::BlockRing::new(&options, vec![opened.file]).unwrap();
@@ -282,7 +282,7 @@ fn a_disk_of_large_sectors_takes_no_small_blocks() {
     ring.submit(0, 0, crate::blocks::BlockOp::Read { offset: 0, bytes: 1024 }).unwrap();
     ring.reap(u64::MAX, &mut done).unwrap();
     assert_eq!(done[0].result, Err(rustix::io::Errno::INVAL.raw_os_error()));
-    assert!(matches!(verify(device.path(), 8 * MIB).unwrap(), TargetVerdict::Sound(_)));
+    assert!(matches!(verify_target(device.path(), 8 * MIB).unwrap(), TargetVerdict::Sound(_)));
     drop(ring);
     raw_devices_are_taken_once(&device);
 }

@@ -19,7 +19,8 @@ pub(super) enum Whereabouts {
     Unknown(String),
 }
 
-pub(super) fn find(listener: &Listener) -> Whereabouts {
+/// Finds which process of this machine listens there.
+pub(super) fn find_listener(listener: &Listener) -> Whereabouts {
     let addresses = match listener {
         Listener::Socket(_) => Vec::new(),
         Listener::Tcp { host, port } => match (host.as_str(), *port).to_socket_addrs() {
@@ -50,10 +51,12 @@ fn is_own(address: IpAddr) -> bool {
 mod os {
     use super::{Listener, SocketAddr};
 
+    /// Fails: the listening process is found on Linux only.
     pub(super) fn owners(_: &Listener, _: &[SocketAddr]) -> Result<Vec<u32>, String> {
         Err("which process listens is found out on Linux only".to_owned())
     }
 
+    /// The socket at which a process listens: not known here.
     pub(super) fn served_by(_: u32) -> Option<String> {
         None
     }
@@ -84,13 +87,14 @@ mod os {
         "maxscale",
     ];
 
+    /// The processes that hold the listening socket.
     pub(super) fn owners(listener: &Listener, addresses: &[SocketAddr]) -> Result<Vec<u32>, String> {
         let holders = match listener {
             Listener::Socket(path) => holders_of_file(path)?,
             Listener::Tcp { .. } => {
                 let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(|table| text::read(table).unwrap_or_default());
                 let sockets: Vec<u64> = tables.iter().flat_map(|table| listening_at(table, addresses)).collect();
-                if sockets.is_empty() { None } else { Some(holders(&sockets)?) }
+                if sockets.is_empty() { None } else { Some(holders_of(&sockets)?) }
             }
         };
         let Some(holders) = holders else {
@@ -111,15 +115,15 @@ mod os {
     /// `None`: no process listens there. The kernel's table has each socket's path as its server has written it: by another
     /// link, relative to a folder of the server's, or as it is in a container.
     fn holders_of_file(path: &Path) -> Result<Option<Vec<u32>>, String> {
-        let Some(wanted) = identity(path) else { return Ok(None) };
+        let Some(wanted) = file_identity(path) else { return Ok(None) };
         let name = std::fs::canonicalize(path).ok();
         let name = name.as_deref().unwrap_or(path).file_name();
         let mut listeners = unix_listeners(&text::read("/proc/net/unix")?);
         listeners.retain(|listener| listener.path.file_name() == name);
         let (mut is_there, mut found) = (false, Vec::new());
         for UnixListener { inode, path } in listeners {
-            let holders = holders(&[inode])?;
-            let is_same = |place: PathBuf| identity(&place) == Some(wanted);
+            let holders = holders_of(&[inode])?;
+            let is_same = |place: PathBuf| file_identity(&place) == Some(wanted);
             let is_seen_by_holder = holders.iter().any(|pid| {
                 let seen = if path.is_absolute() { "root" } else { "cwd" };
                 let relative = path.strip_prefix("/").unwrap_or(&path);
@@ -140,11 +144,12 @@ mod os {
         let listening = tables.iter().flat_map(|table| all_listening(table));
         let port = listening.filter(|(_, inode)| own.contains(inode)).map(|(port, _)| port).min();
         port.map(|port| format!("port {port}"))
-            .or_else(|| socket_of(&own))
+            .or_else(|| unix_socket_of(&own))
             .or_else(|| unit_of(&text::read(format!("/proc/{pid}/cgroup")).ok()?))
     }
 
-    fn socket_of(own: &[u64]) -> Option<String> {
+    /// The Unix socket at which one of these inodes listens.
+    fn unix_socket_of(own: &[u64]) -> Option<String> {
         let listeners = unix_listeners(&text::read("/proc/net/unix").ok()?);
         let listener = listeners.into_iter().find(|listener| own.contains(&listener.inode))?;
         Some(format!("socket {}", listener.path.display()))
@@ -158,11 +163,12 @@ mod os {
     }
 
     /// Device and inode of a file, whatever links lead to it.
-    fn identity(path: &Path) -> Option<(u64, u64)> {
+    fn file_identity(path: &Path) -> Option<(u64, u64)> {
         std::fs::metadata(path).ok().map(|file| (file.dev(), file.ino()))
     }
 
-    fn holders(sockets: &[u64]) -> Result<Vec<u32>, String> {
+    /// The processes that have one of these sockets open.
+    fn holders_of(sockets: &[u64]) -> Result<Vec<u32>, String> {
         let wanted: Vec<String> = sockets.iter().map(|inode| format!("socket:[{inode}]")).collect();
         let processes = crate::system::os::processes()?.into_iter();
         let holders = processes.filter_map(|entry| {
@@ -328,9 +334,9 @@ mod tests {
         std::os::unix::fs::symlink(&path, &named).unwrap();
         let here = Whereabouts::Here(vec![std::process::id()]);
         for way in [path, link.join(".s.PGSQL.5432"), named, folder.path().join("link/../link/.s.PGSQL.5432")] {
-            assert_eq!(find(&Listener::Socket(way.clone())), here, "{}", way.display());
+            assert_eq!(find_listener(&Listener::Socket(way.clone())), here, "{}", way.display());
         }
-        let other = find(&Listener::Socket(real.join(".s.PGSQL.5433")));
+        let other = find_listener(&Listener::Socket(real.join(".s.PGSQL.5433")));
         assert!(matches!(other, Whereabouts::Unknown(reason) if reason.contains("no process")));
     }
 
@@ -350,7 +356,7 @@ mod tests {
         while !folder.path().join("ready").exists() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
-        let found = find(&Listener::Socket(folder.path().join("own.sock")));
+        let found = find_listener(&Listener::Socket(folder.path().join("own.sock")));
         server.kill().unwrap();
         server.wait().unwrap();
         assert_eq!(found, Whereabouts::Here(vec![server.id()]));
@@ -362,7 +368,7 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         fn at(host: &str, port: u16) -> Whereabouts {
-            find(&Listener::Tcp { host: host.to_owned(), port })
+            find_listener(&Listener::Tcp { host: host.to_owned(), port })
         }
         assert_eq!(at("localhost", port), Whereabouts::Here(vec![std::process::id()]));
         assert!(served_by(std::process::id()).is_some_and(|found| found.starts_with("port ")));
@@ -371,7 +377,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s");
         let _bound = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert_eq!(find(&Listener::Socket(path)), Whereabouts::Here(vec![std::process::id()]));
+        assert_eq!(find_listener(&Listener::Socket(path)), Whereabouts::Here(vec![std::process::id()]));
         drop(listener);
         assert!(matches!(at("127.0.0.1", 1), Whereabouts::Unknown(reason) if reason.contains("no process")));
     }
@@ -388,7 +394,7 @@ mod tests {
         let mut child = std::process::Command::new(forwarder).args(["-c", "sleep 5; true"]).spawn().unwrap();
         let port = listener.local_addr().unwrap().port();
         drop(listener);
-        let found = find(&Listener::Tcp { host: "127.0.0.1".to_owned(), port });
+        let found = find_listener(&Listener::Tcp { host: "127.0.0.1".to_owned(), port });
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(found, Whereabouts::Unknown("docker-proxy hands the connections on".to_owned()));

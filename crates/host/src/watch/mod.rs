@@ -101,6 +101,7 @@ impl Watch {
 }
 
 impl Watched {
+    /// What was watched where nothing could be, for this reason.
     fn unknown(reason: String) -> Watched {
         Watched {
             elapsed: Duration::ZERO,
@@ -118,7 +119,7 @@ impl Watched {
 
     /// The machine's logical processors: by the time that it counted, which in short runs is too coarse, and there and at least
     /// those that étalon itself may use.
-    pub fn cores(&self) -> Option<f64> {
+    pub fn core_count(&self) -> Option<f64> {
         let seconds = self.elapsed.as_secs_f64();
         let counted = match &self.cpu {
             Ok(cpu) if self.elapsed >= SHORTEST => Some((cpu.of_core_seconds / seconds).round()),
@@ -130,7 +131,7 @@ impl Watched {
 
     /// Counted times of a short run may be those of a longer one: others used no more cores than there are.
     fn with_no_more_than_there_are(mut self) -> Watched {
-        if let (Some(cores), Ok(load)) = (self.cores(), &mut self.others) {
+        if let (Some(cores), Ok(load)) = (self.core_count(), &mut self.others) {
             load.mean_cores = load.mean_cores.min(cores);
             load.peak_cores = load.peak_cores.min(cores);
         }
@@ -152,7 +153,7 @@ struct Sampler {
 impl Sampler {
     fn new(measured: &Measured) -> Sampler {
         let cost = thread_cpu();
-        let found = servers(measured);
+        let found = server_processes(measured);
         let servers = found.clone().unwrap_or_default();
         let before = State::now(&servers);
         let usage = found.and_then(|servers| {
@@ -160,7 +161,7 @@ impl Sampler {
             OtherUsage::begin(roots.collect())
         });
         let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
-        Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::take(), before, servers, usage }
+        Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::now(), before, servers, usage }
     }
 
     /// Looks until `goes_on` says no, which waits for the pause that it gets.
@@ -178,7 +179,7 @@ impl Sampler {
             stood_still += if late >= SHORTEST_PAUSE { late } else { Duration::ZERO };
             let cost = thread_cpu();
             if let Ok(found) = &mut usage {
-                match found.look() {
+                match found.sample() {
                     Ok(used) => {
                         let since = seen.elapsed();
                         if since >= SHORTEST {
@@ -199,10 +200,10 @@ impl Sampler {
         let times_continued = times_continued() - continued_before;
         let elapsed = began.elapsed();
         let after = State::now(&servers);
-        let cpu = CpuSample::between(&cpu, &CpuSample::take());
+        let cpu = CpuSample::between(&cpu, &CpuSample::now());
         let own_cost = cost_before.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
         let cost = cost_so_far.and_then(|first| Ok(first + own_cost?));
-        let stopped = usage.as_ref().ok().and_then(OtherUsage::stopped);
+        let stopped = usage.as_ref().ok().and_then(OtherUsage::stopped_process);
         let others = usage.map(|usage| usage.other_load(elapsed, peak_cores));
         Watched { elapsed, others, cpu, stood_still, times_continued, stopped, before, after, cost, looks }
             .with_no_more_than_there_are()
@@ -216,15 +217,15 @@ fn pause_after(cost: Result<Duration, String>) -> Duration {
 
 /// A process of this machine that listens at an address, if it can be known.
 pub fn listening_process(listener: &Listener) -> Option<u32> {
-    match listener::find(listener) {
+    match listener::find_listener(listener) {
         Whereabouts::Here(pids) => pids.first().copied(),
         Whereabouts::Elsewhere | Whereabouts::Unknown(_) => None,
     }
 }
 
 /// The processes of a server that étalon did not start. None if it is on another machine.
-fn servers(measured: &Measured) -> Result<Vec<u32>, String> {
-    match measured.listener.as_ref().map(listener::find) {
+fn server_processes(measured: &Measured) -> Result<Vec<u32>, String> {
+    match measured.listener.as_ref().map(listener::find_listener) {
         None | Some(Whereabouts::Elsewhere) => Ok(Vec::new()),
         Some(Whereabouts::Here(pids)) => Ok(pids),
         Some(Whereabouts::Unknown(reason)) => {
@@ -259,7 +260,7 @@ mod tests {
         watched.others = Ok(OtherLoad { mean_cores: 9e9, peak_cores: 9e9, programs: Vec::new(), used: Vec::new() });
         let watched = watched.with_no_more_than_there_are();
         let cores = crate::cpu::available_cores() as f64;
-        assert_eq!(watched.cores(), Some(cores));
+        assert_eq!(watched.core_count(), Some(cores));
         assert_eq!(watched.others.unwrap().mean_cores, cores);
     }
 
@@ -274,7 +275,7 @@ mod tests {
         println!("{} looks took {:.4} % of a core", watched.looks, share * 100.0);
         // The first and the last look read more, and three seconds are short for them; a debug build is slower as well.
         assert!((2..=5).contains(&watched.looks) && share < 0.01, "{watched:?}");
-        assert_eq!(watched.cores(), Some(crate::cpu::available_cores() as f64));
+        assert_eq!(watched.core_count(), Some(crate::cpu::available_cores() as f64));
     }
 
     #[cfg(target_os = "linux")]
@@ -307,7 +308,7 @@ mod tests {
             let begin = format!("'{}' -c '{BURN}' >/dev/null 2>&1 & echo $!", named(folder.path(), &strange));
             let mut burner: Child = Command::new(named(folder.path(), &own)).args(["-c", BURN]).spawn().unwrap();
             // Its parent has ended, so it has none.
-            let started = crate::process::shell(&begin).stdin(Stdio::null()).output().unwrap();
+            let started = crate::process::shell_command(&begin).stdin(Stdio::null()).output().unwrap();
             let pid: u32 = String::from_utf8(started.stdout).unwrap().trim().parse().unwrap();
             let watch = Watch::start(&Measured::default());
             thread::sleep(Duration::from_millis(1_500));
@@ -316,7 +317,7 @@ mod tests {
             thread::sleep(Duration::from_millis(300));
             let mated = mated.stop();
             // It may have ended by itself.
-            let _ = crate::process::send(pid, StopSignal::Kill);
+            let _ = crate::process::send_signal(pid, StopSignal::Kill);
             burner.kill().unwrap();
             burner.wait().unwrap();
             // A machine that others use as well gives it a part of a core only.

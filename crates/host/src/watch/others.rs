@@ -87,6 +87,8 @@ pub(super) struct OtherUsage {
 }
 
 impl OtherUsage {
+    /// Takes the first reading of the process table.
+    ///
     /// # Errors
     /// The process table cannot be read, or shows only a part of the machine.
     pub(super) fn begin(roots: Vec<u32>) -> Result<OtherUsage, String> {
@@ -112,19 +114,20 @@ impl OtherUsage {
     }
 
     /// CPU time of other programs since the last look.
-    pub(super) fn look(&mut self) -> Result<Duration, String> {
+    pub(super) fn sample(&mut self) -> Result<Duration, String> {
         std::mem::swap(&mut self.before, &mut self.now);
         os::read_processes(&mut self.now)?;
         self.now.sort_unstable_by_key(|entry| entry.pid);
-        Ok(self.add())
+        Ok(self.add_up_others())
     }
 
     /// `postgres (pid 812)`
-    pub(super) fn stopped(&self) -> Option<String> {
+    pub(super) fn stopped_process(&self) -> Option<String> {
         self.stopped.map(|(pid, name)| format!("{} (pid {pid})", &*name))
     }
 
-    fn add(&mut self) -> Duration {
+    /// Adds up what other programs used since the last reading.
+    fn add_up_others(&mut self) -> Duration {
         self.find_sides();
         self.find_inherited();
         let mut sum = Duration::ZERO;
@@ -135,7 +138,7 @@ impl OtherUsage {
             if *side != Side::Other {
                 continue;
             }
-            let before = same(&self.before, entry).map_or(Duration::ZERO, |before| before.cpu);
+            let before = same_process(&self.before, entry).map_or(Duration::ZERO, |before| before.cpu);
             let used = entry.cpu.saturating_sub(before).saturating_sub(*inherited);
             if used.is_zero() {
                 continue;
@@ -156,6 +159,7 @@ impl OtherUsage {
         is_first && self.freezers.hold(entry.pid)
     }
 
+    /// Says of each process whether it is étalon's, the server's or another.
     fn find_sides(&mut self) {
         self.sides.clear();
         self.sides.resize(self.now.len(), Side::Unknown);
@@ -180,23 +184,24 @@ impl OtherUsage {
                 return Side::Kernel;
             }
             match at.and_then(|at| self.sides.get(at)) {
-                Some(Side::Unknown) | None => at = place_of(&self.now, entry.parent),
+                Some(Side::Unknown) | None => at = index_of_pid(&self.now, entry.parent),
                 Some(known) => return *known,
             }
         }
         Side::Other
     }
 
+    /// Finds the time of ended children that their parents' counters now have.
     fn find_inherited(&mut self) {
         self.inherited.clear();
         self.inherited.resize(self.now.len(), Duration::ZERO);
-        for gone in self.before.iter().filter(|entry| same(&self.now, entry).is_none()) {
+        for gone in self.before.iter().filter(|entry| same_process(&self.now, entry).is_none()) {
             let mut parent = gone.parent;
             for _ in 0..self.before.len() {
-                let Some(ancestor) = place_of(&self.before, parent).and_then(|place| self.before.get(place)) else {
+                let Some(ancestor) = index_of_pid(&self.before, parent).and_then(|place| self.before.get(place)) else {
                     break;
                 };
-                let heir = place_of(&self.now, ancestor.pid)
+                let heir = index_of_pid(&self.now, ancestor.pid)
                     .filter(|&place| self.now.get(place).is_some_and(|now| now.started == ancestor.started));
                 match heir.and_then(|place| self.inherited.get_mut(place)) {
                     Some(inherited) => {
@@ -209,6 +214,7 @@ impl OtherUsage {
         }
     }
 
+    /// What other programs used on average and at most.
     pub(super) fn other_load(self, elapsed: Duration, peak_cores: f64) -> OtherLoad {
         let seconds = elapsed.as_secs_f64().max(f64::MIN_POSITIVE);
         let mut used: Vec<(ProcessName, f64)> = Vec::new();
@@ -236,7 +242,7 @@ impl OtherUsage {
         let most = of_name().max_by_key(|used| used.cpu)?;
         let all: Duration = of_name().map(|used| used.cpu).sum();
         let (pid, started) = most.first;
-        let entry = self.now.get(place_of(&self.now, pid)?).filter(|entry| entry.started == started)?;
+        let entry = self.now.get(index_of_pid(&self.now, pid)?).filter(|entry| entry.started == started)?;
         (2 * most.cpu > all).then(|| MainProcess { pid: entry.pid, serves: listener::served_by(pid) })
     }
 }
@@ -246,7 +252,7 @@ fn first_of_name(table: &[ProcessEntry], place: usize) -> (u32, u64) {
     let Some(mut first) = table.get(place) else { return (0, 0) };
     // A parent's number may have been given to a descendant (Windows): no longer than the table.
     for _ in 0..table.len() {
-        match place_of(table, first.parent).and_then(|place| table.get(place)) {
+        match index_of_pid(table, first.parent).and_then(|place| table.get(place)) {
             Some(parent) if parent.name == first.name => first = parent,
             _ => break,
         }
@@ -254,13 +260,14 @@ fn first_of_name(table: &[ProcessEntry], place: usize) -> (u32, u64) {
     (first.pid, first.started)
 }
 
-fn place_of(table: &[ProcessEntry], pid: u32) -> Option<usize> {
+/// The index of a process in a sorted table.
+fn index_of_pid(table: &[ProcessEntry], pid: u32) -> Option<usize> {
     table.binary_search_by_key(&pid, |entry| entry.pid).ok()
 }
 
 /// The same process in another table. One that has ended and is still listed has its time where it was.
-fn same<'t>(table: &'t [ProcessEntry], entry: &ProcessEntry) -> Option<&'t ProcessEntry> {
-    table.get(place_of(table, entry.pid)?).filter(|found| found.started == entry.started)
+fn same_process<'t>(table: &'t [ProcessEntry], entry: &ProcessEntry) -> Option<&'t ProcessEntry> {
+    table.get(index_of_pid(table, entry.pid)?).filter(|found| found.started == entry.started)
 }
 
 #[cfg(test)]
@@ -284,7 +291,7 @@ mod tests {
             freezers: Freezers::of_this_machine(),
             stopped: None,
         };
-        let sum = tally.add();
+        let sum = tally.add_up_others();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))
     }
 
@@ -357,13 +364,13 @@ mod tests {
     fn a_look_is_cheap_and_takes_no_new_memory() {
         const LOOKS: u32 = 50;
         let mut tally = OtherUsage::begin(vec![std::process::id()]).unwrap();
-        tally.look().unwrap();
+        tally.sample().unwrap();
         fn room(usage: &OtherUsage) -> [usize; 2] {
             [usage.before.capacity() + usage.now.capacity(), usage.sides.capacity()]
         }
         let (before, cpu) = (room(&tally), crate::cpu::thread_cpu().unwrap());
         for _ in 0..LOOKS {
-            tally.look().unwrap();
+            tally.sample().unwrap();
         }
         let each = (crate::cpu::thread_cpu().unwrap() - cpu) / LOOKS;
         println!("a look at {} processes took {each:?}", tally.now.len());

@@ -26,6 +26,7 @@ pub(crate) struct Throttled {
 }
 
 impl State {
+    /// Reads the state of the machine and of these servers.
     pub(crate) fn now(servers: &[u32]) -> State {
         State {
             throttled: os::throttled(),
@@ -38,7 +39,9 @@ impl State {
         }
     }
 
+    /// A state of which nothing is known, for this reason.
     pub(super) fn unknown(reason: &str) -> State {
+        /// A reading that is missing for this reason.
         fn unknown<T>(reason: &str) -> Result<T, String> {
             Err(reason.to_owned())
         }
@@ -77,6 +80,7 @@ mod os {
         }
     }
 
+    /// How often the control group of a server was throttled; `None` if étalon limits it.
     pub(super) fn server_throttled(pid: u32) -> Option<Throttled> {
         let group = cgroup::controller_of(&pid.to_string(), "cpu").ok()?;
         let is_limited_by_etalon = group.folders.iter().filter_map(|folder| folder.file_name()?.to_str());
@@ -88,10 +92,12 @@ mod os {
         Some(Throttled { quota_cores: group.cpu_quota_cores(), times: found.times, time_us: found.time_us })
     }
 
+    /// How often the processors were slowed down for heat.
     pub(super) fn heat() -> Result<u64, String> {
         super::heat_under(Path::new("/sys/devices/system/cpu"))
     }
 
+    /// Bytes swapped in and out since boot.
     pub(super) fn swapped_bytes() -> Result<u64, String> {
         let pages = super::swapped_pages(&text::read("/proc/vmstat")?);
         let pages = pages.ok_or("the kernel counts no swapping (pswpin and pswpout in /proc/vmstat)")?;
@@ -101,14 +107,17 @@ mod os {
 
 #[cfg(not(target_os = "linux"))]
 mod os {
+    /// Fails: there are no control groups here.
     pub(super) fn throttled() -> Result<super::Throttled, String> {
         Err("this operating system has no control groups".to_owned())
     }
 
+    /// How often a server was throttled: not known here.
     pub(super) fn server_throttled(_: u32) -> Option<super::Throttled> {
         None
     }
 
+    /// Fails: the heat of processors is read on Linux only.
     pub(super) fn heat() -> Result<u64, String> {
         Err("the throttling of hot processors is read on Linux only".to_owned())
     }
@@ -116,11 +125,13 @@ mod os {
     #[cfg(windows)]
     pub(super) use crate::system::windows::power_plan as governor;
 
+    /// Fails: the governor is not known here.
     #[cfg(not(windows))]
     pub(super) fn governor() -> Result<String, String> {
         Err("this operating system does not tell".to_owned())
     }
 
+    /// Fails: swapping is counted on Linux only.
     pub(super) fn swapped_bytes() -> Result<u64, String> {
         Err("swapping is counted on Linux only".to_owned())
     }
@@ -147,7 +158,7 @@ fn heat_under(cpus: &std::path::Path) -> Result<u64, String> {
 #[cfg(any(target_os = "linux", test))]
 fn swapped_pages(vmstat: &str) -> Option<u64> {
     let [swapped_in, swapped_out] =
-        ["pswpin", "pswpout"].map(|key| crate::system::text::value(vmstat, key, ' ')?.parse::<u64>().ok());
+        ["pswpin", "pswpout"].map(|key| crate::system::text::value_of_key(vmstat, key, ' ')?.parse::<u64>().ok());
     Some(swapped_in? + swapped_out?)
 }
 

@@ -96,24 +96,25 @@ impl<'a> Local<'a> {
         Local { host: host.to_owned(), segment: Some(segment), starter, ..self }
     }
 
+    /// Runs a worker in each thread, and returns what all counted.
     fn run_workers(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Ran, Failure> {
-        let shares = self.shares(spec.shape);
+        let shares = self.worker_shares(spec.shape);
         let workers = shares.len();
         let gate = Gate::new(workers);
         let (full, intervals) = channel();
         let mut returns = Vec::with_capacity(workers);
-        let interval_ns = interval_ns(length(spec));
+        let interval_ns = interval_ns(length_of(spec));
         thread::scope(|scope| {
             let mut handles = Vec::with_capacity(workers);
             for (worker, clients) in shares.into_iter().enumerate() {
                 let (give_back, emptied) = channel();
                 returns.push(give_back);
                 let exchange = Exchange { worker, full: full.clone(), emptied };
-                let context = self.context(spec, clients, &gate, interval_ns, exchange);
+                let context = self.worker_context(spec, clients, &gate, interval_ns, exchange);
                 let thread = thread::Builder::new().name(format!("etalon-work-{worker}"));
                 let started = thread.spawn_scoped(scope, move || {
                     let mut waiting = AbandonUnlessRun { gate: context.gate, ran: false };
-                    let counts = self.driver.drive(context);
+                    let counts = self.driver.run_worker(context);
                     waiting.ran = counts.is_ok();
                     counts
                 });
@@ -131,12 +132,12 @@ impl<'a> Local<'a> {
                 match self.starter.start_ns() {
                     Some(start_ns) => {
                         began_unix_ms = host::clock::unix_ms();
-                        gate.open(start_ns);
+                        gate.open_at(start_ns);
                         late_ns = host::clock::now_ns().saturating_sub(start_ns);
                         if let Some(overlap) = self.overlap {
                             overlap.load_is_measured_from(start_ns + spec.schedule.warmup.as_nanos() as u64);
                         }
-                        pauses.measured = self.measured(spec, start_ns);
+                        pauses.measured = self.measured_part(spec, start_ns);
                         let ends = (&intervals, returns.as_slice());
                         interrupted = self.coordinate(spec, ends, &gate, &mut collector, (observer, &mut pauses));
                     }
@@ -146,8 +147,8 @@ impl<'a> Local<'a> {
                     }
                 }
             }
-            let mut counts = joined(handles)?;
-            counts.confined = Confined::joined(counts.confined);
+            let mut counts = join_workers(handles)?;
+            counts.confined = Confined::merge_alike(counts.confined);
             // Virtual time does not pause.
             counts.paused_ns = if counts.cpu_ns.is_some() { pauses.lost_ns() } else { 0 };
             counts.tasks.iter_mut().for_each(|log| log.began_unix_ms = began_unix_ms);
@@ -156,7 +157,7 @@ impl<'a> Local<'a> {
     }
 
     /// Gives the measured part by the machine's clock, as far as it is known before.
-    fn measured(&self, spec: &LoadSpec<'_>, start_ns: u64) -> Range<u64> {
+    fn measured_part(&self, spec: &LoadSpec<'_>, start_ns: u64) -> Range<u64> {
         let is_tasks = spec.shape.traffic.tasks.is_some();
         let warmup_ns = if is_tasks { 0 } else { spec.schedule.warmup.as_nanos() as u64 };
         let from_ns = start_ns + warmup_ns;
@@ -167,16 +168,17 @@ impl<'a> Local<'a> {
     }
 
     /// Clients per worker: one worker per process if asked for, else as the system prefers.
-    fn shares(&self, shape: &LoadShape) -> Vec<Range<u32>> {
+    fn worker_shares(&self, shape: &LoadShape) -> Vec<Range<u32>> {
         let Range { start, end } = self.segment.clone().unwrap_or_else(|| shape.clients.clone());
         if !shape.traffic.is_by_process() {
-            return self.driver.workers(start..end, shape.threads);
+            return self.driver.split_clients(start..end, shape.threads);
         }
         let of_process = shape.clients.len() as u32 / shape.traffic.processes.max(1);
         (start..end).step_by(of_process.max(1) as usize).map(|first| first..first + of_process).collect()
     }
 
-    fn context<'g>(
+    /// What a worker needs to run its clients.
+    fn worker_context<'g>(
         &self,
         spec: &LoadSpec<'g>,
         clients: Range<u32>,
@@ -216,7 +218,7 @@ impl<'a> Local<'a> {
         (observer, pauses): (&mut dyn Observer, &mut Pauses),
     ) -> bool {
         use std::sync::mpsc::RecvTimeoutError::{Disconnected, Timeout};
-        let interval_ns = interval_ns(length(spec));
+        let interval_ns = interval_ns(length_of(spec));
         let mut window_ns = match run_length(spec, self.overlap) {
             RunLength::Time(length_ns) => Some(length_ns),
             RunLength::Count(_) | RunLength::UntilEnded => None,
@@ -225,24 +227,24 @@ impl<'a> Local<'a> {
         let poll = if self.overlap.is_some() { END_POLL } else { STOP_POLL };
         loop {
             if let Some(end_ns) = self.overlap.and_then(Overlap::end_ns)
-                && !gate.stopped()
+                && !gate.is_stopped()
             {
-                gate.end(end_ns);
+                gate.end_at(end_ns);
             }
             if spec.interrupt.load(Ordering::Relaxed) && !interrupted {
                 interrupted = true;
                 gate.stop();
             }
-            if gate.stopped() {
+            if gate.is_stopped() {
                 // The load is ending; no more rates.
                 window_ns = Some(0);
             }
             let before = Moment::now();
             let received = intervals.recv_timeout(poll);
-            pauses.note(before, Moment::now(), poll);
+            pauses.note_wait(before, Moment::now(), poll);
             match received {
                 Ok(interval) => {
-                    for whole in collector.take(&interval) {
+                    for whole in collector.add_interval(&interval) {
                         let Some(rate_per_s) = whole.rate_per_s(interval_ns, window_ns) else { continue };
                         observer.tick(Tick {
                             rate_per_s,
@@ -265,7 +267,7 @@ impl<'a> Local<'a> {
 }
 
 impl LoadGenerator for Local<'_> {
-    fn load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
+    fn run_load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let ran = self.run_workers(spec, observer)?;
         if ran.interrupted {
             return Ok(Loaded::Interrupted(ran.counts.tasks));
@@ -274,7 +276,7 @@ impl LoadGenerator for Local<'_> {
         let never_begun = ran.counts.skipped + ran.counts.not_begun;
         Ok(Loaded::Done(vec![HostLoad {
             host: self.host.clone(),
-            cores: cores(ran.workers, ran.counts.helper_threads, host::cpu::usable_cores()),
+            cores: usable_cores(ran.workers, ran.counts.helper_threads, host::cpu::usable_cores()),
             counts: ran.counts,
             latencies: ran.collector.into_latencies(&self.host, window_ns, never_begun),
             workers: ran.workers,
@@ -285,8 +287,8 @@ impl LoadGenerator for Local<'_> {
     }
 }
 
-/// Helpers' CPU time is in the sum, so their cores count, too.
-fn cores(workers: usize, helpers: usize, usable: f64) -> f64 {
+/// Cores that the load can use. Helpers' CPU time is in the sum, so their cores count, too.
+fn usable_cores(workers: usize, helpers: usize, usable: f64) -> f64 {
     ((workers + helpers).max(1) as f64).min(usable)
 }
 
@@ -307,6 +309,7 @@ struct Moment {
 }
 
 impl Moment {
+    /// Reads the clock, and how long the machine was suspended.
     fn now() -> Moment {
         Moment { now_ns: host::clock::now_ns(), suspended_ns: host::clock::suspended_ns() }
     }
@@ -324,7 +327,7 @@ impl Pauses {
     }
 
     /// A wait that should have ended after `most` lasted from `before` to `after`.
-    fn note(&mut self, before: Moment, after: Moment, most: Duration) {
+    fn note_wait(&mut self, before: Moment, after: Moment, most: Duration) {
         let due_ns = before.now_ns.saturating_add(most.as_nanos() as u64);
         let (start_ns, end_ns) = (self.measured.start, self.measured.end.max(self.measured.start));
         let late_ns = after.now_ns.clamp(start_ns, end_ns).saturating_sub(due_ns.clamp(start_ns, end_ns));
@@ -340,7 +343,9 @@ impl Pauses {
 }
 
 /// Merges the workers' counts.
-fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>>) -> Result<LoadCounts, Failure> {
+fn join_workers(
+    handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>>,
+) -> Result<LoadCounts, Failure> {
     let mut counts: Option<LoadCounts> = None;
     let mut first_failure = None;
     for handle in handles {
@@ -360,14 +365,14 @@ fn joined(handles: Vec<thread::ScopedJoinHandle<'_, Result<LoadCounts, Failure>>
     }
 }
 
-/// The workload's own, else the schedule's.
-fn length(spec: &LoadSpec<'_>) -> Length {
+/// How long the run is: the workload's own length, else the schedule's.
+fn length_of(spec: &LoadSpec<'_>) -> Length {
     spec.shape.traffic.length.unwrap_or(spec.schedule.length)
 }
 
 /// When the load ends.
 fn run_length(spec: &LoadSpec<'_>, overlap: Option<&Overlap>) -> RunLength {
-    match length(spec) {
+    match length_of(spec) {
         _ if spec.shape.traffic.tasks.is_some() => RunLength::Count(1),
         _ if overlap.is_some() => RunLength::UntilEnded,
         Length::Duration(duration) => RunLength::Time(duration.as_nanos() as u64),
@@ -387,7 +392,7 @@ mod tests {
         }
         fn lost(before: Moment, after: Moment) -> u64 {
             let mut pauses = Pauses { measured: 10 * S..15 * S, ..Pauses::begin() };
-            pauses.note(before, after, Duration::from_millis(100));
+            pauses.note_wait(before, after, Duration::from_millis(100));
             assert_eq!(pauses.sum_ns, pauses.lost_ns());
             pauses.sum_ns
         }
@@ -401,7 +406,13 @@ mod tests {
     #[test]
     fn helpers_have_cores_of_their_own_where_there_are_any() {
         assert_eq!(
-            [cores(1, 0, 64.0), cores(1, 32, 64.0), cores(4, 128, 64.0), cores(3, 2, 2.0), cores(1, 0, 0.15)],
+            [
+                usable_cores(1, 0, 64.0),
+                usable_cores(1, 32, 64.0),
+                usable_cores(4, 128, 64.0),
+                usable_cores(3, 2, 2.0),
+                usable_cores(1, 0, 0.15)
+            ],
             [1.0, 33.0, 64.0, 2.0, 0.15]
         );
     }

@@ -23,40 +23,42 @@ const HARMLESS_SKEW_NS: u64 = 100_000_000;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
-pub fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// Adds the load generator's own CPU time per transaction.
+pub fn add_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let transactions = counts.succeeded_in_window.max(1) as f64;
     let cpu_ns = if evidence.placement == Placement::InProcess { None } else { counts.cpu_ns };
     let per_transaction =
-        cpu_ns.map_or_else(|| unavailable(evidence), |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
+        cpu_ns.map_or_else(|| cost_unavailable(evidence), |cpu| Reading::Value(cpu as f64 / 1e3 / transactions));
     let id = "client_cpu_per_tx";
     into.push(Measurement::new(id, "us", Direction::Lower, Role::Diagnostic, per_transaction));
-    shares(evidence, into);
+    add_shares(evidence, into);
     if let (Placement::InProcess, Some(cpu)) = (evidence.placement, counts.cpu_ns) {
         let cost = cpu as f64 / 1e3 / transactions;
         into.push(Measurement::value("process_cpu_per_tx", "us", Direction::Lower, Role::Diagnostic, cost));
     }
     let entries = match (evidence.placement, counts.kernel_entries) {
-        (Placement::InProcess, _) => unavailable(evidence),
+        (Placement::InProcess, _) => cost_unavailable(evidence),
         (_, Some(entries)) => Reading::Value(entries as f64 / transactions),
         (_, None) => Reading::unavailable("this way to the server does not count its entries into the kernel"),
     };
     into.push(Measurement::new("kernel_entries", "/tx", Direction::Lower, Role::Diagnostic, entries));
-    lag(evidence, into);
+    add_lag(evidence, into);
 }
 
 /// The reason why the client's own cost is unknown.
-fn unavailable(evidence: &LoadResult<'_>) -> Reading {
+fn cost_unavailable(evidence: &LoadResult<'_>) -> Reading {
     Reading::unavailable(match evidence.placement {
         Placement::InProcess => "the engine works in the client's own threads".to_owned(),
         Placement::OwnThreads | Placement::Server => "the operating system did not tell, or time is virtual".to_owned(),
     })
 }
 
-pub fn shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// Adds the load generator's share of its cores, and that of its busiest thread.
+pub fn add_shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let [busy, busiest] = [share_of_cores(evidence), busiest_thread(evidence)]
-        .map(|share| share.map_or_else(|| unavailable(evidence), Reading::Value));
+        .map(|share| share.map_or_else(|| cost_unavailable(evidence), Reading::Value));
     let mut shares = vec![("client_busy_share".to_owned(), busy), ("busiest_thread".to_owned(), busiest)];
     if evidence.placement != Placement::InProcess && (2..=MOST_THREADS).contains(&counts.threads.len()) {
         shares.extend(counts.threads.iter().enumerate().map(|(number, cpu_ns)| {
@@ -72,7 +74,7 @@ pub fn shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
 }
 
 /// How late the loop handled due work.
-pub fn lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+pub fn add_lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let lag = &evidence.counts.lag;
     let max = if lag.count() == 0 { never_waited() } else { Reading::Value(lag.max_ns() as f64 / 1e3) };
     let readings =
@@ -82,14 +84,16 @@ pub fn lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
+/// A quantile of the loop's lag, ms.
 fn lag_quantile(lag: &LoopLag, quantile: f64) -> Reading {
-    match stats::censored::rank(quantile, lag.count(), 0) {
+    match stats::censored::rank_of_quantile(quantile, lag.count(), 0) {
         Ok(_) => lag.quantile_ns(quantile).map_or_else(never_waited, |ns| Reading::Value(ns as f64 / 1e3)),
         Err(_) if lag.count() == 0 => never_waited(),
         Err(why) => Reading::unavailable(format!("{why} turns of the loop")),
     }
 }
 
+/// The reading of the lag of a loop that never waited.
 fn never_waited() -> Reading {
     Reading::unavailable("the loop never waited for anything")
 }
@@ -104,6 +108,7 @@ fn share_of_cores(evidence: &LoadResult<'_>) -> Option<f64> {
     Some(cpu_ns as f64 / evidence.counts.window_ns.max(1) as f64 / evidence.cores.max(f64::MIN_POSITIVE))
 }
 
+/// The share of a core that the busiest thread used.
 fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
     if evidence.placement == Placement::InProcess {
         return None;
@@ -114,14 +119,14 @@ fn busiest_thread(evidence: &LoadResult<'_>) -> Option<f64> {
 }
 
 /// Marks a load generator that could not keep up, or stood still.
-pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
-    let saturated = saturated(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
-    let mark = saturated.or_else(|| late(evidence));
-    paused(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
+pub fn generator_marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
+    let saturated = saturation(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
+    let mark = saturated.or_else(|| late_mark(evidence));
+    pause_mark(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
 }
 
 /// The clients stood still with étalon, and the system may have caught up meanwhile.
-fn paused(evidence: &LoadResult<'_>) -> Option<Mark> {
+fn pause_mark(evidence: &LoadResult<'_>) -> Option<Mark> {
     stood_still(evidence.counts.paused_ns as f64 / 1e9, evidence.counts.window_ns as f64 / 1e9)
 }
 
@@ -143,14 +148,14 @@ fn started_apart(evidence: &LoadResult<'_>) -> Option<Mark> {
 /// Marks of a load by lanes with their own timestamps: the loop's lag is in no latency of a closed loop.
 pub fn marks_of_blocks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     if evidence.pace != Pace::Closed {
-        return marks(evidence);
+        return generator_marks(evidence);
     }
-    let mark = saturated(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
-    paused(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
+    let mark = saturation(evidence).map(|detail| Mark::new(MarkKind::ClientSaturated, detail));
+    pause_mark(evidence).into_iter().chain(started_apart(evidence)).chain(mark).collect()
 }
 
 /// All threads together, one alone, or those that share processors, used up what they may use.
-fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
+fn saturation(evidence: &LoadResult<'_>) -> Option<String> {
     if evidence.placement != Placement::InProcess {
         // One of several hosts may be full while others idle.
         let mut shares = evidence.hosts.iter().filter_map(|host| Some((&host.host, host.busy_share.value()?)));
@@ -175,7 +180,7 @@ fn saturated(evidence: &LoadResult<'_>) -> Option<String> {
     let window_ns = evidence.counts.window_ns;
     let full = evidence.counts.confined.iter().find(|group| group.busy_share(window_ns) > SATURATED_SHARE)?;
     let share = full.busy_share(window_ns) * 100.0;
-    Some(format!("{} of the client's threads were busy {share:.0} % of {}", full.threads, time_of(full.cores())))
+    Some(format!("{} of the client's threads were busy {share:.0} % of {}", full.threads, time_of(full.usable_cores())))
 }
 
 /// Names cores as what they are of: a quota leaves parts of one.
@@ -193,7 +198,7 @@ fn time_of(cores: f64) -> String {
 /// of answers waits without lateness, so lag counts only if the thread was busy as well: a client sharing cores with
 /// the server is not marked at an easy load. Under a rate a late start is never the system's: it is the client's if its
 /// thread was busy, else the machine's. An engine in the client's threads causes the waiting itself.
-fn late(evidence: &LoadResult<'_>) -> Option<Mark> {
+fn late_mark(evidence: &LoadResult<'_>) -> Option<Mark> {
     let response = &evidence.latencies.response;
     if evidence.placement == Placement::InProcess {
         return None;

@@ -29,10 +29,11 @@ impl HostFigures {
         loads.iter().filter(|load| load.host != LOCAL_HOST).map(HostFigures::from_load).collect()
     }
 
+    /// The figures of one host.
     fn from_load(share: &HostLoad) -> HostFigures {
         let window_ns = share.counts.window_ns.max(1) as f64;
-        let [p50_us, p99_us] =
-            [0.5, 0.99].map(|quantile| share.latencies.response.quantile(quantile, "transactions on this host"));
+        let [p50_us, p99_us] = [0.5, 0.99]
+            .map(|quantile| share.latencies.response.quantile_reading(quantile, "transactions on this host"));
         let transactions = share.counts.succeeded_in_window.max(1) as f64;
         let (cpu_us, busy_share) = match share.counts.cpu_ns {
             Some(cpu_ns) => {
@@ -57,7 +58,8 @@ impl HostFigures {
     }
 }
 
-pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
+/// Adds the figures of each host.
+pub(super) fn add_measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
     for host in hosts {
         let figures = [
             ("throughput", "tx/s", Direction::Higher, Reading::Value(host.throughput)),
@@ -74,8 +76,8 @@ pub(super) fn measurements(hosts: &[HostFigures], into: &mut Vec<Measurement>) {
     }
 }
 
-/// Far slower than the middle one.
-pub(super) fn slow(hosts: &[HostFigures]) -> Vec<Mark> {
+/// Marks hosts that were far slower than the middle one.
+pub(super) fn slow_host_marks(hosts: &[HostFigures]) -> Vec<Mark> {
     let known: Vec<(&str, f64)> =
         hosts.iter().filter_map(|host| Some((host.host.as_str(), host.p99_us.value()?))).collect();
     let mut sorted: Vec<f64> = known.iter().map(|(_, us)| *us).collect();
@@ -112,17 +114,17 @@ mod tests {
 
     #[test]
     fn one_slow_host_is_named_and_alike_ones_are_not() {
-        assert_eq!(slow(&[host("a", 1_000.0), host("b", 1_100.0)]), []);
-        let marks = slow(&[host("a", 1_000.0), host("b", 5_000.0)]);
+        assert_eq!(slow_host_marks(&[host("a", 1_000.0), host("b", 1_100.0)]), []);
+        let marks = slow_host_marks(&[host("a", 1_000.0), host("b", 5_000.0)]);
         assert!(marks.len() == 1 && marks[0].detail.contains("host b is slow"), "{marks:?}");
-        assert_eq!(slow(&[host("a", 10.0), host("b", 90.0)]), [], "the scheduler's doing");
-        assert_eq!(slow(&[]), []);
+        assert_eq!(slow_host_marks(&[host("a", 10.0), host("b", 90.0)]), [], "the scheduler's doing");
+        assert_eq!(slow_host_marks(&[]), []);
     }
 
     #[test]
     fn each_host_has_its_own_rows() {
         let mut all = Vec::new();
-        measurements(&[host("a", 7.0), host("b", 9.0)], &mut all);
+        add_measurements(&[host("a", 7.0), host("b", 9.0)], &mut all);
         let ids: Vec<&str> = all.iter().map(|one| one.metric.id.as_str()).collect();
         assert!(ids.contains(&"response_p99_on_a") && ids.contains(&"throughput_on_b"), "{ids:?}");
     }

@@ -5,60 +5,64 @@ use std::time::Duration;
 use model::metric::FAILED_SHARE;
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, duration};
 
-use super::{LoadResult, failed, latencies};
+use super::{LoadResult, add_latencies, failed_or_skipped};
 use crate::lane::ErrorClass;
 use crate::recorder::KindCounts;
 use crate::worker::{LoadCounts, Pace, shortfall};
 
-pub fn measurements(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
-    limits(evidence, into);
-    rate(evidence, into);
-    pool(evidence, into);
-    connections(evidence, into);
+/// Adds the measurements that follow from the load's shape.
+pub fn add_measurements(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+    add_limits(evidence, into);
+    add_rate(evidence, into);
+    add_pool(evidence, into);
+    add_connections(evidence, into);
     for kind in &evidence.counts.kinds {
         of_kind(kind, &evidence.counts, into);
     }
 }
 
-fn count(id: &str, count: u64) -> Measurement {
+/// A count of things that are worse when more.
+fn count_measurement(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
 
 /// The name of the count of what is beyond a limit.
-pub fn over(limit_ns: u64) -> String {
+pub fn over_limit_id(limit_ns: u64) -> String {
     format!("over_{}", duration::format(Duration::from_nanos(limit_ns)))
 }
 
 /// Operations beyond each limit, failures and skipped ones included.
-pub fn limits(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
-    let failed = failed(evidence);
+pub fn add_limits(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+    let failed = failed_or_skipped(evidence);
     for (limit_ns, over) in evidence.traffic.limits_ns.iter().zip(&evidence.counts.over_limits) {
-        into.push(count(&self::over(*limit_ns), over + failed));
+        into.push(count_measurement(&over_limit_id(*limit_ns), over + failed));
     }
     if evidence.traffic.latency_limit_ns.is_some() {
-        into.push(count("late", evidence.counts.late + failed));
+        into.push(count_measurement("late", evidence.counts.late + failed));
     }
 }
 
-fn rate(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// Adds backlog and skipped operations of a load with a rate.
+fn add_rate(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     if matches!(evidence.pace, Pace::Rate(_)) {
-        into.push(count("backlog_max", evidence.counts.backlog_max));
+        into.push(count_measurement("backlog_max", evidence.counts.backlog_max));
         if evidence.traffic.latency_limit_ns.is_some() {
-            into.push(count("skipped", evidence.counts.skipped));
+            into.push(count_measurement("skipped", evidence.counts.skipped));
         }
     }
 }
 
-fn pool(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// Adds how long clients waited for a connection.
+fn add_pool(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let Some(waits) = &evidence.counts.pool_wait else { return };
-    latencies("transactions in the run", "pool_wait", (waits, waits.failed()), Role::Secondary, into);
-    into.push(count("pool_timeouts", evidence.counts.failures_of(ErrorClass::PoolTimeout)));
+    add_latencies("transactions in the run", "pool_wait", (waits, waits.failure_count()), Role::Secondary, into);
+    into.push(count_measurement("pool_timeouts", evidence.counts.failures_of(ErrorClass::PoolTimeout)));
     let got = evidence.counts.connections.made - evidence.counts.connections.made_again;
     into.push(Measurement::value("pool_connections", "", Direction::Neither, Role::Diagnostic, got as f64));
 }
 
 /// All connections, initial and by `reconnect`.
-fn connections(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+fn add_connections(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let connections = &evidence.counts.connections;
     if connections.made == 0 {
         return;
@@ -91,11 +95,11 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     );
     let what = "transactions of this kind";
     for (id, reading) in [
-        ("mean", kind.response.mean(counts.not_begun + kind.broken_off)),
-        ("p50", kind.response.quantile(0.5, what)),
-        ("p99", kind.response.quantile(0.99, what)),
+        ("mean", kind.response.mean_reading(counts.not_begun + kind.broken_off)),
+        ("p50", kind.response.quantile_reading(0.5, what)),
+        ("p99", kind.response.quantile_reading(0.99, what)),
         ("min", min),
-        ("max", kind.response.longest()),
+        ("max", kind.response.longest_reading()),
     ] {
         let id = format!("response_{id}_{name}");
         into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
@@ -104,8 +108,8 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
 
 /// The share of failed transactions, where the kind of every failure is known.
 pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
-    let reading = match kind.response.failed().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
-        0 => Reading::percent_failed(kind.failed, kind.response.succeeded()),
+    let reading = match kind.response.failure_count().saturating_sub(kind.failed + kind.broken_off + counts.not_begun) {
+        0 => Reading::percent_failed(kind.failed, kind.response.success_count()),
         unknown => {
             Reading::unavailable(format!("of which kind {unknown} would have been that were never begun is unknown"))
         }
@@ -115,7 +119,7 @@ pub fn failed_share(kind: &KindCounts, counts: &LoadCounts) -> Measurement {
 }
 
 /// Marks of how the load came.
-pub fn marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
+pub fn shape_marks(evidence: &LoadResult<'_>) -> Vec<Mark> {
     let shortfall = shortfall(&evidence.counts).map(|detail| Mark::new(MarkKind::Errors, detail));
     shortfall.into_iter().collect()
 }

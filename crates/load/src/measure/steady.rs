@@ -40,7 +40,8 @@ impl Steady {
         Steady::No(Mark::new(MarkKind::NotSteady, detail))
     }
 
-    pub fn mark(self) -> Option<Mark> {
+    /// The mark of a run that was not steady.
+    pub fn into_mark(self) -> Option<Mark> {
         if let Steady::No(mark) = self { Some(mark) } else { None }
     }
 
@@ -55,7 +56,7 @@ impl Steady {
     }
 }
 
-/// Never `p = 0.000`.
+/// The p-value in words, never `p = 0.000`.
 fn p_words(p: f64) -> String {
     if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") }
 }

@@ -21,18 +21,18 @@ impl Confined {
     }
 
     /// The cores that all of them together can keep busy.
-    pub fn cores(&self) -> f64 {
+    pub fn usable_cores(&self) -> f64 {
         let bound = if self.cpus.is_empty() { self.threads } else { self.threads.min(self.cpus.len()) };
         self.quota_cores.map_or(bound as f64, |quota| quota.min(bound as f64))
     }
 
     /// The share of it that they used in `window_ns`.
     pub fn busy_share(&self, window_ns: u64) -> f64 {
-        self.cpu_ns as f64 / window_ns.max(1) as f64 / self.cores().max(f64::MIN_POSITIVE)
+        self.cpu_ns as f64 / window_ns.max(1) as f64 / self.usable_cores().max(f64::MIN_POSITIVE)
     }
 
     /// Threads of one host, those with the same processors and quota together.
-    pub fn joined(threads: Vec<Confined>) -> Vec<Confined> {
+    pub fn merge_alike(threads: Vec<Confined>) -> Vec<Confined> {
         let mut all: Vec<Confined> = Vec::new();
         for thread in threads {
             let same = all.iter_mut().find(|one| one.cpus == thread.cpus && one.quota_cores == thread.quota_cores);
@@ -58,10 +58,10 @@ mod tests {
 
     #[test]
     fn threads_on_one_processor_share_it() {
-        let four = Confined::joined((0..4).map(|_| thread(&[1], None, 0.24)).collect());
-        assert_eq!((four.len(), four[0].threads, four[0].cores()), (1, 4, 1.0));
+        let four = Confined::merge_alike((0..4).map(|_| thread(&[1], None, 0.24)).collect());
+        assert_eq!((four.len(), four[0].threads, four[0].usable_cores()), (1, 4, 1.0));
         assert!((four[0].busy_share(1_000_000_000) - 0.96).abs() < 1e-9);
-        let apart = Confined::joined(vec![thread(&[0], None, 0.24), thread(&[1], None, 0.24)]);
+        let apart = Confined::merge_alike(vec![thread(&[0], None, 0.24), thread(&[1], None, 0.24)]);
         assert_eq!(apart.iter().map(|one| one.busy_share(1_000_000_000)).collect::<Vec<_>>(), [0.24, 0.24]);
     }
 
@@ -70,6 +70,6 @@ mod tests {
         let limited = thread(&[0, 1], Some(0.15), 0.147);
         assert!((limited.busy_share(1_000_000_000) - 0.98).abs() < 1e-9);
         assert_eq!(thread(&[], None, 0.5).busy_share(1_000_000_000), 0.5);
-        assert_eq!(thread(&[0, 1], Some(1.5), 0.5).cores(), 1.0, "a thread runs on one processor at a time");
+        assert_eq!(thread(&[0, 1], Some(1.5), 0.5).usable_cores(), 1.0, "a thread runs on one processor at a time");
     }
 }

@@ -105,13 +105,14 @@ pub struct Connections {
     pub refused: Vec<(FailureKind, u64, String)>,
 }
 
-/// A count may come from another host.
-fn add(sum: &mut u64, count: u64) {
+/// Adds to a sum without overflow, since a count may come from another host.
+fn add_saturating(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }
 
 impl Connections {
-    pub fn count(&mut self, took_ns: u64) {
+    /// Counts a connection and how long it took.
+    pub fn add_connection(&mut self, took_ns: u64) {
         self.min_ns = if self.made == 0 { took_ns } else { self.min_ns.min(took_ns) };
         self.max_ns = self.max_ns.max(took_ns);
         self.sum_ns += took_ns;
@@ -119,29 +120,31 @@ impl Connections {
     }
 
     /// Gives earlier connections this time: for virtual time.
-    pub fn assume(&mut self, took_ns: u64) {
+    pub fn assume_duration(&mut self, took_ns: u64) {
         self.sum_ns = took_ns * self.made;
         (self.min_ns, self.max_ns) = (took_ns, took_ns);
     }
 
-    pub fn refuse(&mut self, kind: FailureKind, count: u64, message: String) {
+    /// Counts connections that failed, by kind, with the first message.
+    pub fn count_refused(&mut self, kind: FailureKind, count: u64, message: String) {
         match self.refused.iter_mut().find(|(known, ..)| *known == kind) {
-            Some((_, known, _)) => add(known, count),
+            Some((_, known, _)) => add_saturating(known, count),
             None => self.refused.push((kind, count, message)),
         }
     }
 
+    /// Adds the connections of another worker.
     fn merge(&mut self, other: Connections) {
         if other.made > 0 {
             self.min_ns = if self.made == 0 { other.min_ns } else { self.min_ns.min(other.min_ns) };
         }
         self.max_ns = self.max_ns.max(other.max_ns);
-        add(&mut self.sum_ns, other.sum_ns);
-        add(&mut self.made, other.made);
-        add(&mut self.made_again, other.made_again);
-        add(&mut self.missing, other.missing);
+        add_saturating(&mut self.sum_ns, other.sum_ns);
+        add_saturating(&mut self.made, other.made);
+        add_saturating(&mut self.made_again, other.made_again);
+        add_saturating(&mut self.missing, other.missing);
         for (kind, count, message) in other.refused {
-            self.refuse(kind, count, message);
+            self.count_refused(kind, count, message);
         }
     }
 }
@@ -167,15 +170,17 @@ pub struct TaskEnd {
 }
 
 impl LoadCounts {
-    /// Stopped only by the end of the run, and slower than all successes.
-    pub fn stopped(&self) -> u64 {
+    /// Number of operations stopped only by the end of the run, which were slower than all successes.
+    pub fn stopped_count(&self) -> u64 {
         self.not_begun.saturating_add(self.broken_off)
     }
 
+    /// Counts a failure by its class.
     pub fn count_failure(&mut self, error: OpError) {
         self.count_failures(error, 1);
     }
 
+    /// Counts failures of one class, and keeps a few messages.
     pub fn count_failures(&mut self, error: OpError, count: u64) {
         let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
         self.failed[place] += count;
@@ -185,7 +190,7 @@ impl LoadCounts {
     }
 
     /// Counts responses over each limit.
-    pub(super) fn count_over(&mut self, rules: &Rules, over: impl Fn(u64) -> u64) {
+    pub(super) fn count_over_limits(&mut self, rules: &Rules, over: impl Fn(u64) -> u64) {
         for (limit_ns, known) in rules.limits_ns.iter().zip(&mut self.over_limits) {
             *known += over(*limit_ns);
         }
@@ -199,24 +204,24 @@ impl LoadCounts {
     /// étalon.
     pub fn merge(&mut self, other: LoadCounts) -> Result<(), Failure> {
         self.merge_kinds(&other.kinds)?;
-        add(&mut self.succeeded, other.succeeded);
+        add_saturating(&mut self.succeeded, other.succeeded);
         self.completed.merge(other.completed);
-        add(&mut self.succeeded_in_window, other.succeeded_in_window);
-        add(&mut self.failed_in_window, other.failed_in_window);
-        add(&mut self.due_in_window, other.due_in_window);
-        add(&mut self.think_ns, other.think_ns);
-        add(&mut self.not_begun, other.not_begun);
-        add(&mut self.broken_off, other.broken_off);
+        add_saturating(&mut self.succeeded_in_window, other.succeeded_in_window);
+        add_saturating(&mut self.failed_in_window, other.failed_in_window);
+        add_saturating(&mut self.due_in_window, other.due_in_window);
+        add_saturating(&mut self.think_ns, other.think_ns);
+        add_saturating(&mut self.not_begun, other.not_begun);
+        add_saturating(&mut self.broken_off, other.broken_off);
         for (mine, theirs) in self.failed.iter_mut().zip(other.failed) {
-            add(mine, theirs);
+            add_saturating(mine, theirs);
         }
         for error in other.messages {
             if !self.messages.iter().any(|known| known.class == error.class) {
                 self.messages.push(error);
             }
         }
-        add(&mut self.retried, other.retried);
-        add(&mut self.retries, other.retries);
+        add_saturating(&mut self.retried, other.retried);
+        add_saturating(&mut self.retries, other.retries);
         self.cpu_ns = self.cpu_ns.zip(other.cpu_ns).map(|(a, b)| a.saturating_add(b));
         self.threads.extend(other.threads);
         self.confined.extend(other.confined);
@@ -227,15 +232,15 @@ impl LoadCounts {
         self.gave_up |= other.gave_up;
         self.over_limits.resize(self.over_limits.len().max(other.over_limits.len()), 0);
         for (mine, theirs) in self.over_limits.iter_mut().zip(other.over_limits) {
-            add(mine, theirs);
+            add_saturating(mine, theirs);
         }
-        add(&mut self.late, other.late);
-        add(&mut self.skipped, other.skipped);
+        add_saturating(&mut self.late, other.late);
+        add_saturating(&mut self.skipped, other.skipped);
         // An upper bound, since workers peak at different times.
-        add(&mut self.backlog_max, other.backlog_max);
+        add_saturating(&mut self.backlog_max, other.backlog_max);
         self.pool_wait = match (self.pool_wait.take(), other.pool_wait) {
             (Some(mut mine), Some(theirs)) => {
-                mine.add(&theirs);
+                mine.merge(&theirs);
                 Some(mine)
             }
             (mine, theirs) => mine.or(theirs),
@@ -249,11 +254,11 @@ impl LoadCounts {
             (mine, theirs) => *mine = mine.take().or(theirs),
         }
         self.tallies.resize(self.tallies.len().max(other.tallies.len()), 0);
-        self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, count)| add(sum, *count));
+        self.tallies.iter_mut().zip(&other.tallies).for_each(|(sum, count)| add_saturating(sum, *count));
         self.asked += other.asked;
         self.asked_in_vain += other.asked_in_vain;
-        self.rows = RowCounts::sum(self.rows, other.rows);
-        add(&mut self.wrote, other.wrote);
+        self.rows = RowCounts::sum_known(self.rows, other.rows);
+        add_saturating(&mut self.wrote, other.wrote);
         self.sessions = match (self.sessions.take(), other.sessions) {
             (Some(Ok(mine)), Some(Ok(theirs))) => Some(Ok(mine.plus(theirs))),
             (Some(Err(reason)), _) | (_, Some(Err(reason))) => Some(Err(reason)),
@@ -262,6 +267,7 @@ impl LoadCounts {
         Ok(())
     }
 
+    /// Adds the counts of each kind of transaction.
     fn merge_kinds(&mut self, others: &[KindCounts]) -> Result<(), Failure> {
         let [mine, theirs] =
             [self.kinds.as_slice(), others].map(|kinds| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>());
@@ -272,7 +278,9 @@ impl LoadCounts {
                 theirs.join(", ")
             );
             let failure = Failure::new(FailureKind::Verification, "add up what the parts of the load counted", cause);
-            return Err(failure.hint("let every host run the same build of étalon; `etalon agents` lists the agents"));
+            return Err(
+                failure.with_hint("let every host run the same build of étalon; `etalon agents` lists the agents")
+            );
         }
         self.kinds.iter_mut().zip(others).for_each(|(mine, theirs)| mine.merge(theirs));
         Ok(())
@@ -283,10 +291,12 @@ impl LoadCounts {
         self.succeeded.saturating_add(self.failures()).saturating_add(self.retries)
     }
 
+    /// Number of failures of all classes.
     pub fn failures(&self) -> u64 {
         self.failed.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
+    /// Number of failures of a class.
     pub fn failures_of(&self, class: ErrorClass) -> u64 {
         ErrorClass::ALL.iter().zip(self.failed).find(|(known, _)| **known == class).map_or(0, |(_, count)| count)
     }
@@ -325,16 +335,16 @@ mod tests {
             (counts.cpu_ns, counts.helper_threads, counts.over_limits) = (Some(u64::MAX), usize::MAX, vec![u64::MAX]);
             counts.asked.commits = u64::MAX;
             counts.connections = Connections { made: u64::MAX, sum_ns: u64::MAX, ..Connections::default() };
-            counts.connections.refuse(FailureKind::Login, u64::MAX, "no".to_owned());
+            counts.connections.count_refused(FailureKind::Login, u64::MAX, "no".to_owned());
             counts.sessions = Some(Ok(SessionCounts { twice: u64::MAX, ..SessionCounts::default() }));
             counts
         }
         let mut all = claims();
         all.merge(claims()).unwrap();
         assert_eq!((all.succeeded, all.succeeded_in_window, all.failed_in_window), (u64::MAX, u64::MAX, u64::MAX));
-        assert_eq!((all.stopped(), all.failures(), all.backlog_max), (u64::MAX, u64::MAX, u64::MAX));
+        assert_eq!((all.stopped_count(), all.failures(), all.backlog_max), (u64::MAX, u64::MAX, u64::MAX));
         assert_eq!((all.cpu_ns, all.over_limits, all.connections.made), (Some(u64::MAX), vec![u64::MAX], u64::MAX));
-        assert_eq!((all.kinds[0].in_window, all.kinds[0].response.failed()), (u64::MAX, u64::MAX));
+        assert_eq!((all.kinds[0].in_window, all.kinds[0].response.failure_count()), (u64::MAX, u64::MAX));
     }
 
     #[test]

@@ -20,7 +20,7 @@ impl WorkerContext<'_> {
         self.clients.len() as u32 == self.all_clients && self.length != RunLength::UntilEnded
     }
 
-    /// One per client, or the pool's.
+    /// Number of connections: one per client, or the pool's.
     pub fn connections(&self) -> u32 {
         match self.traffic.pool {
             Some(pool) => pool.connections,
@@ -30,7 +30,7 @@ impl WorkerContext<'_> {
 
     /// Connects by `open`, numbered from the worker's first client, with `at_once` calls in parallel, and times each; `open` notes
     /// the nanoseconds that it spent on something else. A pool accepts fewer; otherwise the first failure is an error.
-    pub fn connect<T: Send>(
+    pub fn connect_all<T: Send>(
         &mut self,
         at_once: usize,
         open: impl Fn(u32, &mut u64) -> Result<T, Failure> + Sync,
@@ -39,10 +39,10 @@ impl WorkerContext<'_> {
         let first = self.clients.start;
         let opening = Opening::new(wanted, if self.traffic.pool.is_some() { REFUSALS_TIME } else { Duration::ZERO });
         let work = || {
-            while let Some(number) = opening.next() {
+            while let Some(number) = opening.next_connection() {
                 let (began_ns, mut aside_ns) = (host::clock::now_ns(), 0);
                 let result = open(first + number, &mut aside_ns);
-                opening.note(result, host::clock::now_ns().saturating_sub(began_ns + aside_ns));
+                opening.note_result(result, host::clock::now_ns().saturating_sub(began_ns + aside_ns));
             }
         };
         thread::scope(|scope| {
@@ -55,8 +55,8 @@ impl WorkerContext<'_> {
         let Ended { made, refused, .. } = opening.ended.into_inner().unwrap_or_else(PoisonError::into_inner);
         let count = made.len();
         self.opened.missing = u64::from(wanted) - count as u64;
-        made.iter().for_each(|(_, took_ns)| self.opened.count(*took_ns));
-        refused.iter().for_each(|failure| self.opened.refuse(failure.kind, 1, failure.cause.clone()));
+        made.iter().for_each(|(_, took_ns)| self.opened.add_connection(*took_ns));
+        refused.iter().for_each(|failure| self.opened.count_refused(failure.kind, 1, failure.cause.clone()));
         let failed = refused.len();
         match refused.into_iter().next() {
             Some(mut failure) if count == 0 || self.traffic.pool.is_none() => {
@@ -70,6 +70,7 @@ impl WorkerContext<'_> {
         }
     }
 
+    /// Number of connections that were opened.
     pub fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
     }
@@ -103,18 +104,21 @@ impl<T> Opening<T> {
         Opening { wanted, taken: AtomicU32::new(0), retry_time, ended: Mutex::new(ended) }
     }
 
-    fn ended(&self) -> MutexGuard<'_, Ended<T>> {
+    /// Locks what the threads that connect have done.
+    fn lock_ended(&self) -> MutexGuard<'_, Ended<T>> {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn next(&self) -> Option<u32> {
-        let given_up = self.ended().first_refusal.is_some_and(|since| since.elapsed() >= self.retry_time);
+    /// The number of the next connection; `None` when all are taken or one has failed for too long.
+    fn next_connection(&self) -> Option<u32> {
+        let given_up = self.lock_ended().first_refusal.is_some_and(|since| since.elapsed() >= self.retry_time);
         let number = self.taken.fetch_add(1, Ordering::Relaxed);
         (!given_up && number < self.wanted).then_some(number)
     }
 
-    fn note(&self, result: Result<T, Failure>, took_ns: u64) {
-        let mut ended = self.ended();
+    /// Notes a connection that was made, or why it failed.
+    fn note_result(&self, result: Result<T, Failure>, took_ns: u64) {
+        let mut ended = self.lock_ended();
         match result {
             Ok(connection) => ended.made.push((connection, took_ns)),
             Err(failure) => {
@@ -141,12 +145,13 @@ pub fn shortfall(counts: &LoadCounts) -> Option<String> {
         text.push_str(&format!(" ({} of them not asked for any more)", connections.missing - tried));
     }
     for (kind, count, message) in &connections.refused {
-        text.push_str(&format!("; {count} × {}: {message}", words(*kind)));
+        text.push_str(&format!("; {count} × {}: {message}", kind_words(*kind)));
     }
     Some(text)
 }
 
-fn words(kind: FailureKind) -> &'static str {
+/// The words for a kind of failure.
+fn kind_words(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Unreachable => "unreachable",
         FailureKind::Login => "login refused",

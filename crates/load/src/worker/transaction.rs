@@ -21,10 +21,11 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
-    pub(super) fn go_on(&mut self, client: usize) {
+    /// Goes on with a client whose wait has ended.
+    pub(super) fn continue_client(&mut self, client: usize) {
         match self.slots[client].stage {
-            Stage::Between => self.enter(client),
-            Stage::Admitted => self.begin(client),
+            Stage::Between => self.enter_client(client),
+            Stage::Admitted => self.begin_transaction(client),
             Stage::Within => self.advance(client),
             Stage::Paused => {
                 let slot = &mut self.slots[client];
@@ -35,7 +36,7 @@ where
                 self.advance(client);
             }
             Stage::Op | Stage::Sync(_) => {
-                if self.submit(client) {
+                if self.submit_op(client) {
                     self.advance(client);
                 }
             }
@@ -43,27 +44,28 @@ where
         }
     }
 
-    /// Gets a connection for a due transaction, and begins.
-    fn enter(&mut self, client: usize) {
+    /// Gets a connection for a client's due transaction, and begins it.
+    fn enter_client(&mut self, client: usize) {
         if self.rules.tasks == Tasks::Logged {
             self.running += 1;
             self.slots[client].running = self.running;
         }
-        let Access::Pool(pool) = &mut self.access else { return self.begin(client) };
+        let Access::Pool(pool) = &mut self.access else { return self.begin_transaction(client) };
         let Some(connection) = pool.acquire(client, self.now_ns) else { return };
         self.slots[client].connection = connection;
         self.note_wait(0);
-        self.begin(client);
+        self.begin_transaction(client);
     }
 
+    /// Records how long a client waited for a connection.
     fn note_wait(&mut self, waited_ns: u64) {
         if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
-            waits.record(waited_ns, 1);
+            waits.record_successes(waited_ns, 1);
         }
     }
 
-    /// The longest waiting client gets the connection.
-    fn leave(&mut self, client: usize) {
+    /// Gives a client's connection back; the longest waiting client gets it.
+    fn leave_client(&mut self, client: usize) {
         if matches!(self.access, Access::Own) {
             return;
         }
@@ -83,7 +85,7 @@ where
 
     /// Begins a transaction, reconnecting first if due. That counts in the response time, as `pgbench -C` has it, not
     /// in the service time.
-    fn begin(&mut self, client: usize) {
+    fn begin_transaction(&mut self, client: usize) {
         let connection = self.slots[client].connection;
         match self.carried.get(connection) {
             Some(carried) if *carried >= self.rules.reconnect_every => {}
@@ -105,12 +107,13 @@ where
             return self.end_unbegun(client, error);
         }
         let slot = &self.slots[client];
-        self.counts.connections.count(self.now_ns.saturating_sub(slot.sent_ns));
+        self.counts.connections.add_connection(self.now_ns.saturating_sub(slot.sent_ns));
         self.counts.connections.made_again += 1;
         self.carried[slot.connection] = 0;
         self.send_first(client);
     }
 
+    /// Begins a transaction on its connection with its first operation.
     fn send_first(&mut self, client: usize) {
         if let Some(carried) = self.carried.get_mut(self.slots[client].connection) {
             *carried += 1;
@@ -121,10 +124,10 @@ where
         slot.ops = 0;
         self.note_rows_before(client);
         let slot = &mut self.slots[client];
-        self.stream.begin(&mut slot.state, slot.index);
+        self.stream.begin_transaction(&mut slot.state, slot.index);
         slot.index += 1;
         if self.now_ns >= self.rules.measured_ns {
-            slot.counted += self.stream.batch();
+            slot.counted += self.stream.batch_size();
         }
         self.advance(client);
     }
@@ -134,24 +137,24 @@ where
         loop {
             let slot = &mut self.slots[client];
             slot.stage = Stage::Within;
-            match self.stream.next(&mut slot.state, &mut slot.op) {
+            match self.stream.next_op(&mut slot.state, &mut slot.op) {
                 Next::Op => {
                     slot.stage = Stage::Op;
                     slot.ops += 1;
                     if slot.ops > 1 && self.rules.pause.is_some() {
-                        return self.pause(client);
+                        return self.pause_client(client);
                     }
                 }
                 Next::Sync(point) => slot.stage = Stage::Sync(point),
-                Next::Sleep(duration_ns) => return self.sleep(client, duration_ns),
+                Next::Sleep(duration_ns) => return self.sleep_client(client, duration_ns),
                 Next::Pause(duration_ns) => {
                     slot.stage = Stage::Paused;
                     return self.sleep_unless_too_long(client, duration_ns);
                 }
                 Next::Failed => {
-                    let error = self.stream.failure(&mut slot.state);
+                    let error = self.stream.take_failure(&mut slot.state);
                     self.now_ns = self.clock.now_ns();
-                    self.fail(client, error);
+                    self.fail_try(client, error);
                     return;
                 }
                 Next::End => {
@@ -159,18 +162,19 @@ where
                     self.now_ns = self.clock.now_ns();
                     match self.lane.end_transaction(connection) {
                         Ok(()) => self.succeed(client),
-                        Err(error) => self.fail(client, error),
+                        Err(error) => self.fail_try(client, error),
                     }
                     return;
                 }
             }
-            if !self.submit(client) {
+            if !self.submit_op(client) {
                 return;
             }
         }
     }
 
-    fn sleep(&mut self, client: usize, duration_ns: u64) {
+    /// Puts a client to sleep for a time.
+    fn sleep_client(&mut self, client: usize, duration_ns: u64) {
         self.now_ns = self.clock.now_ns();
         self.timers.push(Reverse((self.now_ns.saturating_add(duration_ns), client)));
     }
@@ -179,30 +183,30 @@ where
     fn sleep_unless_too_long(&mut self, client: usize, duration_ns: u64) {
         self.now_ns = self.clock.now_ns();
         self.note_thought(duration_ns);
-        if self.now_ns.saturating_add(duration_ns) < self.rules.end_ns && !self.gate.stopped() {
-            return self.sleep(client, duration_ns);
+        if self.now_ns.saturating_add(duration_ns) < self.rules.end_ns && !self.gate.is_stopped() {
+            return self.sleep_client(client, duration_ns);
         }
         self.slots[client].stage = Stage::Between;
         if self.rules.starts == Starts::AtInstants {
             self.break_off(client);
         }
-        self.leave(client);
+        self.leave_client(client);
     }
 
     /// Pauses before an operation other than the first. Retries wait equally long.
-    fn pause(&mut self, client: usize) {
+    fn pause_client(&mut self, client: usize) {
         let Some(pause) = self.rules.pause else { return };
         let slot = &self.slots[client];
         let number = slot.index * PAUSES_PER_TRANSACTION + u64::from(slot.ops) % PAUSES_PER_TRANSACTION;
-        let duration_ns = pause.draw(self.rules.seed ^ PAUSE_SALT, self.rules.first_client + client as u32, number);
-        self.sleep(client, duration_ns);
+        let duration_ns = pause.draw_ns(self.rules.seed ^ PAUSE_SALT, self.rules.first_client + client as u32, number);
+        self.sleep_client(client, duration_ns);
     }
 
-    /// `true` if it has succeeded already.
-    fn submit(&mut self, client: usize) -> bool {
+    /// Submits a client's operation; `true` if it has succeeded already.
+    fn submit_op(&mut self, client: usize) -> bool {
         let slot = &mut self.slots[client];
         let submitted = match slot.stage {
-            Stage::Sync(point) => self.lane.sync(slot.connection, point),
+            Stage::Sync(point) => self.lane.sync_pipeline(slot.connection, point),
             _ => self.lane.submit(slot.connection, &slot.op),
         };
         match submitted {
@@ -215,25 +219,26 @@ where
                 self.turned_away.push_back(client);
                 false
             }
-            Submitted::Done(OpOutcome::Ok) => self.receive(client),
+            Submitted::Done(OpOutcome::Ok) => self.receive_rows(client),
             Submitted::Done(OpOutcome::Failed(error)) => {
                 self.now_ns = self.clock.now_ns();
-                self.fail(client, error);
+                self.fail_try(client, error);
                 false
             }
         }
     }
 
-    /// Passes requested rows to the stream. `false` if it cannot go on.
-    fn receive(&mut self, client: usize) -> bool {
+    /// Gives the rows that were asked for to the stream; `false` if it cannot go on.
+    fn receive_rows(&mut self, client: usize) -> bool {
         let slot = &mut self.slots[client];
-        let received = self.stream.receive(&mut slot.state, self.lane.kept_rows(slot.connection));
+        let received = self.stream.receive_rows(&mut slot.state, self.lane.kept_rows(slot.connection));
         let Err(error) = received else { return true };
         self.now_ns = self.clock.now_ns();
-        self.fail(client, error);
+        self.fail_try(client, error);
         false
     }
 
+    /// Goes on with the client of a completion.
     pub(super) fn complete(&mut self, completion: Completion) {
         let client = match &self.access {
             Access::Own => completion.client,
@@ -250,14 +255,15 @@ where
             }
             (Stage::Connecting, outcome) => self.end_connecting(client, outcome),
             (_, OpOutcome::Ok) => {
-                if self.receive(client) {
+                if self.receive_rows(client) {
                     self.advance(client);
                 }
             }
-            (_, OpOutcome::Failed(error)) => self.fail(client, error),
+            (_, OpOutcome::Failed(error)) => self.fail_try(client, error),
         }
     }
 
+    /// Records a successful transaction.
     fn succeed(&mut self, client: usize) {
         let (sent_ns, done_ns) = match L::INSTANTS {
             Instants::Worker => (self.slots[client].sent_ns, self.now_ns),
@@ -267,13 +273,13 @@ where
         self.counts.wrote += u64::from(changed > 0);
         self.end_transaction(client);
         self.failures_in_a_row = 0;
-        let batch = self.stream.batch();
+        let batch = self.stream.batch_size();
         self.counts.succeeded += batch;
         self.counts.asked += self.stream.requested_work(&self.slots[client].state);
-        self.stream.tally(&self.slots[client].state, TransactionEnd::Succeeded, &mut self.counts.tallies);
+        self.stream.add_tally(&self.slots[client].state, TransactionEnd::Succeeded, &mut self.counts.tallies);
         let slot = &self.slots[client];
         let began_ns = self.span_begins_ns(client);
-        let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&slot.state) } else { 0 };
+        let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.current_kind(&slot.state) } else { 0 };
         let response_ns = done_ns.saturating_sub(slot.intended_ns);
         self.longest_ns = self.longest_ns.max(done_ns.saturating_sub(sent_ns));
         self.longest_response_ns = self.longest_response_ns.max(response_ns);
@@ -288,15 +294,15 @@ where
             }
             // Empty if kinds are not distinguished.
             if let Some(kind) = self.counts.kinds.get_mut(kind) {
-                kind.record(batch, response_ns, inside);
+                kind.record_successes(batch, response_ns, inside);
             }
             if self.rules.count.is_some() {
                 self.counts.window_ns = done_ns - self.rules.measured_ns;
             }
         }
         self.log_task(client, Some(response_ns));
-        self.leave(client);
-        let lasted_ns = self.schedule(client);
+        self.leave_client(client);
+        let lasted_ns = self.schedule_client(client);
         self.count_completed(kind, began_ns, lasted_ns);
     }
 
@@ -312,12 +318,12 @@ where
 
     /// Under a rate what was due in the measured part counts, in a closed loop what of each span lies in it.
     fn count_completed(&mut self, kind: usize, began_ns: u64, lasted_ns: u64) {
-        let batch = self.stream.batch();
+        let batch = self.stream.batch_size();
         let span = began_ns..if self.rules.starts == Starts::AtInstants { began_ns } else { lasted_ns };
         let window = self.rules.measured_ns..self.rules.end_ns;
-        self.counts.completed.count(batch, &span, &window);
+        self.counts.completed.add_batch(batch, &span, &window);
         if let Some(kind) = self.counts.kinds.get_mut(kind) {
-            kind.completed.count(batch, &span, &window);
+            kind.completed.add_batch(batch, &span, &window);
         }
     }
 
@@ -333,11 +339,11 @@ where
 
     /// Limits exceeded by a response or wait.
     pub(super) fn count_limits(&mut self, response_ns: u64) {
-        let batch = self.stream.batch();
-        self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
+        let batch = self.stream.batch_size();
+        self.counts.count_over_limits(&self.rules, |limit_ns| batch * u64::from(response_ns > limit_ns));
     }
 
-    /// `None` if it failed.
+    /// Logs a task's end; without a response time it failed.
     pub(super) fn log_task(&mut self, client: usize, response_ns: Option<u64>) {
         if self.rules.tasks == Tasks::Logged
             && let Some(log) = self.counts.tasks.last_mut()
@@ -351,23 +357,24 @@ where
     /// Keeps the connection's rows before a try.
     fn note_rows_before(&mut self, client: usize) {
         let slot = &mut self.slots[client];
-        slot.rows_before = self.lane.rows(slot.connection).unwrap_or_default();
+        slot.rows_before = self.lane.row_counts(slot.connection).unwrap_or_default();
     }
 
     /// Returns the rows of a try that has ended, successful or not, counted among those of its kind where kinds are distinguished.
     fn count_rows_of_kind(&mut self, client: usize) -> RowCounts {
         let slot = &self.slots[client];
-        let Some(rows) = self.lane.rows(slot.connection) else { return RowCounts::default() };
+        let Some(rows) = self.lane.row_counts(slot.connection) else { return RowCounts::default() };
         let rows = rows.since(slot.rows_before);
         if self.rules.kinds == Kinds::ToldApart {
-            let kind = self.stream.kind(&slot.state);
+            let kind = self.stream.current_kind(&slot.state);
             if let Some(kind) = self.counts.kinds.get_mut(kind) {
-                kind.count_rows(self.stream.batch(), rows);
+                kind.add_rows(self.stream.batch_size(), rows);
             }
         }
         rows
     }
 
+    /// Ends a client's transaction, and makes its next one due.
     fn end_transaction(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
@@ -377,7 +384,7 @@ where
     }
 
     /// Recovers a client after a failed try, which may take time.
-    pub(super) fn fail(&mut self, client: usize, error: OpError) {
+    pub(super) fn fail_try(&mut self, client: usize, error: OpError) {
         self.counts.asked_in_vain += self.stream.requested_work(&self.slots[client].state);
         // The open transaction, and its rollback.
         self.counts.asked_in_vain += RequestedWork { transactions: 1, statements: 1, commits: 0, rollbacks: 1 };
@@ -406,7 +413,7 @@ where
             self.note_rows_before(client);
             let slot = &mut self.slots[client];
             // With the same number, so that it repeats its values.
-            self.stream.begin(&mut slot.state, slot.index - 1);
+            self.stream.begin_transaction(&mut slot.state, slot.index - 1);
             slot.stage = Stage::Within;
             // Through the queue: others come first, and the stack stays flat.
             self.ready.push_back(client);
@@ -417,20 +424,20 @@ where
             self.break_off(client);
         } else {
             self.note_failed_kind(client);
-            self.stream.tally(&self.slots[client].state, TransactionEnd::Failed, &mut self.counts.tallies);
+            self.stream.add_tally(&self.slots[client].state, TransactionEnd::Failed, &mut self.counts.tallies);
             self.count_failure(client, error);
         }
         if let OpOutcome::Failed(error) = recovered {
-            self.lose(error);
+            self.lose_connection(error);
         }
         self.log_task(client, None);
-        self.leave(client);
-        self.schedule(client);
+        self.leave_client(client);
+        self.schedule_client(client);
     }
 
     /// Tries go on after the end for as long as others took: the share of the transaction that lies inside is known then.
     fn may_go_on(&self, client: usize) -> bool {
-        let is_stopped = self.gate.stopped() && self.gate.end_ns().is_none();
+        let is_stopped = self.gate.is_stopped() && self.gate.end_ns().is_none();
         let taken_ns = self.now_ns.saturating_sub(self.slots[client].intended_ns);
         !self.has_ended() || (!is_stopped && taken_ns < self.longest_response_ns)
     }
@@ -442,19 +449,20 @@ where
         if taken_ns < self.longest_response_ns || !self.is_measured(client, self.now_ns) {
             return;
         }
-        let batch = self.stream.batch();
+        let batch = self.stream.batch_size();
         self.counts.broken_off += batch;
         self.recorder.record_failed(batch, self.now_ns);
         self.count_limits(taken_ns);
-        let kind = if self.rules.kinds == Kinds::ToldApart { self.stream.kind(&self.slots[client].state) } else { 0 };
+        let kind =
+            if self.rules.kinds == Kinds::ToldApart { self.stream.current_kind(&self.slots[client].state) } else { 0 };
         if let Some(kind) = self.counts.kinds.get_mut(kind) {
             kind.broken_off += batch;
             kind.response.record_failed(batch);
         }
     }
 
-    /// Ends the run: the connection is unusable.
-    fn lose(&mut self, error: OpError) {
+    /// Ends the run, since a connection is unusable.
+    fn lose_connection(&mut self, error: OpError) {
         self.gate.stop();
         // A full device is reported as such.
         self.counts.connection_lost |= error.class != ErrorClass::DiskFull;
@@ -469,17 +477,18 @@ where
     /// Ends a transaction that waited in vain for a connection.
     pub(super) fn end_without_connection(&mut self, client: usize, error: OpError) {
         self.count_unbegun(client, error);
-        self.schedule(client);
+        self.schedule_client(client);
     }
 
     /// Ends a transaction after a failed reconnect; the next one tries again.
     fn end_unbegun(&mut self, client: usize, error: OpError) {
         self.now_ns = self.clock.now_ns();
         self.count_unbegun(client, error);
-        self.leave(client);
-        self.schedule(client);
+        self.leave_client(client);
+        self.schedule_client(client);
     }
 
+    /// Counts a transaction that could not begin, and makes the client's next one due.
     fn count_unbegun(&mut self, client: usize, error: OpError) {
         self.note_failed_unbegun(client);
         self.count_failure(client, error);
@@ -487,17 +496,17 @@ where
         slot.stage = Stage::Between;
         slot.index += 1;
         if self.now_ns >= self.rules.measured_ns {
-            slot.counted += self.stream.batch();
+            slot.counted += self.stream.batch_size();
         }
         self.log_task(client, None);
     }
 
     fn note_failed_kind(&mut self, client: usize) {
         if self.rules.kinds == Kinds::ToldApart && self.is_measured(client, self.now_ns) {
-            let kind = self.stream.kind(&self.slots[client].state);
+            let kind = self.stream.current_kind(&self.slots[client].state);
             if let Some(kind) = self.counts.kinds.get_mut(kind) {
-                kind.failed += self.stream.batch();
-                kind.response.record_failed(self.stream.batch());
+                kind.failed += self.stream.batch_size();
+                kind.response.record_failed(self.stream.batch_size());
             }
         }
     }
@@ -505,14 +514,14 @@ where
     /// Notes a failure of unknown kind: each may have lost it.
     fn note_failed_unbegun(&mut self, client: usize) {
         if self.is_measured(client, self.now_ns) {
-            let batch = self.stream.batch();
+            let batch = self.stream.batch_size();
             self.counts.kinds.iter_mut().for_each(|kind| kind.response.record_failed(batch));
         }
     }
 
     /// Stops the run if going on is pointless.
     fn count_failure(&mut self, client: usize, error: OpError) {
-        let batch = self.stream.batch();
+        let batch = self.stream.batch_size();
         if self.is_measured(client, self.now_ns) {
             self.recorder.record_failed(batch, self.now_ns);
         }
@@ -540,6 +549,6 @@ where
     /// Whether the transaction may be retried, if the run goes on.
     fn may_retry(&self, client: usize, class: ErrorClass) -> bool {
         let slot = &self.slots[client];
-        self.stream.retry().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
+        self.stream.retry_rule().allows(class, slot.tries, self.now_ns.saturating_sub(slot.intended_ns))
     }
 }

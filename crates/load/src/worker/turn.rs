@@ -27,6 +27,7 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
+    /// Runs the clients until the load has ended.
     pub(super) fn run(&mut self) {
         for _ in 0..self.slots.len().min(self.rules.first_clients) {
             self.schedule_next();
@@ -38,7 +39,7 @@ where
             self.end_waits();
             if self.in_flight > 0 {
                 self.lane.flush();
-                let deadline_ns = if self.ready.is_empty() { self.deadline_ns() } else { self.now_ns };
+                let deadline_ns = if self.ready.is_empty() { self.wait_deadline_ns() } else { self.now_ns };
                 self.lane.reap(deadline_ns, &mut completions);
                 let reaped_ns = self.clock.now_ns();
                 self.now_ns = reaped_ns;
@@ -58,7 +59,7 @@ where
                     self.lag.record(self.now_ns - reaped_ns);
                 }
             } else if self.ready.is_empty() && self.turned_away.is_empty() && self.is_busy() {
-                self.clock.wait_until(self.deadline_ns());
+                self.clock.wait_until(self.wait_deadline_ns());
                 self.now_ns = self.clock.now_ns();
                 self.heard_ns = self.now_ns;
                 self.heed_stop();
@@ -66,16 +67,17 @@ where
         }
     }
 
+    /// Tests whether any client still has something to do.
     fn is_busy(&self) -> bool {
         let waiting = match &self.access {
             Access::Own => 0,
-            Access::Pool(pool) => pool.waiting(),
+            Access::Pool(pool) => pool.waiting_count(),
         };
         self.in_flight + self.ready.len() + self.turned_away.len() + self.timers.len() + waiting > 0
     }
 
     /// The end of a wait without completions.
-    fn deadline_ns(&self) -> u64 {
+    fn wait_deadline_ns(&self) -> u64 {
         let timer_ns = self.timers.peek().map_or(u64::MAX, |Reverse((at_ns, _))| *at_ns);
         let wait_ns = match &self.access {
             Access::Own => u64::MAX,
@@ -88,7 +90,7 @@ where
     fn begin_due(&mut self) {
         for _ in 0..self.turned_away.len() {
             if let Some(client) = self.turned_away.pop_front() {
-                self.go_on(client);
+                self.continue_client(client);
             }
         }
         while let Some(Reverse((at_ns, client))) = self.timers.peek().copied() {
@@ -101,7 +103,7 @@ where
         }
         for _ in 0..self.ready.len() {
             if let Some(client) = self.ready.pop_front() {
-                self.go_on(client);
+                self.continue_client(client);
             }
         }
     }
@@ -110,13 +112,13 @@ where
     fn schedule_next(&mut self) {
         if self.next_client < self.slots.len() {
             self.next_client += 1;
-            self.schedule(self.next_client - 1);
+            self.schedule_client(self.next_client - 1);
         }
     }
 
     /// Makes the client's next transaction due, or retires the client at the end. Returns until when its last one lasted,
     /// the time after it in which it thinks included.
-    pub(super) fn schedule(&mut self, client: usize) -> u64 {
+    pub(super) fn schedule_client(&mut self, client: usize) -> u64 {
         self.note_start_of_measurement();
         let has_ended = self.has_ended();
         let slot = &self.slots[client];
@@ -142,7 +144,7 @@ where
         if has_ended || intended_ns >= self.rules.end_ns {
             return lasted_ns;
         }
-        let intended_ns = if index == 1 { self.spread(client, intended_ns) } else { intended_ns };
+        let intended_ns = if index == 1 { self.spread_in_time(client, intended_ns) } else { intended_ns };
         self.slots[client].intended_ns = intended_ns;
         if intended_ns <= self.now_ns {
             self.ready.push_back(client);
@@ -162,7 +164,7 @@ where
 
     /// Clients that began together would go on in step where all responses take equally long: after its first transaction
     /// each waits for its share of the time that it took, if all of that is still warm-up.
-    fn spread(&self, client: usize, intended_ns: u64) -> u64 {
+    fn spread_in_time(&self, client: usize, intended_ns: u64) -> u64 {
         let slot = &self.slots[client];
         let Some(together) = self.rules.together else { return intended_ns };
         let cycle_ns = intended_ns.saturating_sub(slot.intended_ns);
@@ -178,12 +180,12 @@ where
         let Pacer::Rate(schedule) = &mut self.pacer else { return None };
         let slot = &mut self.slots[client];
         loop {
-            let instant_ns = schedule.take();
+            let instant_ns = schedule.take_next();
             let too_late = self.rules.latency_limit_ns.is_some_and(|limit_ns| instant_ns + limit_ns < self.now_ns);
             if !too_late {
                 let waiting = match &self.access {
                     Access::Own => 0,
-                    Access::Pool(pool) => pool.waiting() as u64,
+                    Access::Pool(pool) => pool.waiting_count() as u64,
                 };
                 // An early client cannot be behind.
                 if instant_ns < self.now_ns && self.now_ns >= self.rules.measured_ns {
@@ -194,8 +196,8 @@ where
                 return Some(instant_ns);
             }
             if instant_ns >= self.rules.measured_ns {
-                self.counts.skipped += self.stream.batch();
-                slot.counted += self.stream.batch();
+                self.counts.skipped += self.stream.batch_size();
+                slot.counted += self.stream.batch_size();
                 if self.rules.count.is_some_and(|count| slot.counted >= count) {
                     return None;
                 }
@@ -208,7 +210,7 @@ where
         loop {
             let Access::Pool(pool) = &mut self.access else { return };
             let Some(waiting) = pool.give_up(self.now_ns) else { return };
-            let waited = duration::rounded(Duration::from_nanos(self.now_ns - waiting.since_ns));
+            let waited = duration::rounded_text(Duration::from_nanos(self.now_ns - waiting.since_ns));
             let message = format!("no connection of the pool became free within {waited}");
             if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
@@ -228,7 +230,7 @@ where
 
     /// Drops what has not started.
     fn heed_stop(&mut self) {
-        if self.stopped_ns.is_some() || !self.gate.stopped() {
+        if self.stopped_ns.is_some() || !self.gate.is_stopped() {
             return;
         }
         self.stopped_ns = Some(self.now_ns);
@@ -239,15 +241,15 @@ where
 
     /// Whether no further transaction may begin.
     pub(super) fn has_ended(&self) -> bool {
-        self.now_ns >= self.rules.end_ns || self.gate.stopped()
+        self.now_ns >= self.rules.end_ns || self.gate.is_stopped()
     }
 
     /// Empties the pool's queue at the end. In a closed loop only those that waited longer than any response are known
     /// to be slower.
     pub(super) fn dismiss_waiting(&mut self) {
         let Access::Pool(pool) = &mut self.access else { return };
-        let batch = self.stream.batch();
-        for waiting in pool.dismiss() {
+        let batch = self.stream.batch_size();
+        for waiting in pool.dismiss_waiting() {
             let waited_ns = self.now_ns.saturating_sub(waiting.since_ns);
             let intended_ns = self.slots[waiting.client].intended_ns;
             let is_out = match self.rules.starts {
@@ -259,7 +261,7 @@ where
             }
             self.counts.not_begun += batch;
             let late_ns = self.now_ns.saturating_sub(intended_ns);
-            self.counts.count_over(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
+            self.counts.count_over_limits(&self.rules, |limit_ns| batch * u64::from(late_ns > limit_ns));
             if let (Some(waits), Measuring::Started) = (&mut self.counts.pool_wait, self.measuring) {
                 waits.record_failed(1);
             }

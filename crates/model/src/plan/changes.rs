@@ -38,8 +38,9 @@ pub enum Form {
     Quick,
 }
 
-pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog, problems: &mut Problems<'_>) {
-    let written = engines(root, catalog);
+/// Applies the changes of the command line to a plan's tree.
+pub(super) fn apply_changes(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog, problems: &mut Problems<'_>) {
+    let written = engines_of_systems(root, catalog);
     let quick = root.iter().position(|entry| entry.key == QUICK).map(|at| root.remove(at));
     match (changes.form, quick) {
         (Form::Whole, None) => {}
@@ -48,17 +49,17 @@ pub(super) fn apply(root: &mut Vec<Entry>, changes: &Changes, catalog: &Catalog,
             set::apply_table(&mut root.clone(), &quick, problems);
         }
         (Form::Quick, Some(quick)) => set::apply_table(root, &quick, problems),
-        (Form::Quick, None) => shorten(root, problems),
+        (Form::Quick, None) => shorten_plan(root, problems),
     }
     if !changes.systems.is_empty() {
         replace_systems(root, &changes.systems, catalog, problems);
     }
-    set::apply(root, &changes.set, catalog, problems);
+    set::apply_overrides(root, &changes.set, catalog, problems);
     forget_settings(root, &written, catalog);
 }
 
 /// The quick form of a plan that has none of its own: one round of short runs.
-fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
+fn shorten_plan(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     const ROUNDS: i128 = 1;
     const WARMUP: Duration = Duration::from_millis(100);
     const LENGTH: Duration = Duration::from_secs(1);
@@ -84,13 +85,13 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
             None => keys.push(Entry { key: key.to_owned(), at: at.clone(), value: Node { at, data: short } }),
         }
     };
-    set("rounds", &at_most(ROUNDS), Data::Int(ROUNDS));
-    set("warmup", &within(WARMUP), Data::Text(duration::format(WARMUP)));
+    set("rounds", &is_at_most(ROUNDS), Data::Int(ROUNDS));
+    set("warmup", &is_within(WARMUP), Data::Text(duration::format(WARMUP)));
     let length = if counts {
-        set("transactions", &at_most(TRANSACTIONS), Data::Int(TRANSACTIONS));
+        set("transactions", &is_at_most(TRANSACTIONS), Data::Int(TRANSACTIONS));
         format!("{TRANSACTIONS} transactions")
     } else {
-        set("duration", &within(LENGTH), Data::Text(duration::format(LENGTH)));
+        set("duration", &is_within(LENGTH), Data::Text(duration::format(LENGTH)));
         duration::format(LENGTH)
     };
     problems.note(format!(
@@ -99,11 +100,13 @@ fn shorten(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     ));
 }
 
-fn within(most: Duration) -> impl Fn(&Data) -> bool {
+/// Tests whether a length is at most this.
+fn is_within(most: Duration) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most))
 }
 
-fn at_most(most: i128) -> impl Fn(&Data) -> bool {
+/// Tests whether a number is at most this.
+fn is_at_most(most: i128) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Int(n) if *n <= most)
 }
 
@@ -123,7 +126,7 @@ fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
 }
 
 /// The systems with their engines, where their keys name one.
-fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
+fn engines_of_systems(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
     let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
     systems
         .iter()
@@ -134,6 +137,7 @@ fn engines(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
         .collect()
 }
 
+/// The engine of a system, by its URL or its server.
 fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec> {
     match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
         (Some(url), _) => catalog.engine_of_url(url),
@@ -142,6 +146,7 @@ fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec>
     }
 }
 
+/// The text of a key.
 fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
     match &find(keys, key)?.value.data {
         Data::Text(text) => Some(text),
@@ -151,7 +156,7 @@ fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
 
 /// Drops the plan's settings of systems whose engine changed from `written`. What the command line sets stays.
 fn forget_settings(root: &mut [Entry], written: &[(String, &'static str)], catalog: &Catalog) {
-    let changed: Vec<String> = engines(root, catalog)
+    let changed: Vec<String> = engines_of_systems(root, catalog)
         .into_iter()
         .filter(|(name, engine)| written.iter().any(|(before, was)| before == name && was != engine))
         .map(|(name, _)| name)
@@ -170,6 +175,7 @@ fn forget_settings(root: &mut [Entry], written: &[(String, &'static str)], catal
     }
 }
 
+/// Replaces the plan's systems by those named on the command line.
 fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catalog, problems: &mut Problems<'_>) {
     let written = root.iter().position(|entry| entry.key == "systems").map(|at| root.remove(at));
     let written = match written.map(|entry| entry.value.data) {
@@ -193,7 +199,7 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
             if let (Some(place), Data::Table(keys)) = (place, &mut entry.value.data) {
                 // What the plan says of a private server or a volume is not about this one.
                 keys.retain(|key| !["url", "server", "volume"].contains(&key.key.as_str()));
-                keys.push(place_of(place, &at, catalog));
+                keys.push(place_entry(place, &at, catalog));
             }
             systems.push(entry);
         }
@@ -208,22 +214,24 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
 }
 
 /// The `url` or the `server` of a system.
-fn place_of(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
+fn place_entry(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
     match catalog.own_system(place) {
         Some(OwnSystem::Server { engine, version }) => {
-            let version = version.map(|version| entry("version", Data::Text(version), at));
-            let keys = [entry("engine", Data::Text(engine.to_owned()), at)].into_iter().chain(version).collect();
-            entry("server", Data::Table(keys), at)
+            let version = version.map(|version| make_entry("version", Data::Text(version), at));
+            let keys = [make_entry("engine", Data::Text(engine.to_owned()), at)].into_iter().chain(version).collect();
+            make_entry("server", Data::Table(keys), at)
         }
-        Some(OwnSystem::Url(url)) => entry("url", Data::Text(url.to_owned()), at),
-        Some(OwnSystem::Nothing(_)) | None => entry("url", Data::Text(place.to_owned()), at),
+        Some(OwnSystem::Url(url)) => make_entry("url", Data::Text(url.to_owned()), at),
+        Some(OwnSystem::Nothing(_)) | None => make_entry("url", Data::Text(place.to_owned()), at),
     }
 }
 
-fn entry(key: &str, data: Data, at: &Origin) -> Entry {
+/// An entry that came from this place.
+fn make_entry(key: &str, data: Data, at: &Origin) -> Entry {
     Entry { key: key.to_owned(), at: at.clone(), value: Node { at: at.clone(), data } }
 }
 
+/// A system without keys.
 fn new_system(name: &str, at: &Origin) -> Entry {
     Entry { key: name.to_owned(), at: at.clone(), value: Node { at: at.clone(), data: Data::Table(Vec::new()) } }
 }

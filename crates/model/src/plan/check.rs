@@ -32,10 +32,10 @@ impl Plan {
     ) -> Result<(Plan, Vec<String>), PlanErrors> {
         let mut problems = Problems::new(source, text, changes);
         let plan = tree::parse(text, &mut problems).map(|mut root| {
-            renamed::keys(&mut root, &mut problems);
-            changes::apply(&mut root, changes, catalog, &mut problems);
+            renamed::rename_keys(&mut root, &mut problems);
+            changes::apply_changes(&mut root, changes, catalog, &mut problems);
             let file = PlanFile::read(&root, &mut problems);
-            validated(file, source, catalog, default_seed, &mut problems)
+            validate(file, source, catalog, default_seed, &mut problems)
         });
         match plan {
             Some(plan) if problems.is_empty() => Ok((plan, problems.notes)),
@@ -44,7 +44,8 @@ impl Plan {
     }
 }
 
-fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, problems: &mut Problems<'_>) -> Plan {
+/// Makes a plan of what was read, and reports what is wrong.
+fn validate(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, problems: &mut Problems<'_>) -> Plan {
     let name = match file.name {
         Some(name) => {
             name_is_fit(&name.value, "the plan", &name.at, problems);
@@ -53,21 +54,21 @@ fn validated(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64,
         None => Some(file_stem(source)).filter(|stem| !stem.is_empty()).unwrap_or("plan").to_owned(),
     };
     let comparison = ComparisonRules {
-        baseline: baseline(file.baseline, &file.systems, problems),
+        baseline: baseline_name(file.baseline, &file.systems, problems),
         margin: file.margin.unwrap_or(DEFAULT_MARGIN),
         level: file.level.unwrap_or(DEFAULT_LEVEL),
         allow_unequal_durability: file.allow_unequal_durability.unwrap_or(false),
         allow_sequential_order: file.allow_sequential_order.unwrap_or(false),
         allow_different_rows: file.allow_different_rows.unwrap_or(false),
     };
-    let fleet = fleet::checked(file.fleet, &file.systems, &file.benchmarks, problems);
+    let fleet = fleet::check_fleet(file.fleet, &file.systems, &file.benchmarks, problems);
     let changes_at = file.systems.iter().filter_map(|s| Some(s.change.as_ref()?.at.clone())).collect();
-    let mut systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| system(s, catalog, problems)).collect();
+    let mut systems: Vec<SystemPlan> = file.systems.into_iter().map(|s| make_system(s, catalog, problems)).collect();
     altered::find_servers(&mut systems, changes_at, fleet.as_ref(), problems);
-    let schedule = schedule(&file.schedule, default_seed, problems);
+    let schedule = make_schedule(&file.schedule, default_seed, problems);
     refuse_repeated_names(&file.benchmarks, problems);
     let sweeps: Vec<sweep::Sweep> =
-        file.benchmarks.into_iter().filter_map(|b| sweep::read(b, catalog, fleet.as_ref(), problems)).collect();
+        file.benchmarks.into_iter().filter_map(|b| sweep::read_sweep(b, catalog, fleet.as_ref(), problems)).collect();
     let cases = sweeps.iter().map(sweep::Sweep::size).fold(0, u64::saturating_add);
     let cases = cases.saturating_mul(systems.len() as u64);
     let benchmarks = if size_is_fit(cases, schedule.rounds, problems) {
@@ -106,6 +107,7 @@ fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
     }
 }
 
+/// Tests whether a system's tables stay as runs leave them.
 fn keeps_data(system: &&SystemPlan) -> bool {
     system.reset == Some(Reset::None)
 }
@@ -128,7 +130,8 @@ fn hint_to_split() -> Option<String> {
     Some("write fewer values, or several plans".to_owned())
 }
 
-fn baseline(written: Option<Located<String>>, systems: &[SystemFile], problems: &mut Problems<'_>) -> String {
+/// The name of the baseline: as written, else the first system.
+fn baseline_name(written: Option<Located<String>>, systems: &[SystemFile], problems: &mut Problems<'_>) -> String {
     let Some(Located { value, at }) = written else {
         return systems.first().map(|system| system.name.clone()).unwrap_or_default();
     };
@@ -144,7 +147,8 @@ fn baseline(written: Option<Located<String>>, systems: &[SystemFile], problems: 
     value
 }
 
-fn schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>) -> Schedule {
+/// Makes the schedule with its defaults.
+fn make_schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>) -> Schedule {
     let length = match (&file.duration, file.transactions) {
         (_, Some(transactions)) => Length::Transactions(transactions),
         (Some(duration), None) => {
@@ -198,6 +202,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
 /// No run takes longer; sums of times stay far from overflow.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
+/// Reports a length of time that is longer than any experiment.
 fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
     if let Some(Located { value, at }) = written
         && *value > LONGEST
@@ -217,7 +222,8 @@ fn refuse_repeated_names(benchmarks: &[BenchmarkFile], problems: &mut Problems<'
     }
 }
 
-fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> SystemPlan {
+/// Makes the plan of one system, and reports what is wrong.
+fn make_system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> SystemPlan {
     let mut plan = SystemPlan {
         name: file.name,
         engine: String::new(),
@@ -226,7 +232,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         server: None,
         volume: None,
         alias_of: None,
-        price: file.price.and_then(|price| priced(&price, problems)),
+        price: file.price.and_then(|price| parse_price(&price, problems)),
         reset: file.reset,
         change: file.change.map(|change| change.value),
     };
@@ -234,7 +240,7 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
         plan.engine = engine_of_url(&url, &plan.name, catalog, problems).unwrap_or_default();
         plan.url = url.value;
     } else if let Some(server) = file.server {
-        plan.server = private_server(server, &plan.name, catalog, problems);
+        plan.server = make_private_server(server, &plan.name, catalog, problems);
         let engine = plan.server.as_ref().and_then(|server| catalog.engine_of_server(&server.engine));
         plan.engine = engine.map(|engine| engine.name.to_owned()).unwrap_or_default();
     } else if let Some(volume) = file.volume {
@@ -244,7 +250,8 @@ fn system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>) -> S
     plan
 }
 
-fn priced(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price> {
+/// Reads the price of a system.
+fn parse_price(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price> {
     let parsed = price.value.parse();
     parsed
         .map_err(|error| problems.add(&price.at, format!("`price = \"{}\"` is {error}", quote(&price.value)), None))
@@ -303,7 +310,7 @@ fn engine_of_url(
     if let Some(engine) = catalog.engine_of_url(&url.value) {
         return Some(engine.name.to_owned());
     }
-    let known: Vec<&str> = public(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
+    let known: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
     let Some((scheme, _)) = url.value.split_once(':') else {
         let message = format!("`url` of {place} is no URL: \"{}\"", quote(&redact_url(&url.value)));
         problems.add(&url.at, message, Some(format!("a URL starts with one of {}", list_choices(&known))));
@@ -318,7 +325,8 @@ fn engine_of_url(
     None
 }
 
-fn private_server(
+/// Makes the plan of a private server, and reports what is wrong.
+fn make_private_server(
     file: ServerFile,
     system: &str,
     catalog: &Catalog,
@@ -326,9 +334,9 @@ fn private_server(
 ) -> Option<PrivateServer> {
     let Located { value: name, at } = file.engine.clone()?;
     let place = format!("`server` of system `{}`", quote(system));
-    let names: Vec<&str> = public(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
+    let names: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.private_servers.iter().copied()).collect();
     if let Some(engine) = catalog.engine_of_server(&name) {
-        let pooler = private_pooler(&file, &place, engine, &at, problems);
+        let pooler = make_pooler(&file, &place, engine, &at, problems);
         let connect = file.connect.unwrap_or_default();
         let ServerFile { version, bin_dir, folder, optional, .. } = file;
         let optional = optional.unwrap_or_default();
@@ -352,7 +360,8 @@ fn private_server(
     }
 }
 
-fn private_pooler(
+/// Makes the plan of a private server's pooler, and reports what is wrong.
+fn make_pooler(
     file: &ServerFile,
     place: &str,
     engine: &EngineSpec,
@@ -390,6 +399,7 @@ fn private_pooler(
     Some(PrivatePooler { name: name.value.clone(), mode: mode.to_owned(), size: file.pool_size })
 }
 
-fn public(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
+/// Engines that are shown to users.
+fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
     catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }

@@ -80,10 +80,12 @@ impl<'a> Problems<'a> {
         Problems { source, text, changes, line_starts, found: Vec::new(), notes: Vec::new() }
     }
 
+    /// Tests whether nothing is wrong.
     pub(super) fn are_none(&self) -> bool {
         self.found.is_empty()
     }
 
+    /// Adds a problem, without secrets.
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
         let message = escape(&redact::redact_words(message.as_ref()));
         let hint = hint.map(|hint| escape(&redact::redact_words(&hint)));
@@ -107,7 +109,7 @@ impl<'a> Problems<'a> {
                 let content = self.text.get(start..).unwrap_or("").lines().next().unwrap_or("");
                 let is_readable = content.len() <= LONGEST_SNIPPET && !content.trim().is_empty();
                 let snippet = is_readable.then(|| quote(redact::redact_line(content).trim()));
-                let (line, column) = (to_u32(line), to_u32(before.chars().count() + 1));
+                let (line, column) = (saturate_u32(line), saturate_u32(before.chars().count() + 1));
                 let place = u64::from(line) << 32 | u64::from(column);
                 (place, PlanError { line: Some(line), column: Some(column), snippet, ..whole })
             }
@@ -125,12 +127,14 @@ impl<'a> Problems<'a> {
         .filter(|value| !value.starts_with(['[', '{']))
     }
 
+    /// Adds a note, once.
     pub(super) fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);
         }
     }
 
+    /// Tests whether nothing is wrong.
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
@@ -141,7 +145,8 @@ impl<'a> Problems<'a> {
     }
 }
 
-fn to_u32(n: usize) -> u32 {
+/// The number, or the largest that fits.
+fn saturate_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
@@ -151,6 +156,7 @@ pub(super) fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
+/// Escapes what cannot be printed.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

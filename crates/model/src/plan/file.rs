@@ -119,6 +119,7 @@ pub(super) struct ScheduleFile {
 }
 
 impl PlanFile {
+    /// Reads a plan's tree into its sections, and reports what is wrong.
     pub(super) fn read(root: &[Entry], problems: &mut Problems<'_>) -> PlanFile {
         let top = Section { place: "the plan".to_owned(), entries: root };
         top.refuse_unknown(&TOP_KEYS, schedules_key, problems);
@@ -130,10 +131,10 @@ impl PlanFile {
             baseline: top.text("baseline", problems),
             margin: top.share("margin", share::MARGIN, problems),
             level: top.share("level", share::LEVEL, problems),
-            systems: systems(&top, problems),
-            benchmarks: benchmarks(&top, problems),
-            schedule: schedule(&top, problems),
-            fleet: top.get("fleet").and_then(|node| fleet::read(&top, node, problems)),
+            systems: read_systems(&top, problems),
+            benchmarks: read_benchmarks(&top, problems),
+            schedule: read_schedule(&top, problems),
+            fleet: top.get("fleet").and_then(|node| fleet::read_fleet(&top, node, problems)),
         }
     }
 }
@@ -150,6 +151,7 @@ pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
         .or_else(|| text_at(entries, "workload"))
 }
 
+/// The text of a key.
 fn text_at(entries: &[Entry], key: &str) -> Option<String> {
     match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
@@ -157,6 +159,7 @@ fn text_at(entries: &[Entry], key: &str) -> Option<String> {
     }
 }
 
+/// A file's name without folder and ending.
 pub(super) fn file_stem(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
@@ -167,15 +170,16 @@ pub(super) fn file_stem(path: &str) -> &str {
 
 /// `a`, `b` and `c`, each quoted.
 pub(super) fn list_names(names: &[&str]) -> String {
-    list(names, "and")
+    list_quoted(names, "and")
 }
 
 /// `a`, `b` or `c`, each quoted.
 pub(super) fn list_choices(names: &[&str]) -> String {
-    list(names, "or")
+    list_quoted(names, "or")
 }
 
-fn list(names: &[&str], before_last: &str) -> String {
+/// Names in quotation marks, with a word before the last.
+fn list_quoted(names: &[&str], before_last: &str) -> String {
     // A longer list would not be read.
     const SHOWN: usize = 20;
     let mut quoted: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{}`", quote(name))).collect();
@@ -195,7 +199,8 @@ pub(super) fn schedules_key(key: &str) -> Option<String> {
     SCHEDULE_KEYS.contains(&key).then(|| format!("`{key}` belongs in `[schedule]`"))
 }
 
-fn systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
+/// Reads the systems.
+fn read_systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
     let tables = match top.get("systems") {
         None => {
             problems.add(&Origin::Whole, "the plan has no systems", system_example());
@@ -212,14 +217,16 @@ fn systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
             return Vec::new();
         }
     };
-    tables.iter().filter_map(|entry| system(entry, problems)).collect()
+    tables.iter().filter_map(|entry| read_system(entry, problems)).collect()
 }
 
+/// The hint for a plan without systems.
 fn system_example() -> Option<String> {
     Some("name at least one: `[systems.NAME]` with a `url`".to_owned())
 }
 
-fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
+/// Reads one system.
+fn read_system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
     let place = format!("system `{}`", quote(&entry.key));
     name_is_fit(&entry.key, "a system", &entry.at, problems);
     let Data::Table(entries) = &entry.value.data else {
@@ -253,9 +260,9 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
     Some(SystemFile {
         name: entry.key.clone(),
         url: section.text("url", problems),
-        server: section.get("server").and_then(|node| server(&section, node, problems)),
-        volume: section.get("volume").and_then(|node| volume::read(&section, node, problems)),
-        settings: settings(&section, problems),
+        server: section.get("server").and_then(|node| read_server(&section, node, problems)),
+        volume: section.get("volume").and_then(|node| volume::read_volume(&section, node, problems)),
+        settings: read_settings(&section, problems),
         host: section.text("host", problems),
         price: section.text("price", problems),
         reset: section.choice("reset", &Reset::WORDS, problems),
@@ -263,7 +270,8 @@ fn system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
     })
 }
 
-fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<ServerFile> {
+/// Reads the private server of a system.
+fn read_server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<ServerFile> {
     let Data::Table(entries) = &node.data else {
         let hint = Some("write `server = { engine = \"…\" }`".to_owned());
         return system.refuse("server", node, "a table", hint, problems);
@@ -276,19 +284,21 @@ fn server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Opt
     }
     Some(ServerFile {
         engine: section.text("engine", problems),
-        version: version(&section, problems),
+        version: read_version(&section, problems),
         bin_dir: section.text("bin_dir", problems).map(|text| text.value),
         folder: section.text("folder", problems).map(|text| text.value),
         connect: section.choice("connect", &CONNECTS, problems),
         pooler: section.text("pooler", problems),
         pool_mode: section.text("pool_mode", problems),
-        pool_size: section.whole("pool_size", 1, MOST_POOLED.into(), problems).and_then(|size| size.try_into().ok()),
+        pool_size: section
+            .whole_number("pool_size", 1, MOST_POOLED.into(), problems)
+            .and_then(|size| size.try_into().ok()),
         optional: section.flag("optional", problems),
     })
 }
 
 /// Reads the version of a release: numbers with dots between them.
-fn version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String> {
+fn read_version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String> {
     let node = section.get("version")?;
     match text_of(node, problems) {
         Some(text) if catalog::is_release(&text) => Some(text),
@@ -299,12 +309,13 @@ fn version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String>
     }
 }
 
-fn settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, Value)> {
+/// Reads the settings of a system.
+fn read_settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, Value)> {
     let mut list = Vec::new();
     let section = Section { place: format!("`settings` of {}", system.place), entries: &[] };
     match system.get("settings") {
         None => {}
-        Some(Node { data: Data::Table(entries), .. }) => flatten("", entries, &section, &mut list, problems),
+        Some(Node { data: Data::Table(entries), .. }) => flatten_settings("", entries, &section, &mut list, problems),
         Some(node) => {
             system.refuse::<()>("settings", node, "a table", None, problems);
         }
@@ -313,7 +324,7 @@ fn settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, V
 }
 
 /// PostgreSQL has settings with a dot in the name, and TOML reads `pg_hint_plan.debug_print = "on"` as a table.
-fn flatten(
+fn flatten_settings(
     prefix: &str,
     entries: &[Entry],
     section: &Section<'_>,
@@ -333,7 +344,7 @@ fn flatten(
             Data::Text(text) => Some(Value::Text(text.clone())),
             Data::Date => text_of(node, problems).map(Value::Text),
             Data::Table(inner) => {
-                flatten(&format!("{name}."), inner, section, list, problems);
+                flatten_settings(&format!("{name}."), inner, section, list, problems);
                 continue;
             }
             Data::List(_) | Data::Reported => None,
@@ -350,7 +361,8 @@ fn flatten(
     }
 }
 
-fn benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<BenchmarkFile> {
+/// Reads the benchmarks.
+fn read_benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<BenchmarkFile> {
     let items = match top.get("benchmarks") {
         None => {
             let hint = "name at least one: `[[benchmarks]]` with a `workload`".to_owned();
@@ -369,10 +381,11 @@ fn benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<BenchmarkFi
             return Vec::new();
         }
     };
-    items.iter().enumerate().filter_map(|(index, node)| benchmark(index, node, problems)).collect()
+    items.iter().enumerate().filter_map(|(index, node)| read_benchmark(index, node, problems)).collect()
 }
 
-fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<BenchmarkFile> {
+/// Reads one benchmark.
+fn read_benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<BenchmarkFile> {
     let Data::Table(entries) = &node.data else {
         let section = Section { place: "the list of benchmarks".to_owned(), entries: &[] };
         return section.refuse(&index.to_string(), node, "a table", None, problems);
@@ -402,7 +415,8 @@ fn benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<B
     })
 }
 
-fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
+/// Reads the schedule.
+fn read_schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
     let entries = match top.get("schedule") {
         None => return ScheduleFile::default(),
         Some(Node { data: Data::Table(entries), .. }) => entries,
@@ -414,31 +428,31 @@ fn schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
     let section = Section { place: "`[schedule]`".to_owned(), entries };
     section.refuse_unknown(&SCHEDULE_KEYS, |_| None, problems);
     if let (Some(duration), Some(transactions)) = (section.get("duration"), section.get("transactions")) {
-        let later = if follows(&duration.at, &transactions.at) { duration } else { transactions };
+        let later = if comes_after(&duration.at, &transactions.at) { duration } else { transactions };
         let hint = "a run ends after a time or after a number of transactions: keep one of them".to_owned();
         problems.add(&later.at, "`[schedule]` has both `duration` and `transactions`", Some(hint));
     }
     ScheduleFile {
-        rounds: rounds(&section, problems),
+        rounds: read_rounds(&section, problems),
         stop: section
             .get("stop")
             .and_then(|node| Some(Located { value: section.choice("stop", &STOPS, problems)?, at: node.at.clone() })),
         max_time: section.duration("max_time", problems),
         warmup: section.duration("warmup", problems),
         duration: section.duration("duration", problems),
-        transactions: section.whole("transactions", 1, i64::MAX.unsigned_abs(), problems),
+        transactions: section.whole_number("transactions", 1, i64::MAX.unsigned_abs(), problems),
         order: section.choice("order", &ORDERS, problems),
-        seed: section.whole("seed", 0, u64::MAX, problems),
+        seed: section.whole_number("seed", 0, u64::MAX, problems),
         on_error: section.choice("on_error", &ON_ERRORS, problems),
         caches: section.choice("caches", &CACHES, problems),
     }
 }
 
 /// `10`, or `"6..60"`: as many as it takes to be sure.
-fn rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> {
+fn read_rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> {
     let node = section.get("rounds")?;
     let Data::Text(text) = &node.data else {
-        let most = section.whole("rounds", 1, MAX_ROUNDS, problems)?;
+        let most = section.whole_number("rounds", 1, MAX_ROUNDS, problems)?;
         return Some(Rounds { first: None, most: u32::try_from(most).ok()? });
     };
     let written = text.split_once("..").map(|(first, most)| (first.trim().parse(), most.trim().parse()));
@@ -471,7 +485,8 @@ fn rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> 
     }
 }
 
-fn follows(a: &Origin, b: &Origin) -> bool {
+/// Tests whether one place stands after another.
+fn comes_after(a: &Origin, b: &Origin) -> bool {
     match (a, b) {
         (Origin::File(a), Origin::File(b)) => a > b,
         (Origin::Set(_) | Origin::System(_), Origin::File(_)) => true,

@@ -59,7 +59,8 @@ enum On {
     Agents(Vec<String>),
 }
 
-pub(super) fn read(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<FleetFile> {
+/// Reads `[fleet]`.
+pub(super) fn read_fleet(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<FleetFile> {
     let Data::Table(entries) = &node.data else {
         return top.refuse("fleet", node, "a table", Some("write `[fleet]` with a `nats`".to_owned()), problems);
     };
@@ -71,33 +72,39 @@ pub(super) fn read(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) 
     }
     Some(FleetFile {
         nats: section.text("nats", problems),
-        agents: section.get("agents").and_then(|node| names(&section, "agents", node, problems)).unwrap_or_default(),
+        agents: section
+            .get("agents")
+            .and_then(|node| read_names(&section, "agents", node, problems))
+            .unwrap_or_default(),
         creds: section.text("creds", problems).map(|text| text.value),
         ca: section.text("ca", problems).map(|text| text.value),
         patience: section.duration("patience", problems).map(|patience| patience.value),
     })
 }
 
+/// Reads where the clients of each benchmark run.
 pub(super) fn read_clients(section: &Section<'_>, problems: &mut Problems<'_>) -> ClientsFile {
     let all = section.get(COUPLES).and_then(|_| section.choice(COUPLES, &[(ALL, ())], problems)).is_some();
     let node = section.get(CLIENTS_ON);
     let on = node.and_then(|node| match &node.data {
         Data::Text(word) if word == ALL => Some(On::All),
-        Data::Text(_) => names_of(section, CLIENTS_ON, node, std::slice::from_ref(node), problems).map(On::Agents),
-        _ => names(section, CLIENTS_ON, node, problems).map(On::Agents),
+        Data::Text(_) => names_in_list(section, CLIENTS_ON, node, std::slice::from_ref(node), problems).map(On::Agents),
+        _ => read_names(section, CLIENTS_ON, node, problems).map(On::Agents),
     });
     let at = node.or_else(|| section.get(COUPLES)).map(|node| node.at.clone());
     ClientsFile { at, on, couples: all }
 }
 
-fn names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<Vec<String>> {
+/// Reads a list of agents' names.
+fn read_names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     match &node.data {
-        Data::List(items) if !items.is_empty() => names_of(section, key, node, items, problems),
+        Data::List(items) if !items.is_empty() => names_in_list(section, key, node, items, problems),
         _ => section.refuse(key, node, "a list of agents' names", None, problems),
     }
 }
 
-fn names_of(
+/// The agents' names in a list, each once.
+fn names_in_list(
     section: &Section<'_>,
     key: &str,
     node: &Node,
@@ -107,7 +114,7 @@ fn names_of(
     let mut names = Vec::new();
     for item in items {
         match &item.data {
-            Data::Text(name) if is_agent(name) => names.push(name.clone()),
+            Data::Text(name) if is_agent_name(name) => names.push(name.clone()),
             _ => {
                 let expected = "a list of agents' names, of letters, digits, `-` and `_`";
                 return section.refuse(key, item, expected, None, problems);
@@ -121,7 +128,8 @@ fn names_of(
     Some(names)
 }
 
-fn is_agent(name: &str) -> bool {
+/// Tests whether a text can be an agent's name.
+fn is_agent_name(name: &str) -> bool {
     !name.is_empty()
         && name.len() <= 64
         && name != ALL
@@ -129,7 +137,7 @@ fn is_agent(name: &str) -> bool {
 }
 
 /// Fills in the systems' hosts. Naming agents without `[fleet]` is reported.
-pub(super) fn checked(
+pub(super) fn check_fleet(
     file: Option<FleetFile>,
     systems: &[SystemFile],
     benchmarks: &[BenchmarkFile],
@@ -143,7 +151,7 @@ pub(super) fn checked(
         if !is_there {
             problems.add(at, format!("{place} names an agent, and the plan has no fleet"), hint_to_name_the_bus());
         }
-        if !is_agent(value) {
+        if !is_agent_name(value) {
             let how = Some("a name has letters, digits, `-` and `_`".to_owned());
             problems.add(at, format!("{place} is no name of an agent: \"{}\"", quote(value)), how);
         }
@@ -179,7 +187,7 @@ fn hint_to_name_the_bus() -> Option<String> {
 }
 
 /// Values of [`CLIENTS_ON`] in a benchmark's points: one with all agents, or each agent by itself.
-pub(super) fn axis(clients: &ClientsFile, fleet: Option<&FleetPlan>) -> Option<Vec<Value>> {
+pub(super) fn clients_axis(clients: &ClientsFile, fleet: Option<&FleetPlan>) -> Option<Vec<Value>> {
     let agents = match clients.on.as_ref()? {
         On::All => fleet?.agents.clone(),
         On::Agents(agents) => agents.clone(),

@@ -37,9 +37,9 @@ pub use changes::{Changes, Form, NamedSystem};
 pub use error::{PlanError, PlanErrors};
 pub use fleet::{CLIENTS_ON, FleetPlan};
 pub use redact::{
-    MASK, Unmasked, is_secret_key, percent_decoded, redact_text, redact_url, redact_words, without_password,
+    MASK, Unmasked, is_secret_key, percent_decode, redact_text, redact_url, redact_words, without_password,
 };
-pub use reference::reference;
+pub use reference::plan_reference;
 pub use schema::json_schema;
 pub use setting::{LONGEST_SETTING_BYTES, setting_fault};
 
@@ -242,7 +242,7 @@ impl Plan {
     }
 
     /// This plan without a system that it can do without. If that is the baseline, the first of the others becomes it.
-    pub fn without(&mut self, system: &str) {
+    pub fn without_system(&mut self, system: &str) {
         self.systems.retain(|other| other.name != system);
         if self.comparison.baseline == system
             && let Some(first) = self.systems.first()
@@ -251,6 +251,7 @@ impl Plan {
         }
     }
 
+    /// The system of this name.
     pub fn system(&self, name: &str) -> Option<&SystemPlan> {
         self.systems.iter().find(|system| system.name == name)
     }

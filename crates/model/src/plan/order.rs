@@ -13,7 +13,8 @@ struct SplitMix64(u64);
 const ORDER_STREAM: u64 = 0x6f72_6465_7200_0001;
 
 impl SplitMix64 {
-    fn next(&mut self) -> u64 {
+    /// The next 64 random bits.
+    fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -24,7 +25,7 @@ impl SplitMix64 {
     fn below(&mut self, n: u64) -> u64 {
         let incomplete = n.wrapping_neg() % n;
         loop {
-            let draw = self.next();
+            let draw = self.next_u64();
             if draw >= incomplete {
                 return draw % n;
             }
@@ -45,7 +46,7 @@ impl Plan {
     ///
     /// Interleaved: each round holds every case once, shuffled. The first rounds are the same however many follow, so
     /// an experiment can be extended. Sequential: all rounds of the first case, then all of the next.
-    pub fn order(&self) -> Vec<PlannedRun> {
+    pub fn run_order(&self) -> Vec<PlannedRun> {
         let rounds = self.schedule.rounds;
         let points: usize = self.benchmarks.iter().map(|benchmark| benchmark.points.len()).sum();
         // A valid plan has far fewer; see `MAX_CASES`.
@@ -75,7 +76,7 @@ mod tests {
     fn is_the_published_generator() {
         // The first draws from seed 1234567, as in the reference implementation's test vectors.
         let mut random = SplitMix64(1_234_567);
-        let draws: Vec<u64> = (0..3).map(|_| random.next()).collect();
+        let draws: Vec<u64> = (0..3).map(|_| random.next_u64()).collect();
         assert_eq!(draws, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
     }
 

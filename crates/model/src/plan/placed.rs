@@ -9,7 +9,7 @@ use crate::catalog::Catalog;
 ///
 /// # Errors
 /// It is a key of the schedule and of benchmarks.
-pub(super) fn paths(root: &[Entry], keys: Vec<String>, catalog: &Catalog) -> Result<Vec<Vec<String>>, Refusal> {
+pub(super) fn full_paths(root: &[Entry], keys: Vec<String>, catalog: &Catalog) -> Result<Vec<Vec<String>>, Refusal> {
     if keys.first().is_none_or(|first| TOP_KEYS.contains(&first.as_str())) {
         return Ok(vec![keys]);
     }
@@ -46,6 +46,7 @@ fn benchmarks_with(root: &[Entry], key: &str, catalog: &Catalog) -> Vec<String> 
     found
 }
 
+/// Tests whether a benchmark's workload has a key.
 fn has_key(benchmark: &[Entry], key: &str, catalog: &Catalog) -> bool {
     let Some(Data::Text(workload)) = find(benchmark, "workload").map(|entry| &entry.value.data) else { return false };
     catalog.workload(workload).is_some_and(|known| known.keys.iter().any(|spec| spec.name == key))

@@ -21,16 +21,16 @@ const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "passphr
 /// The URL with `***` in the place of its passwords: that of `scheme://user:password@host`, those of query keys such as
 /// `?password=` and `&sslpassword=`, and those of libpq's `host=h password=p`. Nothing else changes.
 pub fn redact_url(url: &str) -> String {
-    replace(url, &secret_ranges(url), MASK)
+    replace_ranges(url, &secret_ranges(url), MASK)
 }
 
 /// The URL as sent to another host, without password; the other side takes it from its own environment.
 pub fn without_password(url: &str) -> String {
-    without(url, |_| true)
+    without_passwords(url, |_| true)
 }
 
 /// Removes the passwords for which `goes` says so.
-fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
+fn without_passwords(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
     for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
         let before = &url[..range.start];
@@ -52,15 +52,15 @@ fn without(url: &str, goes: impl Fn(&str) -> bool) -> String {
 /// is masked only where it stands as a password.
 pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     let openly = open_words(&plan.redacted());
-    let mut secrets = secrets(plan);
-    secrets.retain(|secret| words(&openly, secret).next().is_none());
+    let mut secrets = secrets_of_plan(plan);
+    secrets.retain(|secret| whole_words(&openly, secret).next().is_none());
     // Longest first, so that a password that is part of another leaves nothing of it.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     let text = redact_strings(plan_text);
     let text: String = text.split_inclusive('\n').map(redact_words).collect();
     secrets.iter().fold(text, |text, secret| {
-        let ranges: Vec<Range<usize>> = words(&text, secret).collect();
-        replace(&text, &ranges, MASK)
+        let ranges: Vec<Range<usize>> = whole_words(&text, secret).collect();
+        replace_ranges(&text, &ranges, MASK)
     })
 }
 
@@ -79,7 +79,7 @@ impl Plan {
     pub fn unmasked(mut self) -> Unmasked {
         let (mut without_password, mut lost) = (Vec::new(), Vec::new());
         for system in &mut self.systems {
-            let url = without(&system.url, |secret| secret == MASK);
+            let url = without_passwords(&system.url, |secret| secret == MASK);
             if url != system.url {
                 without_password.push(system.name.clone());
                 system.url = url;
@@ -99,7 +99,7 @@ impl Plan {
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
         if let Some(fleet) = &mut plan.fleet {
-            fleet.nats = replace(&fleet.nats, &login_ranges(&fleet.nats), MASK);
+            fleet.nats = replace_ranges(&fleet.nats, &login_ranges(&fleet.nats), MASK);
         }
         for system in &mut plan.systems {
             system.url = redact_url(&system.url);
@@ -140,7 +140,7 @@ pub(super) fn redact_line(line: &str) -> String {
     if ["pass", "pwd", "secret"].iter().any(|word| lower.contains(word)) {
         return format!("{key}= {MASK}");
     }
-    let line = replace(line, line_user_range(line).as_slice(), MASK);
+    let line = replace_ranges(line, line_user_range(line).as_slice(), MASK);
     redact_words(&line)
 }
 
@@ -162,8 +162,8 @@ pub fn redact_words(line: &str) -> String {
         }
         start += word.len();
     }
-    let line = replace(line, &ranges, MASK);
-    replace(&line, &assigned_ranges(&line), MASK)
+    let line = replace_ranges(line, &ranges, MASK);
+    replace_ranges(&line, &assigned_ranges(&line), MASK)
 }
 
 /// Where the passwords of a URL, or of a list of `key=value`, are; in order, without overlap.
@@ -213,7 +213,7 @@ fn pair_ranges(url: &str, part: Range<usize>, separators: &[char]) -> Vec<Range<
     let mut start = part.start;
     for pair in url[part].split(separators) {
         if let Some((key, value)) = pair.split_once('=')
-            && may_be_secret_key(&percent_decoded(key))
+            && may_be_secret_key(&percent_decode(key))
         {
             let end = start + pair.len();
             ranges.push(end - value.len()..end);
@@ -316,7 +316,7 @@ fn may_be_secret_key(key: &str) -> bool {
 }
 
 /// Malformed escapes stay as they are.
-pub fn percent_decoded(text: &str) -> String {
+pub fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
@@ -336,6 +336,7 @@ pub fn percent_decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Tests whether a mask stands where a secret would be.
 fn holds_mask(key: &str, value: &Value) -> bool {
     let Value::Text(text) = value else { return false };
     // Had something else stood there, would it have been masked?
@@ -343,6 +344,7 @@ fn holds_mask(key: &str, value: &Value) -> bool {
     other != *text && (is_secret_key(key) || redact_url(&other) != other)
 }
 
+/// A setting's value with its secrets masked.
 fn redact_value(key: &str, value: &Value) -> Value {
     match value {
         Value::Bool(_) => value.clone(),
@@ -352,7 +354,8 @@ fn redact_value(key: &str, value: &Value) -> Value {
     }
 }
 
-fn secrets(plan: &Plan) -> Vec<String> {
+/// All secrets in a plan.
+fn secrets_of_plan(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = plan.systems.iter().flat_map(|system| secrets_in(&system.url)).collect();
     let bus = plan.fleet.iter().flat_map(|fleet| login_ranges(&fleet.nats).into_iter().map(|at| &fleet.nats[at]));
     found.extend(bus.map(str::to_owned));
@@ -366,7 +369,7 @@ fn secrets(plan: &Plan) -> Vec<String> {
             _ => {}
         }
     }
-    let decoded: Vec<String> = found.iter().map(|secret| percent_decoded(secret)).collect();
+    let decoded: Vec<String> = found.iter().map(|secret| percent_decode(secret)).collect();
     found.extend(decoded);
     found.retain(|secret| !secret.is_empty() && secret != MASK);
     found.sort();
@@ -374,6 +377,7 @@ fn secrets(plan: &Plan) -> Vec<String> {
     found
 }
 
+/// The secrets in a URL.
 fn secrets_in(text: &str) -> Vec<String> {
     secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
 }
@@ -397,7 +401,7 @@ fn open_words(plan: &Plan) -> String {
 }
 
 /// Where `word` stands as a whole word, so that the password `a` does not mask every `a`.
-fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let joins =
         |a: Option<char>, b: Option<char>| a.is_some_and(char::is_alphanumeric) && b.is_some_and(char::is_alphanumeric);
     text.match_indices(word).map(|(start, found)| start..start + found.len()).filter(move |range| {
@@ -410,7 +414,7 @@ fn words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>>
 fn redact_strings(text: &str) -> String {
     let (document, _) = DeTable::parse_recoverable(text);
     let mut strings = Strings { text, masked: Vec::new() };
-    strings.of_table(document.get_ref());
+    strings.add_table(document.get_ref());
     strings.masked.sort_by_key(|(span, _)| span.start);
     let mut redacted = String::with_capacity(text.len());
     let mut done = 0;
@@ -432,16 +436,18 @@ struct Strings<'t> {
 }
 
 impl Strings<'_> {
-    fn of_table(&mut self, table: &DeTable<'_>) {
+    /// Adds the texts in a table.
+    fn add_table(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
-            self.of_value(key.get_ref(), value);
+            self.add_value(key.get_ref(), value);
         }
     }
 
-    fn of_value(&mut self, key: &str, value: &toml::Spanned<DeValue<'_>>) {
+    /// Adds the texts in a value.
+    fn add_value(&mut self, key: &str, value: &toml::Spanned<DeValue<'_>>) {
         match value.get_ref() {
-            DeValue::Array(items) => items.iter().for_each(|item| self.of_value(key, item)),
-            DeValue::Table(table) => self.of_table(table),
+            DeValue::Array(items) => items.iter().for_each(|item| self.add_value(key, item)),
+            DeValue::Table(table) => self.add_table(table),
             DeValue::String(plain) => {
                 let masked = if is_secret_key(key) && !plain.is_empty() { MASK.to_owned() } else { redact_url(plain) };
                 if masked != plain.as_ref() {
@@ -463,7 +469,7 @@ impl Strings<'_> {
 }
 
 /// `ranges` are in order and do not overlap.
-fn replace(text: &str, ranges: &[Range<usize>], by: &str) -> String {
+fn replace_ranges(text: &str, ranges: &[Range<usize>], by: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut done = 0;
     for range in ranges.iter().filter(|range| !range.is_empty()) {

@@ -17,10 +17,12 @@ const RENAMED: [Renamed; 2] = [
 ];
 
 impl Renamed {
+    /// Tests whether this is the old name of a key in this section.
     fn is_in(&self, section: &str, key: &str) -> bool {
         (self.section, self.was) == (section, key)
     }
 
+    /// Notes that an old name was read, and returns the new one.
     fn report(&self, problems: &mut Problems<'_>) -> &'static str {
         problems.note(format!("`{}` in `{}` is now called `{}`: read as that", self.was, self.section, self.is));
         self.is
@@ -28,7 +30,7 @@ impl Renamed {
 }
 
 /// A path of `--set` or `[quick]` with today's names: `schedule.blocks` is `schedule.rounds`.
-pub(super) fn path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> Vec<&'k str> {
+pub(super) fn rename_path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> Vec<&'k str> {
     let mut keys = keys.to_vec();
     if let [section, .., key] = &mut keys[..]
         && let Some(renamed) = RENAMED.iter().find(|one| one.is_in(section, key))
@@ -39,14 +41,14 @@ pub(super) fn path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> Vec<&'k
 }
 
 /// Gives the keys of a plan today's names. A table that has both names keeps them, and the earlier one is unknown.
-pub(super) fn keys(root: &mut [Entry], problems: &mut Problems<'_>) {
+pub(super) fn rename_keys(root: &mut [Entry], problems: &mut Problems<'_>) {
     for section in root {
         match &mut section.value.data {
-            Data::Table(entries) => rename(&section.key, entries, problems),
+            Data::Table(entries) => rename_in(&section.key, entries, problems),
             Data::List(tables) => {
                 for table in tables {
                     if let Data::Table(entries) = &mut table.data {
-                        rename(&section.key, entries, problems);
+                        rename_in(&section.key, entries, problems);
                     }
                 }
             }
@@ -55,7 +57,8 @@ pub(super) fn keys(root: &mut [Entry], problems: &mut Problems<'_>) {
     }
 }
 
-fn rename(section: &str, entries: &mut [Entry], problems: &mut Problems<'_>) {
+/// Renames the old keys of one table.
+fn rename_in(section: &str, entries: &mut [Entry], problems: &mut Problems<'_>) {
     for renamed in &RENAMED {
         if !renamed.workload.is_none_or(|workload: &str| {
             find(entries, "workload").is_some_and(|of| matches!(&of.value.data, Data::Text(text) if text == workload))

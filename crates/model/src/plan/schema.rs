@@ -32,7 +32,7 @@ const RELEASE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)*$";
 
 /// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
 pub fn json_schema(catalog: &Catalog) -> Json {
-    let benchmarks: Vec<Json> = catalog.workloads.iter().map(benchmark).collect();
+    let benchmarks: Vec<Json> = catalog.workloads.iter().map(benchmark_schema).collect();
     let benchmark = if benchmarks.is_empty() { json!(false) } else { json!({ "oneOf": benchmarks }) };
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -42,7 +42,7 @@ pub fn json_schema(catalog: &Catalog) -> Json {
         "additionalProperties": false,
         "required": ["systems", "benchmarks"],
         "properties": {
-            "name": name("The experiment's name; the name of the file when absent."),
+            "name": name_schema("The experiment's name; the name of the file when absent."),
             "systems": {
                 "description": "What is under test.",
                 "type": "object",
@@ -56,10 +56,10 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "minItems": 1,
                 "items": benchmark,
             },
-            "schedule": schedule(),
-            "baseline": name("The system that the others are compared with; the first when absent."),
-            "margin": share_of("Half width of the zone in which systems count as equal.", share::MARGIN, DEFAULT_MARGIN),
-            "level": share_of("Level of the intervals.", share::LEVEL, DEFAULT_LEVEL),
+            "schedule": schedule_schema(),
+            "baseline": name_schema("The system that the others are compared with; the first when absent."),
+            "margin": share_schema("Half width of the zone in which systems count as equal.", share::MARGIN, DEFAULT_MARGIN),
+            "level": share_schema("Level of the intervals.", share::LEVEL, DEFAULT_LEVEL),
             "allow_unequal_durability": {
                 "description": "Whether systems that promise unequal durability may get a verdict.",
                 "type": "boolean",
@@ -79,17 +79,19 @@ pub fn json_schema(catalog: &Catalog) -> Json {
                 "description": "What the quick form of the plan (`--quick`) changes: paths as of `--set`, with their values.",
                 "type": "object",
             },
-            "fleet": fleet(),
+            "fleet": fleet_schema(),
         },
-        "$defs": { "system": system(catalog), "settings": settings() },
+        "$defs": { "system": system_schema(catalog), "settings": settings_schema() },
     })
 }
 
-fn name(about: &str) -> Json {
+/// The schema of a name.
+fn name_schema(about: &str) -> Json {
     json!({ "description": about, "type": "string", "pattern": NAME_PATTERN })
 }
 
-fn share_of(about: &str, range: ShareRange, default: f64) -> Json {
+/// The schema of a share.
+fn share_schema(about: &str, range: ShareRange, default: f64) -> Json {
     let (min, max) = range.limits();
     json!({
         "description": about,
@@ -101,7 +103,8 @@ fn share_of(about: &str, range: ShareRange, default: f64) -> Json {
     })
 }
 
-fn system(catalog: &Catalog) -> Json {
+/// The schema of a system.
+fn system_schema(catalog: &Catalog) -> Json {
     let schemes: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
     let escaped = schemes.join("|").replace('.', r"\.").replace('+', r"\+");
@@ -117,8 +120,8 @@ fn system(catalog: &Catalog) -> Json {
                 "type": "string",
                 "pattern": format!("^({ENV_PREFIX}[^=\\s]+$|({escaped}):)"),
             },
-            "server": server(&startable),
-            "volume": volume(),
+            "server": server_schema(&startable),
+            "volume": volume_schema(),
             "host": {
                 "description": "The agent on whose host the system is: it is opened, asked and, without `clients_on`, loaded there.",
                 "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL },
@@ -138,11 +141,11 @@ fn system(catalog: &Catalog) -> Json {
                 "description": "Settings to give the system: pragmas, session or server settings.",
                 "$ref": "#/$defs/settings",
             },
-            "change": statements(
+            "change": statements_schema(
                 "A statement, or a list of them, that turns the system of the same `url` without `change` into this one. Étalon runs them before \
                  runs of this system.",
             ),
-            "undo": statements(
+            "undo": statements_schema(
                 "A statement, or a list of them, that undoes `change`. Étalon runs them before runs of the other system, and at the end.",
             ),
         },
@@ -150,16 +153,19 @@ fn system(catalog: &Catalog) -> Json {
     })
 }
 
-fn statements(about: &str) -> Json {
+/// The schema of one statement or a list of them.
+fn statements_schema(about: &str) -> Json {
     let statement = json!({ "type": "string", "pattern": r"\S" });
     json!({ "description": about, "anyOf": [statement, { "type": "array", "items": statement, "minItems": 1 }] })
 }
 
+/// Engines that are shown to users.
 fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
     catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }
 
-fn server(startable: &[&EngineSpec]) -> Json {
+/// The schema of a private server.
+fn server_schema(startable: &[&EngineSpec]) -> Json {
     let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
     let specs = || startable.iter().flat_map(|engine| engine.poolers);
     let poolers: Vec<&str> = specs().map(|pooler| pooler.name).collect();
@@ -184,7 +190,7 @@ fn server(startable: &[&EngineSpec]) -> Json {
                 "description": "A folder that is there, on the disk where the server is to have its data; /var/tmp when absent.",
                 "type": "string",
             },
-            "connect": words("The path from client to server.", &CONNECTS, "socket"),
+            "connect": words_schema("The path from client to server.", &CONNECTS, "socket"),
             "pooler": {
                 "description": "A pooler that étalon starts in front of the server; all clients go through it.",
                 "type": "string", "enum": poolers,
@@ -208,7 +214,8 @@ fn server(startable: &[&EngineSpec]) -> Json {
     })
 }
 
-fn volume() -> Json {
+/// The schema of a made volume.
+fn volume_schema() -> Json {
     json!({
         "description": "A volume that étalon makes in an image file, mounts and removes itself, as root on Linux.",
         "type": "object",
@@ -220,22 +227,25 @@ fn volume() -> Json {
                 "description": "Its size, in bytes or as in \"2G\".",
                 "anyOf": [{ "type": "integer", "minimum": 1 }, { "type": "string", "pattern": SIZE_PATTERN }],
             },
-            "fs": words("The filesystem.", &FILESYSTEMS, "ext4"),
+            "fs": words_schema("The filesystem.", &FILESYSTEMS, "ext4"),
             "block": { "description": "Its block in bytes.", "type": "integer", "default": 4096 },
             "cluster": { "description": "The unit in which it gives out space, in bytes; its block when absent.", "type": "integer" },
         },
     })
 }
 
-fn agent() -> Json {
+/// The schema of an agent's name.
+fn agent_schema() -> Json {
     json!({ "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL } })
 }
 
-fn agents() -> Json {
-    json!({ "type": "array", "items": agent(), "minItems": 1, "uniqueItems": true })
+/// The schema of a list of agents.
+fn agents_schema() -> Json {
+    json!({ "type": "array", "items": agent_schema(), "minItems": 1, "uniqueItems": true })
 }
 
-fn fleet() -> Json {
+/// The schema of `[fleet]`.
+fn fleet_schema() -> Json {
     json!({
         "description": "The other hosts that take part, by way of agents on NATS.",
         "type": "object",
@@ -245,7 +255,7 @@ fn fleet() -> Json {
             "nats": { "description": "The URL of the NATS server, or `env:NAME`.", "type": "string" },
             "agents": {
                 "description": "The agents that `all` stands for.",
-                "type": "array", "items": agent(), "minItems": 1, "uniqueItems": true,
+                "type": "array", "items": agent_schema(), "minItems": 1, "uniqueItems": true,
             },
             "creds": { "description": "A file of credentials for the NATS server: a JWT with its key, or an NKey's seed.", "type": "string" },
             "ca": { "description": "A file with the certificate of the authority that signed the NATS server's.", "type": "string" },
@@ -260,7 +270,8 @@ fn fleet() -> Json {
     })
 }
 
-fn settings() -> Json {
+/// The schema of a system's settings.
+fn settings_schema() -> Json {
     json!({
         "description": "Settings to give the system: pragmas, session or server settings.",
         "type": "object",
@@ -271,7 +282,8 @@ fn settings() -> Json {
     })
 }
 
-fn schedule() -> Json {
+/// The schema of the schedule.
+fn schedule_schema() -> Json {
     json!({
         "description": "When and how often.",
         "type": "object",
@@ -286,7 +298,7 @@ fn schedule() -> Json {
                 ],
                 "default": DEFAULT_ROUNDS,
             },
-            "stop": words(
+            "stop": words_schema(
                 "Of a range of rounds. rows: cases all of whose rows are decided leave the later rounds; all: none does; never: \
                  all rounds are run.",
                 &STOPS,
@@ -298,14 +310,14 @@ fn schedule() -> Json {
                 "pattern": DURATION_PATTERN,
                 "minLength": 2,
             },
-            "warmup": length("Load before the measured part of each run.", DEFAULT_WARMUP),
-            "duration": length("The measured part of each run.", DEFAULT_DURATION),
+            "warmup": length_schema("Load before the measured part of each run.", DEFAULT_WARMUP),
+            "duration": length_schema("The measured part of each run.", DEFAULT_DURATION),
             "transactions": {
                 "description": "Transactions of each client in the measured part, in the place of a duration.",
                 "type": "integer",
                 "minimum": 1,
             },
-            "order": words(
+            "order": words_schema(
                 "interleaved: rounds of every case once, shuffled; sequential: case after case, which drift fools.",
                 &ORDERS,
                 "interleaved",
@@ -315,18 +327,19 @@ fn schedule() -> Json {
                 "type": "integer",
                 "minimum": 0,
             },
-            "caches": words(
+            "caches": words_schema(
                 "What engine and operating system hold of étalon's own tables when a run begins: every table read through once, or \
                  nothing.",
                 &CACHES,
                 "warmed",
             ),
-            "on_error": words("What to do when a run fails.", &ON_ERRORS, "stop"),
+            "on_error": words_schema("What to do when a run fails.", &ON_ERRORS, "stop"),
         },
     })
 }
 
-fn length(about: &str, default: std::time::Duration) -> Json {
+/// The schema of a length of time.
+fn length_schema(about: &str, default: std::time::Duration) -> Json {
     json!({
         "description": about,
         "type": "string",
@@ -336,7 +349,8 @@ fn length(about: &str, default: std::time::Duration) -> Json {
     })
 }
 
-fn words<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
+/// The schema of a choice of words.
+fn words_schema<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
     let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     json!({ "description": about, "type": "string", "enum": words, "default": default })
 }
@@ -344,12 +358,13 @@ fn words<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
 /// The keys that every workload has, without `workload`.
 pub(super) fn common_keys() -> Map<String, Json> {
     let mut properties = Map::new();
-    properties.insert("name".to_owned(), name("The benchmark's name; that of its script or workload when absent."));
+    properties
+        .insert("name".to_owned(), name_schema("The benchmark's name; that of its script or workload when absent."));
     let stands_for = "Which figures of a published test its cases stand for; the report shows it beside them.";
     properties.insert("stands_for".to_owned(), json!({ "description": stands_for, "type": "string" }));
     let on = json!({
         "description": "The agents that make the load; without it, it is made where the system is.",
-        "anyOf": [{ "type": "string", "const": ALL }, agent(), agents()],
+        "anyOf": [{ "type": "string", "const": ALL }, agent_schema(), agents_schema()],
     });
     properties.insert(CLIENTS_ON.to_owned(), on);
     let couples = json!({
@@ -360,20 +375,21 @@ pub(super) fn common_keys() -> Map<String, Json> {
     properties
 }
 
-fn benchmark(workload: &WorkloadSpec) -> Json {
+/// The schema of a benchmark of one workload.
+fn benchmark_schema(workload: &WorkloadSpec) -> Json {
     let mut properties = common_keys();
     let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
     properties.insert("workload".to_owned(), about);
     for spec in workload.keys {
         match spec.name.split_once('.') {
             None => {
-                properties.insert(spec.name.to_owned(), key(spec));
+                properties.insert(spec.name.to_owned(), key_schema(spec));
             }
             Some((table, entry)) => {
                 let table = properties.entry(table).or_insert_with(
                     || json!({ "type": "object", "minProperties": 1, "additionalProperties": false, "properties": {} }),
                 );
-                table["properties"][entry] = key(spec);
+                table["properties"][entry] = key_schema(spec);
             }
         }
     }
@@ -390,14 +406,15 @@ fn benchmark(workload: &WorkloadSpec) -> Json {
     })
 }
 
-fn key(spec: &KeySpec) -> Json {
-    let one = scalar(spec.kind);
+/// The schema of a workload's key: one value, or a sweep of them.
+fn key_schema(spec: &KeySpec) -> Json {
+    let one = scalar_schema(spec.kind);
     let mut forms = vec![one.clone(), json!({ "type": "array", "items": one, "minItems": 1, "uniqueItems": true })];
     if matches!(spec.kind, KeyKind::Int { .. }) {
         forms.push(json!({ "type": "string", "pattern": RANGE_PATTERN }));
     }
     let mut schema = json!({ "description": spec.about, "anyOf": forms });
-    if let Some(default) = spec.default.and_then(Literal::value) {
+    if let Some(default) = spec.default.and_then(Literal::to_value) {
         schema["default"] = match default {
             Value::Bool(b) => json!(b),
             Value::Int(n) => json!(n),
@@ -408,7 +425,8 @@ fn key(spec: &KeySpec) -> Json {
     schema
 }
 
-fn scalar(kind: KeyKind) -> Json {
+/// The schema of a single value.
+fn scalar_schema(kind: KeyKind) -> Json {
     match kind {
         KeyKind::Int { min, max } => {
             let mut schema = json!({ "type": "integer" });
@@ -453,7 +471,7 @@ fn scalar(kind: KeyKind) -> Json {
             let one = &DURATION_PATTERN[1..DURATION_PATTERN.len() - 1];
             json!({ "anyOf": [
                 { "type": "string", "pattern": format!(r"^{one}(\s*,\s*{one})*$"), "minLength": 2 },
-                { "type": "array", "items": scalar(KeyKind::Duration), "minItems": 1 },
+                { "type": "array", "items": scalar_schema(KeyKind::Duration), "minItems": 1 },
             ] })
         }
         KeyKind::OfEngines | KeyKind::Text => json!({ "type": "string" }),

@@ -35,10 +35,12 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// The node of a key.
     pub(super) fn get(&self, key: &str) -> Option<&'t Node> {
         find(self.entries, key).map(|entry| &entry.value)
     }
 
+    /// The text of a key, with its place; another type is reported.
     pub(super) fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<String>> {
         let node = self.get(key)?;
         match text_of(node, problems) {
@@ -47,6 +49,7 @@ impl<'t> Section<'t> {
         }
     }
 
+    /// The boolean of a key; another type is reported.
     pub(super) fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let node = self.get(key)?;
         match node.data {
@@ -56,7 +59,7 @@ impl<'t> Section<'t> {
     }
 
     /// A whole number within limits, both inclusive.
-    pub(super) fn whole(&self, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
+    pub(super) fn whole_number(&self, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
         let node = self.get(key)?;
         let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
         value
@@ -64,6 +67,7 @@ impl<'t> Section<'t> {
             .or_else(|| self.refuse(key, node, &whole_expected(i128::from(min), i128::from(max)), None, problems))
     }
 
+    /// The share of a key; another value is reported.
     pub(super) fn share(&self, key: &str, range: ShareRange, problems: &mut Problems<'_>) -> Option<f64> {
         let node = self.get(key)?;
         let written = match &node.data {
@@ -79,6 +83,7 @@ impl<'t> Section<'t> {
         )
     }
 
+    /// The length of time of a key; another value is reported.
     pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {
         let node = self.get(key)?;
         let value = text_of(node, problems).as_deref().and_then(|text| duration::parse(text).ok());
@@ -112,7 +117,7 @@ impl<'t> Section<'t> {
         problems: &mut Problems<'_>,
     ) -> Option<T> {
         if !matches!(node.data, Data::Reported) {
-            let message = format!("`{}` in {} must be {expected}, not {}", quote(key), self.place, describe(node));
+            let message = format!("`{}` in {} must be {expected}, not {}", quote(key), self.place, describe_node(node));
             problems.add(&node.at, message, hint);
         }
         None
@@ -129,13 +134,13 @@ pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
 }
 
 /// For a message after "not": the value if short, else its type.
-pub(super) fn describe(node: &Node) -> String {
+pub(super) fn describe_node(node: &Node) -> String {
     match &node.data {
         Data::Bool(b) => b.to_string(),
         Data::Int(n) => n.to_string(),
         Data::Float(x) => format!("{x:?}"),
         Data::Text(text) => format!("\"{}\"", quote(&redact_url(text))),
-        Data::Date | Data::List(_) | Data::Table(_) | Data::Reported => node.kind().to_owned(),
+        Data::Date | Data::List(_) | Data::Table(_) | Data::Reported => node.type_name().to_owned(),
     }
 }
 

@@ -24,7 +24,7 @@ impl Refusal {
 }
 
 /// Applies the arguments in order. They only change what exists: an unknown system or benchmark is an error.
-pub(super) fn apply(
+pub(super) fn apply_overrides(
     root: &mut Vec<Entry>,
     overrides: &[(String, String)],
     catalog: &Catalog,
@@ -32,7 +32,7 @@ pub(super) fn apply(
 ) {
     for (index, (path, value)) in overrides.iter().enumerate() {
         let at = Origin::Set(index);
-        let outcome = match (split(path), parse_value(value, &at, problems)) {
+        let outcome = match (split_path(path), parse_value(value, &at, problems)) {
             (None, _) => Err(no_path(path)),
             (_, Err(message)) => Err(Refusal::new(format!("the argument's value is not TOML: {message}"))),
             (Some(keys), Ok(value)) => set_placed(root, keys, &value, catalog, problems),
@@ -50,9 +50,9 @@ fn set_placed(
     catalog: &Catalog,
     problems: &mut Problems<'_>,
 ) -> Result<(), Refusal> {
-    for path in placed::paths(root, keys, catalog)? {
+    for path in placed::full_paths(root, keys, catalog)? {
         let keys: Vec<&str> = path.iter().map(String::as_str).collect();
-        set(root, &keys, value, problems)?;
+        set_value(root, &keys, value, problems)?;
     }
     Ok(())
 }
@@ -60,14 +60,15 @@ fn set_placed(
 /// Applies a table whose keys are paths, `"benchmarks.*.clients" = 4`, or nested tables, `schedule.rounds = 2`.
 pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut Problems<'_>) {
     let Data::Table(entries) = &table.value.data else {
-        let message = format!("`{}` must be a table, not {}", quote(&table.key), table.value.kind());
+        let message = format!("`{}` must be a table, not {}", quote(&table.key), table.value.type_name());
         return problems.add(&table.at, message, None);
     };
     entries.iter().for_each(|entry| apply_entry(root, &mut Vec::new(), entry, problems));
 }
 
+/// Applies what a table of the plan's quick form sets.
 fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, problems: &mut Problems<'_>) {
-    let Some(keys) = split(&entry.key) else {
+    let Some(keys) = split_path(&entry.key) else {
         let refusal = no_path(&entry.key);
         return problems.add(&entry.at, refusal.message, refusal.hint);
     };
@@ -77,13 +78,14 @@ fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, pr
         inner.iter().for_each(|entry| apply_entry(root, above, entry, problems));
     } else {
         let path: Vec<&str> = above.iter().map(String::as_str).collect();
-        if let Err(refusal) = set(root, &path, &entry.value, problems) {
+        if let Err(refusal) = set_value(root, &path, &entry.value, problems) {
             problems.add(&entry.at, refusal.message, refusal.hint);
         }
     }
     above.truncate(depth);
 }
 
+/// The refusal of a text that is no path.
 fn no_path(path: &str) -> Refusal {
     Refusal {
         message: format!("`{}` is not a path in a plan", quote(path)),
@@ -92,7 +94,7 @@ fn no_path(path: &str) -> Refusal {
 }
 
 /// The keys of a dotted path; those with a dot in them are quoted, as in TOML: `systems."a.b".url`.
-fn split(path: &str) -> Option<Vec<String>> {
+fn split_path(path: &str) -> Option<Vec<String>> {
     let mut keys = Vec::new();
     let mut rest = path.trim();
     loop {
@@ -112,14 +114,15 @@ fn split(path: &str) -> Option<Vec<String>> {
     }
 }
 
-fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Problems<'_>) -> Result<(), Refusal> {
-    let keys = &renamed::path(keys, problems)[..];
+/// Sets what a path names.
+fn set_value(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Problems<'_>) -> Result<(), Refusal> {
+    let keys = &renamed::rename_path(keys, problems)[..];
     match keys {
         ["systems", which, rest @ ..] => set_systems(root, which, rest, value),
         ["benchmarks", which, rest @ ..] => set_benchmarks(root, which, rest, value),
         ["schedule", key, ..] => {
             set_path(root, keys, value)?;
-            if let Some(Data::Table(schedule)) = data_of(root, "schedule") {
+            if let Some(Data::Table(schedule)) = data_mut(root, "schedule") {
                 drop_rival(schedule, key, &value.at, SCHEDULE_RIVALS);
                 if *key == "rounds" && !is_range(&value.data) {
                     drop_keys_of_range(schedule);
@@ -132,7 +135,7 @@ fn set(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Proble
 }
 
 fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
-    let Some(Data::Table(systems)) = data_of(root, "systems") else {
+    let Some(Data::Table(systems)) = data_mut(root, "systems") else {
         return Err(Refusal::new("the plan has no table of systems".to_owned()));
     };
     let [key, ..] = keys else {
@@ -152,7 +155,7 @@ fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> 
 }
 
 fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
-    let Some(Data::List(benchmarks)) = data_of(root, "benchmarks") else {
+    let Some(Data::List(benchmarks)) = data_mut(root, "benchmarks") else {
         return Err(Refusal::new("the plan has no list of benchmarks".to_owned()));
     };
     let names: Vec<String> = benchmarks
@@ -184,6 +187,7 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
     Ok(())
 }
 
+/// The refusal of a benchmark's key without the benchmark.
 fn without_benchmark(key: &str) -> Refusal {
     let key = quote(key);
     let option = match &*key {
@@ -227,7 +231,8 @@ fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(),
     Ok(())
 }
 
-fn data_of<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
+/// The data of a key.
+fn data_mut<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
     entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
 }
 
@@ -243,6 +248,7 @@ pub(super) fn drop_keys_of_range(schedule: &mut Vec<Entry>) {
     });
 }
 
+/// Removes the key that the set one excludes.
 fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &str)) {
     let rival = match key {
         _ if key == rivals.0 => rivals.1,

@@ -71,22 +71,22 @@ impl Sweep {
 }
 
 /// `None` when the workload is unknown or something is wrong.
-pub(super) fn read(
+pub(super) fn read_sweep(
     file: BenchmarkFile,
     catalog: &Catalog,
     fleet: Option<&FleetPlan>,
     problems: &mut Problems<'_>,
 ) -> Option<Sweep> {
-    let workload = workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
+    let workload = find_workload(file.workload.as_ref()?, &file.name, catalog, problems)?;
     let place = format!("benchmark `{}`", quote(&file.name));
-    let keys = dotted(&file.keys, &place, workload, problems);
+    let keys = dotted_keys(&file.keys, &place, workload, problems);
     let section = Section { place, entries: &keys };
 
     // No early return: every wrong key is reported.
     let (mut axes, mut by_default) = (Vec::new(), BTreeSet::new());
     for Entry { key, value, .. } in &keys {
         if let Some(spec) = workload.keys.iter().find(|spec| spec.name == key) {
-            axes.push(values(spec, value, &section, problems).map(|values| (spec.name, values)));
+            axes.push(read_values(spec, value, &section, problems).map(|values| (spec.name, values)));
         }
     }
     for spec in workload.keys.iter().filter(|spec| section.get(spec.name).is_none()) {
@@ -94,7 +94,7 @@ pub(super) fn read(
             let message = format!("{} has no `{}`, which `{}` needs", section.place, spec.name, workload.name);
             problems.add(&file.at, message, Some(format!("`{}` is: {}", spec.name, spec.about)));
         }
-        match spec.default.map(Literal::value) {
+        match spec.default.map(Literal::to_value) {
             Some(Some(default)) => {
                 by_default.insert(spec.name.to_owned());
                 axes.push(Some((spec.name, vec![of_kind(spec.kind, default)])));
@@ -103,7 +103,7 @@ pub(super) fn read(
             None => axes.push(None),
         }
     }
-    if let Some(hosts) = fleet::axis(&file.clients, fleet) {
+    if let Some(hosts) = fleet::clients_axis(&file.clients, fleet) {
         axes.push(Some((CLIENTS_ON, hosts)));
     }
     let axes: Option<Vec<_>> = axes.into_iter().collect();
@@ -118,7 +118,7 @@ pub(super) fn read(
 }
 
 /// Flattens inline tables to dotted names; unknown keys are reported.
-fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
+fn dotted_keys(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mut Problems<'_>) -> Vec<Entry> {
     let mut known: Vec<&str> = BENCHMARK_KEYS.to_vec();
     for name in declared_keys(workload).map(|name| name.split_once('.').map_or(name, |(table, _)| table)) {
         if !known.contains(&name) {
@@ -159,11 +159,13 @@ fn dotted(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems: &mu
     keys
 }
 
+/// Names of the workload's keys.
 fn declared_keys(workload: &WorkloadSpec) -> impl Iterator<Item = &str> {
     workload.keys.iter().map(|spec| spec.name)
 }
 
-fn workload<'c>(
+/// The workload of a benchmark; an unknown one is reported.
+fn find_workload<'c>(
     written: &Located<String>,
     benchmark: &str,
     catalog: &'c Catalog,
@@ -183,13 +185,13 @@ fn workload<'c>(
 }
 
 /// One value, a list's, or a range's.
-fn values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
+fn read_values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
     match (&node.data, spec.kind) {
         (Data::List(items), KeyKind::Durations) if !items.iter().any(|item| matches!(item.data, Data::List(_))) => {
-            Some(vec![one(spec, node, section, problems)?])
+            Some(vec![read_one(spec, node, section, problems)?])
         }
-        (Data::List(items), _) => list(spec, node, items, section, problems),
-        (Data::Text(text), KeyKind::Int { min, max }) if text.contains("..") => match range(text, min, max) {
+        (Data::List(items), _) => read_list(spec, node, items, section, problems),
+        (Data::Text(text), KeyKind::Int { min, max }) if text.contains("..") => match expand_range(text, min, max) {
             Ok(values) => Some(values),
             Err((message, hint)) => {
                 let place = format!("`{}` in {}", spec.name, section.place);
@@ -197,11 +199,12 @@ fn values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Pro
                 None
             }
         },
-        _ => Some(vec![one(spec, node, section, problems)?]),
+        _ => Some(vec![read_one(spec, node, section, problems)?]),
     }
 }
 
-fn list(
+/// Reads a list of values.
+fn read_list(
     spec: &KeySpec,
     node: &Node,
     items: &[Node],
@@ -217,11 +220,11 @@ fn list(
     let mut seen = BTreeSet::new();
     let mut all_well = true;
     for item in items {
-        let Some(value) = one(spec, item, section, problems) else {
+        let Some(value) = read_one(spec, item, section, problems) else {
             all_well = false;
             continue;
         };
-        if !seen.insert(identity(spec.kind, &value)) {
+        if !seen.insert(value_identity(spec.kind, &value)) {
             let message = format!("`{}` in {} has {} twice", spec.name, section.place, quote(&value.to_string()));
             problems.add(
                 &item.at,
@@ -236,7 +239,7 @@ fn list(
 }
 
 /// Values of a list must differ in this: `"1s"` is `"1000ms"`.
-fn identity(kind: KeyKind, value: &Value) -> String {
+fn value_identity(kind: KeyKind, value: &Value) -> String {
     match (kind, value) {
         (KeyKind::Duration, Value::Text(text)) => duration::parse(text).map_or_else(|_| text.clone(), duration::format),
         (KeyKind::DurationRange, Value::Text(text)) => format!("{:?}", duration::parse_range(text)),
@@ -247,16 +250,17 @@ fn identity(kind: KeyKind, value: &Value) -> String {
     }
 }
 
-fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
+/// Reads one value of a key.
+fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
     let value = match (spec.kind, &node.data) {
         (KeyKind::Int { min, max }, Data::Int(n)) => {
             i64::try_from(*n).ok().filter(|n| (min..=max).contains(n)).map(Value::Int)
         }
         (KeyKind::Float { min, max }, Data::Int(_) | Data::Float(_)) => {
-            number(&node.data).filter(|x| (min..=max).contains(x)).map(Value::Float)
+            number_of(&node.data).filter(|x| (min..=max).contains(x)).map(Value::Float)
         }
         (KeyKind::Share, Data::Int(_) | Data::Float(_)) => {
-            number(&node.data).filter(|x| (0.0..=1.0).contains(x)).map(Value::Float)
+            number_of(&node.data).filter(|x| (0.0..=1.0).contains(x)).map(Value::Float)
         }
         (KeyKind::Share, _) => text_of(node, problems).and_then(|t| share::parse_with_ends(&t)).map(Value::Float),
         (KeyKind::Bool, Data::Bool(b)) => Some(Value::Bool(*b)),
@@ -272,11 +276,11 @@ fn one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Proble
         (KeyKind::DurationRange, _) => {
             text_of(node, problems).filter(|t| duration::parse_range(t).is_ok()).map(Value::Text)
         }
-        (KeyKind::Durations, Data::List(items)) => durations(items, problems),
+        (KeyKind::Durations, Data::List(items)) => join_durations(items, problems),
         (KeyKind::Durations, _) => text_of(node, problems).filter(|t| duration::parse_list(t).is_ok()).map(Value::Text),
         (KeyKind::OfEngines | KeyKind::Text, _) => text_of(node, problems).map(Value::Text),
     };
-    value.or_else(|| section.refuse(spec.name, node, &expected(spec.kind), hint(spec.kind, node), problems))
+    value.or_else(|| section.refuse(spec.name, node, &expected_text(spec.kind), value_hint(spec.kind, node), problems))
 }
 
 fn word_or_file(words: &[&str], text: &str) -> bool {
@@ -301,7 +305,7 @@ fn split_weight(part: &str) -> (&str, &str) {
 }
 
 /// The list as the one text that a point keeps.
-fn durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
+fn join_durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
     let texts: Option<Vec<String>> = items
         .iter()
         .map(|item| text_of(item, problems).filter(|text| !text.contains(',') && duration::parse(text).is_ok()))
@@ -309,7 +313,8 @@ fn durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
     texts.filter(|texts| !texts.is_empty()).map(|texts| Value::Text(texts.join(", ")))
 }
 
-fn number(data: &Data) -> Option<f64> {
+/// The number in a node.
+fn number_of(data: &Data) -> Option<f64> {
     match data {
         Data::Int(n) => Some(*n as f64),
         Data::Float(x) => Some(*x),
@@ -325,7 +330,8 @@ fn of_kind(kind: KeyKind, value: Value) -> Value {
     }
 }
 
-fn expected(kind: KeyKind) -> String {
+/// Says what a kind of key takes.
+fn expected_text(kind: KeyKind) -> String {
     match kind {
         KeyKind::Int { min, max } => whole_expected(min.into(), max.into()),
         KeyKind::Float { min, max } if max == f64::MAX || max.is_infinite() => format!("a number of at least {min}"),
@@ -346,7 +352,8 @@ fn expected(kind: KeyKind) -> String {
     }
 }
 
-fn hint(kind: KeyKind, node: &Node) -> Option<String> {
+/// The hint for a wrong value.
+fn value_hint(kind: KeyKind, node: &Node) -> Option<String> {
     match (kind, &node.data) {
         (KeyKind::Choice(words) | KeyKind::ChoiceOrFile(words), Data::Text(text)) => {
             did_you_mean(text, words.iter().copied())
@@ -376,7 +383,7 @@ fn hint(kind: KeyKind, node: &Node) -> Option<String> {
 type Refusal = (String, Option<String>);
 
 /// `1..8` is every number, both ends included; `1..64*2` doubles up to the end.
-fn range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
+fn expand_range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     let (first, rest) = text.split_once("..").ok_or_else(unreadable_range)?;
     let (last, factor) = match rest.split_once('*') {
         Some((last, factor)) => (last, Some(number_in_range(factor)?)),
@@ -409,6 +416,7 @@ fn number_in_range(part: &str) -> Result<i64, Refusal> {
     part.parse::<i64>().map_err(|_| unreadable_range())
 }
 
+/// The refusal of a text that is no range.
 fn unreadable_range() -> Refusal {
     let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();
     ("cannot be read".to_owned(), Some(hint))

@@ -52,7 +52,7 @@ pub(super) struct Located<T> {
 
 impl Node {
     /// For a message after "not".
-    pub(super) fn kind(&self) -> &'static str {
+    pub(super) fn type_name(&self) -> &'static str {
         match &self.data {
             Data::Bool(_) => "a boolean",
             Data::Int(_) => "a whole number",
@@ -66,6 +66,7 @@ impl Node {
     }
 }
 
+/// The entry of a key.
 pub(super) fn find<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
     entries.iter().find(|entry| entry.key == key)
 }
@@ -77,7 +78,7 @@ pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry
         let at = error.span().map_or(Origin::Whole, |span| Origin::File(span.start));
         problems.add(&at, format!("this is not TOML: {}", error.message()), None);
     }
-    errors.is_empty().then(|| entries(document.get_ref(), &Origin::File, problems))
+    errors.is_empty().then(|| read_entries(document.get_ref(), &Origin::File, problems))
 }
 
 /// A `--set` value: TOML, else a bare string. What starts like a list, a table or a quoted string must parse.
@@ -88,36 +89,39 @@ pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) 
         Ok(value) if value.get_ref().as_float().is_some_and(|x| !x.as_str().contains(|c: char| c.is_ascii_digit())) => {
             Ok(bare_text(text, at))
         }
-        Ok(value) => Ok(node(value.get_ref(), at.clone(), &|_| at.clone(), problems)),
+        Ok(value) => Ok(read_node(value.get_ref(), at.clone(), &|_| at.clone(), problems)),
         Err(error) if text.starts_with(['[', '{', '"', '\'']) => Err(error.message().to_owned()),
         Err(_) => Ok(bare_text(text, at)),
     }
 }
 
+/// A node of a text.
 fn bare_text(text: &str, at: &Origin) -> Node {
     Node { at: at.clone(), data: Data::Text(text.to_owned()) }
 }
 
-fn entries(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Vec<Entry> {
+/// Reads the entries of a table.
+fn read_entries(table: &DeTable<'_>, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Vec<Entry> {
     let mut list = Vec::with_capacity(table.len());
     for (key, value) in table {
         let value_at = origin(value.span().start);
-        let value = node(value.get_ref(), value_at, origin, problems);
+        let value = read_node(value.get_ref(), value_at, origin, problems);
         list.push(Entry { key: key.get_ref().to_string(), at: origin(key.span().start), value });
     }
     list
 }
 
-fn node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Node {
+/// Reads a value with its place.
+fn read_node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, problems: &mut Problems<'_>) -> Node {
     let data = match value {
         DeValue::String(text) => Data::Text(text.to_string()),
         DeValue::Boolean(b) => Data::Bool(*b),
         DeValue::Datetime(_) => Data::Date,
-        DeValue::Table(table) => Data::Table(entries(table, origin, problems)),
+        DeValue::Table(table) => Data::Table(read_entries(table, origin, problems)),
         DeValue::Array(array) => {
             let mut items = Vec::with_capacity(array.len());
             for item in array {
-                items.push(node(item.get_ref(), origin(item.span().start), origin, problems));
+                items.push(read_node(item.get_ref(), origin(item.span().start), origin, problems));
             }
             Data::List(items)
         }
@@ -134,6 +138,7 @@ fn node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, probl
     Node { at, data }
 }
 
+/// Reports a problem in place of a value.
 fn reported(at: &Origin, message: &str, problems: &mut Problems<'_>) -> Data {
     problems.add(at, message, None);
     Data::Reported

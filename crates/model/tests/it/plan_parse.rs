@@ -216,7 +216,7 @@ proptest! {
         let end = (start + drop).min(chars.len());
         let text: String = chars[..start].iter().copied().chain(new.chars()).chain(chars[end..].iter().copied()).collect();
         match parse(&text) {
-            Ok(plan) => { let _ = (plan.order(), plan.hash(), model::plan::redact_text(&text, &plan)); }
+            Ok(plan) => { let _ = (plan.run_order(), plan.hash(), model::plan::redact_text(&text, &plan)); }
             Err(errors) => {
                 prop_assert!(!errors.errors.is_empty());
                 prop_assert!(errors.to_string().chars().all(|c| c == '\n' || !c.is_control()));

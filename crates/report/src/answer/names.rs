@@ -1,24 +1,25 @@
 //! Names as parts of sentences.
 
 use crate::comparison::{KEY_SYSTEM, Table};
-use crate::text::{clean, clipped, pair_apart};
+use crate::text::{clean_text, clip_to_width, pair_apart};
 
 /// Letters of a name.
 pub const NAME: usize = 24;
 
 /// The names of both sides; shortened where they are alike.
 pub fn side_names(table: &Table) -> [String; 2] {
-    let [a, b] = [&table.a, &table.b].map(|name| clean(&side_name(table, name)));
+    let [a, b] = [&table.a, &table.b].map(|name| clean_text(&side_name(table, name)));
     pair_apart(&a, &b, NAME).map(|name| quote_name(&name))
 }
 
+/// How a side is called in sentences.
 fn side_name(table: &Table, name: &str) -> String {
     if table.compared == KEY_SYSTEM { name.to_owned() } else { format!("{}={name}", table.compared) }
 }
 
 /// A name as part of a sentence: in quotes if it has more than a word.
 pub fn quote_name(name: &str) -> String {
-    let name = clipped(&clean(name), NAME);
+    let name = clip_to_width(&clean_text(name), NAME);
     let is_word = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.:/=,+…@".contains(c));
     if is_word { name } else { format!("\u{201c}{name}\u{201d}") }
 }

@@ -7,12 +7,12 @@ use model::metric::{ALL_QUERIES, MEAN_OF_QUERIES};
 use model::{Absence, Quantity};
 use stats::Verdict;
 
-use super::words::times;
+use super::words::times_words;
 use super::{Question, TIMES};
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict};
-use crate::number::{Script, percent};
+use crate::number::{Script, percent_text};
 use crate::spatial::SUITE;
-use crate::text::{clean, clipped};
+use crate::text::{clean_text, clip_to_width};
 
 /// Names of the sum of all parts.
 const ALL: [&str; 2] = [ALL_QUERIES, SUITE];
@@ -22,7 +22,7 @@ const NAMED: usize = 3;
 const NAME: usize = 24;
 
 /// What the parts of a question took on B against A; `None` if it has no parts, or several of a name.
-pub fn sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> {
+pub fn parts_sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> {
     let parts: Vec<Part<'_>> = question.rows.iter().map(|row| Part::from_row(row)).collect::<Option<_>>()?;
     let names: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
     if names.len() < parts.len() || parts.len() < 2 {
@@ -33,13 +33,13 @@ pub fn sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> 
     let slower = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Slower)).copied());
     let faster = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Faster)).copied());
     let mut clauses = without_figure(&parts);
-    clauses.extend(changed(&slower, "takes ", "slower"));
+    clauses.extend(changed_parts(&slower, "takes ", "slower"));
     let verb = if slower.is_empty() { "takes " } else { "" };
-    clauses.extend(changed(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
-    clauses.extend(all.iter().filter_map(|all| together(all)));
+    clauses.extend(changed_parts(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
+    clauses.extend(all.iter().filter_map(|all| total_sentence(all)));
     let equal = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Equivalent)).count();
     if equal > 0 {
-        clauses.push(format!("{equal} the same within {}", percent(set.rules.margin, Script::Plain)));
+        clauses.push(format!("{equal} the same within {}", percent_text(set.rules.margin, Script::Plain)));
     }
     let open = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Inconclusive)).count();
     if open > 0 {
@@ -59,24 +59,26 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
+    /// The part of a suite that a row is about.
     fn from_row(row: &'a Comparison) -> Option<Part<'a>> {
         let (_, name) = row.metric.id.split_once('/')?;
         (row.metric.quantity() == Quantity::Time).then_some(Part { name, row })
     }
 
     /// What B takes more than A; less than 0 where it takes less.
-    fn lost(&self) -> f64 {
+    fn lost_time(&self) -> f64 {
         self.row.b.estimate.zip(self.row.a.estimate).map_or(0.0, |(b, a)| b - a)
     }
 
-    fn shown_name(&self) -> String {
-        clipped(&clean(self.name), NAME)
+    /// The part's name, clipped.
+    fn display_name(&self) -> String {
+        clip_to_width(&clean_text(self.name), NAME)
     }
 }
 
 fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p Part<'a>> {
     let mut parts: Vec<&Part<'_>> = parts.collect();
-    parts.sort_by(|one, other| other.lost().total_cmp(&one.lost()));
+    parts.sort_by(|one, other| other.lost_time().total_cmp(&one.lost_time()));
     parts
 }
 
@@ -92,11 +94,11 @@ fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
     ];
     let clauses = kinds.into_iter().filter_map(|(is_of_kind, [one, several])| {
         let of_kind = parts.iter().filter(|part| is_of_kind(part.row));
-        let names: Vec<String> = of_kind.map(|part| part.shown_name()).collect();
+        let names: Vec<String> = of_kind.map(|part| part.display_name()).collect();
         match names.as_slice() {
             [] => None,
             [name] => Some(format!("{name} {one}")),
-            names => Some(format!("{} {several}", list(names))),
+            names => Some(format!("{} {several}", list_names(names))),
         }
     });
     clauses.collect()
@@ -117,14 +119,14 @@ fn is_without_figure(row: &Comparison, why: Absence) -> bool {
 }
 
 /// `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
-fn changed(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
+fn changed_parts(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
     let mut named: Vec<String> = parts
         .iter()
         .take(NAMED)
         .enumerate()
         .filter_map(|(at, part)| {
             let verb = if at == 0 { verb } else { "" };
-            Some(format!("{} {verb}{}", part.shown_name(), change(part.row.ratio()?.ratio)))
+            Some(format!("{} {verb}{}", part.display_name(), change_words(part.row.ratio_estimate()?.ratio)))
         })
         .collect();
     let more = parts.len().saturating_sub(NAMED);
@@ -135,23 +137,25 @@ fn changed(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-fn change(ratio: f64) -> String {
+/// A ratio of times in words: `40 % longer`.
+fn change_words(ratio: f64) -> String {
     if ratio >= TIMES {
-        format!("{} as long", times([ratio; 2]).text)
+        format!("{} as long", times_words([ratio; 2]).text)
     } else if ratio >= 1.0 {
-        format!("{} longer", percent(ratio - 1.0, Script::Plain))
+        format!("{} longer", percent_text(ratio - 1.0, Script::Plain))
     } else {
-        format!("{} less time", percent(1.0 - ratio, Script::Plain))
+        format!("{} less time", percent_text(1.0 - ratio, Script::Plain))
     }
 }
 
 /// `all together take 31 % longer`.
-fn together(all: &Part<'_>) -> Option<String> {
+fn total_sentence(all: &Part<'_>) -> Option<String> {
     matches!(all.row.verdict()?, Verdict::Faster | Verdict::Slower).then_some(())?;
-    Some(format!("all together take {}", change(all.row.ratio()?.ratio)))
+    Some(format!("all together take {}", change_words(all.row.ratio_estimate()?.ratio)))
 }
 
-fn list(names: &[String]) -> String {
+/// The first names, and how many more.
+fn list_names(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = names.len().saturating_sub(NAMED);
     if more > 0 { format!("{shown} and {more} more") } else { shown }

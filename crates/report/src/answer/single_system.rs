@@ -4,19 +4,19 @@ use model::metric::{CAPACITY, CAPACITY_CLIENTS};
 use model::{MarkKind, Promise, Quantity};
 
 use super::names::quote_name;
-use super::{FEW, asks_for_more, fits, has_too_few_clients, joined, more_at_once, named};
+use super::{FEW, asks_for_more, fits_in_lines, has_too_few_clients, join_sentences, more_at_once, question_name};
 use crate::comparison::{Bound, Figure, Warning};
 use crate::labels::figure_of;
-use crate::number::{RowUnit, Script, count};
-use crate::text::clean;
+use crate::number::{RowUnit, Script, count_noun};
+use crate::text::clean_text;
 
 /// A number of clients that is off by less is whole.
 const EXACT: f64 = 1e-6;
 
 /// The answer for a single system: what it did in each case, or the range from the lowest to the highest where the
 /// cases do not fit with the trail.
-pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
-    if let Some(carried) = carried(figures, trail) {
+pub fn answer_figures(figures: &[Figure], trail: &str) -> Vec<String> {
+    if let Some(carried) = capacity_sentences(figures, trail) {
         return vec![carried, "Nothing was compared.".to_owned()];
     }
     let known: Vec<&Figure> = figures.iter().filter(|figure| figure.side.estimate.is_some()).collect();
@@ -34,17 +34,20 @@ pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
         .iter()
         .map(|(value, figure)| format!("{}{}", print_figure(first, *value), label_after(figure, " at ")))
         .collect();
-    let about =
-        format!("{} alone, {}", quote_name(&first.side.label), named(&first.metric, &quote_name(&first.benchmark)));
+    let about = format!(
+        "{} alone, {}",
+        quote_name(&first.side.label),
+        question_name(&first.metric, &quote_name(&first.benchmark))
+    );
     let highest = same.iter().max_by(|one, other| one.0.total_cmp(&other.0));
     let of = |text: String| vec![format!("{about}: {text}."), "Nothing was compared.".to_owned()];
     let all = of(each.join(", "));
     let lowest = same.iter().map(|(value, _)| *value).min_by(f64::total_cmp);
     match (lowest, highest) {
         (Some(lowest), Some((value, figure)))
-            if each.len() > 1 && (each.len() >= FEW || !fits(&joined(&all, trail))) =>
+            if each.len() > 1 && (each.len() >= FEW || !fits_in_lines(&join_sentences(&all, trail))) =>
         {
-            let cases = count(each.len(), "case");
+            let cases = count_noun(each.len(), "case");
             of(format!(
                 "{} to {} in {cases}{}",
                 print_figure(first, lowest),
@@ -56,20 +59,22 @@ pub fn figures(figures: &[Figure], trail: &str) -> Vec<String> {
     }
 }
 
+/// A value with its unit.
 fn print_figure(first: &Figure, value: f64) -> String {
     let unit = RowUnit::new(&first.metric.unit, [value]);
-    format!("{} {}", unit.print(value, Script::Plain), clean(unit.name()))
+    format!("{} {}", unit.print(value, Script::Plain), clean_text(unit.unit_name()))
 }
 
+/// The case's label after a word; empty without a label.
 fn label_after(figure: &Figure, word: &str) -> String {
     match figure.label.as_str() {
         "" => String::new(),
-        label => format!("{word}{}", clean(label)),
+        label => format!("{word}{}", clean_text(label)),
     }
 }
 
 /// What the system carries in each case that keeps a promise; of more cases than fit the first ones. `None` where none of them does.
-fn carried(figures: &[Figure], trail: &str) -> Option<String> {
+fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
     let of_clients: Vec<&Figure> = figures.iter().filter(|figure| figure.metric.id == CAPACITY_CLIENTS).collect();
     let is_rate_of =
         |clients: &Figure, rate: &Figure| (&clients.benchmark, &clients.case) == (&rate.benchmark, &rate.case);
@@ -102,10 +107,13 @@ fn carried(figures: &[Figure], trail: &str) -> Option<String> {
     let text = |parts: &[String], rest: &str| format!("{system} carries {}{rest}.", parts.join("; "));
     let fitting = (1..=parts.len()).rev().map(|shown| {
         let more = parts.len() - shown;
-        text(&parts[..shown], &if more > 0 { format!("; and {} more", count(more, "case")) } else { String::new() })
+        text(
+            &parts[..shown],
+            &if more > 0 { format!("; and {} more", count_noun(more, "case")) } else { String::new() },
+        )
     });
-    let mut fitting =
-        fitting.skip_while(|text| !fits(&joined(&[text.clone(), "Nothing was compared.".to_owned()], trail)));
+    let mut fitting = fitting
+        .skip_while(|text| !fits_in_lines(&join_sentences(&[text.clone(), "Nothing was compared.".to_owned()], trail)));
     fitting.next().or_else(|| Some(text(&parts[..1], "")))
 }
 
@@ -167,6 +175,6 @@ fn figure_with_unit(figure: &Figure) -> Option<String> {
         None => "",
     };
     let text = text.trim_start_matches(figure.side.bound.map_or("", Bound::sign));
-    let name = if text == "1" && unit.counts_whole() { "client".to_owned() } else { clean(unit.name()) };
+    let name = if text == "1" && unit.counts_whole() { "client".to_owned() } else { clean_text(unit.unit_name()) };
     Some(format!("{bound}{text} {name}"))
 }

@@ -1,6 +1,6 @@
 //! Verbs, factors and shares in words.
 
-use crate::number::{Script, percent};
+use crate::number::{Script, percent_text};
 
 /// The present tells what is, the past what was in runs that prove nothing.
 #[derive(Clone, Copy)]
@@ -10,6 +10,7 @@ pub enum Tense {
 }
 
 impl Tense {
+    /// The verbs for a rate and for a time.
     pub fn verbs(self) -> [&'static str; 2] {
         match self {
             Tense::Present => ["runs", "takes"],
@@ -20,7 +21,7 @@ impl Tense {
 
 impl Tense {
     /// The verb for a capacity.
-    pub fn carries(self) -> &'static str {
+    pub fn carries_verb(self) -> &'static str {
         match self {
             Tense::Present => "carries",
             Tense::Past => "carried",
@@ -29,7 +30,7 @@ impl Tense {
 }
 
 /// Lowest and highest.
-pub fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+pub fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|value| value.is_finite() && *value > 0.0).fold(None, |found: Option<(f64, f64)>, value| {
         Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
     })
@@ -43,7 +44,7 @@ pub struct Spread {
 }
 
 /// `about twice`, `4.4 to 5.5 times`.
-pub fn times(ends: [f64; 2]) -> Spread {
+pub fn times_words(ends: [f64; 2]) -> Spread {
     let [low, high] = ends.map(|factor| match factor {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
         factor if factor >= 10.0 => format!("{factor:.0}"),
@@ -61,8 +62,8 @@ pub fn times(ends: [f64; 2]) -> Spread {
 }
 
 /// `12 %`, `12 % to 22 %`.
-pub fn percents(ends: [f64; 2]) -> Spread {
-    let [low, high] = ends.map(|share| percent(share, Script::Plain));
+pub fn percents_words(ends: [f64; 2]) -> Spread {
+    let [low, high] = ends.map(|share| percent_text(share, Script::Plain));
     if low == high {
         return Spread { text: low, is_range: false };
     }

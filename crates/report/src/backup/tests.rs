@@ -1,7 +1,7 @@
 use super::*;
 
 fn render(rows: &[BackupRow]) -> String {
-    crate::views::text::render(&tables(rows), 80)
+    crate::views::text::render_tables(&table_views(rows), 80)
 }
 
 fn row(codec: &str, runs: usize) -> BackupRow {
@@ -24,21 +24,21 @@ fn row(codec: &str, runs: usize) -> BackupRow {
 fn a_verdict_is_one_line() {
     let expected =
         "zstd-3 saves 78 % and takes 0.90× the time for 14.0 CPU-seconds per GiB (0.85× to 0.97× in 6 rounds)";
-    assert_eq!(row("zstd-3", 6).verdict().unwrap(), expected);
-    assert!(row("zstd-3", 1).verdict().unwrap().contains("one run"));
-    assert_eq!(row("none", 6).verdict(), None);
+    assert_eq!(row("zstd-3", 6).verdict_line().unwrap(), expected);
+    assert!(row("zstd-3", 1).verdict_line().unwrap().contains("one run"));
+    assert_eq!(row("none", 6).verdict_line(), None);
     let mut encrypted = row("zstd-3", 6);
     encrypted.figures.insert("saving".to_owned(), -0.02);
-    assert!(encrypted.verdict().unwrap().starts_with("zstd-3 saves nothing and takes 0.90× the time"));
+    assert!(encrypted.verdict_line().unwrap().starts_with("zstd-3 saves nothing and takes 0.90× the time"));
 }
 
 #[test]
 fn the_rounds_of_a_verdict_are_those_that_have_a_baseline() {
     let own: Vec<Measured> = (0..6).map(|round| measured(round, 9.0)).collect();
-    let found = ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
-    assert_eq!((found.as_slice(), summary(&found)), (&[0.9][..], Some([0.9; 3])));
-    let one = BackupRow { time_ratio: summary(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
-    assert!(one.verdict().unwrap().ends_with("(one run: no more than a hint)"), "{one:?}");
+    let found = paired_ratios(&own, &[measured(2, 10.0), measured(7, 1.0)], "backup_time");
+    assert_eq!((found.as_slice(), mean_and_extremes(&found)), (&[0.9][..], Some([0.9; 3])));
+    let one = BackupRow { time_ratio: mean_and_extremes(&found), time_ratios: found.len(), ..row("zstd-3", 6) };
+    assert!(one.verdict_line().unwrap().ends_with("(one run: no more than a hint)"), "{one:?}");
 }
 
 fn measured(round: u32, ms: f64) -> Measured {
@@ -128,8 +128,8 @@ fn row_with(codec: &str, rate: f64, cpu: Option<f64>) -> BackupRow {
 fn ratios_are_taken_within_rounds() {
     let own = [run(0, 2.0), run(1, 30.0), run(2, 5.0)];
     let none = [run(0, 1.0), run(1, 10.0), run(3, 9.0)];
-    assert_eq!(summary(&ratios(&own, &none, "backup_time")), Some([6.0_f64.sqrt(), 2.0, 3.0]));
-    assert_eq!(summary(&ratios(&own, &none, "restore_time")), None);
+    assert_eq!(mean_and_extremes(&paired_ratios(&own, &none, "backup_time")), Some([6.0_f64.sqrt(), 2.0, 3.0]));
+    assert_eq!(mean_and_extremes(&paired_ratios(&own, &none, "restore_time")), None);
 }
 
 fn run(round: u32, time: f64) -> Measured {

@@ -21,7 +21,7 @@ pub fn different_answers(
 ) -> Option<NoVerdict> {
     said_of_queries(metric, metrics, ANSWER).find_map(|(id, query)| {
         let cases = [a, b].concat();
-        let missing = index.unavailable(&cases, id).into_iter().map(|(missing, _)| missing);
+        let missing = index.missing_reasons(&cases, id).into_iter().map(|(missing, _)| missing);
         let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
         (how.is_some() || has_several(index, &cases, id))
             .then(|| NoVerdict::DifferentAnswers { query: query.to_owned(), how })
@@ -36,7 +36,7 @@ pub fn cached_answers(
     metrics: &[Metric],
 ) -> Option<NoVerdict> {
     said_of_queries(metric, metrics, CACHED).find_map(|(id, query)| {
-        let runs = index.points(&[a, b].concat(), id).len();
+        let runs = index.points_of_cases(&[a, b].concat(), id).len();
         (runs > 0).then(|| NoVerdict::CachedAnswers { query: query.to_owned(), runs })
     })
 }
@@ -49,18 +49,18 @@ fn said_of_queries<'m>(
 ) -> impl Iterator<Item = (&'m str, &'m str)> {
     let part = metric.id.split_once('/').map(|(_, part)| part);
     metrics.iter().filter_map(move |said| {
-        let query = query_of(said, kind)?;
+        let query = query_of_metric(said, kind)?;
         (is_of_all(part?) || part? == query).then_some((said.id.as_str(), query))
     })
 }
 
 /// The query of a metric `kind/QUERY`.
-fn query_of<'m>(metric: &'m Metric, kind: &str) -> Option<&'m str> {
+fn query_of_metric<'m>(metric: &'m Metric, kind: &str) -> Option<&'m str> {
     metric.id.strip_prefix(kind)?.strip_prefix('/')
 }
 
 /// Says that all queries that ended gave the same answers. `None` if one did not, or a system has none.
-pub fn alike(evidence: &Evidence) -> Option<String> {
+pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
     let mut hashes: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
     let (mut systems, mut asked) = (BTreeSet::new(), BTreeSet::new());
     for stored in &evidence.measurements {
@@ -71,7 +71,7 @@ pub fn alike(evidence: &Evidence) -> Option<String> {
         {
             asked.insert((case.benchmark.as_str(), query));
         }
-        let (Some(query), Some(case)) = (query_of(metric, ANSWER), evidence.case(stored.case)) else {
+        let (Some(query), Some(case)) = (query_of_metric(metric, ANSWER), evidence.case(stored.case)) else {
             continue;
         };
         hashes.entry((&case.benchmark, query)).or_default().insert(stored.measurement.reading.value()?.to_bits());
@@ -89,7 +89,7 @@ pub fn alike(evidence: &Evidence) -> Option<String> {
 /// Puts the queries with the largest change in time first: all together, then those without a figure or with
 /// other answers, then by what they lost or gained.
 pub fn largest_change_first(rows: &mut [Comparison]) {
-    rows.sort_by(|one, other| rank(one).total_cmp(&rank(other)));
+    rows.sort_by(|one, other| rank_of_row(one).total_cmp(&rank_of_row(other)));
 }
 
 /// A's time of a row's query.
@@ -126,7 +126,8 @@ pub fn is_of_all(part: &str) -> bool {
     [ALL_QUERIES, MEAN_OF_QUERIES].contains(&part)
 }
 
-fn rank(row: &Comparison) -> f64 {
+/// Ranks a row by how much of a query's time was lost.
+fn rank_of_row(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
     let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
     match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
@@ -139,5 +140,5 @@ fn rank(row: &Comparison) -> f64 {
 }
 
 fn has_several(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
-    index.points(cases, id).iter().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
+    index.points_of_cases(cases, id).iter().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
 }

@@ -6,11 +6,11 @@ use model::{DurabilityTier, Metric, Role, RunState};
 use super::answers::{cached_answers, different_answers, divide_the_whole, largest_change_first};
 use super::disturbance::{self, Readings};
 use super::families::is_of_queries;
-use super::judging::{Index, RowCases, changed_system, marks, row, voiding_mark};
+use super::judging::{Index, RowCases, changed_system, make_row, mark_warnings, voiding_mark};
 use super::matching::{far_apart, matched_cases};
 use super::missing_runs;
 use super::options::{MetricFilter, Pairing};
-use super::projection::{KEY_SYSTEM, Projection, hidden, side_label, values_of};
+use super::projection::{KEY_SYSTEM, Projection, side_label, values_of_keys, varying_keys};
 
 use super::row::{Comparison, DifferentRows, NoVerdict, Outcome, SideLetter};
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder, is_shown};
@@ -18,7 +18,7 @@ use super::warning::Warning;
 use super::work;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
-use crate::number::count;
+use crate::number::count_noun;
 
 pub struct Builder<'a> {
     evidence: &'a Evidence,
@@ -49,18 +49,18 @@ struct Group {
 
 impl<'a> Builder<'a> {
     pub fn new(evidence: &'a Evidence, index: &'a Index<'a>, projection: &'a Projection, rules: Rules) -> Builder<'a> {
-        let unused = projection.unused(&evidence.cases);
+        let unused = projection.unused_keys(&evidence.cases);
         let cut_off = missing_runs::cut_off(evidence, &index.ends);
-        let disturbing = disturbance::readings(evidence);
+        let disturbing = disturbance::read_disturbances(evidence);
         Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
 
     /// The tables that compare two sides, in the order of the plan's cases.
-    pub fn tables(&self, a: &str, b: &str, row_use: RowUse<'_>) -> Vec<Table> {
+    pub fn tables_of_sides(&self, a: &str, b: &str, row_use: RowUse<'_>) -> Vec<Table> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
-        for group in self.grouped(&all, &self.projection.by) {
-            let table = self.table(&group, a, b, row_use);
+        for group in self.group_cases(&all, &self.projection.by) {
+            let table = self.group_table(&group, a, b, row_use);
             if self.projection.table_per_metric {
                 tables.extend(split_by_metric(table));
             } else {
@@ -71,18 +71,20 @@ impl<'a> Builder<'a> {
         tables
     }
 
-    fn grouped(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
+    /// Groups cases by the values of keys.
+    fn group_cases(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
         let mut groups: IndexMap<Vec<String>, Vec<u32>> = IndexMap::new();
         for &index in cases {
             let Some(case) = self.evidence.case(index) else { continue };
-            groups.entry(values_of(case, keys)).or_default().push(index);
+            groups.entry(values_of_keys(case, keys)).or_default().push(index);
         }
         groups.into_iter().map(|(values, cases)| Group { values, cases }).collect()
     }
 
-    fn table(&self, group: &Group, a: &str, b: &str, row_use: RowUse<'_>) -> Table {
+    /// The table of one group of cases.
+    fn group_table(&self, group: &Group, a: &str, b: &str, row_use: RowUse<'_>) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
-        let row_groups = self.grouped(&group.cases, &self.projection.rows);
+        let row_groups = self.group_cases(&group.cases, &self.projection.rows);
         let tells_apart: Vec<bool> = (0..self.projection.rows.len())
             .map(|key| row_groups.iter().any(|row| row.values.get(key) != row_groups[0].values.get(key)))
             .collect();
@@ -90,20 +92,22 @@ impl<'a> Builder<'a> {
         for row_group in &row_groups {
             let label = self.projection.rows.iter().cloned().zip(row_group.values.iter().cloned());
             let label = label.zip(&tells_apart).filter(|(_, apart)| **apart).map(|(pair, _)| pair).collect();
-            rows.extend(self.rows(row_group, label, (a, b), row_use));
+            rows.extend(self.group_rows(row_group, label, (a, b), row_use));
         }
-        let differences = if self.projection.cols == [KEY_SYSTEM] { self.differences(a, b) } else { Vec::new() };
+        let differences = if self.projection.cols == [KEY_SYSTEM] { self.fact_differences(a, b) } else { Vec::new() };
         Table { title, compared: self.projection.cols.join(", "), a: a.to_owned(), b: b.to_owned(), rows, differences }
     }
 
-    fn differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
+    /// The facts in which two systems differ.
+    fn fact_differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
         match (self.evidence.facts_of(a), self.evidence.facts_of(b)) {
             (Some(a), Some(b)) => a.differences(b),
             _ => Vec::new(),
         }
     }
 
-    fn rows(
+    /// The rows of a group under a label.
+    fn group_rows(
         &self,
         group: &Group,
         label: Vec<(String, String)>,
@@ -136,13 +140,13 @@ impl<'a> Builder<'a> {
             no_verdict,
             is_shown: &|metric| matches!(row_use, RowUse::Shown(filter) if is_shown(filter, metric)),
         };
-        let metrics = self.metrics(&group.cases);
+        let metrics = self.metrics_of_cases(&group.cases);
         let rows = metrics.iter().map(|metric| {
-            let row = row(self.evidence, self.index, &cases, metric, &self.rules);
+            let row = make_row(self.evidence, self.index, &cases, metric, &self.rules);
             let sides = (cases_a.as_slice(), cases_b.as_slice());
             let several = different_answers(self.index, sides, metric, &metrics);
             match several.or_else(|| cached_answers(self.index, sides, metric, &metrics)) {
-                Some(why) if metric.role != Role::Diagnostic && !lacks_figure(&row) => {
+                Some(why) if metric.role != Role::Diagnostic && !has_no_figure(&row) => {
                     Comparison { outcome: Outcome::None(why), ..row }
                 }
                 _ => row,
@@ -176,7 +180,7 @@ impl<'a> Builder<'a> {
     pub fn one_sided(&self, a: &str, b: &str) -> Vec<OneSided> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let keys: Vec<String> = self.projection.by.iter().chain(&self.projection.rows).cloned().collect();
-        self.grouped(&all, &keys)
+        self.group_cases(&all, &keys)
             .into_iter()
             .filter_map(|group| {
                 let missing_from = match (self.has_side(&group, a), self.has_side(&group, b)) {
@@ -185,19 +189,21 @@ impl<'a> Builder<'a> {
                     _ => return None,
                 };
                 let first = self.evidence.case(*group.cases.first()?)?;
-                let label = first.label(self.index.lookup.varying(&first.benchmark));
+                let label = first.label(self.index.lookup.varying_keys(&first.benchmark));
                 let name = label.strip_suffix(&format!(" @ {}", first.system)).unwrap_or(&label).to_owned();
                 Some(OneSided { a: a.to_owned(), b: b.to_owned(), name, missing_from })
             })
             .collect()
     }
 
+    /// Tests whether a group has cases of a side.
     fn has_side(&self, group: &Group, side: &str) -> bool {
         let mut cases = group.cases.iter().filter_map(|index| self.evidence.case(*index));
         cases.any(|case| side_label(case, &self.projection.cols) == side)
     }
 
-    fn metrics(&self, cases: &[u32]) -> Vec<Metric> {
+    /// The metrics of cases, each once.
+    fn metrics_of_cases(&self, cases: &[u32]) -> Vec<Metric> {
         let (mut metrics, mut known) = (Vec::new(), BTreeSet::new());
         for case in cases.iter().filter_map(|index| self.evidence.case(*index)) {
             for metric in self.index.metrics.get(&case.benchmark).into_iter().flatten() {
@@ -232,6 +238,7 @@ impl<'a> Builder<'a> {
         work::different_rows(self.evidence, self.index, (a, b), &self.rules)
     }
 
+    /// Why there is no verdict if the sides' commits promise different things.
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         if self.rules.unequal_durability != AllowedBy::Nothing || (self.only_read(a) && self.only_read(b)) {
             return None;
@@ -241,21 +248,25 @@ impl<'a> Builder<'a> {
         (a != b).then_some(NoVerdict::UnequalDurability { a, b })
     }
 
+    /// Warnings that follow from the cases alone.
     fn case_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
-        let mut warnings = self.key_warnings(a, b);
-        if self.projection.cols == [KEY_SYSTEM] && self.servers(a) == self.servers(b) {
+        let mut warnings = self.varying_key_warnings(a, b);
+        if self.projection.cols == [KEY_SYSTEM] && self.servers_of_cases(a) == self.servers_of_cases(b) {
             warnings.push(Warning::SameServer { detectable: None });
         }
         for (cases, letter) in [(a, SideLetter::A), (b, SideLetter::B)] {
-            warnings.extend(self.dropped(cases, letter));
-            warnings.extend(marks(&self.index.lookup, cases, Some(letter)));
+            warnings.extend(self.dropped_warning(cases, letter));
+            warnings.extend(mark_warnings(&self.index.lookup, cases, Some(letter)));
         }
         let disturbing = self.disturbing.iter();
-        warnings.extend(disturbing.flat_map(|readings| disturbance::warnings(&self.index.lookup, readings, a, b)));
+        warnings.extend(
+            disturbing.flat_map(|readings| disturbance::disturbance_warnings(&self.index.lookup, readings, a, b)),
+        );
         warnings
     }
 
-    fn servers(&self, cases: &[u32]) -> Vec<&'a str> {
+    /// The systems of cases, each once.
+    fn servers_of_cases(&self, cases: &[u32]) -> Vec<&'a str> {
         let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
         let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
         servers.dedup();
@@ -263,16 +274,16 @@ impl<'a> Builder<'a> {
     }
 
     /// Unused keys that vary.
-    fn key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
+    fn varying_key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let (cases_a, cases_b) = (self.cases(a), self.cases(b));
         let apart = self.evidence.apart.as_ref();
-        let mut pooled = hidden(&cases_a, &self.unused);
-        pooled.extend(hidden(&cases_b, &self.unused));
+        let mut pooled = varying_keys(&cases_a, &self.unused);
+        pooled.extend(varying_keys(&cases_b, &self.unused));
         pooled.sort();
         pooled.dedup();
         let both: Vec<&model::Case> = cases_a.into_iter().chain(cases_b).collect();
         let of_plans = both.first().and_then(|case| apart?.confounded.get(&case.benchmark)).into_iter().flatten();
-        let confounded: Vec<String> = hidden(&both, &self.unused)
+        let confounded: Vec<String> = varying_keys(&both, &self.unused)
             .into_iter()
             .filter(|key| !pooled.contains(key))
             .chain(of_plans.cloned())
@@ -282,31 +293,33 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
+    /// The cases of these indices.
     fn cases(&self, indices: &[u32]) -> Vec<&'a model::Case> {
         indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
     }
 
     /// Failed places of these cases, and attempts that were repeated.
-    fn dropped(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
+    fn dropped_warning(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
         let lookup = &self.index.lookup;
         let lost: Vec<&store::StoredRun> =
             lookup.last_attempts(cases).filter(|run| has_failed(run) || run.state == RunState::Aborted).collect();
         let last: BTreeMap<u32, u32> =
             lookup.last_attempts(cases).map(|last| (last.planned.position, last.attempt)).collect();
-        let attempts = lookup.attempts(cases).filter(|run| has_failed(run));
+        let attempts = lookup.attempts_of_cases(cases).filter(|run| has_failed(run));
         let repeated: Vec<&store::StoredRun> =
             attempts.filter(|run| last.get(&run.planned.position).is_some_and(|last| *last > run.attempt)).collect();
         let reported = if lost.is_empty() { &repeated } else { &lost };
         let first = reported.first()?.reason.clone().unwrap_or_default();
         let others: BTreeSet<&Option<String>> = reported[1..].iter().map(|run| &run.reason).collect();
         let others = others.into_iter().filter(|reason| reason.as_deref().unwrap_or_default() != first).count();
-        let reason = if others > 0 { format!("{first}, and {}", count(others, "other reason")) } else { first };
+        let reason = if others > 0 { format!("{first}, and {}", count_noun(others, "other reason")) } else { first };
         let failed = lost.iter().copied().filter(|run| has_failed(run)).count();
         Some(Warning::Dropped { side, runs: lost.len(), failed, repeated: repeated.len(), reason })
     }
 }
 
-fn lacks_figure(row: &Comparison) -> bool {
+/// Tests whether a row has no value on a side.
+fn has_no_figure(row: &Comparison) -> bool {
     matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { .. }))
 }
 
@@ -316,7 +329,7 @@ fn has_failed(run: &store::StoredRun) -> bool {
 
 /// The weakest promise of the cases' runs; `None` if that of one is unknown.
 fn weakest_tier(lookup: &Lookup<'_>, cases: &[u32]) -> Option<DurabilityTier> {
-    let tiers: Option<Vec<DurabilityTier>> = cases.iter().map(|case| lookup.durability(*case)).collect();
+    let tiers: Option<Vec<DurabilityTier>> = cases.iter().map(|case| lookup.durability_of_case(*case)).collect();
     tiers?.into_iter().min()
 }
 

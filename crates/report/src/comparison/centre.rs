@@ -6,7 +6,7 @@ use stats::{Estimator, RunValue, Sample};
 
 use super::matching::Matched;
 use super::options::Pairing;
-use super::row::{ChangePoint, Estimate, Scale, Side, direction_of};
+use super::row::{ChangePoint, Estimate, Scale, Side, stats_direction};
 use super::set::Rules;
 
 /// Puts the figures of what is compared into both sides, and returns what one makes of the other: B / A, or the exponential of
@@ -14,10 +14,10 @@ use super::set::Rules;
 pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&mut Side; 2]) -> Option<ChangePoint> {
     let is_share = metric.quantity() == Quantity::Failures;
     let samples = match rules.pairing {
-        Pairing::Paired => stats::paired(&matched.a, &matched.b).sides(),
+        Pairing::Paired => stats::pair_by_round(&matched.a, &matched.b).sides(),
         Pairing::Unpaired => [matched.a.clone(), matched.b.clone()],
     };
-    let direction = direction_of(metric.direction);
+    let direction = stats_direction(metric.direction);
     let mut found = [None; 2];
     for ((side, sample), found) in sides.into_iter().zip(&samples).zip(&mut found) {
         let own = if is_share { as_shares(sample) } else { sample.clone() };
@@ -28,7 +28,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         side.estimate = found.or(side.estimate);
         side.half_width = match found {
             Some(_) => {
-                if rules.unjudged().is_none() && side.bound.is_none() {
+                if rules.unfinished().is_none() && side.bound.is_none() {
                     stats::relative_half_width(&own, rules.level)
                 } else {
                     None
@@ -44,7 +44,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
 }
 
 /// The change to the last digit of the estimate's, which another order of adding up may round otherwise.
-pub fn exact(change: Option<ChangePoint>, estimate: Option<&Estimate>, rules: &Rules) -> Option<ChangePoint> {
+pub fn exact_change(change: Option<ChangePoint>, estimate: Option<&Estimate>, rules: &Rules) -> Option<ChangePoint> {
     let mut change = change?;
     if rules.estimator == Estimator::Geometric
         && let Some(estimate) = estimate

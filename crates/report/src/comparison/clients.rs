@@ -3,7 +3,7 @@
 
 use model::Case;
 
-use super::curves::{CurveGroup, at_promise, curves, grouped, named, rate_of};
+use super::curves::{CurveGroup, at_promise, first_known_metric, group_curves, rate_of, system_curves};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -29,13 +29,13 @@ impl CurveGroup {
 }
 
 /// The curves over clients in the plan's order; each has at least two numbers of clients.
-pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
-    let all = grouped(evidence, systems, CLIENTS, |_| true);
+pub fn client_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
+    let all = group_curves(evidence, systems, CLIENTS, |_| true);
     all.into_iter()
         .filter_map(|cases| {
-            let metric = named(index, &cases[0].1.benchmark, rate_of(cases[0].1, &["throughput"]))?;
-            let curves = curves(evidence, index, rules, &cases, CLIENTS, &metric, [&[], &[]]);
-            let label = label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
+            let metric = first_known_metric(index, &cases[0].1.benchmark, rate_of(cases[0].1, &["throughput"]))?;
+            let curves = system_curves(evidence, index, rules, &cases, CLIENTS, &metric, [&[], &[]]);
+            let label = case_label(index, cases[0].1, CLIENTS) + at_promise(cases[0].1);
             Some(CurveGroup { key: CLIENTS, label, metric, curves })
         })
         .filter(|group| group.places().len() > 1)
@@ -43,8 +43,8 @@ pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules:
 }
 
 /// `update-select, protocol=prepared`, without the key `but`.
-pub(super) fn label(index: &Index<'_>, case: &Case, but: &str) -> String {
-    let further = index.lookup.varying(&case.benchmark).iter().filter(|key| *key != but);
+pub(super) fn case_label(index: &Index<'_>, case: &Case, but: &str) -> String {
+    let further = index.lookup.varying_keys(&case.benchmark).iter().filter(|key| *key != but);
     let further = further.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     std::iter::once(case.benchmark.clone()).chain(further).collect::<Vec<_>>().join(", ")
 }

@@ -56,6 +56,7 @@ pub enum Knee<'a> {
 }
 
 impl CurvePoint {
+    /// The mean rate at the point.
     pub fn mean(&self) -> Option<f64> {
         self.rate.estimate
     }
@@ -72,32 +73,34 @@ impl CurvePoint {
 
 impl SystemCurve {
     /// Why its runs give no best and no peak.
-    pub fn missing(&self) -> NoValue {
-        self.gap().map_or_else(|| Absence::Unavailable.because("no run was measured"), |gap| gap.rate.missing())
+    pub fn missing_reason(&self) -> NoValue {
+        self.first_gap()
+            .map_or_else(|| Absence::Unavailable.because("no run was measured"), |gap| gap.rate.missing_reason())
     }
 
-    pub fn at(&self, place: i64) -> Option<&CurvePoint> {
+    /// The point at a number of clients or a depth.
+    pub fn point_at(&self, place: i64) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.at == place)
     }
 
     /// The highest point, the first of equal ones. `None` where a point lacks its figure, which may be the highest.
-    fn highest(&self, of: impl Fn(&CurvePoint) -> Option<f64>) -> Option<(&CurvePoint, f64)> {
+    fn highest_by(&self, of: impl Fn(&CurvePoint) -> Option<f64>) -> Option<(&CurvePoint, f64)> {
         let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, of(point)?))).collect();
         known?.into_iter().reduce(|best, one| if best.1 >= one.1 { best } else { one })
     }
 
     /// The highest mean.
     pub fn peak(&self) -> Option<(&CurvePoint, f64)> {
-        self.highest(CurvePoint::mean)
+        self.highest_by(CurvePoint::mean)
     }
 
     /// The highest value of all runs, as published figures of disks are.
     pub fn best(&self) -> Option<(&CurvePoint, f64)> {
-        self.highest(|point| point.rate.summary.map(|summary| summary.max))
+        self.highest_by(|point| point.rate.summary.map(|summary| summary.max))
     }
 
     /// The first place without figures.
-    pub fn gap(&self) -> Option<&CurvePoint> {
+    pub fn first_gap(&self) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.mean().is_none())
     }
 
@@ -108,13 +111,14 @@ impl SystemCurve {
         has_narrow_interval(knee) && top.is_some_and(has_narrow_interval)
     }
 
+    /// Where the curve bends: more brings little beyond it.
     pub fn knee(&self) -> Knee<'_> {
         let known: Vec<(&CurvePoint, f64)> =
             self.points.iter().filter_map(|point| Some((point, point.mean()?))).collect();
         let highest = known.iter().map(|(_, mean)| *mean).fold(0.0, f64::max);
         let bend = known.iter().position(|(_, mean)| *mean >= KNEE_SHARE * highest);
         match bend.and_then(|at| known.get(at).map(|(point, _)| (at, *point))) {
-            _ if known.len() < 2 || self.gap().is_some() => Knee::Unknown,
+            _ if known.len() < 2 || self.first_gap().is_some() => Knee::Unknown,
             Some((at, point)) if at + 1 == known.len() => Knee::NotReached(point),
             Some((_, point)) => Knee::At(point),
             None => Knee::Unknown,
@@ -127,6 +131,7 @@ fn has_narrow_interval(point: &CurvePoint) -> bool {
 }
 
 impl CurveGroup {
+    /// The points of all curves.
     pub fn points(&self) -> impl Iterator<Item = &CurvePoint> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }
@@ -141,7 +146,7 @@ impl CurveGroup {
 }
 
 /// Cases that differ in the key and the system alone, in the plan's order.
-pub(super) fn grouped<'e>(
+pub(super) fn group_curves<'e>(
     evidence: &'e Evidence,
     systems: &[String],
     key: &str,
@@ -176,7 +181,7 @@ pub(super) fn rate_of<'n>(case: &Case, otherwise: &'n [&'n str]) -> &'n [&'n str
 }
 
 /// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.
-pub(super) fn curves(
+pub(super) fn system_curves(
     evidence: &Evidence,
     index: &Index<'_>,
     rules: &Rules,
@@ -191,12 +196,13 @@ pub(super) fn curves(
             let own = cases.iter().filter(|(_, case)| case.system == system.name);
             let mut points: Vec<CurvePoint> = own
                 .filter_map(|(number, case)| {
-                    let of = |metric: &Metric| judging::point(evidence, index, &case.system, &[*number], metric, rules);
+                    let of =
+                        |metric: &Metric| judging::point_side(evidence, index, &case.system, &[*number], metric, rules);
                     Some(CurvePoint {
                         at: case.point.get(key)?.as_int()?,
                         rate: of(metric),
                         latencies: latencies.map(|names| {
-                            let metric = named(index, &case.benchmark, names)?;
+                            let metric = first_known_metric(index, &case.benchmark, names)?;
                             let side = of(&metric);
                             Some((metric, side))
                         }),
@@ -213,7 +219,7 @@ pub(super) fn curves(
 }
 
 /// The first of these metrics that is known.
-pub(super) fn named(index: &Index<'_>, benchmark: &str, names: &[&str]) -> Option<Metric> {
+pub(super) fn first_known_metric(index: &Index<'_>, benchmark: &str, names: &[&str]) -> Option<Metric> {
     let known = index.metrics.get(benchmark)?;
     names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()
 }

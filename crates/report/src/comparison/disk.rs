@@ -7,7 +7,7 @@
 
 use model::{Case, Metric, Point};
 
-use super::curves::{CurveGroup, at_promise, curves, grouped, named, rate_of};
+use super::curves::{CurveGroup, at_promise, first_known_metric, group_curves, rate_of, system_curves};
 use super::judging::Index;
 use super::set::Rules;
 use crate::evidence::Evidence;
@@ -22,15 +22,15 @@ const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
 const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
 
 /// The disk curves in the plan's order, only of the given systems.
-pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
-    let found = grouped(evidence, systems, DEPTH, |case| is_disk(&case.point));
+pub fn disk_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
+    let found = group_curves(evidence, systems, DEPTH, |case| is_disk(&case.point));
     let firsts: Vec<&Case> = found.iter().map(|cases| cases[0].1).collect();
     found
         .iter()
         .filter_map(|cases| {
             let metric = metric_of(index, cases[0].1)?;
-            let curves = curves(evidence, index, rules, cases, DEPTH, &metric, [&P99, &MEAN_LATENCY]);
-            let label = label(cases[0].1, &firsts) + at_promise(cases[0].1);
+            let curves = system_curves(evidence, index, rules, cases, DEPTH, &metric, [&P99, &MEAN_LATENCY]);
+            let label = group_label(cases[0].1, &firsts) + at_promise(cases[0].1);
             Some(CurveGroup { key: DEPTH, label, metric, curves })
         })
         .collect()
@@ -43,20 +43,22 @@ pub fn is_disk(point: &Point) -> bool {
 
 /// I/Os a second for random I/O, MiB a second for sequential, and the capacity where a promise is kept.
 fn metric_of(index: &Index<'_>, case: &Case) -> Option<Metric> {
-    let sequential = text(case, "pattern").starts_with("sequential");
+    let sequential = text_at(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
-    named(index, &case.benchmark, rate_of(case, &[wanted]))
+    first_known_metric(index, &case.benchmark, rate_of(case, &[wanted]))
 }
 
-fn text(case: &Case, key: &str) -> String {
+/// A key's value in a case as text; empty if there is none.
+fn text_at(case: &Case, key: &str) -> String {
     case.point.get(key).map_or_else(String::new, ToString::to_string)
 }
 
 /// `random read, 8 KB, threads=24`: with the keys that distinguish groups of one shape.
-fn label(case: &Case, all: &[&Case]) -> String {
+fn group_label(case: &Case, all: &[&Case]) -> String {
     let like: Vec<&&Case> =
         all.iter().filter(|other| SHAPE.iter().all(|key| other.point.get(*key) == case.point.get(*key))).collect();
-    let mut parts = vec![format!("{} {}, {} KB", text(case, "pattern"), text(case, "op"), text(case, "block_kb"))];
+    let mut parts =
+        vec![format!("{} {}, {} KB", text_at(case, "pattern"), text_at(case, "op"), text_at(case, "block_kb"))];
     if like.iter().any(|other| other.benchmark != case.benchmark) {
         parts.push(case.benchmark.clone());
     }

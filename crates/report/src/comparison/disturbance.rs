@@ -11,7 +11,7 @@ use super::warning::{Warning, mark_name};
 use crate::answer::side_names;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
-use crate::number::{Script, count, percent};
+use crate::number::{Script, count_noun, percent_text};
 
 /// Each of these measurements is of the only machine, or of an agent's if `_on_` and its name follow.
 const OTHER_LOAD: &str = "other_load";
@@ -114,29 +114,31 @@ impl Readings {
     }
 
     /// How much a run had of it.
-    fn level(&self, lookup: &Lookup<'_>, run: i64, kind: MarkKind) -> Option<f64> {
+    fn disturbance_level(&self, lookup: &Lookup<'_>, run: i64, kind: MarkKind) -> Option<f64> {
         match kind {
             MarkKind::MachineBusy => self.loads.get(&run).map(|load| load.used / load.of),
             MarkKind::MachineSteal => self.steal.get(&run).copied(),
-            _ => Some(f64::from(u8::from(lookup.marks_of(run).any(|mark| mark.kind == kind)))),
+            _ => Some(f64::from(u8::from(lookup.marks_of_run(run).any(|mark| mark.kind == kind)))),
         }
     }
 
-    fn mean(&self, lookup: &Lookup<'_>, runs: &[i64], kind: MarkKind) -> Option<f64> {
-        let levels: Vec<f64> = runs.iter().filter_map(|run| self.level(lookup, *run, kind)).collect();
+    /// The mean level over runs.
+    fn mean_level(&self, lookup: &Lookup<'_>, runs: &[i64], kind: MarkKind) -> Option<f64> {
+        let levels: Vec<f64> = runs.iter().filter_map(|run| self.disturbance_level(lookup, *run, kind)).collect();
         (!levels.is_empty()).then(|| levels.iter().sum::<f64>() / levels.len() as f64)
     }
 
     /// `None` if both sides had about as much.
-    fn unequal(&self, lookup: &Lookup<'_>, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
-        if !a.iter().chain(b).any(|run| lookup.marks_of(*run).any(|mark| mark.kind == kind)) {
+    fn unequal_means(&self, lookup: &Lookup<'_>, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
+        if !a.iter().chain(b).any(|run| lookup.marks_of_run(*run).any(|mark| mark.kind == kind)) {
             return None;
         }
-        let means = Means { a: self.mean(lookup, a, kind)?, b: self.mean(lookup, b, kind)? };
+        let means = Means { a: self.mean_level(lookup, a, kind)?, b: self.mean_level(lookup, b, kind)? };
         ((means.a - means.b).abs() >= Limits::of_unequal(kind)).then_some(means)
     }
 
-    fn amount(&self, run: i64, kind: MarkKind) -> Amount {
+    /// How much a run had of it, for a note.
+    fn amount_in_run(&self, run: i64, kind: MarkKind) -> Amount {
         match kind {
             MarkKind::MachineBusy => {
                 self.loads.get(&run).map_or(Amount::Some, |load| Amount::Cores { used: load.used, of: load.of })
@@ -148,7 +150,7 @@ impl Readings {
 }
 
 /// What disturbed the measured runs, in the order of [`MarkKind::DISTURBANCES`].
-pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturbance> {
+pub(super) fn list_disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturbance> {
     let evidence = lookup.evidence();
     let readings = Readings::from_evidence(evidence);
     let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured).map(|run| run.id);
@@ -158,7 +160,7 @@ pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturb
         .filter_map(|kind| {
             let marks: Vec<&(i64, Mark)> =
                 evidence.marks.iter().filter(|(run, mark)| mark.kind == kind && measured.contains(run)).collect();
-            let level = |run: i64| readings.level(lookup, run, kind).unwrap_or_default();
+            let level = |run: i64| readings.disturbance_level(lookup, run, kind).unwrap_or_default();
             // The first of those that are alike.
             let (worst, mark) = marks.iter().rev().max_by(|x, y| level(x.0).total_cmp(&level(y.0)))?;
             let mut runs: Vec<i64> = marks.iter().map(|(run, _)| *run).collect();
@@ -167,7 +169,7 @@ pub(super) fn disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturb
             Some(Disturbance {
                 kind,
                 worst: mark.to_string(),
-                amount: readings.amount(*worst, kind),
+                amount: readings.amount_in_run(*worst, kind),
                 runs: runs.len(),
                 of: measured.len(),
                 hosts: readings
@@ -200,22 +202,24 @@ fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kin
             runs.sort_unstable();
             runs.dedup();
         }
-        pairs.extend(readings.unequal(lookup, &a, &b, kind).map(|means| Unequal { sides, means }));
+        pairs.extend(readings.unequal_means(lookup, &a, &b, kind).map(|means| Unequal { sides, means }));
     }
     pairs
 }
 
 /// `None` if nothing disturbed any run.
-pub(super) fn readings(evidence: &Evidence) -> Option<Readings> {
+pub(super) fn read_disturbances(evidence: &Evidence) -> Option<Readings> {
     evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()).then(|| Readings::from_evidence(evidence))
 }
 
 /// The warnings for the rows of these cases.
-pub(super) fn warnings(lookup: &Lookup<'_>, readings: &Readings, a: &[u32], b: &[u32]) -> Vec<Warning> {
+pub(super) fn disturbance_warnings(lookup: &Lookup<'_>, readings: &Readings, a: &[u32], b: &[u32]) -> Vec<Warning> {
     let (a, b) = (lookup.measured_runs(a), lookup.measured_runs(b));
     MarkKind::DISTURBANCES
         .into_iter()
-        .filter_map(|kind| Some(Warning::UnequallyDisturbed { kind, means: readings.unequal(lookup, &a, &b, kind)? }))
+        .filter_map(|kind| {
+            Some(Warning::UnequallyDisturbed { kind, means: readings.unequal_means(lookup, &a, &b, kind)? })
+        })
         .collect()
 }
 
@@ -234,7 +238,7 @@ pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
 impl Means {
     /// `38 % of the processors in A's runs, 12 % in B's`.
     pub fn words(&self, kind: MarkKind, a: &str, b: &str) -> String {
-        let (of_a, of_b) = (percent(self.a, Script::Plain), percent(self.b, Script::Plain));
+        let (of_a, of_b) = (percent_text(self.a, Script::Plain), percent_text(self.b, Script::Plain));
         let of_what = match kind {
             MarkKind::MachineBusy | MarkKind::MachineSteal => "of the processors' time",
             _ => "of the runs",
@@ -245,8 +249,8 @@ impl Means {
 
 impl Disturbance {
     /// The disturbance for a list of notes, without a full stop.
-    pub fn text(&self) -> String {
-        let runs = format!("{} of {}", self.runs, count(self.of, "run"));
+    pub fn note_text(&self) -> String {
+        let runs = format!("{} of {}", self.runs, count_noun(self.of, "run"));
         let unequal = self.unequal.iter().map(|pair| {
             let [a, b] = &pair.sides;
             format!("; unequal, which biases the comparison: {}", pair.means.words(self.kind, a, b))
@@ -255,7 +259,7 @@ impl Disturbance {
     }
 
     /// The disturbance as the beginning of a sentence, without a full stop.
-    fn clause(&self) -> String {
+    fn sentence_start(&self) -> String {
         let machine = match &self.hosts[..] {
             [] => "The machine".to_owned(),
             [host] => format!("The machine {host}"),
@@ -268,7 +272,7 @@ impl Disturbance {
             }
             (MarkKind::MachineBusy, _) => format!("{machine} was busy"),
             (MarkKind::MachineSteal, Amount::Share(share)) => {
-                format!("{machine}'s hypervisor kept {} of the processors' time", percent(share, Script::Plain))
+                format!("{machine}'s hypervisor kept {} of the processors' time", percent_text(share, Script::Plain))
             }
             (MarkKind::MachineSteal, _) => format!("{machine}'s hypervisor kept processor time"),
             (MarkKind::MachineThrottled, _) => format!("{machine}'s processors were throttled"),
@@ -281,12 +285,12 @@ impl Disturbance {
 
 /// States what disturbed the test most, as a sentence of its own after the answer's first: notes list the others. `None`
 /// if nothing did.
-pub fn clause(disturbances: &[Disturbance]) -> Option<String> {
+pub fn worst_sentence(disturbances: &[Disturbance]) -> Option<String> {
     let first = disturbances.first()?;
     let more = first.unequal.first().map(|pair| {
         let [a, b] = &pair.sides;
         let side = if pair.means.a > pair.means.b { a } else { b };
         format!(", more in the runs of {side}")
     });
-    Some(format!("{}{}.", first.clause(), more.unwrap_or_default()))
+    Some(format!("{}{}.", first.sentence_start(), more.unwrap_or_default()))
 }

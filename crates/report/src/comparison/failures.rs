@@ -10,7 +10,7 @@ use model::metric::FAILED_SHARE;
 use model::{Direction, Metric, Quantity, Tail};
 use stats::{RunValue, Sample};
 
-use super::judging::{Index, estimate};
+use super::judging::{Index, estimate_ratio};
 use super::options::MetricFilter;
 use super::row::{Failures, NoVerdict, RunPoint, SideLetter};
 use super::set::{Rules, Table};
@@ -37,10 +37,16 @@ pub struct Found {
 
 /// Runs with a figure whose share of failures is not known: it may be of what succeeded alone. Where neither side reports it,
 /// it was not asked for.
-fn unknown(index: &Index<'_>, (metric, cases): (&Metric, &[u32]), side: SideLetter, is_told: bool) -> Option<Warning> {
-    let (reported, unavailable) = (index.points(cases, FAILED_SHARE), index.unavailable(cases, FAILED_SHARE));
+fn unknown_failures(
+    index: &Index<'_>,
+    (metric, cases): (&Metric, &[u32]),
+    side: SideLetter,
+    is_told: bool,
+) -> Option<Warning> {
+    let (reported, unavailable) =
+        (index.points_of_cases(cases, FAILED_SHARE), index.missing_reasons(cases, FAILED_SHARE));
     let known: BTreeSet<i64> = reported.iter().map(|point| point.run).collect();
-    let runs = index.points(cases, &metric.id).iter().filter(|point| !known.contains(&point.run)).count();
+    let runs = index.points_of_cases(cases, &metric.id).iter().filter(|point| !known.contains(&point.run)).count();
     if runs == 0 || !(is_told || !reported.is_empty() || !unavailable.is_empty()) {
         return None;
     }
@@ -77,7 +83,7 @@ pub fn compare_shares(
     let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
     let is_told = !a.is_empty() || !b.is_empty();
     let unknown: Vec<Warning> =
-        sides.iter().filter_map(|(cases, side)| unknown(index, (metric, cases), *side, is_told)).collect();
+        sides.iter().filter_map(|(cases, side)| unknown_failures(index, (metric, cases), *side, is_told)).collect();
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
@@ -91,28 +97,30 @@ pub fn compare_shares(
     });
     Found {
         no_verdict: beyond.or_else(|| if tail.is_some() { silent } else { None }),
-        shares: differing(&a, &b, rules),
+        shares: differing_shares(&a, &b, rules),
         unknown,
     }
 }
 
+/// The largest share of failures in a run.
 fn worst_share(points: &[RunPoint]) -> f64 {
     points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max)
 }
 
+/// The shares of failures, run by run.
 fn failure_points(index: &Index<'_>, of_kind: Option<&String>, cases: &[u32]) -> Vec<RunPoint> {
-    let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points(cases, id)).collect();
+    let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points_of_cases(cases, id)).collect();
     let known: BTreeSet<i64> = points.iter().map(|point| point.run).collect();
-    points.extend(index.points(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.run)));
+    points.extend(index.points_of_cases(cases, FAILED_SHARE).into_iter().filter(|point| !known.contains(&point.run)));
     points.sort_by_key(|point| point.position);
     points
 }
 
 /// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
-fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> {
+fn differing_shares(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> {
     let shares = Failures { a: mean_share(a), b: mean_share(b) };
     let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
-    let (found, _) = estimate(&exponentials_of(a), &exponentials_of(b), rules, None);
+    let (found, _) = estimate_ratio(&exponentials_of(a), &exponentials_of(b), rules, None);
     let is_same = found.map_or((of_a - of_b).abs() <= SHARE_MARGIN, |found| {
         let (low, high) = stats::margin_bounds(SHARE_MARGIN);
         low <= found.lo && found.hi <= high
@@ -120,10 +128,12 @@ fn differing(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> 
     (!is_same).then_some(shares)
 }
 
+/// The sample of exponentials of shares, so that a ratio becomes a difference.
 fn exponentials_of(points: &[RunPoint]) -> Sample {
     as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
 }
 
+/// The mean share of failures.
 fn mean_share(points: &[RunPoint]) -> Option<f64> {
     let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
     (!points.is_empty()).then(|| sum / points.len() as f64)

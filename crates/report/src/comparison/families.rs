@@ -11,7 +11,7 @@ use stats::PairedRatio;
 use super::answers::is_of_all;
 use super::failures::SHARE_MARGIN;
 use super::remedy::MOST_MORE;
-use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, direction_of};
+use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, stats_direction};
 use super::set::Rules;
 
 /// Workloads whose statements are a family of their own. They only read.
@@ -48,7 +48,7 @@ impl Family {
     }
 
     /// The method's name as in JSON.
-    pub fn method(self) -> &'static str {
+    pub fn method_name(self) -> &'static str {
         match self {
             Family::Primary => "holm",
             Family::Queries | Family::Exploratory => "benjamini-hochberg",
@@ -65,7 +65,8 @@ pub struct Families {
 }
 
 impl Families {
-    pub fn rows(&self, family: Family) -> usize {
+    /// Number of the family's rows.
+    pub fn row_count(&self, family: Family) -> usize {
         match family {
             Family::Primary => self.primary,
             Family::Queries => self.queries,
@@ -74,15 +75,15 @@ impl Families {
     }
 
     /// The family's part of the error: the whole for a single one.
-    pub fn part(&self, family: Family) -> f64 {
-        let all: f64 = Family::ALL.into_iter().map(|family| self.weight(family)).sum();
-        if all > 0.0 { self.weight(family) / all } else { 1.0 }
+    pub fn error_part(&self, family: Family) -> f64 {
+        let all: f64 = Family::ALL.into_iter().map(|family| self.error_weight(family)).sum();
+        if all > 0.0 { self.error_weight(family) / all } else { 1.0 }
     }
 
     /// Primary rows have 4 % of 5 % next to others, and leave three quarters of that to queries where there are some.
-    fn weight(&self, family: Family) -> f64 {
+    fn error_weight(&self, family: Family) -> f64 {
         match family {
-            _ if self.rows(family) == 0 => 0.0,
+            _ if self.row_count(family) == 0 => 0.0,
             Family::Primary if self.queries > 0 => 0.2,
             Family::Primary => 0.8,
             Family::Queries => 0.6,
@@ -95,15 +96,16 @@ impl Families {
 type Asked = (usize, f64);
 
 /// Adjusts the p-values of all families, and judges every row without an obstacle.
-pub fn judge(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
+pub fn judge_rows(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let asked = Family::ALL.map(|family| (family, asked_of_family(rows, rules, family)));
     let [(_, primary), (_, queries), (_, exploratory)] = &asked;
     let families = Families { primary: primary.len(), queries: queries.len(), exploratory: exploratory.len() };
     for (family, asked) in &asked {
         let p: Vec<f64> = asked.iter().map(|(_, p)| *p).collect();
-        let adjusted = if *family == Family::Primary { stats::holm(&p) } else { stats::benjamini_hochberg(&p) };
+        let adjusted =
+            if *family == Family::Primary { stats::adjust_by_holm(&p) } else { stats::benjamini_hochberg(&p) };
         // Scaled to the whole error, so that one threshold serves all.
-        let part = families.part(*family);
+        let part = families.error_part(*family);
         for ((place, _), adjusted) in asked.iter().zip(adjusted) {
             if let Some(estimate) = &mut rows[*place].estimate {
                 estimate.adjusted = Some((adjusted / part).min(1.0));
@@ -147,10 +149,12 @@ fn is_kept_by_its_values(row: &Comparison) -> bool {
     )
 }
 
+/// Tests whether a row is still to be judged.
 fn is_open(row: &Comparison) -> bool {
     matches!(row.outcome, Outcome::Verdict(_)) && row.estimate.is_some()
 }
 
+/// Gives a row its verdict by its interval and margin.
 fn judge_row(row: &mut Comparison, rules: &Rules) {
     let Some(estimate) = &row.estimate else { return };
     let ratio = as_ratio(estimate);
@@ -160,7 +164,7 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
         Scale::Ratio => rules.margin,
         Scale::Points => SHARE_MARGIN,
     };
-    let judged = stats::judge(&ratio, p, direction_of(row.metric.direction), margin, rules.min_rounds);
+    let judged = stats::judge(&ratio, p, stats_direction(row.metric.direction), margin, rules.min_rounds);
     let needed = match judged.verdict {
         // What one server seems to differ from itself by is noise, and no number of rounds shows it.
         Some(stats::Verdict::Inconclusive) if row.is_one_server() => stats::rounds_to_settle(&ratio, 1.0, p, margin),

@@ -27,33 +27,33 @@ pub struct Figure {
 fn stands_in(index: &Index<'_>, case: u32, mean: &str, metrics: &[Metric]) -> bool {
     let quantiles: Vec<&Metric> =
         metrics.iter().filter(|metric| metric.role == Role::Primary && is_quantile_of(&metric.id, mean)).collect();
-    !quantiles.is_empty() && quantiles.iter().all(|metric| index.points(&[case], &metric.id).is_empty())
+    !quantiles.is_empty() && quantiles.iter().all(|metric| index.points_of_cases(&[case], &metric.id).is_empty())
 }
 
 /// The figures of every case and metric, whatever is shown.
 pub fn all_figures(evidence: &Evidence, rules: &Rules) -> Vec<Figure> {
-    figures(evidence, &Index::new(evidence), &MetricFilter::All, rules)
+    case_figures(evidence, &Index::new(evidence), &MetricFilter::All, rules)
 }
 
 /// The figures of every case.
-pub fn figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
+pub fn case_figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in evidence.cases.iter().enumerate() {
         let keys = index
             .lookup
-            .varying(&case.benchmark)
+            .varying_keys(&case.benchmark)
             .iter()
             .filter_map(|key| Some((key.as_str(), case.point.get(key)?.to_string())));
         let label = model::keys_text(keys);
         let metrics = index.metrics.get(&case.benchmark).map_or(&[][..], Vec::as_slice);
         let no_verdict = judging::voiding_mark(&index.lookup, &[number as u32]);
-        let mut marks = judging::marks(&index.lookup, &[number as u32], None);
+        let mut marks = judging::mark_warnings(&index.lookup, &[number as u32], None);
         let is_shown = |metric: &&Metric| {
             filter.shows(metric)
                 || (*filter == MetricFilter::Primary && stands_in(index, number as u32, &metric.id, metrics))
         };
         for metric in metrics.iter().filter(is_shown) {
-            let side = judging::point(evidence, index, &case.system, &[number as u32], metric, rules);
+            let side = judging::point_side(evidence, index, &case.system, &[number as u32], metric, rules);
             // No failures, and not asked for.
             let is_empty = side.runs.iter().all(|point| point.value == 0.0);
             if metric.quantity() == Quantity::Failures && is_empty && !matches!(filter, MetricFilter::Named(_)) {

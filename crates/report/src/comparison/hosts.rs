@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use model::{CLIENTS_ON, Case, Metric, Role};
 
-use super::clients::label;
+use super::clients::case_label;
 use super::curves::group_of;
 use super::judging::{self, Index};
 use super::row::Side;
@@ -36,7 +36,7 @@ pub struct HostsGroup {
 #[derive(Clone, Debug, PartialEq)]
 pub struct HostRow {
     pub host: String,
-    /// The figures in the order of [`HostsGroup::columns`].
+    /// The figures in the order of [`HostsGroup::column_names`].
     pub figures: Vec<(Metric, Side)>,
     /// p99 over that of the middle host, figures of the runs.
     pub of_middle: Option<f64>,
@@ -48,6 +48,7 @@ impl HostRow {
         self.of_middle.is_some_and(|ratio| ratio > SLOW)
     }
 
+    /// The host's 99th percentile.
     fn p99(&self) -> Option<f64> {
         let place = COLUMNS.iter().position(|(prefix, _)| *prefix == P99)?;
         self.figures.get(place).and_then(|(_, side)| side.estimate)
@@ -55,13 +56,14 @@ impl HostRow {
 }
 
 impl HostsGroup {
-    pub fn columns() -> impl Iterator<Item = &'static str> {
+    /// The names of the table's columns.
+    pub fn column_names() -> impl Iterator<Item = &'static str> {
         COLUMNS.iter().map(|(_, name)| *name)
     }
 }
 
 /// The groups in the plan's order; only loads that name their hosts have one.
-pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
+pub fn host_groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
     let mut found: IndexMap<_, (&Case, Vec<u32>)> = IndexMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
         if !systems.is_empty() && !systems.contains(&case.system) {
@@ -73,14 +75,15 @@ pub fn groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules:
     found
         .values()
         .map(|(first, cases)| {
-            let rows = rows(evidence, index, first, cases, rules);
-            HostsGroup { label: label(index, first, CLIENTS_ON), system: first.system.clone(), rows }
+            let rows = host_rows(evidence, index, first, cases, rules);
+            HostsGroup { label: case_label(index, first, CLIENTS_ON), system: first.system.clone(), rows }
         })
         .filter(|group| !group.rows.is_empty())
         .collect()
 }
 
-fn rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
+/// The rows of a case's hosts.
+fn host_rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.
     let of_hosts: Vec<&Metric> = metrics.iter().filter(|metric| metric.role == Role::Diagnostic).collect();
@@ -90,7 +93,7 @@ fn rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rule
             .iter()
             .filter_map(|(prefix, _)| {
                 let metric = of_hosts.iter().copied().find(|metric| metric.id.strip_prefix(prefix) == Some(host))?;
-                Some((metric.clone(), judging::point(evidence, index, &case.system, cases, metric, rules)))
+                Some((metric.clone(), judging::point_side(evidence, index, &case.system, cases, metric, rules)))
             })
             .collect();
         let is_here = figures.iter().any(|(_, side)| !side.runs.is_empty());

@@ -4,18 +4,18 @@ use model::{Absence, Case, Mark, MarkKind, Metric, NoValue, Quantity, Reading, R
 use stats::{RunValue, Sample, Verdict};
 
 use super::families::Family;
-use super::matching::{Matched, MatchedCases, matched};
+use super::matching::{Matched, MatchedCases, match_values};
 use super::missing_runs::{self, Ends};
 use super::options::Pairing;
-use super::rounding::{clock_step, excludes_one, no_spread, rounding_step, under_step, widened};
-use super::row::{Bound, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, direction_of};
+use super::rounding::{clock_step, excludes_one, no_spread, rounding_step, under_step, widen_for_rounding};
+use super::row::{Bound, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, stats_direction};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
 use super::{centre, failures, plans};
 use crate::evidence::Evidence;
-use crate::labels::is_promised;
+use crate::labels::is_capacity;
 use crate::lookup::Lookup;
-use crate::number::count;
+use crate::number::count_noun;
 
 const RESAMPLES: u32 = 1_999;
 
@@ -47,7 +47,7 @@ impl<'a> Index<'a> {
         let mut index = Index {
             lookup: Lookup::new(evidence),
             readings: BTreeMap::new(),
-            ends: missing_runs::ends(evidence),
+            ends: missing_runs::count_ends(evidence),
             first: missing_runs::measured_first(evidence),
             conflicts: BTreeMap::new(),
             reported: BTreeMap::new(),
@@ -73,9 +73,9 @@ impl<'a> Index<'a> {
                     value: *value,
                 }),
                 Reading::Value(value) => {
-                    readings.refuse(Absence::Unavailable.because(format!("the value is {value}")), 1)
+                    readings.add_missing(Absence::Unavailable.because(format!("the value is {value}")), 1)
                 }
-                Reading::Unavailable(reason) => readings.refuse(reason.clone(), 1),
+                Reading::Unavailable(reason) => readings.add_missing(reason.clone(), 1),
             }
         }
         for metrics in index.metrics.values_mut() {
@@ -85,7 +85,7 @@ impl<'a> Index<'a> {
     }
 
     /// Whether a case has anything of a metric, if only why there is no value.
-    pub fn has(&self, case: u32, metric: &str) -> bool {
+    pub fn has_metric(&self, case: u32, metric: &str) -> bool {
         self.readings.contains_key(&(case, metric))
     }
 
@@ -99,7 +99,7 @@ impl<'a> Index<'a> {
     }
 
     /// Another unit or direction in which runs of these cases, of one benchmark or of several, report a metric.
-    fn conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
+    fn find_conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
         let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
         let mut reported = benchmarks.flat_map(|name| {
             let key = (name.as_str(), metric.id.as_str());
@@ -114,53 +114,57 @@ impl<'a> Index<'a> {
     }
 
     /// The values of the requested rounds in run order.
-    pub fn sample(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
-        let points = self.pooled(&[case], metric).points.into_iter().filter(|point| is_asked(point.round));
+    pub fn sample_of_rounds(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
+        let points = self.pooled_readings(&[case], metric).points.into_iter().filter(|point| is_asked(point.round));
         Sample::from_runs(points.map(|point| RunValue { round: point.round, value: point.value }))
     }
 
-    pub fn rounds(&self, case: u32, metric: &str) -> BTreeSet<u32> {
+    /// The rounds in which a case has a value.
+    pub fn measured_rounds(&self, case: u32, metric: &str) -> BTreeSet<u32> {
         let readings = self.readings.get(&(case, metric));
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.round).collect()
     }
 
     /// The values of several cases in run order.
-    pub fn points(&self, cases: &[u32], metric: &str) -> Vec<RunPoint> {
-        self.pooled(cases, metric).points
+    pub fn points_of_cases(&self, cases: &[u32], metric: &str) -> Vec<RunPoint> {
+        self.pooled_readings(cases, metric).points
     }
 
     /// The values in run order, if each run of the case has one; else why not, and how many runs have none: the others
     /// would stand for them.
     pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
-        let Readings { points, unavailable: missing } = self.pooled(&[case], metric);
+        let Readings { points, unavailable: missing } = self.pooled_readings(&[case], metric);
         let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
         let missing_runs = measured.saturating_sub(points.len());
         match missing.into_iter().next() {
-            _ if failed > 0 => Err((unavailable(&format!("{} failed", count(failed, "run"))), failed)),
+            _ if failed > 0 => Err((unavailable(&format!("{} failed", count_noun(failed, "run"))), failed)),
             Some((missing, _)) if points.is_empty() => Err((missing, missing_runs)),
             None if points.is_empty() => Err((unavailable("no run was measured"), missing_runs)),
             _ if missing_runs == 0 => Ok(points),
             missing => {
                 let NoValue { kind, reason } =
                     missing.map_or_else(|| unavailable("nothing is told of it"), |(missing, _)| missing);
-                Err((kind.because(format!("{reason} (in {missing_runs} of {})", count(measured, "run"))), missing_runs))
+                Err((
+                    kind.because(format!("{reason} (in {missing_runs} of {})", count_noun(measured, "run"))),
+                    missing_runs,
+                ))
             }
         }
     }
 
     /// Reasons for missing values, with counts.
-    pub fn unavailable(&self, cases: &[u32], metric: &str) -> Vec<(NoValue, usize)> {
-        self.pooled(cases, metric).unavailable
+    pub fn missing_reasons(&self, cases: &[u32], metric: &str) -> Vec<(NoValue, usize)> {
+        self.pooled_readings(cases, metric).unavailable
     }
 
     /// The readings of several cases in run order.
-    fn pooled(&self, cases: &[u32], metric: &str) -> Readings {
+    fn pooled_readings(&self, cases: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
         for case in cases {
             let Some(one) = self.readings.get(&(*case, metric)) else { continue };
             all.points.extend(&one.points);
             for (missing, runs) in &one.unavailable {
-                all.refuse(missing.clone(), *runs);
+                all.add_missing(missing.clone(), *runs);
             }
         }
         all.points.sort_by_key(|point| point.position);
@@ -180,6 +184,7 @@ enum Conflict {
 }
 
 impl Conflict {
+    /// The conflict as a reason.
     fn text(self) -> String {
         match self {
             Conflict::Units(why) => why,
@@ -189,7 +194,8 @@ impl Conflict {
 }
 
 impl Readings {
-    fn refuse(&mut self, missing: NoValue, runs: usize) {
+    /// Counts runs that have no value for this reason.
+    fn add_missing(&mut self, missing: NoValue, runs: usize) {
         match self.unavailable.iter_mut().find(|(known, _)| *known == missing) {
             Some((_, count)) => *count += runs,
             None => self.unavailable.push((missing, runs)),
@@ -218,17 +224,23 @@ pub struct RowCases<'a> {
 }
 
 /// Makes a row whose verdict is still open: a verdict needs all rows of the family.
-pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric, rules: &Rules) -> Comparison {
-    let conflict = index.conflict(evidence, cases, metric);
+pub fn make_row(
+    evidence: &Evidence,
+    index: &Index<'_>,
+    cases: &RowCases<'_>,
+    metric: &Metric,
+    rules: &Rules,
+) -> Comparison {
+    let conflict = index.find_conflict(evidence, cases, metric);
     let too_few = missing_runs::too_few_operations(index, cases, metric);
-    let withheld = withheld(conflict.as_ref(), too_few.as_ref());
-    let side = |label: &str, own: &[u32]| match (side(evidence, index, label, own, metric, rules), &withheld) {
+    let withheld = withheld_reason(conflict.as_ref(), too_few.as_ref());
+    let side = |label: &str, own: &[u32]| match (make_side(evidence, index, label, own, metric, rules), &withheld) {
         ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
         (found, None) => found,
     };
     let ((mut side_a, sample_a), (mut side_b, sample_b)) =
         (side(cases.labels.0, cases.a), side(cases.labels.1, cases.b));
-    let matched = matched(index, &cases.matched, metric, rules.pairing);
+    let matched = match_values(index, &cases.matched, metric, rules.pairing);
     let change = match withheld {
         Some(_) => None,
         None => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
@@ -245,11 +257,11 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
     warnings.extend(no_spread(estimate.as_ref(), rounding, metric, &sample_a, &sample_b));
-    let estimate = estimate.map(|found| widened(found, clock, rounding, &side_a, &side_b));
-    warnings.extend(unpaired(&matched, rules).into_iter().chain(matched.left_out.clone()));
+    let estimate = estimate.map(|found| widen_for_rounding(found, clock, rounding, &side_a, &side_b));
+    warnings.extend(unpaired_warning(&matched, rules).into_iter().chain(matched.left_out.clone()));
     let repeated = estimate
         .as_ref()
-        .map_or(Ok(None), |found| missing_runs::otherwise(index, cases, metric, &matched, (found, rules)));
+        .map_or(Ok(None), |found| missing_runs::verdict_if_chosen(index, cases, metric, &matched, (found, rules)));
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
@@ -261,7 +273,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or(too_few)
         .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| rules.unjudged().map(NoVerdict::Unfinished))
+        .or_else(|| rules.unfinished().map(NoVerdict::Unfinished))
         .or_else(|| missing_runs::missing_runs_reason(index, cases, metric))
         .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
         .or_else(|| repeated.err())
@@ -269,19 +281,19 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
         .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
         .or_else(|| (!is_judged).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
-    let estimate = if rules.unjudged().is_none() { estimate } else { None };
-    warnings.extend(estimate.iter().flat_map(doubts));
+    let estimate = if rules.unfinished().is_none() { estimate } else { None };
+    warnings.extend(estimate.iter().flat_map(doubts_about));
     fill_detectable(&mut warnings, estimate.as_ref());
-    let plan_differs = index.plans.compare(evidence, (cases.a, cases.b), metric, &mut warnings);
+    let plan_differs = index.plans.compare_plans(evidence, (cases.a, cases.b), metric, &mut warnings);
     Comparison {
         family: Family::new(metric, &involved),
-        benchmark: distinct(involved.iter().map(|case| case.benchmark.as_str())),
+        benchmark: join_distinct(involved.iter().map(|case| case.benchmark.as_str())),
         case: common_point(&involved),
         label: cases.label.clone(),
         metric: metric.clone(),
         a: side_a,
         b: side_b,
-        change: centre::exact(change, estimate.as_ref(), rules),
+        change: centre::exact_change(change, estimate.as_ref(), rules),
         estimate,
         // Replaced by `families::judge` unless something prevents a verdict.
         rounds_needed: no_verdict.as_ref().and_then(NoVerdict::rounds_missing),
@@ -294,7 +306,7 @@ pub fn row(evidence: &Evidence, index: &Index<'_>, cases: &RowCases<'_>, metric:
 }
 
 /// Says why no value of the row is shown.
-fn withheld(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
+fn withheld_reason(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
     match (conflict, too_few) {
         (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
         (_, Some(NoVerdict::TooFewOperations { needed, .. })) => Some(NoValue::too_few(*needed, "operations in a run")),
@@ -312,7 +324,7 @@ fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> N
 }
 
 /// Joins the texts in order, each once.
-pub fn distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+pub fn join_distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut seen: Vec<&str> = Vec::new();
     for text in texts {
         if !seen.contains(&text) {
@@ -333,7 +345,8 @@ fn common_point(cases: &[&Case]) -> model::Point {
         .collect()
 }
 
-pub fn side(
+/// The side of a row: its values and their summary.
+pub fn make_side(
     evidence: &Evidence,
     index: &Index<'_>,
     label: &str,
@@ -341,28 +354,28 @@ pub fn side(
     metric: &Metric,
     rules: &Rules,
 ) -> (Side, Sample) {
-    let readings = index.pooled(cases, &metric.id);
+    let readings = index.pooled_readings(cases, &metric.id);
     let sample = Sample::from_runs(readings.points.iter().map(|p| RunValue { round: p.round, value: p.value }));
     let systems = cases.iter().filter_map(|i| evidence.case(*i)).map(|case| case.system.as_str());
     let side = Side {
         label: label.to_owned(),
-        system: distinct(systems),
+        system: join_distinct(systems),
         summary: stats::summarise(&sample),
-        estimate: rules.estimator.apply(&sample, direction_of(metric.direction)),
+        estimate: rules.estimator.apply(&sample, stats_direction(metric.direction)),
         bound: None,
-        half_width: if rules.unjudged().is_none() { stats::relative_half_width(&sample, rules.level) } else { None },
+        half_width: if rules.unfinished().is_none() { stats::relative_half_width(&sample, rules.level) } else { None },
         runs: readings.points,
         unavailable: readings.unavailable,
     };
-    (bounded(index, side, metric), sample)
+    (note_bound(index, side, metric), sample)
 }
 
 /// Notes that runs found a bound of the capacity. An interval of what they found holds no capacity.
-fn bounded(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
-    if !is_promised(metric) {
+fn note_bound(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
+    if !is_capacity(metric) {
         return side;
     }
-    let has = |kind| side.runs.iter().any(|point| index.lookup.marks_of(point.run).any(|mark| mark.kind == kind));
+    let has = |kind| side.runs.iter().any(|point| index.lookup.marks_of_run(point.run).any(|mark| mark.kind == kind));
     let bound = match (has(MarkKind::NoLoadKept), has(MarkKind::EveryLoadKept)) {
         (false, false) => return side,
         (true, false) => Bound::Below,
@@ -390,7 +403,7 @@ fn undecided_by_bounds(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &
 }
 
 /// The side of cases by themselves, without figures where a run has none.
-pub fn point(
+pub fn point_side(
     evidence: &Evidence,
     index: &Index<'_>,
     system: &str,
@@ -398,9 +411,9 @@ pub fn point(
     metric: &Metric,
     rules: &Rules,
 ) -> Side {
-    let (side, _) = side(evidence, index, system, cases, metric, rules);
+    let (side, _) = make_side(evidence, index, system, cases, metric, rules);
     // A load's host does not take part in each case.
-    let is_told = |case: &&u32| index.has(**case, &metric.id);
+    let is_told = |case: &&u32| index.has_metric(**case, &metric.id);
     let is_none_told = !cases.iter().any(|case| is_told(&case));
     let mut own = cases.iter().filter(|case| is_none_told || is_told(case));
     match own.find_map(|case| index.of_all_runs(*case, &metric.id).err()) {
@@ -409,14 +422,17 @@ pub fn point(
     }
 }
 
+/// Why there is no verdict if a side has no value.
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing_figure(a, SideLetter::A).or_else(|| missing_figure(b, SideLetter::B))
 }
 
+/// Why there is no verdict if this side has no value.
 fn missing_figure(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
-    side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing() })
+    side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing_reason() })
 }
 
+/// Estimates the difference of matched values, as a share or a ratio.
 fn estimate_matched(
     matched: &Matched,
     metric: &Metric,
@@ -425,26 +441,31 @@ fn estimate_matched(
 ) -> (Option<Estimate>, Option<NoVerdict>) {
     match metric.quantity() {
         Quantity::Failures => share_estimate(&matched.a, &matched.b, rules, seed),
-        _ => estimate(&matched.a, &matched.b, rules, seed),
+        _ => estimate_ratio(&matched.a, &matched.b, rules, seed),
     }
 }
 
 /// Exponentials by [`failures::as_exponentials`].
 fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
-    let (estimate, refusal) = estimate(a, b, rules, seed);
+    let (estimate, refusal) = estimate_ratio(a, b, rules, seed);
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 
 /// Estimates the ratio of two sides. Where a side has no value, `missing_side` has said so. Without a seed the estimate
 /// has no permutation test and no bootstrap: they take most of the time, and no verdict rests on them.
-pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
+pub fn estimate_ratio(
+    a: &Sample,
+    b: &Sample,
+    rules: &Rules,
+    seed: Option<u64>,
+) -> (Option<Estimate>, Option<NoVerdict>) {
     if a.n() == 0 || b.n() == 0 {
         let why = "there is no round in which every case has a value on both sides".to_owned();
         return (None, Some(NoVerdict::NotComparable(why)));
     }
     let found = match rules.pairing {
-        Pairing::Paired => paired_estimate(a, b, rules, seed),
-        Pairing::Unpaired => unpaired_estimate(a, b, rules, seed),
+        Pairing::Paired => estimate_paired(a, b, rules, seed),
+        Pairing::Unpaired => estimate_unpaired(a, b, rules, seed),
     };
     match found {
         Ok(estimate) => (Some(estimate), None),
@@ -456,11 +477,12 @@ pub fn estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Op
     }
 }
 
-fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> Result<Estimate, stats::NotComparable> {
-    let pairs = stats::paired(a, b);
+/// Estimates the ratio of values paired by round.
+fn estimate_paired(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> Result<Estimate, stats::NotComparable> {
+    let pairs = stats::pair_by_round(a, b);
     let ratio = match rules.sequence {
         None => stats::paired_ratio(&pairs, rules.level)?,
-        Some(sequence) => sequence.ratio(&pairs)?,
+        Some(sequence) => sequence.ratio_interval(&pairs)?,
     };
     // What holds at one look alone is not shown next to what holds at all.
     let seed = if rules.sequence.is_none() { seed } else { None };
@@ -481,11 +503,12 @@ fn paired_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> 
             Some(_) => None,
         },
         sequence: ratio.sequence,
-        skewed: rules.sequence.and_then(|_| stats::skewed(&pairs)),
+        skewed: rules.sequence.and_then(|_| stats::test_skewness(&pairs)),
     })
 }
 
-fn unpaired_estimate(
+/// Estimates the ratio of values that are not paired, by Welch's interval.
+fn estimate_unpaired(
     a: &Sample,
     b: &Sample,
     rules: &Rules,
@@ -522,19 +545,20 @@ fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     }
 }
 
-fn unpaired(matched: &Matched, rules: &Rules) -> Option<Warning> {
-    let pairs = (rules.pairing == Pairing::Paired).then(|| stats::paired(&matched.a, &matched.b))?;
+/// Warns of values that have no partner in their round.
+fn unpaired_warning(matched: &Matched, rules: &Rules) -> Option<Warning> {
+    let pairs = (rules.pairing == Pairing::Paired).then(|| stats::pair_by_round(&matched.a, &matched.b))?;
     let (a, b) = (pairs.unpaired_a(), pairs.unpaired_b());
     (a + b > 0).then_some(Warning::Unpaired { a, b })
 }
 
 /// What its interval rests on and does not have.
-fn doubts(estimate: &Estimate) -> impl Iterator<Item = Warning> {
-    disagreement(estimate).into_iter().chain(estimate.skewed.map(Warning::Skewed))
+fn doubts_about(estimate: &Estimate) -> impl Iterator<Item = Warning> {
+    disagreement_warning(estimate).into_iter().chain(estimate.skewed.map(Warning::Skewed))
 }
 
 /// When only one of the two tests finds a difference.
-fn disagreement(estimate: &Estimate) -> Option<Warning> {
+fn disagreement_warning(estimate: &Estimate) -> Option<Warning> {
     let alpha = 1.0 - estimate.level;
     // Below six rounds the permutation test finds nothing: no disagreement.
     let p = estimate.p?;
@@ -554,10 +578,10 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 /// Says that runs of a side are of a system that was no longer the one before its first run.
 pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
-    let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run(*id)).collect();
+    let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run_by_id(*id)).collect();
     stored.sort_by_key(|run| run.planned.position);
     let (first, mark) = stored.iter().enumerate().find_map(|(index, run)| {
-        let mark = lookup.marks_of(run.id).find(|mark| mark.kind == MarkKind::SystemChanged)?;
+        let mark = lookup.marks_of_run(run.id).find(|mark| mark.kind == MarkKind::SystemChanged)?;
         Some((index, mark))
     })?;
     let last_before = stored[..first].last().map(|run| run.planned.round);
@@ -567,10 +591,10 @@ pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> O
 
 /// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
 pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
-    let voiding = lookup.marks(&lookup.measured_runs(cases)).filter(|(_, mark)| mark.kind.voids_verdict());
+    let voiding = lookup.marks_of_runs(&lookup.measured_runs(cases)).filter(|(_, mark)| mark.kind.voids_verdict());
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
     let Some((_, what)) = marks.first() else {
-        let failed = cases.iter().map(|case| lookup.failed(*case)).sum();
+        let failed = cases.iter().map(|case| lookup.failed_runs(*case)).sum();
         return (failed > 0).then(|| NoVerdict::Voided { what: "failure".to_owned(), runs: failed });
     };
     let mut with_it: Vec<i64> = marks.iter().filter(|(_, other)| other == what).map(|(id, _)| *id).collect();
@@ -580,12 +604,12 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
 }
 
 /// One warning per kind. What disturbed the machine is reported for all runs at once, and here only if one side had more of it.
-pub fn marks(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
+pub fn mark_warnings(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
     let mut found: Vec<(MarkKind, Vec<(i64, &Mark)>)> = Vec::new();
     // Where a side came from is said once, above the tables.
     for (id, mark) in
-        lookup.marks(&runs).filter(|(_, mark)| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source)
+        lookup.marks_of_runs(&runs).filter(|(_, mark)| !mark.kind.is_disturbance() && mark.kind != MarkKind::Source)
     {
         // Each note text is a warning of its own.
         match found

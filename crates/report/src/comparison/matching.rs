@@ -8,7 +8,7 @@ use stats::Sample;
 use super::failures;
 use super::judging::Index;
 use super::options::Pairing;
-use super::projection::{hidden, values_of};
+use super::projection::{values_of_keys, varying_keys};
 use super::warning::Warning;
 use crate::evidence::Evidence;
 use crate::lookup::Lookup;
@@ -19,20 +19,22 @@ const FAR_MS: u64 = 3_600_000;
 /// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
 /// a whole in it. `unused` keys make neither sides nor rows.
 pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCases {
-    let mut keys = hidden(&cases_of(evidence, a), unused);
-    keys.extend(hidden(&cases_of(evidence, b), unused));
+    let mut keys = varying_keys(&cases_of(evidence, a), unused);
+    keys.extend(varying_keys(&cases_of(evidence, b), unused));
     let of_b: BTreeMap<_, u32> =
-        b.iter().filter_map(|index| Some((identity(evidence, &keys, *index)?, *index))).collect();
+        b.iter().filter_map(|index| Some((identity_of(evidence, &keys, *index)?, *index))).collect();
     let pairs: Vec<(u32, u32)> =
-        a.iter().filter_map(|index| Some((*index, *of_b.get(&identity(evidence, &keys, *index)?)?))).collect();
+        a.iter().filter_map(|index| Some((*index, *of_b.get(&identity_of(evidence, &keys, *index)?)?))).collect();
     let without_counterpart = (a.len() + b.len()).saturating_sub(2 * pairs.len());
     MatchedCases { pairs, without_counterpart }
 }
 
-fn identity(evidence: &Evidence, keys: &[String], index: u32) -> Option<Vec<String>> {
-    evidence.case(index).map(|case| values_of(case, keys))
+/// What cases of both sides must have in common, by the values of these keys.
+fn identity_of(evidence: &Evidence, keys: &[String], index: u32) -> Option<Vec<String>> {
+    evidence.case(index).map(|case| values_of_keys(case, keys))
 }
 
+/// The cases of these indices.
 fn cases_of<'a>(evidence: &'a Evidence, indices: &[u32]) -> Vec<&'a model::Case> {
     indices.iter().filter_map(|index| evidence.case(*index)).collect::<Vec<_>>()
 }
@@ -55,12 +57,12 @@ pub struct Matched {
 /// The values of matched cases. Of several cases only complete rounds count: one without its slow case would look
 /// fast. Unpaired, a round has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
-pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
+pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
     let MatchedCases { pairs: cases, without_counterpart } = cases;
     if let ([(a, b)], 0) = (&cases[..], *without_counterpart) {
         return Matched {
-            a: sample(index, *a, metric, &|_| true),
-            b: sample(index, *b, metric, &|_| true),
+            a: sample_of(index, *a, metric, &|_| true),
+            b: sample_of(index, *b, metric, &|_| true),
             left_out: None,
         };
     }
@@ -73,7 +75,7 @@ pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing
     let side = |side: usize| {
         let samples: Vec<Sample> = parts
             .iter()
-            .map(|pair| sample(index, pair.cases[side], metric, &|round| whole[side].contains(&round)))
+            .map(|pair| sample_of(index, pair.cases[side], metric, &|round| whole[side].contains(&round)))
             .collect();
         Sample::from_runs(samples.iter().flat_map(|sample| sample.runs().iter().copied())).by_rounds()
     };
@@ -86,8 +88,9 @@ pub fn matched(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing
     Matched { a: side(0), b: side(1), left_out }
 }
 
-fn sample(index: &Index<'_>, case: u32, metric: &Metric, is_asked: &dyn Fn(u32) -> bool) -> Sample {
-    let own = index.sample(case, &metric.id, is_asked);
+/// The values of a case in the requested rounds.
+fn sample_of(index: &Index<'_>, case: u32, metric: &Metric, is_asked: &dyn Fn(u32) -> bool) -> Sample {
+    let own = index.sample_of_rounds(case, &metric.id, is_asked);
     if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
 }
 
@@ -102,7 +105,7 @@ struct CasePair {
 
 impl CasePair {
     fn new(index: &Index<'_>, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
-        let of_sides = cases.map(|case| index.rounds(case, metric));
+        let of_sides = cases.map(|case| index.measured_rounds(case, metric));
         let [a, b] = &of_sides;
         let measured = a.union(b).copied().collect();
         let both: BTreeSet<u32> = a.intersection(b).copied().collect();
@@ -113,6 +116,7 @@ impl CasePair {
         CasePair { cases, measured, compared }
     }
 
+    /// Tests whether both sides have rounds that are compared.
     fn takes_part(&self) -> bool {
         self.compared.iter().all(|rounds| !rounds.is_empty())
     }
@@ -135,6 +139,6 @@ pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
 }
 
 fn began_by_round(lookup: &Lookup<'_>, case: u32) -> BTreeMap<u32, i64> {
-    let measured = lookup.attempts(&[case]).filter(|run| run.state == RunState::Measured);
+    let measured = lookup.attempts_of_cases(&[case]).filter(|run| run.state == RunState::Measured);
     measured.filter_map(|run| Some((run.planned.round, lookup.evidence().began_unix_ms(run)?))).collect()
 }

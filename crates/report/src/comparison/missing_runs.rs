@@ -8,12 +8,12 @@ use stats::{RunValue, Sample};
 use store::StoredMeasurement;
 
 use super::failures::SHARE_MARGIN;
-use super::judging::{Index, RowCases, estimate};
+use super::judging::{Index, RowCases, estimate_ratio};
 use super::matching::Matched;
 use super::row::{Estimate, NoVerdict, SideLetter};
 use super::set::Rules;
 use crate::evidence::Evidence;
-use crate::number::count;
+use crate::number::count_noun;
 
 /// How the runs of one case ended.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,8 @@ pub struct Ends {
     cut_off_first: BTreeSet<u32>,
 }
 
-pub fn ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
+/// Counts for each case how its runs ended.
+pub fn count_ends(evidence: &Evidence) -> BTreeMap<u32, Ends> {
     let mut ends: BTreeMap<u32, Ends> = BTreeMap::new();
     let mut measured = BTreeSet::new();
     for last in evidence.last_attempts() {
@@ -56,18 +57,18 @@ fn counterpart_has(index: &Index<'_>, cases: &RowCases<'_>, case: u32, metric: &
         case if case == *b => Some(*a),
         _ => None,
     });
-    others.any(|other| !index.points(&[other], &metric.id).is_empty())
+    others.any(|other| !index.points_of_cases(&[other], &metric.id).is_empty())
 }
 
 fn runs_with_too_few(index: &Index<'_>, case: u32, metric: &Metric) -> usize {
-    let missing = index.unavailable(&[case], &metric.id).into_iter();
+    let missing = index.missing_reasons(&[case], &metric.id).into_iter();
     missing.filter(|(why, _)| why.operations_needed().is_some()).map(|(_, runs)| runs).sum()
 }
 
 /// The row is n/a if a run of either side had too few operations for the metric and no run misses it for another reason.
 /// Run by run, chance would decide which runs have it. Cases that have it on neither side take no part, unless all are such.
 pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
-    let has = |case: u32| !index.points(&[case], &metric.id).is_empty();
+    let has = |case: u32| !index.points_of_cases(&[case], &metric.id).is_empty();
     let all: Vec<u32> = cases.a.iter().chain(cases.b).copied().collect();
     let is_none = !all.iter().copied().any(has);
     let parts: Vec<u32> = all
@@ -75,7 +76,7 @@ pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metr
         .copied()
         .filter(|case| is_none || has(*case) || counterpart_has(index, cases, *case, metric))
         .collect();
-    let missing: Vec<_> = parts.iter().copied().flat_map(|case| index.unavailable(&[case], &metric.id)).collect();
+    let missing: Vec<_> = parts.iter().copied().flat_map(|case| index.missing_reasons(&[case], &metric.id)).collect();
     let needed: Option<Vec<u64>> = missing.iter().map(|(why, _)| why.operations_needed()).collect();
     Some(NoVerdict::TooFewOperations {
         needed: needed?.into_iter().max()?,
@@ -95,6 +96,7 @@ pub fn missing_runs_reason(index: &Index<'_>, cases_of_row: &RowCases<'_>, metri
     worse.map(|(_, found)| found)
 }
 
+/// Why there is no verdict if runs of a side failed or have no value.
 fn incomplete_side(
     index: &Index<'_>,
     cases_of_row: &RowCases<'_>,
@@ -105,8 +107,8 @@ fn incomplete_side(
     let (mut runs, mut of) = (0, 0);
     for case in cases {
         let Some(ends) = index.ends.get(case) else { continue };
-        let has = index.points(&[*case], &metric.id).len();
-        let is_part = index.has(*case, &metric.id) || counterpart_has(index, cases_of_row, *case, metric);
+        let has = index.points_of_cases(&[*case], &metric.id).len();
+        let is_part = index.has_metric(*case, &metric.id) || counterpart_has(index, cases_of_row, *case, metric);
         let of_length = runs_with_too_few(index, *case, metric);
         runs += ends.failed + if is_part { ends.measured.saturating_sub(has + of_length) } else { 0 };
         of += ends.failed + ends.measured;
@@ -117,6 +119,7 @@ fn incomplete_side(
 /// One run in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
+/// Tests whether so many repeats on one side choose among its runs.
 fn is_choice(repeated: usize, of_other: usize, rounds: usize) -> bool {
     repeated.abs_diff(of_other) > (rounds / MOST_REPEATED).max(1)
 }
@@ -143,9 +146,9 @@ fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
 
 /// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
 /// since they are not at their end, were measured apart, or one was repeated too often.
-pub fn unfair(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
+pub fn unfair_choice(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
     if let Some(found) = evidence.unfinished() {
-        return Some(found.text());
+        return Some(found.sentence());
     }
     if evidence.apart.is_some() {
         return Some("measured apart".to_owned());
@@ -172,7 +175,7 @@ fn repeated_more_often(
     let (most, case) = all.iter().map(|(case, ends)| (of(ends).len(), *case)).max()?;
     let least = all.iter().map(|(_, ends)| of(ends).len()).min()?;
     let system = &evidence.case(case)?.system;
-    is_choice(most, least).then(|| format!("{} of {system} {what} at first", count(most, "run")))
+    is_choice(most, least).then(|| format!("{} of {system} {what} at first", count_noun(most, "run")))
 }
 
 /// How often étalon ended under each system, in whatever case: few in each case may be many in all.
@@ -201,14 +204,14 @@ pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, 
 
 /// Why there is no verdict if what was repeated or measured again is a choice; else the largest p of the row by what might have
 /// been measured instead, if there is anything.
-pub fn otherwise(
+pub fn verdict_if_chosen(
     index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
     found: (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
-    let repeated = repeated(index, cases, metric, matched, found)?;
+    let repeated = verdict_if_repeated(index, cases, metric, matched, found)?;
     let first = as_first(index, cases, metric, matched, found)?;
     Ok(repeated.into_iter().chain(first).reduce(f64::max))
 }
@@ -216,7 +219,7 @@ pub fn otherwise(
 /// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
 /// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
 /// was lost once changes little; a server that is asked again until it lives, much.
-fn repeated(
+fn verdict_if_repeated(
     index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
@@ -225,17 +228,17 @@ fn repeated(
 ) -> Result<Option<f64>, NoVerdict> {
     let sides = [ends_of(index, cases.a), ends_of(index, cases.b)];
     let failed = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.failed_first));
-    let (side, runs) = worse(failed.each_ref().map(BTreeSet::len));
+    let (side, runs) = more_repeated(failed.each_ref().map(BTreeSet::len));
     let repeated = NoVerdict::Repeated { side, runs };
     if is_choice(failed[0].len(), failed[1].len(), found.rounds as usize) {
         return Err(repeated);
     }
     let cut_off = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.cut_off_first));
-    let (side, runs) = worse(cut_off.each_ref().map(BTreeSet::len));
+    let (side, runs) = more_repeated(cut_off.each_ref().map(BTreeSet::len));
     let cut_off_too_often = NoVerdict::CutOff { side, runs };
     let of_systems = cases.cut_off_of_systems;
     if is_beyond_chance(cut_off[0].len(), cut_off[1].len()) || is_beyond_chance(of_systems[0], of_systems[1]) {
-        let (side, runs) = if runs > 0 { (side, runs) } else { worse(of_systems) };
+        let (side, runs) = if runs > 0 { (side, runs) } else { more_repeated(of_systems) };
         return Err(NoVerdict::CutOff { side, runs });
     }
     // Within chance what was cut off may have been as good as any, unless one side has more of it.
@@ -251,23 +254,30 @@ fn repeated(
         Direction::Lower => values.fold(f64::NEG_INFINITY, f64::max),
         Direction::Neither => return Ok(None),
     };
-    let (otherwise, _) =
-        estimate(&at_worst(&matched.a, &of_a, worst), &at_worst(&matched.b, &of_b, worst), rules, None);
+    let (otherwise, _) = estimate_ratio(
+        &sample_at_worst(&matched.a, &of_a, worst),
+        &sample_at_worst(&matched.b, &of_b, worst),
+        rules,
+        None,
+    );
     p_if_same(otherwise, found, metric, rules).ok_or(no_verdict).map(Some)
 }
 
+/// How the runs of these cases ended.
 fn ends_of<'a>(index: &'a Index<'_>, cases: &[u32]) -> Vec<&'a Ends> {
     cases.iter().filter_map(|case| index.ends.get(case)).collect()
 }
 
-fn at_worst(sample: &Sample, repeated: &BTreeSet<u32>, worst: f64) -> Sample {
+/// The sample with repeated rounds at the worst value.
+fn sample_at_worst(sample: &Sample, repeated: &BTreeSet<u32>, worst: f64) -> Sample {
     Sample::from_runs(sample.runs().iter().map(|run| {
         let value = if repeated.contains(&run.round) { worst } else { run.value };
         RunValue { round: run.round, value }
     }))
 }
 
-fn worse([a, b]: [usize; 2]) -> (SideLetter, usize) {
+/// The side with more repeats, and how many.
+fn more_repeated([a, b]: [usize; 2]) -> (SideLetter, usize) {
     if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) }
 }
 
@@ -275,10 +285,13 @@ fn worse([a, b]: [usize; 2]) -> (SideLetter, usize) {
 fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rules: &Rules) -> Option<f64> {
     let margin = if metric.quantity() == Quantity::Failures { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
-    otherwise.filter(|otherwise| shows(otherwise, low, high) == shows(found, low, high)).map(|otherwise| otherwise.p_t)
+    otherwise
+        .filter(|otherwise| finding_of(otherwise, low, high) == finding_of(found, low, high))
+        .map(|otherwise| otherwise.p_t)
 }
 
-fn shows(e: &Estimate, low: f64, high: f64) -> (bool, bool, bool) {
+/// What an interval says: higher, lower, or within the margin.
+fn finding_of(e: &Estimate, low: f64, high: f64) -> (bool, bool, bool) {
     (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high)
 }
 
@@ -311,7 +324,7 @@ fn as_first(
     if runs == 0 {
         return Ok(None);
     }
-    let (otherwise, _) = estimate(&a, &b, rules, None);
+    let (otherwise, _) = estimate_ratio(&a, &b, rules, None);
     p_if_same(otherwise, found, metric, rules).ok_or(NoVerdict::MeasuredAgain { runs }).map(Some)
 }
 

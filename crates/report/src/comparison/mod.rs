@@ -31,21 +31,21 @@ mod warning;
 mod work;
 
 pub use curves::{CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
-pub use disturbance::{Amount, Disturbance, Means, Unequal, clause};
+pub use disturbance::{Amount, Disturbance, Means, Unequal, worst_sentence};
 pub(crate) use failures::SHARE_MARGIN;
 pub(crate) use families::is_asked;
 pub use families::{Families, Family};
 pub use figures::Figure;
 pub(crate) use figures::all_figures;
 pub use hosts::{HostRow, HostsGroup};
-pub(crate) use judging::{Index, point};
-pub(crate) use missing_runs::unfair;
+pub(crate) use judging::{Index, point_side};
+pub(crate) use missing_runs::unfair_choice;
 pub use note::{Note, NoteKind};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
-pub use plans::{PlanOfQuery, differing_lines, fingerprint};
+pub use plans::{PlanOfQuery, differing_lines, plan_fingerprint};
 pub use projection::KEY_SYSTEM;
 pub(crate) use remedy::run_command_with;
-pub use remedy::{MOST_MORE, RemedyLine, remedies};
+pub use remedy::{MOST_MORE, RemedyLine, list_remedies};
 pub use row::{
     Bound, ChangePoint, Comparison, CrossFinding, DifferentRows, Estimate, Failures, NoVerdict, Outcome, RunPoint,
     Scale, Side, SideLetter, Work,

@@ -17,13 +17,13 @@ use super::reset;
 use super::row::NoVerdict;
 use super::set::{AllowedBy, OneSided, Rules, Table, TimeOrder};
 use crate::evidence::{BUILD, CLIENT_HOST, Evidence, HOST_BUILD, IMPORTED};
-use crate::number::{Script, count, percent};
+use crate::number::{Script, count_noun, percent_text};
 use crate::{labels, order_entry};
 
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
-pub fn notes(
+pub fn all_notes(
     evidence: &Evidence,
     tables: &[Table],
     one_sided: &[OneSided],
@@ -32,63 +32,62 @@ pub fn notes(
 ) -> Vec<Note> {
     let mut notes = Notes::default();
     notes.add_experiments(evidence);
-    for text in sources::notes(evidence) {
+    for text in sources::source_notes(evidence) {
         notes.add(NoteKind::Source, text);
     }
-    for text in lengths::notes(evidence, tables) {
+    for text in lengths::length_notes(evidence, tables) {
         notes.add(NoteKind::Lengths, text);
     }
-    for (benchmark, promise) in promises(evidence) {
-        notes.add(
-            NoteKind::Promise,
-            format!("capacity of {benchmark}: {} at which {}", promise.sought(), promise.words()),
-        );
+    for (benchmark, promise) in list_promises(evidence) {
+        let (load, clause) = (promise.sought_load(), promise.promise_clause());
+        notes.add(NoteKind::Promise, format!("capacity of {benchmark}: {load} at which {clause}"));
     }
     if let Some(text) = different_builds(evidence) {
         notes.add(NoteKind::DifferentBuilds, text);
     }
-    if let Some(text) = sequential(rules) {
+    if let Some(text) = sequential_note(rules) {
         notes.add(NoteKind::SequentialOrder, text);
     }
-    if let Some(text) = incomplete(evidence) {
+    if let Some(text) = incomplete_note(evidence) {
         notes.add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        notes.add(NoteKind::Unfinished, labels::unfinished(&found, rules.unjudged().is_none(), evidence.is_import()));
+        let is_judged = rules.unfinished().is_none();
+        notes.add(NoteKind::Unfinished, labels::unfinished_clause(&found, is_judged, evidence.is_import()));
     }
     for disturbance in disturbances {
-        notes.add(NoteKind::Disturbed, format!("during the runs: {}", disturbance.text()));
+        notes.add(NoteKind::Disturbed, format!("during the runs: {}", disturbance.note_text()));
     }
     if let Some(reason) = unknown_load(evidence) {
         notes.add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
     }
     for table in tables {
-        if let Some(text) = same_server(table) {
+        if let Some(text) = same_server_note(table) {
             notes.add(NoteKind::SameServer, text);
         }
         if let Some(text) = same_device(evidence, table) {
             notes.add(NoteKind::SameDevice, text);
         }
-        if let Some(text) = unequal_durability(evidence, table, rules) {
+        if let Some(text) = unequal_durability_note(evidence, table, rules) {
             notes.add(NoteKind::UnequalDurability, text);
         }
     }
-    for text in own_tables::notes(evidence) {
+    for text in own_tables::own_table_notes(evidence) {
         notes.add(NoteKind::OwnTables, text);
     }
-    if let Some(text) = reset::note(evidence) {
+    if let Some(text) = reset::reset_note(evidence) {
         notes.add(NoteKind::Reset, text);
     }
     for case in one_sided {
-        notes.add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.text()));
+        notes.add(NoteKind::Missing, format!("{} is not compared: {}", case.name, case.sentence()));
     }
-    for text in publication(evidence) {
+    for text in publication_notes(evidence) {
         notes.add(NoteKind::Publication, text);
     }
     for (kind, text) in cautions_of_systems(evidence) {
         notes.add(kind, text);
     }
-    for (kind, text) in of_workloads(evidence, tables) {
+    for (kind, text) in workload_notes(evidence, tables) {
         notes.add(kind, text);
     }
     if tables.iter().all(|table| table.rows.is_empty()) {
@@ -113,6 +112,7 @@ fn why_no_rows(evidence: &Evidence) -> &'static str {
 struct Notes(Vec<Note>);
 
 impl Notes {
+    /// Adds a note.
     fn add(&mut self, kind: NoteKind, text: String) {
         self.0.push(Note { kind, text });
     }
@@ -120,8 +120,8 @@ impl Notes {
     /// Adds that sides were measured apart, and that étalon was no release build.
     fn add_experiments(&mut self, evidence: &Evidence) {
         if let Some(apart) = &evidence.apart {
-            self.add(NoteKind::Apart, apart.times());
-            self.add(NoteKind::Differs, apart.differs());
+            self.add(NoteKind::Apart, apart.times_sentence());
+            self.add(NoteKind::Differs, apart.differences_sentence());
             for text in apart.only_in() {
                 self.add(NoteKind::OnlyIn, text);
             }
@@ -154,23 +154,24 @@ fn query_plans(evidence: &Evidence, tables: &[Table]) -> Option<String> {
 }
 
 /// What only some workloads ask for.
-fn of_workloads(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item = (NoteKind, String)> {
-    let isolation = order_entry::isolation(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
-    let checks = order_entry::checks(evidence).into_iter().map(|text| (NoteKind::Checks, text));
-    let checkpoints = order_entry::checkpoints(evidence).into_iter().chain(checkpoints::note(evidence));
+fn workload_notes(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item = (NoteKind, String)> {
+    let isolation = order_entry::isolation_sentences(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
+    let checks = order_entry::check_sentences(evidence).into_iter().map(|text| (NoteKind::Checks, text));
+    let checkpoints =
+        order_entry::checkpoint_sentence(evidence).into_iter().chain(checkpoints::checkpoints_note(evidence));
     let checkpoints = checkpoints.map(|text| (NoteKind::Checkpoints, text));
     let plans = query_plans(evidence, tables).map(|text| (NoteKind::QueryPlans, text));
     checks
         .chain(isolation)
         .chain(checkpoints)
         .chain(plans)
-        .chain(virtual_disk(evidence).map(|text| (NoteKind::VirtualDisk, text)))
+        .chain(virtual_disk_note(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 
 /// What restricts it, by a system's licence or the workload's origin.
-fn publication(evidence: &Evidence) -> Vec<String> {
-    let origin = order_entry::origin(evidence).map(str::to_owned);
-    cautions(evidence, PUBLICATION)
+fn publication_notes(evidence: &Evidence) -> Vec<String> {
+    let origin = order_entry::workload_origin(evidence).map(str::to_owned);
+    texts_of_fact(evidence, PUBLICATION)
         .into_iter()
         .map(|(system, restriction)| format!("before this is published: {restriction} ({system})"))
         .chain(origin)
@@ -184,7 +185,7 @@ pub(super) fn by_default(evidence: &Evidence) -> BTreeMap<String, BTreeSet<Strin
 }
 
 /// Lists what the loads had to keep, each promise of a benchmark once.
-pub(super) fn promises(evidence: &Evidence) -> Vec<(String, Promise)> {
+pub(super) fn list_promises(evidence: &Evidence) -> Vec<(String, Promise)> {
     let mut found: Vec<(String, Promise)> = Vec::new();
     for case in &evidence.cases {
         if let Some(promise) = Promise::from_point(&case.point).map(|promise| (case.benchmark.clone(), promise))
@@ -211,7 +212,7 @@ fn different_builds(evidence: &Evidence) -> Option<String> {
         .filter_map(|system| Some((system.name.as_str(), evidence.facts_of(&system.name)?)));
     let agents = evidence.load_generators().into_iter();
     let agents = agents.filter_map(|(subject, facts)| Some((subject.strip_prefix(CLIENT_HOST)?, facts)));
-    let differences = [differing(HOST_BUILD, of_systems.collect()), differing(BUILD, agents.collect())];
+    let differences = [differing_facts(HOST_BUILD, of_systems.collect()), differing_facts(BUILD, agents.collect())];
     let differences: Vec<String> = differences.into_iter().flatten().collect();
     (!differences.is_empty()).then(|| {
         format!("not one build of étalon on all hosts, which may cost more on one: {}", differences.join("; "))
@@ -219,7 +220,7 @@ fn different_builds(evidence: &Evidence) -> Option<String> {
 }
 
 /// `profile release (alpha), debug (beta)`: the facts with this prefix that differ, of the machines that have them.
-fn differing(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
+fn differing_facts(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
     let names: BTreeSet<&str> = machines
         .iter()
         .flat_map(|(_, facts)| facts.entries.keys())
@@ -242,7 +243,7 @@ fn differing(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
 }
 
 /// Effect of an order that does not interleave the sides.
-fn sequential(rules: &Rules) -> Option<String> {
+fn sequential_note(rules: &Rules) -> Option<String> {
     match rules.order {
         // What was measured apart has notes of its own.
         TimeOrder::Interleaved | TimeOrder::Apart => None,
@@ -260,13 +261,13 @@ fn sequential(rules: &Rules) -> Option<String> {
         TimeOrder::SequentialAllowed => Some(format!(
             "the cases ran one after the other, not interleaved: what changed on the machine in the meantime looks like a \
              difference between them. Compared without pairing, because {}",
-            rules.sequential_order.words()
+            rules.sequential_order.because_clause()
         )),
     }
 }
 
 /// A virtual machine hides its real disk.
-fn virtual_disk(evidence: &Evidence) -> Option<String> {
+fn virtual_disk_note(evidence: &Evidence) -> Option<String> {
     let machines = evidence.load_generators();
     let machine =
         machines.iter().find_map(|(_, facts)| facts.get("virtualisation").filter(|found| *found != "none seen"))?;
@@ -285,13 +286,13 @@ fn cautions_of_systems(evidence: &Evidence) -> Vec<(NoteKind, String)> {
         (NoteKind::DiskUnknown, format!("whether the commits of {systems} reach a disk is not known: {why}"))
     });
     let others = [(NoteKind::Untried, UNTRIED), (NoteKind::Layer, LAYER)].into_iter().flat_map(|(kind, fact)| {
-        cautions(evidence, fact).into_iter().map(move |(systems, why)| (kind, format!("{why} ({systems})")))
+        texts_of_fact(evidence, fact).into_iter().map(move |(systems, why)| (kind, format!("{why} ({systems})")))
     });
     unknown.chain(others).collect()
 }
 
 /// The texts that a fact has, with their systems.
-fn cautions(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
+fn texts_of_fact(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
     systems_by_text(evidence, |facts| facts.get(fact))
 }
 
@@ -313,14 +314,15 @@ fn systems_by_text(evidence: &Evidence, text: impl Fn(&Facts) -> Option<&str>) -
     systems.into_iter().map(|(text, systems)| (systems.join(", "), text.to_owned())).collect()
 }
 
-fn incomplete(evidence: &Evidence) -> Option<String> {
-    let counts = evidence.counts();
+/// Says how many runs are missing.
+fn incomplete_note(evidence: &Evidence) -> Option<String> {
+    let counts = evidence.run_counts();
     let open = counts.planned - counts.measured - counts.failed - counts.aborted;
     let dropped = counts.failed + counts.aborted;
     if open + dropped == 0 {
         return None;
     }
-    let mut text = format!("{} of {} measured", counts.measured, count(counts.planned, "run"));
+    let mut text = format!("{} of {} measured", counts.measured, count_noun(counts.planned, "run"));
     if dropped > 0 {
         text.push_str(&format!(", {dropped} dropped"));
     }
@@ -352,7 +354,8 @@ fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a s
     facts.get("data_directory.mount_point").zip(facts.get("data_directory.source"))
 }
 
-fn same_server(table: &Table) -> Option<String> {
+/// Says that both sides ran on one server.
+fn same_server_note(table: &Table) -> Option<String> {
     let detectable = table
         .rows
         .iter()
@@ -366,7 +369,7 @@ fn same_server(table: &Table) -> Option<String> {
     let found = largest.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(metric, share)| {
         format!(
             ". A real difference of {} would be found in every metric shown with a chance of 80 % (the noisiest is {metric})",
-            percent(share, Script::Plain)
+            percent_text(share, Script::Plain)
         )
     });
     let text = format!(
@@ -378,9 +381,10 @@ fn same_server(table: &Table) -> Option<String> {
     Some(text)
 }
 
-fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Option<String> {
+/// Says that the sides' commits promise different things.
+fn unequal_durability_note(evidence: &Evidence, table: &Table, rules: &Rules) -> Option<String> {
     let refused = table.rows.iter().find_map(|row| match row.no_verdict() {
-        Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.text()),
+        Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.reason_text()),
         _ => None,
     });
     if let Some(reason) = refused {
@@ -394,7 +398,7 @@ fn unequal_durability(evidence: &Evidence, table: &Table, rules: &Rules) -> Opti
     if a.tier != b.tier {
         let allowed = match rules.unequal_durability {
             AllowedBy::Nothing => "no verdict is allowed between them".to_owned(),
-            allowed => format!("compared all the same, because {}", allowed.words()),
+            allowed => format!("compared all the same, because {}", allowed.because_clause()),
         };
         let (a_because, b_because) = (&a.because, &b.because);
         return Some(format!(

@@ -36,6 +36,7 @@ pub enum MetricFilter {
     Named(Vec<String>),
 }
 
+/// Tests whether a metric has this name or is of this family.
 pub(crate) fn is_named(id: &str, name: &str) -> bool {
     id == name || id.split_once('/').is_some_and(|(family, _)| family == name)
 }
@@ -47,6 +48,7 @@ pub(crate) fn is_quantile_of(quantile: &str, mean: &str) -> bool {
 }
 
 impl MetricFilter {
+    /// Tests whether a metric is shown.
     pub fn shows(&self, metric: &Metric) -> bool {
         match self {
             MetricFilter::All => true,
@@ -142,9 +144,9 @@ impl CompareError {
     /// What was probably meant.
     pub fn hint(&self) -> Option<String> {
         match self {
-            CompareError::UnknownValue { value, known, .. } => near(value, known),
-            CompareError::UnknownKey { key, known } => near(key, known),
-            CompareError::UnknownMetric { metric, known } => near(metric, known).or_else(|| {
+            CompareError::UnknownValue { value, known, .. } => did_you_mean(value, known),
+            CompareError::UnknownKey { key, known } => did_you_mean(key, known),
+            CompareError::UnknownMetric { metric, known } => did_you_mean(metric, known).or_else(|| {
                 // `p99` is no slip, but half a name.
                 let longer: Vec<String> = known
                     .iter()
@@ -160,7 +162,8 @@ impl CompareError {
     }
 }
 
-fn near(word: &str, known: &[String]) -> Option<String> {
+/// The nearest known word, as a question.
+fn did_you_mean(word: &str, known: &[String]) -> Option<String> {
     near::did_you_mean(word, known.iter().map(String::as_str))
 }
 
@@ -179,7 +182,8 @@ impl Options {
         }
     }
 
-    pub(crate) fn check(margin: f64, level: f64) -> Result<(), CompareError> {
+    /// Checks margin and level.
+    pub(crate) fn check_shares(margin: f64, level: f64) -> Result<(), CompareError> {
         share::MARGIN.check(margin).map_err(CompareError::BadMargin)?;
         share::LEVEL.check(level).map_err(CompareError::BadLevel)?;
         Ok(())

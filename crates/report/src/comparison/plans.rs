@@ -28,6 +28,7 @@ pub struct PlanOfQuery<'a> {
 }
 
 impl<'a> PlanOfQuery<'a> {
+    /// The plan that a query had in these runs, and whether it changed.
     fn from_runs(runs: &[(u32, PlanText<'a>)]) -> Option<PlanOfQuery<'a>> {
         let read: Vec<(u32, &str)> = runs.iter().filter_map(|(round, text)| Some((*round, text.ok()?))).collect();
         let changed_in = read.windows(2).find(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1].0);
@@ -58,11 +59,12 @@ impl<'a> Plans<'a> {
     }
 
     /// The queries of a case that have a plan, or a reason why not, by name.
-    pub fn queries(&self, case: u32) -> impl Iterator<Item = (&'a str, PlanOfQuery<'a>)> {
+    pub fn queries_of_case(&self, case: u32) -> impl Iterator<Item = (&'a str, PlanOfQuery<'a>)> {
         let own = self.0.range((case, "")..).take_while(move |((other, _), _)| *other == case);
         own.filter_map(|((_, query), runs)| Some((*query, PlanOfQuery::from_runs(runs)?)))
     }
 
+    /// A query's plan over all runs of these cases.
     fn of_query(&self, cases: &[u32], query: &str) -> Option<PlanOfQuery<'a>> {
         let runs: Vec<_> = cases.iter().filter_map(|case| self.0.get(&(*case, query))).flatten().copied().collect();
         PlanOfQuery::from_runs(&runs)
@@ -70,7 +72,7 @@ impl<'a> Plans<'a> {
 
     /// Tells whether the sides answered the query of a primary metric by different plans, and warns where one changed; `None` where
     /// that is not known.
-    pub fn compare(
+    pub fn compare_plans(
         &self,
         evidence: &Evidence,
         (a, b): (&[u32], &[u32]),
@@ -86,24 +88,24 @@ impl<'a> Plans<'a> {
             let round = plan.as_ref().and_then(|plan| plan.changed_in);
             warnings.extend(round.map(|round| Warning::PlanChanged { side: *side, query: query.to_owned(), round }));
         }
-        self.differ(evidence, (a, b), query)
+        self.plans_differ(evidence, (a, b), query)
     }
 
     /// Tells whether the sides answered a query by different plans; `None` where a side has none, or they are different products.
-    pub fn differ(&self, evidence: &Evidence, (a, b): (&[u32], &[u32]), query: &str) -> Option<bool> {
+    pub fn plans_differ(&self, evidence: &Evidence, (a, b): (&[u32], &[u32]), query: &str) -> Option<bool> {
         let (plan_a, plan_b) = (self.of_query(a, query)?.text.ok()?, self.of_query(b, query)?.text.ok()?);
-        let (product_a, product_b) = (product(evidence, a)?, product(evidence, b)?);
+        let (product_a, product_b) = (product_of(evidence, a)?, product_of(evidence, b)?);
         (product_a == product_b).then(|| plan_a != plan_b)
     }
 }
 
 /// The product that cases were measured on.
-fn product<'e>(evidence: &'e Evidence, cases: &[u32]) -> Option<&'e str> {
+fn product_of<'e>(evidence: &'e Evidence, cases: &[u32]) -> Option<&'e str> {
     evidence.facts_of(&evidence.case(*cases.first()?)?.system)?.get("server.product")
 }
 
 /// The first digits of a hash, by which people and programs tell plans apart.
-pub fn fingerprint(plan: &str) -> String {
+pub fn plan_fingerprint(plan: &str) -> String {
     Sha256::digest(plan.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -24,7 +24,7 @@ pub struct Projection {
 }
 
 /// `None` if the workload has no such key.
-pub fn value_of(case: &Case, key: &str) -> Option<String> {
+pub fn value_of_key(case: &Case, key: &str) -> Option<String> {
     match key {
         KEY_BENCHMARK => Some(case.benchmark.clone()),
         KEY_SYSTEM => Some(case.system.clone()),
@@ -33,13 +33,13 @@ pub fn value_of(case: &Case, key: &str) -> Option<String> {
 }
 
 /// `-` if the workload has no such key.
-pub fn values_of(case: &Case, keys: &[String]) -> Vec<String> {
-    keys.iter().map(|key| value_of(case, key).unwrap_or_else(|| "-".to_owned())).collect()
+pub fn values_of_keys(case: &Case, keys: &[String]) -> Vec<String> {
+    keys.iter().map(|key| value_of_key(case, key).unwrap_or_else(|| "-".to_owned())).collect()
 }
 
 /// The value of a single key, else `key=value`.
 pub fn side_label(case: &Case, cols: &[String]) -> String {
-    let values = values_of(case, cols);
+    let values = values_of_keys(case, cols);
     match (cols, values.as_slice()) {
         ([_], [value]) => value.clone(),
         _ => cols.iter().zip(&values).map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" "),
@@ -76,24 +76,25 @@ pub fn only_factor(cases: &[Case]) -> Option<(String, String)> {
     let varying = varying_point_keys(cases);
     let [key] = varying.as_slice() else { return None };
     let values: BTreeSet<(&str, Option<String>)> =
-        cases.iter().map(|case| (case.benchmark.as_str(), value_of(case, key))).collect();
+        cases.iter().map(|case| (case.benchmark.as_str(), value_of_key(case, key))).collect();
     let benchmarks: BTreeSet<&str> = cases.iter().map(|case| case.benchmark.as_str()).collect();
     let of_first: Vec<Option<String>> =
         values.iter().filter(|(name, _)| *name == first.benchmark).map(|(_, value)| value.clone()).collect();
     let is_whole = values.len() == of_first.len() * benchmarks.len();
     let is_factor = is_whole && !AXES.contains(&key.as_str()) && cases.iter().all(|case| case.system == first.system);
     let none = of_first.iter().flatten().find(|value| *value == "none").cloned();
-    let baseline = none.or_else(|| value_of(first, key))?;
+    let baseline = none.or_else(|| value_of_key(first, key))?;
     is_factor.then(|| (key.clone(), baseline))
 }
 
 /// Keys with several values in `cases`.
-pub fn hidden(cases: &[&Case], keys: &[String]) -> Vec<String> {
+pub fn varying_keys(cases: &[&Case], keys: &[String]) -> Vec<String> {
     keys.iter().filter(|key| varies(cases, key)).cloned().collect()
 }
 
+/// Tests whether a key has several values.
 fn varies(cases: &[&Case], key: &str) -> bool {
-    let mut values = cases.iter().map(|case| value_of(case, key));
+    let mut values = cases.iter().map(|case| value_of_key(case, key));
     let first = values.next();
     first.is_some_and(|first| values.any(|other| other != first))
 }
@@ -131,23 +132,27 @@ impl Projection {
     }
 
     /// Keys that may be hidden.
-    pub fn unused(&self, cases: &[Case]) -> Vec<String> {
-        known_keys(cases).into_iter().filter(|key| !self.uses(key)).collect()
+    pub fn unused_keys(&self, cases: &[Case]) -> Vec<String> {
+        known_keys(cases).into_iter().filter(|key| !self.uses_key(key)).collect()
     }
 
-    fn uses(&self, key: &String) -> bool {
+    /// Tests whether a key distinguishes tables, rows or columns.
+    fn uses_key(&self, key: &String) -> bool {
         key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
     }
 }
 
+/// Keys but for that of metrics.
 fn without_metric(keys: Vec<String>) -> Vec<String> {
     keys.into_iter().filter(|key| key != KEY_METRIC).collect()
 }
 
+/// The key, unless it is taken.
 fn unless_taken(key: &str, taken: &[String]) -> Vec<String> {
     if !taken.iter().any(|t| t == key) { vec![key.to_owned()] } else { Vec::new() }
 }
 
+/// Refuses keys that no case has, or that are named twice.
 fn check_keys(keys: &[String], cases: &[Case]) -> Result<(), CompareError> {
     let known = known_keys(cases);
     for (index, key) in keys.iter().enumerate() {

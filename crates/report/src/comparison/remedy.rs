@@ -16,7 +16,7 @@ use crate::evidence::{Evidence, IMPORTED};
 use crate::labels::{has_pairs, row_title};
 use crate::look;
 use crate::lookup::Lookup;
-use crate::number::{Script, whole};
+use crate::number::{Script, whole_number};
 use rerun_command::RerunCommand;
 pub use rerun_command::run_command_with;
 
@@ -43,6 +43,7 @@ enum LengthValue {
 }
 
 impl RunLength {
+    /// The length as a plan writes it.
     fn value_text(&self) -> String {
         match self.value {
             LengthValue::Seconds(seconds) => format!("{seconds}s"),
@@ -50,11 +51,12 @@ impl RunLength {
         }
     }
 
-    fn words(&self) -> String {
+    /// The length with its key's name.
+    fn in_words(&self) -> String {
         let key = self.key.rsplit('.').next().unwrap_or_default();
         match self.value {
             LengthValue::Seconds(seconds) => format!("runs of {seconds} s"),
-            LengthValue::Count(number) => format!("{} {key} a run", whole(number, Script::Plain)),
+            LengthValue::Count(number) => format!("{} {key} a run", whole_number(number, Script::Plain)),
         }
     }
 }
@@ -173,7 +175,7 @@ struct Context<'a> {
 }
 
 /// One line for each remedy, with all its rows.
-pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<RemedyLine> {
+pub fn list_remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<RemedyLine> {
     if evidence.apart.is_some() {
         // One experiment of both, which its notes say.
         return Vec::new();
@@ -183,16 +185,18 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
         && tables
             .iter()
             .flat_map(|table| &table.rows)
-            .any(|row| row.metric.role == Role::Primary && look::standing(row) == Standing::Open);
+            .any(|row| row.metric.role == Role::Primary && look::row_decision(row) == Standing::Open);
     let is_imported = evidence.header.build == IMPORTED;
     let context = Context { evidence, lookup: Lookup::new(evidence), rules, is_open, fewest: OnceCell::new() };
     let has_pairs = has_pairs(tables);
     let mut found: Vec<(Remedy, Vec<String>)> = Vec::new();
     for table in tables {
         for row in &table.rows {
-            for remedy in context.of_row(row).into_iter().filter(|remedy| !is_imported || remedy.is_for_imports()) {
+            for remedy in
+                context.remedies_for_row(row).into_iter().filter(|remedy| !is_imported || remedy.is_for_imports())
+            {
                 let name = row_title(row, table, has_pairs);
-                match found.iter_mut().find_map(|(known, rows)| Some((merged(known, &remedy)?, known, rows))) {
+                match found.iter_mut().find_map(|(known, rows)| Some((merge_remedies(known, &remedy)?, known, rows))) {
                     Some((both, known, rows)) => {
                         *known = both;
                         rows.push(name);
@@ -203,11 +207,11 @@ pub fn remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<Rem
         }
     }
     let again = RerunCommand::new(&evidence.header, rules, found.iter().map(|(remedy, _)| remedy));
-    found.into_iter().map(|(remedy, rows)| context.line(&remedy, rows, &again)).collect()
+    found.into_iter().map(|(remedy, rows)| context.remedy_line(&remedy, rows, &again)).collect()
 }
 
 /// One remedy for both rows, if they are of one kind.
-fn merged(a: &Remedy, b: &Remedy) -> Option<Remedy> {
+fn merge_remedies(a: &Remedy, b: &Remedy) -> Option<Remedy> {
     match (a, b) {
         (Remedy::MoreRounds(a), Remedy::MoreRounds(b)) => Some(Remedy::MoreRounds(*a.max(b))),
         (Remedy::LongerWarmUp { seconds: a }, Remedy::LongerWarmUp { seconds: b }) => {
@@ -235,7 +239,8 @@ fn merged(a: &Remedy, b: &Remedy) -> Option<Remedy> {
 }
 
 impl Context<'_> {
-    fn of_row(&self, row: &Comparison) -> Vec<Remedy> {
+    /// What would help a row to a verdict.
+    fn remedies_for_row(&self, row: &Comparison) -> Vec<Remedy> {
         let of_outcome = match &row.outcome {
             // Its rounds are planned already.
             Outcome::Verdict(Verdict::Inconclusive) if self.rules.unfinished.is_some() => Some(Remedy::Resume),
@@ -244,7 +249,7 @@ impl Context<'_> {
             Outcome::None(reason) => self.of_reason(reason, row),
         };
         // What is fixed or allowed still takes its rounds; those that lack a side's run are whole once that is fixed.
-        let missing = self.rules.min_rounds.saturating_sub(self.evidence.rounds());
+        let missing = self.rules.min_rounds.saturating_sub(self.evidence.round_count());
         let also = of_outcome
             .as_ref()
             .filter(|remedy| missing > 0 && !is_of_rounds(remedy))
@@ -260,7 +265,7 @@ impl Context<'_> {
             NoVerdict::UnequalDurability { .. } => Remedy::AllowUnequalDurability,
             NoVerdict::DifferentRows(_) => Remedy::AllowDifferentRows,
             NoVerdict::SequentialOrder => Remedy::Interleave,
-            NoVerdict::Voided { .. } => self.of_mark(row),
+            NoVerdict::Voided { .. } => self.remedy_for_mark(row),
             NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
                 return self.of_missing(row);
             }
@@ -273,7 +278,7 @@ impl Context<'_> {
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
-                Remedy::FinerSteps(if is_of_work { self.longer(row, FINER) } else { None })
+                Remedy::FinerSteps(if is_of_work { self.longer_runs(row, FINER) } else { None })
             }
             NoVerdict::NoBetterSide
             | NoVerdict::Diagnostic
@@ -283,13 +288,15 @@ impl Context<'_> {
         })
     }
 
+    /// The remedy for so many missing rounds.
     fn enough_rounds(&self, missing: u32) -> Remedy {
         if rerun_command::is_quick(&self.evidence.header) { Remedy::WholePlan } else { self.more_rounds(Some(missing)) }
     }
 
+    /// The remedy of more rounds, by how many if that is known and not too many.
     fn more_rounds(&self, missing: Option<u32>) -> Remedy {
         match missing.filter(|missing| *missing <= MOST_MORE) {
-            Some(missing) => Remedy::MoreRounds((self.evidence.rounds() + missing).max(self.rules.min_rounds)),
+            Some(missing) => Remedy::MoreRounds((self.evidence.round_count() + missing).max(self.rules.min_rounds)),
             None => Remedy::LessNoise,
         }
     }
@@ -306,8 +313,8 @@ impl Context<'_> {
         let needed = missing_values(row).filter_map(|(missing, _)| missing.operations_needed()).max();
         match needed {
             Some(_) if rerun_command::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
-            Some(needed) => Some(match self.operations(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
-                Some(factor) => match self.longer(row, factor) {
+            Some(needed) => Some(match self.operations_of_row(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
+                Some(factor) => match self.longer_runs(row, factor) {
                     Some(length) => Remedy::LongerRuns { needed, length },
                     None => Remedy::OtherQuantile { needed },
                 },
@@ -318,8 +325,8 @@ impl Context<'_> {
     }
 
     /// The fewest that a run of the row's cases had.
-    fn operations(&self, row: &Comparison) -> Option<f64> {
-        let fewest = self.fewest.get_or_init(|| self.fewest());
+    fn operations_of_row(&self, row: &Comparison) -> Option<f64> {
+        let fewest = self.fewest.get_or_init(|| self.fewest_operations());
         fewest.iter().filter(|(case, _)| self.is_of_row(**case, row)).map(|(_, fewest)| *fewest).reduce(f64::min)
     }
 
@@ -329,10 +336,11 @@ impl Context<'_> {
         })
     }
 
-    fn fewest(&self) -> BTreeMap<u32, f64> {
+    /// The fewest operations that a run of each case had.
+    fn fewest_operations(&self) -> BTreeMap<u32, f64> {
         let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
         for stored in self.evidence.measurements.iter().filter(|stored| counts_operations(&stored.measurement.metric)) {
-            let Some(run) = self.lookup.run(stored.run_id) else { continue };
+            let Some(run) = self.lookup.run_by_id(stored.run_id) else { continue };
             if let model::Reading::Value(rate) = stored.measurement.reading
                 && rate > 0.0
             {
@@ -344,7 +352,7 @@ impl Context<'_> {
     }
 
     /// The length by the key that ends the row's runs; `None` if the runs would become too long.
-    fn longer(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
+    fn longer_runs(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
         const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
         let schedule = &self.evidence.header.plan.schedule;
         let longest_s = row
@@ -353,7 +361,7 @@ impl Context<'_> {
             .iter()
             .chain(&row.b.runs)
             .map(|point| point.run)
-            .filter_map(|run| self.lookup.run(run).map(|stored| stored.elapsed_s))
+            .filter_map(|run| self.lookup.run_by_id(run).map(|stored| stored.elapsed_s))
             .fold(0.0, f64::max);
         if longest_s * factor > LONGEST_RUN_S {
             return None;
@@ -363,9 +371,10 @@ impl Context<'_> {
                 COUNTS.iter().find_map(|key| Some((*key, row.case.get(*key)?.as_int().filter(|value| *value > 0)?))),
                 schedule.length_at(&row.case),
             ) {
-                (Some((key, value)), _) => {
-                    RunLength { key: key_of(&row.benchmark, key), value: count_times(value.unsigned_abs(), factor) }
-                }
+                (Some((key, value)), _) => RunLength {
+                    key: settable_key(&row.benchmark, key),
+                    value: count_times(value.unsigned_abs(), factor),
+                },
                 (None, Length::Transactions(each)) => {
                     RunLength { key: "schedule.transactions".to_owned(), value: count_times(each, factor) }
                 }
@@ -375,7 +384,7 @@ impl Context<'_> {
                         return None;
                     }
                     let key = if row.case.contains_key(Schedule::OWN_LENGTH) {
-                        key_of(&row.benchmark, Schedule::OWN_LENGTH)
+                        settable_key(&row.benchmark, Schedule::OWN_LENGTH)
                     } else {
                         "schedule.duration".to_owned()
                     };
@@ -397,8 +406,9 @@ impl Context<'_> {
             .iter()
             .chain(&row.b.runs)
             .filter_map(|point| {
-                let run = self.lookup.run(point.run)?;
-                let share = self.lookup.marks_of(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
+                let run = self.lookup.run_by_id(point.run)?;
+                let share =
+                    self.lookup.marks_of_run(point.run).filter_map(model::Mark::change_point).reduce(f64::max)?;
                 Some(share * run.elapsed_s)
             })
             .reduce(f64::max)?;
@@ -406,7 +416,7 @@ impl Context<'_> {
         Some(Remedy::LongerWarmUp { seconds: (warmup_s + latest_s * 1.2).ceil() as u64 })
     }
 
-    fn of_mark(&self, row: &Comparison) -> Remedy {
+    fn remedy_for_mark(&self, row: &Comparison) -> Remedy {
         let voiding = row.warnings.iter().find_map(|warning| match warning {
             Warning::Marked { kind, .. } if kind.voids_verdict() => Some(*kind),
             _ => None,
@@ -414,9 +424,13 @@ impl Context<'_> {
         match voiding {
             Some(MarkKind::ClientSaturated) => {
                 // Threads that ask are no threads that make a load of clients.
-                let few =
-                    row.case.contains_key("clients") && int(&row.case, "threads").is_some_and(|threads| threads > 0);
-                if few { Remedy::MoreThreads { key: key_of(&row.benchmark, "threads") } } else { Remedy::MoreHosts }
+                let few = row.case.contains_key("clients")
+                    && integer_at(&row.case, "threads").is_some_and(|threads| threads > 0);
+                if few {
+                    Remedy::MoreThreads { key: settable_key(&row.benchmark, "threads") }
+                } else {
+                    Remedy::MoreHosts
+                }
             }
             Some(MarkKind::RateNotMet) => {
                 let sides: [&Side; 2] = [&row.a, &row.b];
@@ -426,15 +440,15 @@ impl Context<'_> {
                 let benchmark = self.evidence.header.plan.benchmarks.iter().find(|own| own.name == row.benchmark);
                 let is_single = benchmark
                     .is_some_and(|own| own.points.iter().all(|point| point.get("rate") == own.points[0].get("rate")));
-                let key = is_single.then(|| key_of(&row.benchmark, "rate"));
+                let key = is_single.then(|| settable_key(&row.benchmark, "rate"));
                 let asked = row.case.get("rate").and_then(model::Value::as_float).unwrap_or_default();
-                let carried = carried.or_else(|| Some(self.operations(row)? / self.longest_s(row)));
+                let carried = carried.or_else(|| Some(self.operations_of_row(row)? / self.longest_run_s(row)));
                 let rate = carried.unwrap_or(asked / 2.0) * 0.9;
                 Remedy::LowerRate { key, rate: (rate as u64).max(1) }
             }
             Some(MarkKind::Backlog) => {
                 let warmup_s = self.evidence.header.plan.schedule.warmup.as_secs_f64();
-                Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_s(row)).ceil() as u64 }
+                Remedy::LongerWarmUp { seconds: (warmup_s + self.longest_run_s(row)).ceil() as u64 }
             }
             Some(MarkKind::Paused | MarkKind::OtherLocks) => Remedy::MeasureUndisturbed,
             Some(MarkKind::WokenLate) => Remedy::FreeMachine,
@@ -459,23 +473,25 @@ impl Context<'_> {
         Remedy::LongerRuns { needed: model::Promise::ENOUGH as u64, length }
     }
 
-    fn longest_s(&self, row: &Comparison) -> f64 {
+    /// The length of the row's longest run.
+    fn longest_run_s(&self, row: &Comparison) -> f64 {
         row.a
             .runs
             .iter()
             .chain(&row.b.runs)
-            .filter_map(|point| self.lookup.run(point.run).map(|stored| stored.elapsed_s))
+            .filter_map(|point| self.lookup.run_by_id(point.run).map(|stored| stored.elapsed_s))
             .fold(1e-9, f64::max)
     }
 
-    fn line(&self, remedy: &Remedy, rows: Vec<String>, again: &RerunCommand) -> RemedyLine {
+    /// The line of a remedy with its command.
+    fn remedy_line(&self, remedy: &Remedy, rows: Vec<String>, again: &RerunCommand) -> RemedyLine {
         let is_imported = self.evidence.header.build == IMPORTED;
-        let store = self.store();
+        let store = self.store_argument();
         let command = match remedy {
             Remedy::Resume => Some(format!("etalon resume {store}")),
             // An import has no systems to run.
             Remedy::MoreRounds(_) if self.rules.sequence.is_some() && is_imported => None,
-            Remedy::MoreRounds(rounds) if self.rules.sequence.is_some() => Some(match self.evidence.rounds() {
+            Remedy::MoreRounds(rounds) if self.rules.sequence.is_some() => Some(match self.evidence.round_count() {
                 _ if self.is_open => format!("etalon extend {store}"),
                 // Sure by the plan's own rules, it would end at once.
                 has => format!("etalon extend {store} --rounds {}", rounds.saturating_sub(has).max(1)),
@@ -498,24 +514,27 @@ impl Context<'_> {
         let masked = command.as_deref().filter(|command| command.contains(model::plan::MASK));
         let with_password =
             masked.map_or(String::new(), |_| format!(", with the password in place of `{}`", model::plan::MASK));
-        RemedyLine { rows, text: text(remedy, self.rules) + &with_password, command }
+        RemedyLine { rows, text: remedy_text(remedy, self.rules) + &with_password, command }
     }
 
     /// Quoted for a shell.
-    fn store(&self) -> String {
+    fn store_argument(&self) -> String {
         let path = self.evidence.store.as_ref().map_or_else(|| "STORE".into(), |path| path.to_string_lossy());
         shlex::try_quote(&path).map_or_else(|_| "STORE".to_owned(), std::borrow::Cow::into_owned)
     }
 }
 
+/// Tests whether a metric is a rate of operations.
 fn counts_operations(metric: &model::Metric) -> bool {
     metric.quantity() == Quantity::Rate && metric.role != Role::Diagnostic && !metric.unit.contains('B')
 }
 
+/// A count times a factor, rounded up.
 fn count_times(value: u64, factor: f64) -> LengthValue {
     LengthValue::Count((value as f64 * factor).ceil() as u64)
 }
 
+/// Reasons why the row's sides have no values.
 fn missing_values(row: &Comparison) -> impl Iterator<Item = &(model::NoValue, usize)> {
     row.a.unavailable.iter().chain(&row.b.unavailable)
 }
@@ -524,7 +543,8 @@ fn is_of_rounds(remedy: &Remedy) -> bool {
     matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
 }
 
-fn int(point: &Point, key: &str) -> Option<i64> {
+/// A key's value as a whole number.
+fn integer_at(point: &Point, key: &str) -> Option<i64> {
     point.get(key).and_then(model::Value::as_int)
 }
 
@@ -537,13 +557,13 @@ fn more_rows(row: &Comparison) -> Option<Remedy> {
     if row.metric.role != Role::Primary || !row.warnings.iter().any(is_marked) {
         return None;
     }
-    let clients = int(&row.case, "clients").unwrap_or(1) * int(&row.case, "processes").unwrap_or(1);
-    let key = KEYS.into_iter().find(|key| int(&row.case, key).is_some_and(|value| value < clients));
-    Some(Remedy::MoreRows(key.map(|key| (key_of(&row.benchmark, key), clients.unsigned_abs()))))
+    let clients = integer_at(&row.case, "clients").unwrap_or(1) * integer_at(&row.case, "processes").unwrap_or(1);
+    let key = KEYS.into_iter().find(|key| integer_at(&row.case, key).is_some_and(|value| value < clients));
+    Some(Remedy::MoreRows(key.map(|key| (settable_key(&row.benchmark, key), clients.unsigned_abs()))))
 }
 
 /// The plan's key as `--set` takes it.
-fn key_of(benchmark: &str, key: &str) -> String {
+fn settable_key(benchmark: &str, key: &str) -> String {
     let is_plain = benchmark.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && !benchmark.is_empty();
     if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
 }
@@ -560,7 +580,8 @@ fn fix_failures_of(row: &Comparison) -> Remedy {
     Remedy::FixFailures { reason, is_lost_to_others }
 }
 
-fn more_rounds(rounds: u32, rules: &Rules) -> String {
+/// Says what more rounds would decide.
+fn more_rounds_text(rounds: u32, rules: &Rules) -> String {
     // By then earlier looks may have settled it.
     let chance = if rules.sequence.is_some() { "about six times in ten" } else { "about every other time" };
     match rounds {
@@ -577,7 +598,8 @@ fn measure_again(rules: &Rules) -> &'static str {
     }
 }
 
-fn fix_failures(reason: &str, is_lost_to_others: bool) -> String {
+/// Says that what failed is to be fixed first.
+fn fix_failures_text(reason: &str, is_lost_to_others: bool) -> String {
     let advice = "fix what failed, then measure anew: longer or more runs do not help";
     if reason.is_empty() {
         return advice.to_owned();
@@ -605,9 +627,10 @@ fn spread_rows(own: Option<&(String, u64)>) -> String {
 const FREE_MACHINE: &str = "the load generator was idle and its machine busy: stop what else runs there (`etalon doctor` names it), \
                             or let other hosts make the load (`etalon agent` there, `clients_on` in the plan)";
 
-fn text(remedy: &Remedy, rules: &Rules) -> String {
+/// Says what a remedy is.
+fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
-        Remedy::MoreRounds(rounds) => more_rounds(*rounds, rules),
+        Remedy::MoreRounds(rounds) => more_rounds_text(*rounds, rules),
         Remedy::WholePlan => "the quick form only shows that it works: run the plan itself".to_owned(),
         Remedy::LessNoise => format!(
             "not even {MOST_MORE} rounds more would settle it: the runs differ too much from each other. Quieten the machine, \
@@ -615,16 +638,16 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
         ),
         Remedy::LongerRuns { needed, length } => format!(
             "more rounds do not help: a run needs {} operations for it. At the rate that was measured that takes {}",
-            whole(*needed, Script::Plain),
-            length.words()
+            whole_number(*needed, Script::Plain),
+            length.in_words()
         ),
         Remedy::OtherQuantile { needed } => format!(
             "more rounds do not help: a run needs {} operations for it, and at the rate that was measured that takes too \
              long. Judge by a lower quantile, such as p95 or p90",
-            whole(*needed, Script::Plain)
+            whole_number(*needed, Script::Plain)
         ),
         Remedy::FinerSteps(Some(length)) => {
-            format!("the difference is under the resolution of the figure: {} have a tenth of it", length.words())
+            format!("the difference is under the resolution of the figure: {} have a tenth of it", length.in_words())
         }
         Remedy::FinerSteps(None) => {
             "as far as this clock can tell the sides are equal: only operations that take longer would show more"
@@ -660,7 +683,7 @@ fn text(remedy: &Remedy, rules: &Rules) -> String {
                                 past the caches (`cache = \"none\"`)"
                 .to_owned()
         }
-        Remedy::FixFailures { reason, is_lost_to_others } => fix_failures(reason, *is_lost_to_others),
+        Remedy::FixFailures { reason, is_lost_to_others } => fix_failures_text(reason, *is_lost_to_others),
         Remedy::OtherLoad { reason } => format!(
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"

@@ -11,7 +11,7 @@ use crate::number::{RowUnit, Script};
 
 /// A note on how the systems' tables came back, if they did so in different ways, if a run paid for what a copy shares,
 /// or if the runs began with empty caches.
-pub fn note(evidence: &Evidence) -> Option<String> {
+pub fn reset_note(evidence: &Evidence) -> Option<String> {
     let systems = &evidence.header.plan.systems;
     let ways: Vec<(&str, &str)> = systems
         .iter()
@@ -43,25 +43,27 @@ fn reset_text(evidence: &Evidence, system: &str, way: &str) -> String {
     }
     // What precedes a case's first run is a load, whatever the way; where nothing comes back there is no time of it.
     let comes_back = Reset::of_fact(way) != Some(Reset::None);
-    let usual = |id| median(&own, id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
-    let time = usual("prepare_time").map(|time| format!(" in {}", with_unit(time, "s"))).unwrap_or_default();
-    let read = usual("read_through_time").map(|time| format!(" and read through in {}", with_unit(time, "s")));
-    let copy = median(&own, "kept_copies", &|_| true)
-        .map(|bytes| format!(", with copies of {}", with_unit(bytes, "B")))
+    let usual = |id| median_of(&own, id, &|one| comes_back && first.get(&one.case) != Some(&one.position));
+    let time = usual("prepare_time").map(|time| format!(" in {}", print_with_unit(time, "s"))).unwrap_or_default();
+    let read = usual("read_through_time").map(|time| format!(" and read through in {}", print_with_unit(time, "s")));
+    let copy = median_of(&own, "kept_copies", &|_| true)
+        .map(|bytes| format!(", with copies of {}", print_with_unit(bytes, "B")))
         .unwrap_or_default();
     let (way, why) = way.split_once(": ").map_or((way, String::new()), |(way, why)| (way, format!(" ({why})")));
     let read = read.unwrap_or_default();
     format!("{system}: {way}{time}{read}{copy}{why}")
 }
 
-fn median(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool) -> Option<f64> {
+/// The median of a metric over the measurements asked for.
+fn median_of(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool) -> Option<f64> {
     let asked = own.iter().copied().filter(|one| one.measurement.metric.id == id && is_asked(one));
     let mut values: Vec<f64> = asked.filter_map(|one| one.measurement.reading.value()).collect();
     values.sort_unstable_by(f64::total_cmp);
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
-fn with_unit(value: f64, unit: &str) -> String {
+/// A value with its unit.
+fn print_with_unit(value: f64, unit: &str) -> String {
     let unit = RowUnit::new(unit, [value]);
-    format!("{} {}", unit.print(value, Script::Plain), unit.name())
+    format!("{} {}", unit.print(value, Script::Plain), unit.unit_name())
 }

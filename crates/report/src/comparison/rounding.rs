@@ -30,10 +30,11 @@ fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample,
     let least = positive.fold(f64::INFINITY, f64::min);
     let unit =
         if is_time(&metric.unit) { 1e3_f64.powi((least.log10() / 3.0).floor().clamp(-3.0, 3.0) as i32) } else { 1.0 };
-    stats::rounding_step(&in_unit(a, unit), &in_unit(b, unit)).map(|step| step * unit)
+    stats::rounding_step(&values_in_unit(a, unit), &values_in_unit(b, unit)).map(|step| step * unit)
 }
 
-fn in_unit(side: &Sample, unit: f64) -> Vec<f64> {
+/// Values as multiples of a unit.
+fn values_in_unit(side: &Sample, unit: f64) -> Vec<f64> {
     side.values().iter().map(|value| value / unit).collect::<Vec<f64>>()
 }
 
@@ -50,7 +51,7 @@ fn step_of_tool(evidence: &Evidence, cases: &[u32], metric: &Metric) -> Option<f
         })
         .collect();
     let step = 10_f64.powi(-decimals?.into_iter().min()?);
-    Some(if is_time(&metric.unit) { step / RowUnit::named(&metric.unit, "ms").convert(1.0) } else { step })
+    Some(if is_time(&metric.unit) { step / RowUnit::with_name(&metric.unit, "ms").convert(1.0) } else { step })
 }
 
 /// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
@@ -101,7 +102,7 @@ pub fn rounding_step(
     of_sides
         .iter()
         .copied()
-        .filter_map(|case| match length_of(evidence, case) {
+        .filter_map(|case| match run_length_of(evidence, case) {
             Length::Duration(length) if quantity == Quantity::Rate => {
                 Some(ending_together(evidence, index, case)? / length.as_secs_f64())
             }
@@ -110,8 +111,9 @@ pub fn rounding_step(
         .reduce(f64::max)
 }
 
-fn length_of(evidence: &Evidence, case: u32) -> Length {
-    let schedule = &evidence.header_of(case).plan.schedule;
+/// How long the runs of a case are.
+fn run_length_of(evidence: &Evidence, case: u32) -> Length {
+    let schedule = &evidence.header_of_case(case).plan.schedule;
     evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
 }
 
@@ -119,19 +121,26 @@ fn length_of(evidence: &Evidence, case: u32) -> Length {
 /// shares, which stores of earlier builds do not: there all clients of a closed loop may end together.
 fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
     let point = &evidence.case(case)?.point;
-    if positive(point, "rate").is_some() {
+    if positive_at(point, "rate").is_some() {
         return Some(1.0);
     }
-    let has_shares = index.has(case, CONCURRENCY);
-    (!has_shares).then(|| positive(point, "clients").or_else(|| positive(point, "depth")).unwrap_or(1.0))
+    let has_shares = index.has_metric(case, CONCURRENCY);
+    (!has_shares).then(|| positive_at(point, "clients").or_else(|| positive_at(point, "depth")).unwrap_or(1.0))
 }
 
-fn positive(point: &model::Point, key: &str) -> Option<f64> {
+/// A key's value, if it is above 0.
+fn positive_at(point: &model::Point, key: &str) -> Option<f64> {
     point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0)
 }
 
 /// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
-pub fn widened(estimate: Estimate, clock: Option<f64>, rounding: Option<f64>, a: &Side, b: &Side) -> Estimate {
+pub fn widen_for_rounding(
+    estimate: Estimate,
+    clock: Option<f64>,
+    rounding: Option<f64>,
+    a: &Side,
+    b: &Side,
+) -> Estimate {
     // Where values vary by a clock's steps, what each is off by is evened out over the runs.
     let clock = if estimate.p_t == 0.0 { clock } else { None };
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
@@ -157,6 +166,7 @@ pub fn no_spread(
     is_constant.then(|| Warning::NoSpread { step, unit: metric.unit.clone() })
 }
 
+/// Tests whether the interval shows a difference.
 pub fn excludes_one(estimate: &Estimate) -> bool {
     estimate.lo > 1.0 || estimate.hi < 1.0
 }

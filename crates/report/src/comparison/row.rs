@@ -8,7 +8,7 @@ use stats::Verdict;
 use super::families::Family;
 use super::warning::Warning;
 use crate::evidence::Unfinished;
-use crate::number::{Script, count, failed_share, whole};
+use crate::number::{Script, count_noun, failed_share, whole_number};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SideLetter {
@@ -71,7 +71,7 @@ impl Bound {
 
 impl Side {
     /// Why it has no value.
-    pub fn missing(&self) -> NoValue {
+    pub fn missing_reason(&self) -> NoValue {
         let first = self.unavailable.first().map(|(missing, _)| missing.clone());
         first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
     }
@@ -108,12 +108,12 @@ pub struct Failures {
 
 impl Failures {
     /// The larger of both.
-    pub fn worst(&self) -> f64 {
+    pub fn worst_share(&self) -> f64 {
         self.a.unwrap_or_default().max(self.b.unwrap_or_default())
     }
 
     /// The rows of each side in words.
-    pub fn words(&self) -> [String; 2] {
+    pub fn in_words(&self) -> [String; 2] {
         [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share))
     }
 }
@@ -177,6 +177,7 @@ pub enum CrossFinding {
 }
 
 impl CrossFinding {
+    /// The finding's word.
     pub fn as_str(self) -> &'static str {
         match self {
             CrossFinding::Higher => "higher",
@@ -290,7 +291,8 @@ pub enum NoVerdict {
 }
 
 impl CrossFinding {
-    fn text(self) -> &'static str {
+    /// The finding as a sentence.
+    fn sentence(self) -> &'static str {
         match self {
             CrossFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
             CrossFinding::Lower => "B was lower, beyond what the runs within each experiment vary by",
@@ -316,9 +318,9 @@ impl NoVerdict {
     }
 
     /// The reason without a full stop.
-    pub fn text(&self) -> String {
+    pub fn reason_text(&self) -> String {
         match self {
-            NoVerdict::Unfinished(found) => found.text(),
+            NoVerdict::Unfinished(found) => found.sentence(),
             NoVerdict::TooFewRounds { missing: 1 } => "needs 1 more round".to_owned(),
             NoVerdict::TooFewRounds { missing } => format!("needs {missing} more rounds"),
             NoVerdict::UnequalDurability { a, b } => {
@@ -327,7 +329,7 @@ impl NoVerdict {
             NoVerdict::DifferentRows(found) => found.text(),
             NoVerdict::DifferentAnswers { query, how } => several_answers(query, how.as_deref()),
             NoVerdict::CachedAnswers { query, runs } => {
-                format!("a cache of results answered {query} in {}, and not the engine", count(*runs, "run"))
+                format!("a cache of results answered {query} in {}, and not the engine", count_noun(*runs, "run"))
             }
             NoVerdict::SequentialOrder => {
                 "order and time are confounded: the runs of one side ran before those of the other".to_owned()
@@ -335,7 +337,7 @@ impl NoVerdict {
             NoVerdict::Apart(found) => {
                 format!(
                     "measured apart, so changes between the experiments are part of the difference: {}",
-                    found.text()
+                    found.sentence()
                 )
             }
             NoVerdict::SystemChanged { side, what, last_before, first_after } => {
@@ -357,19 +359,19 @@ impl NoVerdict {
             ),
             NoVerdict::IncompleteRuns { side, runs, of } => format!(
                 "failed or n/a in {runs} of {} of {}, and the others alone are no fair choice",
-                count(*of, "run"),
+                count_noun(*of, "run"),
                 side.as_str()
             ),
             NoVerdict::TooFewOperations { needed, runs, of } => format!(
                 "n/a: it takes {} operations in every run of both sides, and {runs} of {} had fewer",
-                whole(*needed, Script::Plain),
-                count(*of, "run")
+                whole_number(*needed, Script::Plain),
+                count_noun(*of, "run")
             ),
             NoVerdict::Repeated { side, runs } => {
-                format!("{} of {} failed at first: {NO_FAIR_CHOICE}", count(*runs, "run"), side.as_str())
+                format!("{} of {} failed at first: {NO_FAIR_CHOICE}", count_noun(*runs, "run"), side.as_str())
             }
             NoVerdict::CutOff { side, runs } => {
-                format!("étalon itself ended in {} of {}: {NO_FAIR_CHOICE}", count(*runs, "run"), side.as_str())
+                format!("étalon itself ended in {} of {}: {NO_FAIR_CHOICE}", count_noun(*runs, "run"), side.as_str())
             }
             NoVerdict::MeasuredAgain { runs } => format!(
                 "{} measured again when the experiment was resumed: by what they said first the row says something else",
@@ -390,10 +392,10 @@ impl NoVerdict {
     }
 
     /// The reason for a column.
-    pub fn short(&self) -> String {
+    pub fn short_reason(&self) -> String {
         match self {
             NoVerdict::Unfinished(found) => found.how_far(),
-            NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.text(),
+            NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide => self.reason_text(),
             NoVerdict::UnequalDurability { .. } => "unequal durability".to_owned(),
             NoVerdict::DifferentRows(_) => "different work".to_owned(),
             NoVerdict::DifferentAnswers { .. } => "answers differ".to_owned(),
@@ -422,11 +424,13 @@ impl NoVerdict {
 
 const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair choice";
 
+/// Says that a query had several answers.
 fn several_answers(query: &str, how: Option<&str>) -> String {
     let how = how.map_or_else(String::new, |how| format!(": {how}"));
     format!("the runs gave several answers to {query}{how}")
 }
 
+/// The tier's word, or `unknown`.
 fn tier_name(tier: Option<DurabilityTier>) -> &'static str {
     tier.map_or("unknown", DurabilityTier::as_str)
 }
@@ -468,6 +472,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The row's verdict, if it has one.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.outcome {
             Outcome::Verdict(verdict) => Some(verdict),
@@ -475,6 +480,7 @@ impl Comparison {
         }
     }
 
+    /// Why the row has no verdict, if it has none.
     pub fn no_verdict(&self) -> Option<&NoVerdict> {
         match &self.outcome {
             Outcome::Verdict(_) => None,
@@ -497,7 +503,7 @@ impl Comparison {
     }
 
     /// What sides that were measured apart gave.
-    pub fn apart(&self) -> Option<CrossFinding> {
+    pub fn cross_finding(&self) -> Option<CrossFinding> {
         match self.outcome {
             Outcome::None(NoVerdict::Apart(found)) => Some(found),
             _ => None,
@@ -510,7 +516,7 @@ impl Comparison {
     }
 
     /// `None` for shares, which have a difference.
-    pub fn ratio(&self) -> Option<&Estimate> {
+    pub fn ratio_estimate(&self) -> Option<&Estimate> {
         self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)
     }
 
@@ -519,6 +525,7 @@ impl Comparison {
         model::keys_text(self.label.iter().map(|(key, value)| (key.as_str(), value.clone())))
     }
 
+    /// The side of this letter.
     pub fn side(&self, letter: SideLetter) -> &Side {
         match letter {
             SideLetter::A => &self.a,
@@ -527,7 +534,8 @@ impl Comparison {
     }
 }
 
-pub(crate) fn direction_of(direction: Direction) -> stats::Direction {
+/// The direction as the statistics have it.
+pub(crate) fn stats_direction(direction: Direction) -> stats::Direction {
     match direction {
         Direction::Higher => stats::Direction::Higher,
         Direction::Lower => stats::Direction::Lower,

@@ -14,24 +14,24 @@ use super::clients;
 use super::compared;
 use super::curves::CurveGroup;
 use super::disk;
-use super::disturbance::{Disturbance, disturbances};
+use super::disturbance::{Disturbance, list_disturbances};
 use super::failures;
 use super::families::{self, Families};
-use super::figures::{Figure, figures};
+use super::figures::{Figure, case_figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
 use super::note::{Note, NoteKind};
-use super::notes::{by_default, notes, promises};
+use super::notes::{all_notes, by_default, list_promises};
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named, is_quantile_of};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
-use super::remedy::{RemedyLine, remedies};
+use super::remedy::{RemedyLine, list_remedies};
 use super::row::{Comparison, SideLetter};
 use super::steadiness;
 use crate::cross_experiment::CrossExperiment;
 use crate::evidence::{Evidence, IMPORTED, RunCounts, Unfinished};
 use crate::look;
 use crate::lookup::Lookup;
-use crate::number::count;
+use crate::number::count_noun;
 
 /// What all rows of a set were judged by.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +74,7 @@ impl AllowedBy {
     }
 
     /// The reason as a clause after "because".
-    pub fn words(self) -> &'static str {
+    pub fn because_clause(self) -> &'static str {
         if self == AllowedBy::CommandLine { "the command line allows it" } else { "the plan allows it" }
     }
 }
@@ -93,7 +93,8 @@ impl Rules {
         let is_looked_at = pairing == Pairing::Paired && evidence.is_judged_after_each_round();
         let looks = if is_looked_at { plan.schedule.until_sure } else { None };
         let unfinished = evidence.unfinished();
-        let whole = unfinished.map_or(evidence.rounds(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
+        let whole =
+            unfinished.map_or(evidence.round_count(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {
             margin: options.margin.unwrap_or(plan.comparison.margin),
             level,
@@ -115,12 +116,12 @@ impl Rules {
     }
 
     /// What is not judged before its end: of a sequence every look is as good as the last.
-    pub(crate) fn unjudged(&self) -> Option<Unfinished> {
+    pub(crate) fn unfinished(&self) -> Option<Unfinished> {
         if self.sequence.is_none() { self.unfinished } else { None }
     }
 
     /// How intervals are made, as in JSON.
-    pub fn interval(&self) -> &'static str {
+    pub fn interval_method(&self) -> &'static str {
         match (self.pairing, self.sequence) {
             (Pairing::Unpaired, _) => "welch",
             (Pairing::Paired, None) => "paired-t",
@@ -129,7 +130,7 @@ impl Rules {
     }
 
     /// Another comparison by these rules.
-    pub fn applied(&self, to: Options) -> Options {
+    pub fn apply_to(&self, to: Options) -> Options {
         Options {
             margin: Some(self.margin),
             level: Some(self.level),
@@ -199,7 +200,7 @@ pub struct OneSided {
 
 impl OneSided {
     /// Which side has runs of the case, without a full stop.
-    pub fn text(&self) -> String {
+    pub fn sentence(&self) -> String {
         let (has, missing_from) = match self.missing_from {
             SideLetter::A => (&self.b, &self.a),
             SideLetter::B => (&self.a, &self.b),
@@ -292,13 +293,13 @@ impl ComparisonSet {
     }
 
     /// Runs in no figure, without a later attempt.
-    pub fn lost(&self) -> usize {
+    pub fn lost_runs(&self) -> usize {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
 
     /// What stands above [`ComparisonSet::dropped`], which holds attempts: what was measured when repeated is no dropped run.
     pub fn dropped_heading(&self) -> String {
-        format!("{} without a result", count(self.dropped.len(), "attempt"))
+        format!("{} without a result", count_noun(self.dropped.len(), "attempt"))
     }
 
     /// Grouped by text, with the number of further ones.
@@ -321,16 +322,16 @@ impl ComparisonSet {
 /// Errors if the options cannot be satisfied. An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
     let rules = Rules::for_evidence(evidence, options);
-    Options::check(rules.margin, rules.level)?;
+    Options::check_shares(rules.margin, rules.level)?;
     let projection = Projection::new(&evidence.cases, options)?;
     if evidence.apart.is_some() && projection.cols != [KEY_SYSTEM] {
         return Err(CompareError::Apart);
     }
     let index = Index::new(evidence);
     check_metrics(&index, &options.metrics)?;
-    let (baseline, others) = sides(evidence, &projection, options)?;
+    let (baseline, others) = baseline_and_others(evidence, &projection, options)?;
     let builder = Builder::new(evidence, &index, &projection, rules);
-    let pairs = pairs(evidence, &baseline, &others);
+    let pairs = pairs_of_sides(evidence, &baseline, &others);
     let is_asked = |side: &String| options.b.as_ref().is_none_or(|b| b == side);
     let row_use = |a: &String, b: &String| {
         if evidence.apart.is_some() || *a == baseline && is_asked(b) {
@@ -339,11 +340,11 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
             RowUse::FamilyOnly
         }
     };
-    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables(a, b, row_use(a, b))).collect();
+    let mut tables: Vec<Table> = pairs.iter().flat_map(|(a, b)| builder.tables_of_sides(a, b, row_use(a, b))).collect();
     if options.a.as_ref().is_some_and(|a| *a != evidence.header.plan.comparison.baseline) {
         // Who picks the first side has picked among all pairs.
         let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
-        tables.extend(pairs.flat_map(|(a, b)| builder.tables(a, b, row_use(a, b))));
+        tables.extend(pairs.flat_map(|(a, b)| builder.tables_of_sides(a, b, row_use(a, b))));
     }
     failures::drop_empty(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
@@ -353,16 +354,16 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     let out_of_time = out_of_time(evidence, &tables, &rules);
     tables.retain(|table| matches!(row_use(&table.a, &table.b), RowUse::Shown(_)));
     filter_metrics(&mut tables, &options.metrics);
-    let figures = if others.is_empty() { figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
+    let figures = if others.is_empty() { case_figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
     let asked = pairs.iter().filter(|(_, b)| is_asked(b));
     let mut one_sided: Vec<OneSided> = asked.flat_map(|(a, b)| builder.one_sided(a, b)).collect();
-    let disturbances = disturbances(&index.lookup, &tables);
-    let mut notes = notes(evidence, &tables, &one_sided, &disturbances, &rules);
+    let disturbances = list_disturbances(&index.lookup, &tables);
+    let mut notes = all_notes(evidence, &tables, &one_sided, &disturbances, &rules);
     notes.extend(out_of_time);
-    let remedies = remedies(evidence, &tables, &rules);
+    let remedies = list_remedies(evidence, &tables, &rules);
     // What no other experiment has is in notes of its own, and was left out when they were joined.
-    one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.lost()));
-    let unmeasured = unmeasured(evidence, &index, &projection, &baseline);
+    one_sided.extend(evidence.apart.iter().flat_map(|apart| apart.only_in_first()));
+    let unmeasured = find_unmeasured(evidence, &index, &projection, &baseline);
     let looked_at = projection.systems_among(others.iter().filter(|b| is_asked(b)).chain([&baseline]));
     let set = ComparisonSet {
         answer: String::new(),
@@ -372,23 +373,23 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         unmeasured,
         one_sided,
         figures,
-        disk: disk::groups(evidence, &index, &looked_at, &rules),
-        clients: clients::groups(evidence, &index, &looked_at, &rules),
-        hosts: hosts::groups(evidence, &index, &looked_at, &rules),
+        disk: disk::disk_curves(evidence, &index, &looked_at, &rules),
+        clients: clients::client_curves(evidence, &index, &looked_at, &rules),
+        hosts: hosts::host_groups(evidence, &index, &looked_at, &rules),
         rules,
-        counts: evidence.counts(),
-        rounds: evidence.rounds(),
+        counts: evidence.run_counts(),
+        rounds: evidence.round_count(),
         fewest_rounds: evidence.fewest_rounds(),
         cases: evidence.cases.len(),
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
         by_default: by_default(evidence),
-        promises: promises(evidence),
+        promises: list_promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),
     };
-    Ok(in_words(evidence, set))
+    Ok(add_words(evidence, set))
 }
 
 /// A note on an experiment that was to continue until it was sure, and did not get so far: nothing else ends one before
@@ -397,7 +398,8 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
     let plan = &evidence.header.plan;
     let until = plan.schedule.until_sure?;
     let max_time = until.max_time?;
-    let is_early = rules.unfinished.is_none() && evidence.apart.is_none() && evidence.rounds() < plan.schedule.rounds;
+    let is_early =
+        rules.unfinished.is_none() && evidence.apart.is_none() && evidence.round_count() < plan.schedule.rounds;
     if !is_early || (rules.margin, rules.level) != (plan.comparison.margin, plan.comparison.level) {
         return None;
     }
@@ -405,34 +407,34 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
         .iter()
         .flat_map(|table| &table.rows)
         .filter(|row| row.metric.role == Role::Primary)
-        .filter(|row| look::standing(row) == Standing::Open)
+        .filter(|row| look::row_decision(row) == Standing::Open)
         .count();
     let is_it = open > 0 || until.stop == Stop::Never || plan.systems.len() == 1;
-    let still = if open > 0 { format!(", with {} open", count(open, "primary row")) } else { String::new() };
+    let still = if open > 0 { format!(", with {} open", count_noun(open, "primary row")) } else { String::new() };
     let text = format!(
         "ended after {} of {} at most, since `schedule.max_time` ({}) was over{still}",
-        evidence.rounds(),
-        count(plan.schedule.rounds as usize, "round"),
+        evidence.round_count(),
+        count_noun(plan.schedule.rounds as usize, "round"),
         model::duration::format(max_time)
     );
     is_it.then_some(Note { kind: NoteKind::MaxTime, text })
 }
 
 /// Adds what was compared, and the answer.
-fn in_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
-    set.compared = compared::lines(evidence, &set);
-    let disturbed = super::disturbance::clause(&set.disturbances);
-    let made = super::notes::own_tables::clause(evidence);
-    let restored = crate::backup::restored(evidence);
-    let alike = super::answers::alike(evidence);
+fn add_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
+    set.compared = compared::compared_lines(evidence, &set);
+    let disturbed = super::disturbance::worst_sentence(&set.disturbances);
+    let made = super::notes::own_tables::answer_clause(evidence);
+    let restored = crate::backup::restored_sentence(evidence);
+    let alike = super::answers::alike_sentence(evidence);
     let ends = [compared::lesser_promise(evidence, &set), made, restored, alike, disturbed];
     let ends: Vec<String> = ends.into_iter().flatten().collect();
-    set.answer = crate::answer::answer(&set, compared::place(evidence), &ends.join(" "));
+    set.answer = crate::answer::render_answer(&set, compared::place_words(evidence), &ends.join(" "));
     set
 }
 
 /// The sides of each table.
-fn pairs(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec<(String, String)> {
+fn pairs_of_sides(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec<(String, String)> {
     match &evidence.apart {
         Some(apart) => apart.pairs.clone(),
         None => others.iter().map(|b| (baseline.to_owned(), b.clone())).collect(),
@@ -442,11 +444,11 @@ fn pairs(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec<(String,
 /// Hidden rows are judged, too: looking at one metric, or at one pair of sides, does not reduce the questions.
 fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
-    steadiness::warn(&mut rows, rules);
-    families::judge(&mut rows, rules)
+    steadiness::add_warnings(&mut rows, rules);
+    families::judge_rows(&mut rows, rules)
 }
 
-fn unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
+fn find_unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
     let mut cases: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
         cases.entry(&case.benchmark).or_default().push(number);
@@ -522,17 +524,17 @@ fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
 
 /// Whether a row is of a mean of which no quantile that a verdict rests on has a value: there were too few operations.
 fn stands_in(mean: &Comparison, rows: &[Comparison]) -> bool {
-    fn is_known(row: &Comparison) -> bool {
+    fn has_figures(row: &Comparison) -> bool {
         row.a.estimate.is_some() || row.b.estimate.is_some()
     }
     let mut quantiles = rows.iter().filter(|row| {
         row.metric.role == Role::Primary && row.label == mean.label && is_quantile_of(&row.metric.id, &mean.metric.id)
     });
-    is_known(mean) && quantiles.next().is_some_and(|first| !is_known(first)) && !quantiles.any(is_known)
+    has_figures(mean) && quantiles.next().is_some_and(|first| !has_figures(first)) && !quantiles.any(has_figures)
 }
 
 /// The baseline and all that may be compared with it.
-fn sides(
+fn baseline_and_others(
     evidence: &Evidence,
     projection: &Projection,
     options: &Options,
@@ -587,7 +589,7 @@ fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
             round: run.planned.round,
             case: evidence
                 .case(run.planned.case)
-                .map_or_else(String::new, |case| case.label(lookup.varying(&case.benchmark))),
+                .map_or_else(String::new, |case| case.label(lookup.varying_keys(&case.benchmark))),
             state: run.state,
             reason: run.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()),
             repeated: measured.contains_key(&run.planned.position),

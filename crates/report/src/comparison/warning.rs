@@ -6,7 +6,7 @@ use stats::Steadiness;
 use super::disturbance::Means;
 use super::row::{DifferentRows, SideLetter};
 use super::set::AllowedBy;
-use crate::number::{RowUnit, Script, count, p_value, percent};
+use crate::number::{RowUnit, Script, count_noun, p_value_text, percent_text};
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Warning {
@@ -104,7 +104,8 @@ pub enum Warning {
 }
 
 impl Warning {
-    pub fn kind(&self) -> &'static str {
+    /// The kind's word in JSON.
+    pub fn as_str(&self) -> &'static str {
         match self {
             Warning::Drift { .. } => "drift",
             Warning::Bimodal { .. } => "bimodal",
@@ -128,6 +129,7 @@ impl Warning {
         }
     }
 
+    /// The side that it warns of, if one.
     pub fn side(&self) -> Option<SideLetter> {
         match self {
             Warning::Drift { side, .. }
@@ -142,7 +144,7 @@ impl Warning {
     }
 
     /// What a side's runs do in run order.
-    pub(crate) fn of_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
+    pub(crate) fn from_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
         match *found {
             Steadiness::Steady => None,
             Steadiness::Drifting { p, relative_change } => Some(Warning::Drift { side, p, change: relative_change }),
@@ -159,67 +161,67 @@ impl Warning {
                 "{} {} in run order, by {} of its median from first to last (p {})",
                 side.as_str(),
                 if *change < 0.0 { "falls" } else { "rises" },
-                percent(change.abs(), Script::Plain),
-                p_value(*p)
+                percent_text(change.abs(), Script::Plain),
+                p_value_text(*p)
             ),
             Warning::Bimodal { side, low, high, low_share, unit } => {
                 let unit = RowUnit::new(unit, [*low, *high]);
                 format!(
                     "{} has two modes: {} of its runs near {}, the others near {} {}",
                     side.as_str(),
-                    percent(*low_share, Script::Plain),
+                    percent_text(*low_share, Script::Plain),
                     unit.print(*low, Script::Plain),
                     unit.print(*high, Script::Plain),
-                    unit.name()
+                    unit.unit_name()
                 )
             }
             Warning::QuantisedClock { step, unit } => {
                 let unit = RowUnit::new(unit, [*step]);
                 let step = unit.print(*step, Script::Plain);
-                format!("quantised clock: every value is a multiple of {step} {}", unit.name())
+                format!("quantised clock: every value is a multiple of {step} {}", unit.unit_name())
             }
             Warning::NoSpread { step, unit } => no_spread(*step, unit),
             Warning::Marked { side, kind, runs, of, detail, .. } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
                 let of_side = side.map_or_else(String::new, |side| format!(" of {}", side.as_str()));
-                format!("{what} in {runs} of {}{of_side}{evidence}", count(*of, "run"))
+                format!("{what} in {runs} of {}{of_side}{evidence}", count_noun(*of, "run"))
             }
             Warning::UnequallyDisturbed { kind, means } => {
                 format!("{}, unequal, which biases the comparison: {}", mark_name(*kind), means.words(*kind, "A", "B"))
             }
-            Warning::Unpaired { a, b } => unpaired(*a, *b),
+            Warning::Unpaired { a, b } => unpaired_text(*a, *b),
             Warning::LeftOut { cases, rounds } => left_out(*cases, *rounds),
             Warning::FarApart { rounds, of, hours } => format!(
                 "in {rounds} of {} the runs of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
                  in the meantime does not cancel out",
-                count(*of, "round")
+                count_noun(*of, "round")
             ),
             Warning::Missing { side, runs, reason } => {
-                format!("{}: n/a in {} ({reason})", side.as_str(), count(*runs, "run"))
+                format!("{}: n/a in {} ({reason})", side.as_str(), count_noun(*runs, "run"))
             }
             Warning::FailuresUnknown { side, runs, reason } => {
-                let runs = count(*runs, "run");
-                format!("{}: how much failed is not known in {runs} ({reason})", side.as_str())
+                format!("{}: how much failed is not known in {} ({reason})", side.as_str(), count_noun(*runs, "run"))
             }
             Warning::Dropped { side, runs, repeated, reason, .. } => {
-                let dropped = (*runs > 0).then(|| format!("{} dropped", count(*runs, "run")));
-                let repeated = (*repeated > 0).then(|| format!("{} failed and repeated", count(*repeated, "attempt")));
+                let dropped = (*runs > 0).then(|| format!("{} dropped", count_noun(*runs, "run")));
+                let repeated =
+                    (*repeated > 0).then(|| format!("{} failed and repeated", count_noun(*repeated, "attempt")));
                 let parts = dropped.into_iter().chain(repeated).collect::<Vec<_>>().join(", ");
                 format!("{}: {parts} ({reason})", side.as_str())
             }
             Warning::TestsDisagree { p_t, p } => format!(
                 "the t test (p {}) and the test without a normal assumption (p {}) disagree: look at the single runs",
-                p_value(*p_t),
-                p_value(*p)
+                p_value_text(*p_t),
+                p_value_text(*p)
             ),
-            Warning::Skewed(found) => skewed(found),
+            Warning::Skewed(found) => skewed_text(found),
             Warning::PooledKeys { keys } => {
                 format!("the runs of a side vary in {} and were pooled", keys.join(", "))
             }
             Warning::ConfoundedKeys { keys } => format!("A and B differ in {} too", keys.join(", ")),
             Warning::DifferentRows { found, allowed } => {
-                format!("{}: compared all the same, because {}", found.text(), allowed.words())
+                format!("{}: compared all the same, because {}", found.text(), allowed.because_clause())
             }
             Warning::PlanChanged { side, query, round } => plan_changed(*side, query, *round),
             Warning::SameServer { detectable } => same_server(*detectable),
@@ -227,41 +229,45 @@ impl Warning {
     }
 }
 
+/// Says that all runs of a side have the same value.
 fn no_spread(step: f64, unit: &str) -> String {
     let unit = RowUnit::new(unit, [step]);
     format!(
         "all runs of a side have the same value: the interval is as wide as rounding to {} {} makes it",
         unit.print(step, Script::Plain),
-        unit.name()
+        unit.unit_name()
     )
 }
 
+/// Says that a query was answered by another plan from a round on.
 fn plan_changed(side: SideLetter, query: &str, round: u32) -> String {
     format!("{} answers {query} by another plan from round {} on", side.as_str(), round + 1)
 }
 
+/// Says that both sides ran on one server.
 fn same_server(detectable: Option<f64>) -> String {
     let found = detectable.map(|share| {
-        format!("; {} is the smallest difference that so many rounds find", percent(share, Script::Plain))
+        format!("; {} is the smallest difference that so many rounds find", percent_text(share, Script::Plain))
     });
     format!("A and B are one server (A/A){}", found.unwrap_or_default())
 }
 
 /// Adds what holds for skewed differences, too, where that says something.
-fn skewed(found: &stats::Skewed) -> String {
+fn skewed_text(found: &stats::Skewed) -> String {
     let stats::Skewed { skewness, rounds, signs } = found;
     let lean = format!(
         "the differences of {} are skewed (skewness {skewness:.1}), and the interval rests on symmetric ones",
-        count(*rounds as usize, "round")
+        count_noun(*rounds as usize, "round")
     );
     if signs.rounds < stats::MIN_ROUNDS {
         return format!("{lean}: look at the single runs");
     }
     let favour = if signs.rounds == *rounds { "all".to_owned() } else { format!("the first {}", signs.rounds) };
-    format!("{lean}; that {favour} favour one side has p {} at most, whatever they are like", p_value(signs.p))
+    format!("{lean}; that {favour} favour one side has p {} at most, whatever they are like", p_value_text(signs.p))
 }
 
-fn unpaired(a: usize, b: usize) -> String {
+/// Says how many values have no partner.
+fn unpaired_text(a: usize, b: usize) -> String {
     let why = match (a, b) {
         (_, 0) => "only A has a value there".to_owned(),
         (0, _) => "only B has a value there".to_owned(),
@@ -270,6 +276,7 @@ fn unpaired(a: usize, b: usize) -> String {
     not_in_the_ratio(a + b, "round", &why)
 }
 
+/// Says what is not in the ratio.
 fn left_out(cases: usize, rounds: usize) -> String {
     let of = |n, what, why| (n > 0).then(|| not_in_the_ratio(n, what, why));
     let cases = of(cases, "case", "in no round have both sides a value there");
@@ -278,9 +285,10 @@ fn left_out(cases: usize, rounds: usize) -> String {
 }
 
 fn not_in_the_ratio(n: usize, what: &str, why: &str) -> String {
-    format!("{} {} not in the ratio: {why}", count(n, what), if n == 1 { "is" } else { "are" })
+    format!("{} {} not in the ratio: {why}", count_noun(n, what), if n == 1 { "is" } else { "are" })
 }
 
+/// A mark's name in words.
 pub fn mark_name(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::ClientSaturated => "client saturated",

@@ -11,7 +11,7 @@ use super::options::Pairing;
 use super::row::RunPoint;
 use super::set::Rules;
 use crate::evidence::Evidence;
-use crate::number::{Script, significant};
+use crate::number::{Script, significant_digits};
 
 /// Sides whose rows per transaction differ by less, as a share, did the same work: random scripts vary.
 const TOLERANCE: f64 = 0.05;
@@ -58,12 +58,12 @@ impl DifferentRows {
             Work::RowsReturned => "returned",
             Work::RowsChanged => "changed",
             Work::StatementsSent => {
-                let [a, b] = [self.a, self.b].map(|sent| significant(sent, 3, Script::Plain));
+                let [a, b] = [self.a, self.b].map(|sent| significant_digits(sent, 3, Script::Plain));
                 let statements = if is_one(self.a) { "statement" } else { "statements" };
                 return format!("different work: a transaction of A sends {a} {statements}, one of B {b}");
             }
             Work::BytesReached => {
-                let reached = [self.a, self.b].map(|bytes| significant(bytes / MIB, 3, Script::Plain));
+                let reached = [self.a, self.b].map(|bytes| significant_digits(bytes / MIB, 3, Script::Plain));
                 return format!(
                     "different work: the operations of A reach {} MiB, those of B {}",
                     reached[0], reached[1]
@@ -71,17 +71,19 @@ impl DifferentRows {
             }
         };
         let of_script = self.script.as_ref().map_or_else(String::new, |script| format!("`{script}` "));
-        let a = if is_one(self.a) { "1 row".to_owned() } else { format!("{} rows", number_text(self.a, "no")) };
-        format!("different work: a transaction {of_script}of A {what} {a}, one of B {}", number_text(self.b, "none"))
+        let a = if is_one(self.a) { "1 row".to_owned() } else { format!("{} rows", rows_text(self.a, "no")) };
+        format!("different work: a transaction {of_script}of A {what} {a}, one of B {}", rows_text(self.b, "none"))
     }
 }
 
+/// Tests whether it is one row but for rounding.
 fn is_one(rows: f64) -> bool {
     (rows - 1.0).abs() < NONE
 }
 
-fn number_text(rows: f64, none: &str) -> String {
-    if rows < NONE { none.to_owned() } else { significant(rows, 3, Script::Plain) }
+/// A number of rows; `none` stands for 0.
+fn rows_text(rows: f64, none: &str) -> String {
+    if rows < NONE { none.to_owned() } else { significant_digits(rows, 3, Script::Plain) }
 }
 
 /// Finds work that differs by more than the tolerance beyond chance: of all transactions, then of each script of a mix. All tests
@@ -94,23 +96,24 @@ pub fn different_rows(
 ) -> Option<DifferentRows> {
     let benchmarks: BTreeSet<&str> =
         a.iter().chain(b).filter_map(|case| Some(evidence.case(*case)?.benchmark.as_str())).collect();
-    if !benchmarks.iter().all(|name| workload(evidence, name).is_some_and(|name| CHECKED.contains(&name))) {
+    if !benchmarks.iter().all(|name| workload_of(evidence, name).is_some_and(|name| CHECKED.contains(&name))) {
         return None;
     }
     let counts = counts_of(index, &benchmarks);
     let alpha = (1.0 - rules.level) / counts.len().max(1) as f64;
     counts.into_iter().find_map(|Count { script, what, metric }| {
-        let (of_a, of_b) = (index.points(a, &metric), index.points(b, &metric));
+        let (of_a, of_b) = (index.points_of_cases(a, &metric), index.points_of_cases(b, &metric));
         let at_most = |points: &[RunPoint], cases| match what {
-            Work::StatementsSent | Work::BytesReached => sample(points),
-            Work::RowsReturned | Work::RowsChanged => {
-                sample(&of_successes_at_most(points, &index.points(cases, &failed_share(script.as_deref()))))
-            }
+            Work::StatementsSent | Work::BytesReached => sample_of(points),
+            Work::RowsReturned | Work::RowsChanged => sample_of(&of_successes_at_most(
+                points,
+                &index.points_of_cases(cases, &failed_share(script.as_deref())),
+            )),
         };
-        let (a_least, a_most) = (sample(&of_a), at_most(&of_a, a));
-        let (b_least, b_most) = (sample(&of_b), at_most(&of_b, b));
+        let (a_least, a_most) = (sample_of(&of_a), at_most(&of_a, a));
+        let (b_least, b_most) = (sample_of(&of_b), at_most(&of_b, b));
         let p = 2.0 * excess_p(&a_least, &b_most, rules).min(excess_p(&b_least, &a_most, rules));
-        let found = DifferentRows { what, script, a: mean(&of_a)?, b: mean(&of_b)? };
+        let found = DifferentRows { what, script, a: mean_of(&of_a)?, b: mean_of(&of_b)? };
         let is_any = found.a.max(found.b) >= NONE;
         (is_any && p <= alpha).then_some(found)
     })
@@ -154,21 +157,24 @@ fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec
 /// Gives the p of "the one did not do more than the other beyond the tolerance".
 fn excess_p(more: &Sample, less: &Sample, rules: &Rules) -> f64 {
     match rules.pairing {
-        Pairing::Paired => stats::excess_p(&stats::paired(more, less), 1.0 + TOLERANCE, rules.sequence.as_ref()),
+        Pairing::Paired => stats::excess_p(&stats::pair_by_round(more, less), 1.0 + TOLERANCE, rules.sequence.as_ref()),
         Pairing::Unpaired => stats::unpaired_excess_p(more, less, 1.0 + TOLERANCE),
     }
 }
 
-fn workload<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {
+/// The workload of a benchmark.
+fn workload_of<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {
     let known = evidence.header.plan.benchmarks.iter().find(|known| known.name == benchmark);
     known.map(|known| known.workload.as_str())
 }
 
-fn mean(points: &[RunPoint]) -> Option<f64> {
+/// The mean of values.
+fn mean_of(points: &[RunPoint]) -> Option<f64> {
     let sum: f64 = points.iter().map(|point| point.value).sum();
     (!points.is_empty()).then(|| sum / points.len() as f64)
 }
 
-fn sample(points: &[RunPoint]) -> Sample {
+/// The values as a sample.
+fn sample_of(points: &[RunPoint]) -> Sample {
     Sample::from_runs(points.iter().map(|point| RunValue { round: point.round, value: point.value }))
 }

@@ -13,7 +13,7 @@ impl CrossExperiment {
     pub(super) fn one_experiment(&self) -> String {
         let [first, .., last] = self.experiments.as_slice() else { return String::new() };
         let url = own_url(first, last);
-        let added = format!("{}={}", name_from(&last.label), url.as_deref().unwrap_or(OTHER_URL));
+        let added = format!("{}={}", system_name_from(&last.label), url.as_deref().unwrap_or(OTHER_URL));
         match (run_command_with(&first.header.command, &["--system".to_owned(), added]), url) {
             (None, _) => "For a verdict, run the systems in one experiment".to_owned(),
             (Some(line), Some(_)) => format!("For a verdict, run them in one experiment: `{line}`"),
@@ -32,7 +32,7 @@ fn own_url(first: &JoinedExperiment, last: &JoinedExperiment) -> Option<String> 
 }
 
 /// A system's name made of a label.
-fn name_from(label: &str) -> String {
+fn system_name_from(label: &str) -> String {
     let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     label.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect()
 }

@@ -31,27 +31,48 @@ struct Found(Vec<ExperimentDifference>);
 
 impl Found {
     /// Adds a difference, unless all values are the same.
-    fn add(&mut self, about: &str, name: &str, values: Values) {
+    fn add_if_unequal(&mut self, about: &str, name: &str, values: Values) {
         if values.iter().any(|value| *value != values[0]) {
             self.0.push(ExperimentDifference { about: about.to_owned(), name: name.to_owned(), values });
         }
     }
 }
 
-pub fn differences(
+/// What differs between stores besides the systems' own facts.
+pub fn find_differences(
     sources: &[Source],
     tracks: &[Vec<Option<String>>],
     counterparts: &[Counterparts],
 ) -> Vec<ExperimentDifference> {
     let mut found = Found::default();
-    found.add(ETALON, "version", of_sources(sources, &|source| source.evidence.header.etalon_version.clone()));
-    found.add(ETALON, "build", of_sources(sources, &|source| source.evidence.header.build.clone()));
+    found.add_if_unequal(
+        ETALON,
+        "version",
+        values_of_sources(sources, &|source| source.evidence.header.etalon_version.clone()),
+    );
+    found.add_if_unequal(ETALON, "build", values_of_sources(sources, &|source| source.evidence.header.build.clone()));
     // An import knows nothing of how it was run.
-    found.add("plan", "measured part", of_schedules(sources, &|schedule| length(schedule.length)));
-    found.add("plan", "warm-up", of_schedules(sources, &|schedule| format!("{} s", schedule.warmup.as_secs_f64())));
-    found.add("plan", "rounds", of_sources(sources, &|source| source.evidence.rounds().to_string()));
-    found.add("plan", "order", of_schedules(sources, &|schedule| order(schedule.order).to_owned()));
-    found.add("plan", SEED, of_schedules(sources, &|schedule| schedule.seed.to_string()));
+    found.add_if_unequal(
+        "plan",
+        "measured part",
+        values_of_schedules(sources, &|schedule| length_text(schedule.length)),
+    );
+    found.add_if_unequal(
+        "plan",
+        "warm-up",
+        values_of_schedules(sources, &|schedule| format!("{} s", schedule.warmup.as_secs_f64())),
+    );
+    found.add_if_unequal(
+        "plan",
+        "rounds",
+        values_of_sources(sources, &|source| source.evidence.round_count().to_string()),
+    );
+    found.add_if_unequal(
+        "plan",
+        "order",
+        values_of_schedules(sources, &|schedule| order_word(schedule.order).to_owned()),
+    );
+    found.add_if_unequal("plan", SEED, values_of_schedules(sources, &|schedule| schedule.seed.to_string()));
     for track in tracks {
         let name = track.iter().flatten().next().map_or("", String::as_str);
         let about = format!("plan of {name}");
@@ -59,45 +80,54 @@ pub fn differences(
         if here.len() < sources.len() {
             continue;
         }
-        found.add(&about, "engine", of_systems(sources, track, &here, &|system| Some(system.engine.clone())));
-        found.add(
+        found.add_if_unequal(
+            &about,
+            "engine",
+            values_of_systems(sources, track, &here, &|system| Some(system.engine.clone())),
+        );
+        found.add_if_unequal(
             &about,
             "url",
-            of_systems(sources, track, &here, &|system| Some(redact_url(&system.url)).filter(|url| !url.is_empty())),
+            values_of_systems(sources, track, &here, &|system| {
+                Some(redact_url(&system.url)).filter(|url| !url.is_empty())
+            }),
         );
         let keys: BTreeSet<String> = here
             .iter()
-            .filter_map(|place| system_of(sources, track, *place))
+            .filter_map(|place| system_plan_of(sources, track, *place))
             .flat_map(|s| s.settings.keys().cloned())
             .collect();
         for key in keys {
-            found.add(
+            found.add_if_unequal(
                 &about,
                 &key,
-                of_systems(sources, track, &here, &|system| system.settings.get(&key).map(ToString::to_string)),
+                values_of_systems(sources, track, &here, &|system| system.settings.get(&key).map(ToString::to_string)),
             );
         }
     }
-    texts(sources, &mut found);
-    load_generators(sources, counterparts, &mut found);
+    add_script_texts(sources, &mut found);
+    add_load_generators(sources, counterparts, &mut found);
     found.0
 }
 
-fn of_systems(
+/// A value of each of the compared systems.
+fn values_of_systems(
     sources: &[Source],
     track: &[Option<String>],
     here: &[usize],
     value: &dyn Fn(&model::SystemPlan) -> Option<String>,
 ) -> Values {
-    here.iter().map(|place| system_of(sources, track, *place).and_then(value)).collect::<Vec<_>>()
+    here.iter().map(|place| system_plan_of(sources, track, *place).and_then(value)).collect::<Vec<_>>()
 }
 
-fn system_of<'a>(sources: &'a [Source], track: &[Option<String>], place: usize) -> Option<&'a model::SystemPlan> {
+/// The plan of the system that a track takes from a source.
+fn system_plan_of<'a>(sources: &'a [Source], track: &[Option<String>], place: usize) -> Option<&'a model::SystemPlan> {
     let name = track[place].as_ref()?;
     sources[place].evidence.header.plan.system(name)
 }
 
-fn of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Values {
+/// A value of each source's schedule.
+fn values_of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Values {
     sources
         .iter()
         .map(|source| {
@@ -107,17 +137,18 @@ fn of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Valu
         .collect::<Vec<_>>()
 }
 
-fn of_sources(sources: &[Source], value: &dyn Fn(&Source) -> String) -> Values {
+/// A value of each source.
+fn values_of_sources(sources: &[Source], value: &dyn Fn(&Source) -> String) -> Values {
     sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>()
 }
 
 /// The texts of the plans' scripts, which have only their names there. A store of an older étalon does not have them.
-fn texts(sources: &[Source], found: &mut Found) {
+fn add_script_texts(sources: &[Source], found: &mut Found) {
     let all: Vec<Facts> =
         sources.iter().map(|source| source.evidence.facts.get(TEXTS).cloned().unwrap_or_default()).collect();
     let names: BTreeSet<&String> = all.iter().flat_map(|facts| facts.entries.keys()).collect();
     for name in names {
-        found.add(
+        found.add_if_unequal(
             "plan",
             &format!("text of {name}"),
             all.iter().map(|facts| facts.get(name).map(str::to_owned)).collect(),
@@ -125,10 +156,11 @@ fn texts(sources: &[Source], found: &mut Found) {
     }
 }
 
-fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mut Found) {
+/// Adds what differs between the load generators.
+fn add_load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mut Found) {
     const ABOUT: &str = "load generator";
-    if let Some((name, values)) = dearest(sources, counterparts) {
-        found.add(ABOUT, &name, values);
+    if let Some((name, values)) = largest_cost_difference(sources, counterparts) {
+        found.add_if_unequal(ABOUT, &name, values);
     }
     let subjects: BTreeSet<String> = sources
         .iter()
@@ -136,21 +168,21 @@ fn load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mu
         .collect();
     for subject in &subjects {
         match subject.strip_prefix(CLIENT_HOST) {
-            None => machines(sources, subject, [ABOUT, ETALON], found),
+            None => add_machines(sources, subject, [ABOUT, ETALON], found),
             Some(agent) => {
                 let about = [format!("{ABOUT} {agent}"), format!("{ETALON} at {agent}")];
-                machines(sources, subject, [&about[0], &about[1]], found);
+                add_machines(sources, subject, [&about[0], &about[1]], found);
             }
         }
     }
 }
 
 /// Adds what differs between the machines of this subject, and between the étalons on them.
-fn machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2], found: &mut Found) {
+fn add_machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2], found: &mut Found) {
     // Who imported a table of other tools knows nothing of its machine.
     let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(subject)).collect();
     let Some(hosts) = hosts else {
-        return found.add(
+        return found.add_if_unequal(
             about,
             "machine",
             sources
@@ -169,16 +201,16 @@ fn machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2],
         if is_identity {
             let values = hosts.iter().map(|facts| facts.get(name).map(str::to_owned)).collect();
             match name.strip_prefix(BUILD) {
-                Some(name) => found.add(about_etalon, name, values),
-                None => found.add(about, name, values),
+                Some(name) => found.add_if_unequal(about_etalon, name, values),
+                None => found.add_if_unequal(about, name, values),
             }
         }
     }
 }
 
 /// The largest difference in what the load generator itself spent on an operation: a dearer one may be the difference.
-fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String, Values)> {
-    let known: Vec<_> = sources.iter().map(costs).collect();
+fn largest_cost_difference(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String, Values)> {
+    let known: Vec<_> = sources.iter().map(costs_of_operations).collect();
     let cost = |source: usize, case: u32, metric: &str| {
         let of_case = known[source].get(&(case, metric))?;
         Some(of_case[of_case.len() / 2])
@@ -202,7 +234,7 @@ fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String,
                         .map(|cost| {
                             let (value, unit) = (*cost)?;
                             let unit = RowUnit::new(unit, [value]);
-                            Some(format!("{} {}", unit.print(value, Script::Plain), unit.name()))
+                            Some(format!("{} {}", unit.print(value, Script::Plain), unit.unit_name()))
                         })
                         .collect(),
                 ));
@@ -213,7 +245,7 @@ fn dearest(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String,
 }
 
 /// The load generator's, by case and metric, with their units, from the least on.
-fn costs(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)>> {
+fn costs_of_operations(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)>> {
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for stored in &source.evidence.measurements {
         let metric = &stored.measurement.metric;
@@ -229,14 +261,16 @@ fn costs(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)>> {
     found
 }
 
-fn length(length: Length) -> String {
+/// A run's length in words.
+fn length_text(length: Length) -> String {
     match length {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
         Length::Transactions(n) => format!("{n} transactions of each client"),
     }
 }
 
-fn order(order: Order) -> &'static str {
+/// The word for an order.
+fn order_word(order: Order) -> &'static str {
     match order {
         Order::Interleaved => "interleaved",
         Order::Sequential => "sequential",

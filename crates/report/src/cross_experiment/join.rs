@@ -6,11 +6,11 @@ use model::facts::TEXTS;
 use model::{Benchmark, Case, ComparisonRules, Facts, Nature, Order, Plan, Point, SystemPlan, Value};
 use store::{Header, StoredMeasurement, StoredRun};
 
-use super::differences::{Counterparts, differences};
-use super::label::{labels, ran};
+use super::differences::{Counterparts, find_differences};
+use super::label::{first_and_last_ms, source_labels};
 use super::{Alone, CrossExperiment, ExperimentDifference, JoinedExperiment, Source};
 use crate::evidence::{Evidence, IMPORTED};
-use crate::number::count;
+use crate::number::count_noun;
 
 /// The reactor that made the load: it changes results, but a resume does not refuse to continue by this fact.
 const REACTOR: &str = "client.reactor";
@@ -65,21 +65,21 @@ type Track = Vec<Option<String>>;
 /// # Errors
 /// One is not at its end or without a measured run, two are one experiment, a system that was named is missing, or they have no
 /// system or no case in common.
-pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
-    check(sources)?;
-    let tracks = tracks(sources)?;
-    let labels = labels(sources);
+pub fn join_stores(sources: &[Source]) -> Result<Evidence, JoinError> {
+    check_sources(sources)?;
+    let tracks = pair_systems(sources)?;
+    let labels = source_labels(sources);
     let mut matching = Matching::new(sources, &tracks);
-    let mut differences_of_plans = matching.align();
+    let mut differences_of_plans = matching.align_points();
     matching.confound_texts();
-    let places = matching.places();
+    let places = matching.shared_places();
     if places.is_empty() {
         return Err(matching.nothing_in_common());
     }
     let called = |place: usize, system: &str| format!("{system} ({})", labels[place]);
     let mut joined = Joined::new(sources, &matching, &places, &called);
     let counterparts: Vec<Counterparts> = places.iter().map(|place| matching.counterparts(place)).collect();
-    let mut all = differences(sources, &tracks, &counterparts);
+    let mut all = find_differences(sources, &tracks, &counterparts);
     all.append(&mut differences_of_plans);
     // Stable: étalon, plan, then the machines.
     all.sort_by_key(|one| ["étalon", "plan"].iter().position(|about| one.about.starts_with(about)).unwrap_or(2));
@@ -90,7 +90,7 @@ pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
             label: labels[place].clone(),
             file: source.file.clone(),
             header: source.evidence.header.clone(),
-            ran_unix_ms: ran(source),
+            ran_unix_ms: first_and_last_ms(source),
             systems: systems.map(|system| called(place, system)).collect(),
             run_offset: joined.run_offsets[place],
         });
@@ -101,16 +101,21 @@ pub fn join(sources: &[Source]) -> Result<Evidence, JoinError> {
         others.filter_map(move |(place, other)| Some((called(0, first?), called(place, other))))
     });
     let pairs = pairs.collect();
-    let (alone, confounded) = (matching.alone(&places), matching.confounded.clone());
+    let (alone, confounded) = (matching.find_unmatched(&places), matching.confounded.clone());
     joined.evidence.apart = Some(Box::new(CrossExperiment { experiments, pairs, differences: all, alone, confounded }));
     Ok(joined.evidence)
 }
 
-fn check(sources: &[Source]) -> Result<(), JoinError> {
+/// Refuses stores that cannot be joined.
+fn check_sources(sources: &[Source]) -> Result<(), JoinError> {
     for (place, source) in sources.iter().enumerate() {
         let (file, header) = (source.file.clone(), &source.evidence.header);
         if let Some(found) = source.evidence.unfinished() {
-            return Err(JoinError::Unfinished { file, how_far: found.text(), is_imported: header.build == IMPORTED });
+            return Err(JoinError::Unfinished {
+                file,
+                how_far: found.sentence(),
+                is_imported: header.build == IMPORTED,
+            });
         }
         if source.evidence.measurements.is_empty() {
             return Err(JoinError::NothingMeasured { file });
@@ -125,15 +130,16 @@ fn check(sources: &[Source]) -> Result<(), JoinError> {
     Ok(())
 }
 
-fn names(source: &Source) -> Vec<String> {
+/// The names of a source's systems.
+fn system_names(source: &Source) -> Vec<String> {
     source.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect()
 }
 
 /// The system that was named of each source, else those of one name, else the single one of each.
-fn tracks(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
+fn pair_systems(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
     for source in sources {
-        if let Some(system) = source.system.as_ref().filter(|system| !names(source).contains(system)) {
-            let (file, known) = (source.file.clone(), names(source));
+        if let Some(system) = source.system.as_ref().filter(|system| !system_names(source).contains(system)) {
+            let (file, known) = (source.file.clone(), system_names(source));
             return Err(JoinError::NoSystem { file, system: system.clone(), known });
         }
     }
@@ -145,27 +151,28 @@ fn tracks(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
     if let Some(track) = sources.iter().map(|one| only_system(one, named)).collect::<Option<Vec<String>>>() {
         return Ok(vec![track.into_iter().map(Some).collect()]);
     }
-    let systems = sources.iter().map(|source| format!("{} ({})", source.file, names(source).join(", ")));
+    let systems = sources.iter().map(|source| format!("{} ({})", source.file, system_names(source).join(", ")));
     let example = sources.iter().map(|source| {
-        let system = only_system(source, named).or_else(|| names(source).first().cloned()).unwrap_or_default();
+        let system = only_system(source, named).or_else(|| system_names(source).first().cloned()).unwrap_or_default();
         shell_word(&format!("{}:{system}", source.file))
     });
     Err(JoinError::NoCommonSystem { systems: systems.collect(), example: example.collect::<Vec<_>>().join(" ") })
 }
 
 fn tracks_by_name(sources: &[Source]) -> Vec<Track> {
-    let first = names(&sources[0]);
+    let first = system_names(&sources[0]);
     first
         .into_iter()
         .map(|name| {
-            sources.iter().map(|source| Some(name.clone()).filter(|name| names(source).contains(name))).collect()
+            sources.iter().map(|source| Some(name.clone()).filter(|name| system_names(source).contains(name))).collect()
         })
         .filter(|track: &Track| track[1..].iter().any(Option::is_some))
         .collect::<Vec<Track>>()
 }
 
+/// The system of a source that is named, or its single one.
 fn only_system(source: &Source, named: Option<&String>) -> Option<String> {
-    let all = names(source);
+    let all = system_names(source);
     let of_that_name = named.filter(|name| all.contains(name)).cloned();
     source.system.clone().or(of_that_name).or_else(|| if all.len() == 1 { all.first().cloned() } else { None })
 }
@@ -206,7 +213,7 @@ struct Matching<'a> {
 type Asked = (String, String);
 
 /// Étalon's own, where each source has a single one and another tool's results are among them: these have names of their own.
-fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Asked> {
+fn single_benchmark(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Asked> {
     let all: Vec<Asked> = sources
         .iter()
         .zip(cases)
@@ -223,6 +230,7 @@ fn single(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Aske
     are_apart.then(|| all.into_iter().nth(own)).flatten()
 }
 
+/// Tests whether étalon itself measured a source.
 fn is_own(source: &Source) -> bool {
     source.evidence.header.build != IMPORTED
 }
@@ -244,25 +252,26 @@ impl<'a> Matching<'a> {
                 .collect()
             })
             .collect();
-        let single = single(sources, &cases);
+        let single = single_benchmark(sources, &cases);
         Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new(), single }
     }
 
     /// What a case is matched by.
-    fn asked(&self, case: &Case) -> Asked {
+    fn match_key(&self, case: &Case) -> Asked {
         self.single.clone().unwrap_or_else(|| (case.benchmark.clone(), case.workload.clone()))
     }
 
+    /// A source's case of this index.
     fn case(&self, place: usize, index: u32) -> &Case {
         &self.sources[place].evidence.cases[index as usize]
     }
 
     /// The values of a key in a benchmark of a source.
-    fn values(&self, place: usize, asked: &Asked, key: &str) -> Vec<Option<&Value>> {
+    fn values_of_key(&self, place: usize, asked: &Asked, key: &str) -> Vec<Option<&Value>> {
         let mut values = Vec::new();
         for (index, _, point) in &self.cases[place] {
             let case = self.case(place, *index);
-            if self.asked(case) == *asked && !values.contains(&point.get(key)) {
+            if self.match_key(case) == *asked && !values.contains(&point.get(key)) {
                 values.push(point.get(key));
             }
         }
@@ -271,21 +280,21 @@ impl<'a> Matching<'a> {
 
     /// Takes keys out of the points that have one value in each store, and not the same: they are said instead. Such a key
     /// that a store of an older étalon does not know yet is no other case.
-    fn align(&mut self) -> Vec<ExperimentDifference> {
+    fn align_points(&mut self) -> Vec<ExperimentDifference> {
         let keys: BTreeSet<(Asked, String)> = self
             .cases
             .iter()
             .enumerate()
             .flat_map(|(place, own)| own.iter().map(move |one| (place, one)))
             .flat_map(|(place, (index, _, point))| {
-                let asked = self.asked(self.case(place, *index));
+                let asked = self.match_key(self.case(place, *index));
                 point.keys().map(move |key| (asked.clone(), key.clone()))
             })
             .collect();
         let mut found = Vec::new();
         for (asked, key) in keys {
             let values: Vec<Vec<Option<&Value>>> =
-                (0..self.sources.len()).map(|place| self.values(place, &asked, &key)).collect();
+                (0..self.sources.len()).map(|place| self.values_of_key(place, &asked, &key)).collect();
             // A source without the benchmark does not know its keys.
             let known: Vec<&Vec<Option<&Value>>> = values.iter().filter(|own| !own.is_empty()).collect();
             if known.iter().any(|own| own.len() > 1) || known.iter().all(|own| *own == known[0]) {
@@ -316,7 +325,7 @@ impl<'a> Matching<'a> {
             .map(|(place, own)| {
                 own.iter()
                     .enumerate()
-                    .map(|(at, case)| (self.place(place, case), at))
+                    .map(|(at, case)| (self.place_of(place, case), at))
                     .collect::<BTreeMap<Place, usize>>()
             })
             .collect();
@@ -363,8 +372,9 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn place(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
-        let (benchmark, workload) = self.asked(self.case(source, *index));
+    /// The place that a case takes in the joined experiment.
+    fn place_of(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
+        let (benchmark, workload) = self.match_key(self.case(source, *index));
         Place {
             benchmark,
             workload,
@@ -374,38 +384,40 @@ impl<'a> Matching<'a> {
     }
 
     /// The case of a source at a place.
-    fn at(&self, source: usize, place: &Place) -> Option<&(u32, usize, Point)> {
+    fn case_at(&self, source: usize, place: &Place) -> Option<&(u32, usize, Point)> {
         self.cases[source].get(*self.index[source].get(place)?)
     }
 
     /// The places of the first source that another source has too.
-    fn places(&self) -> Vec<Place> {
-        let of_first = self.cases[0].iter().map(|case| self.place(0, case));
-        of_first.filter(|place| (1..self.sources.len()).any(|source| self.at(source, place).is_some())).collect()
+    fn shared_places(&self) -> Vec<Place> {
+        let of_first = self.cases[0].iter().map(|case| self.place_of(0, case));
+        of_first.filter(|place| (1..self.sources.len()).any(|source| self.case_at(source, place).is_some())).collect()
     }
 
+    /// The cases of all sources at a place.
     fn counterparts(&self, place: &Place) -> Counterparts {
-        let cases = (0..self.sources.len()).map(|source| self.at(source, place).map(|(index, ..)| *index));
+        let cases = (0..self.sources.len()).map(|source| self.case_at(source, place).map(|(index, ..)| *index));
         let cases: Vec<Option<u32>> = cases.collect();
-        let name = cases[0].map_or_else(String::new, |index| self.label(0, index));
+        let name = cases[0].map_or_else(String::new, |index| self.case_label(0, index));
         Counterparts { name, cases }
     }
 
-    fn label(&self, source: usize, index: u32) -> String {
+    /// The label of a source's case.
+    fn case_label(&self, source: usize, index: u32) -> String {
         let case = self.case(source, index);
         case.label(&self.sources[source].evidence.header.plan.varying_keys(&case.benchmark))
     }
 
     /// Systems, and cases of those that take part.
-    fn alone(&self, places: &[Place]) -> Vec<Alone> {
+    fn find_unmatched(&self, places: &[Place]) -> Vec<Alone> {
         let (mut all, known) = (Vec::new(), places.iter().collect::<BTreeSet<&Place>>());
         for (experiment, source) in self.sources.iter().enumerate() {
-            let systems = names(source).into_iter().filter(|name| {
+            let systems = system_names(source).into_iter().filter(|name| {
                 !self.tracks.iter().any(|track| track[experiment].as_ref() == Some(name)) && source.system.is_none()
             });
             all.extend(systems.map(|name| Alone { experiment, what: format!("system {name}") }));
-            let others = self.cases[experiment].iter().filter(|case| !known.contains(&self.place(experiment, case)));
-            all.extend(others.map(|(index, ..)| Alone { experiment, what: self.label(experiment, *index) }));
+            let others = self.cases[experiment].iter().filter(|case| !known.contains(&self.place_of(experiment, case)));
+            all.extend(others.map(|(index, ..)| Alone { experiment, what: self.case_label(experiment, *index) }));
         }
         all
     }
@@ -413,10 +425,10 @@ impl<'a> Matching<'a> {
     fn nothing_in_common(&self) -> JoinError {
         let systems = self.sources.iter().enumerate().map(|(place, source)| {
             let all = &self.cases[place];
-            let named = all.iter().take(NAMED).map(|(index, ..)| self.label(place, *index)).collect::<Vec<_>>();
+            let named = all.iter().take(NAMED).map(|(index, ..)| self.case_label(place, *index)).collect::<Vec<_>>();
             let more = match all.len().saturating_sub(NAMED) {
                 0 => String::new(),
-                more => format!(" and {}", count(more, "more case")),
+                more => format!(" and {}", count_noun(more, "more case")),
             };
             format!("{} has {}{more}", source.file, named.join("; "))
         });
@@ -443,7 +455,7 @@ impl Joined {
         let mut cases = Vec::new();
         for place in places {
             for (source, own) in indices.iter_mut().enumerate() {
-                let Some((index, _, point)) = matching.at(source, place) else { continue };
+                let Some((index, _, point)) = matching.case_at(source, place) else { continue };
                 own.insert(*index, cases.len() as u32);
                 let case = matching.case(source, *index);
                 let system = called(source, &case.system);
@@ -451,7 +463,7 @@ impl Joined {
                 cases.push(Case { system, point: point.clone(), benchmark, workload });
             }
         }
-        let header = header(sources, &cases, matching.tracks, called);
+        let header = joined_header(sources, &cases, matching.tracks, called);
         let evidence = Evidence {
             header,
             cases,
@@ -468,14 +480,14 @@ impl Joined {
         let mut joined = Joined { evidence, run_offsets: Vec::new() };
         let mut positions = 0;
         for (place, source) in sources.iter().enumerate() {
-            positions = joined.take(&source.evidence, &indices[place], positions);
-            joined.take_facts(place, source, matching.tracks, called);
+            positions = joined.append_runs(&source.evidence, &indices[place], positions);
+            joined.append_facts(place, source, matching.tracks, called);
         }
         joined
     }
 
     /// Gives the first position that is free behind them.
-    fn take(&mut self, from: &Evidence, indices: &BTreeMap<u32, u32>, positions: u32) -> u32 {
+    fn append_runs(&mut self, from: &Evidence, indices: &BTreeMap<u32, u32>, positions: u32) -> u32 {
         let into = &mut self.evidence;
         let offset = into.runs.iter().map(|run| run.id).max().unwrap_or(0);
         self.run_offsets.push(offset);
@@ -500,7 +512,14 @@ impl Joined {
         last
     }
 
-    fn take_facts(&mut self, place: usize, source: &Source, tracks: &[Track], called: &dyn Fn(usize, &str) -> String) {
+    /// Adds the facts of a source's systems, by their new names.
+    fn append_facts(
+        &mut self,
+        place: usize,
+        source: &Source,
+        tracks: &[Track],
+        called: &dyn Fn(usize, &str) -> String,
+    ) {
         let systems: BTreeSet<&String> = tracks.iter().filter_map(|track| track[place].as_ref()).collect();
         for system in &systems {
             let mut facts: Facts = source.evidence.facts_of(system).cloned().unwrap_or_default();
@@ -517,6 +536,7 @@ impl Joined {
     }
 }
 
+/// A measurement under its new run, case and position.
 fn moved(
     one: &StoredMeasurement,
     indices: &BTreeMap<u32, u32>,
@@ -528,7 +548,7 @@ fn moved(
 }
 
 /// Each text once.
-fn distinct(texts: impl Iterator<Item = String>, separator: &str) -> String {
+fn distinct_texts(texts: impl Iterator<Item = String>, separator: &str) -> String {
     let mut found: Vec<String> = Vec::new();
     for text in texts {
         if !found.contains(&text) {
@@ -538,12 +558,18 @@ fn distinct(texts: impl Iterator<Item = String>, separator: &str) -> String {
     found.join(separator)
 }
 
-fn header(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Header {
+/// The header of the joined experiment.
+fn joined_header(
+    sources: &[Source],
+    cases: &[Case],
+    tracks: &[Track],
+    called: &dyn Fn(usize, &str) -> String,
+) -> Header {
     Header {
         etalon_version: distinct_in_headers(sources, |header| &header.etalon_version, " and "),
         build: distinct_in_headers(sources, |header| &header.build, " and "),
         created_unix_ms: headers(sources).map(|header| header.created_unix_ms).max().unwrap_or(0),
-        plan: plan(sources, cases, tracks, called),
+        plan: joined_plan(sources, cases, tracks, called),
         plan_text: headers(sources)
             .enumerate()
             .map(|(place, header)| {
@@ -558,15 +584,16 @@ fn header(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(
 }
 
 fn distinct_in_headers(sources: &[Source], of: fn(&Header) -> &String, separator: &str) -> String {
-    distinct(headers(sources).map(|header| of(header).clone()), separator)
+    distinct_texts(headers(sources).map(|header| of(header).clone()), separator)
 }
 
+/// The headers of all sources.
 fn headers(sources: &[Source]) -> impl Iterator<Item = &Header> {
     sources.iter().map(|source| &source.evidence.header)
 }
 
 /// A plan that has these systems and cases: it is what reports read, and cannot be run.
-fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Plan {
+fn joined_plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Plan {
     let first = &sources[0].evidence.header.plan;
     let mut systems = Vec::new();
     for track in tracks {
@@ -607,7 +634,7 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
     schedule.order = Order::Sequential;
     schedule.rounds = plans(sources).map(|plan| plan.schedule.rounds).max().unwrap_or(schedule.rounds);
     Plan {
-        name: distinct(plans(sources).map(|plan| plan.name.clone()), " and "),
+        name: distinct_texts(plans(sources).map(|plan| plan.name.clone()), " and "),
         comparison: ComparisonRules {
             baseline: systems.first().map(|system| system.name.clone()).unwrap_or_default(),
             allow_unequal_durability: plans(sources).all(|plan| plan.comparison.allow_unequal_durability),
@@ -622,6 +649,7 @@ fn plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(us
     }
 }
 
+/// The plans of all sources.
 fn plans(sources: &[Source]) -> impl Iterator<Item = &Plan> {
     sources.iter().map(|source| &source.evidence.header.plan)
 }

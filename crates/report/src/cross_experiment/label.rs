@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::{JoinedExperiment, Source};
-use crate::number::count;
+use crate::number::count_noun;
 
 /// A label stands next to a system's name at the head of a column.
 const LONGEST: usize = 12;
@@ -15,18 +15,18 @@ const MINUTE: &str = "%Y-%m-%d %H:%M";
 
 /// One for each source, all different: the file's name, the experiment's, the words in which the files' names differ, or the
 /// time, whichever is short and distinguishes them.
-pub fn labels(sources: &[Source]) -> Vec<String> {
-    let stems = of_sources(sources, &|source: &Source| {
+pub fn source_labels(sources: &[Source]) -> Vec<String> {
+    let stems = names_of_sources(sources, &|source: &Source| {
         Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
     });
     let own: Vec<&str> = stems.iter().map(|stem| without_time(stem)).collect();
     // Words of several names, and a time, are longer than a name may be, and still better than a number.
     let named = [
         (LONGEST, stems.clone()),
-        (LONGEST, of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone())),
+        (LONGEST, names_of_sources(sources, &|source: &Source| source.evidence.header.plan.name.clone())),
         (LONGEST + 4, different_words(&own)),
-        (LONGEST, of_sources(sources, &time("%Y-%m-%d"))),
-        (LONGEST + 4, of_sources(sources, &time(MINUTE))),
+        (LONGEST, names_of_sources(sources, &time_formatter("%Y-%m-%d"))),
+        (LONGEST + 4, names_of_sources(sources, &time_formatter(MINUTE))),
     ];
     let found = named.into_iter().find(|(longest, all)| {
         all.iter().all(|one| (1..=*longest).contains(&one.chars().count()))
@@ -52,9 +52,9 @@ fn different_words(names: &[&str]) -> Vec<String> {
     let fewest = words.iter().map(Vec::len).min().unwrap_or(0);
     let before = (0..fewest).take_while(|at| has_common_word(&words, |_| *at)).count();
     let behind = (1..=fewest - before).take_while(|at| has_common_word(&words, |count| count - at)).count();
-    let before = (0..=before).find(|at| do_fit(&parts(&words, *at, behind))).unwrap_or(before);
-    let behind = (0..=behind).find(|at| do_fit(&parts(&words, before, *at))).unwrap_or(behind);
-    parts(&words, before, behind)
+    let before = (0..=before).find(|at| fit_as_labels(&distinguishing_parts(&words, *at, behind))).unwrap_or(before);
+    let behind = (0..=behind).find(|at| fit_as_labels(&distinguishing_parts(&words, before, *at))).unwrap_or(behind);
+    distinguishing_parts(&words, before, behind)
 }
 
 /// Whether all names have the same word at an index, which follows from their number of words.
@@ -65,28 +65,31 @@ fn has_common_word(names: &[Vec<&str>], index: impl Fn(usize) -> usize) -> bool 
 }
 
 /// Each name without its first and its last words.
-fn parts(names: &[Vec<&str>], before: usize, behind: usize) -> Vec<String> {
+fn distinguishing_parts(names: &[Vec<&str>], before: usize, behind: usize) -> Vec<String> {
     let parts = names.iter().map(|one| one[before..one.len() - behind].concat());
     parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()).collect()
 }
 
-fn do_fit(names: &[String]) -> bool {
+/// Tests whether names are short enough for labels.
+fn fit_as_labels(names: &[String]) -> bool {
     names.iter().all(|name| (1..=LONGEST).contains(&name.chars().count()))
 }
 
-fn of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
+/// A name of each source.
+fn names_of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
     sources.iter().map(name).collect::<Vec<String>>()
 }
 
-fn time(format: &'static str) -> impl Fn(&Source) -> String {
+/// Names a source by when it ran, in this format.
+fn time_formatter(format: &'static str) -> impl Fn(&Source) -> String {
     move |source: &Source| {
-        let began = ran(source).map_or(source.evidence.header.created_unix_ms, |(first, _)| first);
-        formatted(began, format)
+        let began = first_and_last_ms(source).map_or(source.evidence.header.created_unix_ms, |(first, _)| first);
+        format_time(began, format)
     }
 }
 
 /// The first and the last beginning of a measured run.
-pub fn ran(source: &Source) -> Option<(i64, i64)> {
+pub fn first_and_last_ms(source: &Source) -> Option<(i64, i64)> {
     let began = source.evidence.runs.iter().filter_map(|run| source.evidence.began_unix_ms(run));
     began.fold(None, |known: Option<(i64, i64)>, at| {
         Some(known.map_or((at, at), |(first, last)| (first.min(at), last.max(at))))
@@ -94,16 +97,17 @@ pub fn ran(source: &Source) -> Option<(i64, i64)> {
 }
 
 /// `2026-03-01 12:00 UTC`.
-pub fn minute(unix_ms: i64) -> String {
-    formatted(unix_ms, "%Y-%m-%d %H:%M UTC")
+pub fn minute_text(unix_ms: i64) -> String {
+    format_time(unix_ms, "%Y-%m-%d %H:%M UTC")
 }
 
-fn formatted(unix_ms: i64, format: &str) -> String {
+/// An instant in a format; empty if it is out of range.
+fn format_time(unix_ms: i64, format: &str) -> String {
     Timestamp::from_millisecond(unix_ms).map(|at| at.strftime(format).to_string()).unwrap_or_default()
 }
 
 /// How far apart the first and the last of them are: `7 days between`; `None` if that is not known of one.
-pub fn between(experiments: &[JoinedExperiment]) -> Option<String> {
+pub fn time_between(experiments: &[JoinedExperiment]) -> Option<String> {
     let mut ran: Vec<(i64, i64)> = experiments.iter().map(|one| one.ran_unix_ms).collect::<Option<_>>()?;
     ran.sort_unstable();
     let gap_ms = ran.windows(2).map(|pair| pair[1].0 - pair[0].1).max()?;
@@ -114,7 +118,7 @@ pub fn between(experiments: &[JoinedExperiment]) -> Option<String> {
     let of = [(86_400, "day"), (3_600, "hour"), (60, "minute")].into_iter().find(|(length, _)| seconds >= 2 * length);
     let (length, unit) = of.unwrap_or((1, "second"));
     let whole = (seconds + length / 2) / length;
-    Some(format!("{} between", count(usize::try_from(whole).unwrap_or(usize::MAX), unit)))
+    Some(format!("{} between", count_noun(usize::try_from(whole).unwrap_or(usize::MAX), unit)))
 }
 
 #[cfg(test)]

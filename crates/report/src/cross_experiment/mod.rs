@@ -16,9 +16,9 @@ use store::{Header, StoreError};
 
 use crate::comparison::{OneSided, SideLetter};
 use crate::evidence::{Evidence, SeriesSource};
-use crate::number::count;
+use crate::number::count_noun;
 
-pub use join::{JoinError, join};
+pub use join::{JoinError, join_stores};
 
 /// A store that is to be joined with others.
 #[derive(Clone, Debug)]
@@ -83,6 +83,7 @@ const NAMED: usize = 12;
 const SEED: &str = "seed of data and order";
 
 impl CrossExperiment {
+    /// The labels of all experiments.
     pub fn labels(&self) -> Vec<&str> {
         self.experiments.iter().map(|one| one.label.as_str()).collect()
     }
@@ -93,14 +94,14 @@ impl CrossExperiment {
     }
 
     /// `7 days between`, if that is known.
-    pub fn between(&self) -> Option<String> {
-        label::between(&self.experiments)
+    pub fn time_between(&self) -> Option<String> {
+        label::time_between(&self.experiments)
     }
 
     /// States that the experiments were measured apart and when, without a full stop.
-    pub fn times(&self) -> String {
-        let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.ran())).collect();
-        let between = self.between().map_or_else(String::new, |text| format!(" ({text})"));
+    pub fn times_sentence(&self) -> String {
+        let ran: Vec<String> = self.experiments.iter().map(|one| format!("{} {}", one.label, one.when_ran())).collect();
+        let between = self.time_between().map_or_else(String::new, |text| format!(" ({text})"));
         format!(
             "measured apart: {}{between}. Whatever else changed between them is part of every change below: the intervals are \
              of the runs within each{}, and there is no verdict. {}",
@@ -127,7 +128,7 @@ impl CrossExperiment {
     }
 
     /// What differs besides the systems' own facts, without a full stop.
-    pub fn differs(&self) -> String {
+    pub fn differences_sentence(&self) -> String {
         let labels = self.labels().join(" and ");
         if self.differences.is_empty() {
             return format!(
@@ -138,8 +139,8 @@ impl CrossExperiment {
         let mut groups: Vec<(&str, Vec<String>)> = Vec::new();
         for one in self.differences.iter().take(NAMED) {
             match groups.last_mut().filter(|(about, _)| *about == one.about) {
-                Some((_, all)) => all.push(one.text()),
-                None => groups.push((&one.about, vec![one.text()])),
+                Some((_, all)) => all.push(one.in_words()),
+                None => groups.push((&one.about, vec![one.in_words()])),
             }
         }
         let parts = groups.into_iter().map(|(about, all)| format!("{about}: {}", all.join(", ")));
@@ -151,7 +152,7 @@ impl CrossExperiment {
     }
 
     /// What only the first has: the others lack it.
-    pub(crate) fn lost(&self) -> Vec<OneSided> {
+    pub(crate) fn only_in_first(&self) -> Vec<OneSided> {
         let labels = self.labels();
         let (a, b) = (labels[0].to_owned(), labels[1..].join(", "));
         let own = self.alone.iter().filter(|alone| alone.experiment == 0);
@@ -173,7 +174,7 @@ impl CrossExperiment {
                     .collect();
                 let more = match own.len().saturating_sub(NAMED) {
                     0 => String::new(),
-                    more => format!("; and {}", count(more, "more case")),
+                    more => format!("; and {}", count_noun(more, "more case")),
                 };
                 let named = own.iter().take(NAMED).copied().collect::<Vec<_>>().join("; ");
                 (!own.is_empty()).then(|| format!("only in {}: {named}{more}", one.label))
@@ -184,9 +185,9 @@ impl CrossExperiment {
 
 impl JoinedExperiment {
     /// `ran on 2026-03-01 12:00 UTC`.
-    pub fn ran(&self) -> String {
+    pub fn when_ran(&self) -> String {
         match self.ran_unix_ms {
-            Some((first, _)) => format!("ran on {}", label::minute(first)),
+            Some((first, _)) => format!("ran on {}", label::minute_text(first)),
             None => "was imported, and when it ran is unknown".to_owned(),
         }
     }
@@ -194,7 +195,7 @@ impl JoinedExperiment {
 
 impl ExperimentDifference {
     /// `kernel.version (6.1 | 6.18)`.
-    fn text(&self) -> String {
+    fn in_words(&self) -> String {
         if self.name == SEED {
             return self.name.clone();
         }
@@ -204,7 +205,9 @@ impl ExperimentDifference {
             self.values
                 .iter()
                 .map(|value| {
-                    value.as_deref().map_or_else(|| "not known".to_owned(), |v| crate::text::clipped(v, LONGEST_VALUE))
+                    value
+                        .as_deref()
+                        .map_or_else(|| "not known".to_owned(), |v| crate::text::clip_to_width(v, LONGEST_VALUE))
                 })
                 .collect::<Vec<_>>()
                 .join(" | ")

@@ -9,7 +9,7 @@ use super::{GateLine, RowStatus};
 use crate::comparison::{Bound as Capacity, ComparisonSet, Figure, KEY_SYSTEM, Rules, all_figures};
 use crate::evidence::Evidence;
 use crate::labels::metric_name;
-use crate::number::{RowUnit, Script, count, percent};
+use crate::number::{RowUnit, Script, count_noun, percent_text};
 
 /// Fewest runs that show whether a limit holds.
 const MIN_RUNS: usize = 3;
@@ -22,6 +22,7 @@ enum Bound {
 }
 
 impl Bound {
+    /// The sign of the bound.
     fn as_str(self) -> &'static str {
         match self {
             Bound::AtMost => "<=",
@@ -91,11 +92,12 @@ impl FromStr for Limit {
     type Err = LimitError;
 
     fn from_str(text: &str) -> Result<Limit, LimitError> {
-        parse(text).ok_or_else(|| LimitError::NoLimit(text.to_owned()))
+        parse_limit(text).ok_or_else(|| LimitError::NoLimit(text.to_owned()))
     }
 }
 
-fn parse(text: &str) -> Option<Limit> {
+/// Reads `METRIC <= VALUE` or `METRIC >= VALUE`.
+fn parse_limit(text: &str) -> Option<Limit> {
     let at = text.find(['<', '>'])?;
     let bound = if text[at..].starts_with('<') { Bound::AtMost } else { Bound::AtLeast };
     let (name, rest) = (text[..at].trim(), text[at + 1..].trim_start_matches('=').trim());
@@ -116,7 +118,7 @@ fn parse(text: &str) -> Option<Limit> {
 
 impl Limit {
     /// The metrics that are meant: those of this name, or else those of which it is a part, as `p99` is of `response_p99`.
-    fn metrics(&self, figures: &[&Figure]) -> Vec<String> {
+    fn matching_metrics(&self, figures: &[&Figure]) -> Vec<String> {
         let asked = self.metric.to_lowercase().replace(['-', ' '], "_");
         let asked = if asked == "tps" { "throughput" } else { &asked };
         let ids = || figures.iter().map(|figure| figure.metric.id.as_str());
@@ -139,10 +141,10 @@ impl Limit {
     fn in_unit(&self, metric: &Metric) -> Option<f64> {
         let unit = self.unit.replace("us", "µs");
         let is_time = crate::number::is_time(&metric.unit);
-        let scaled = RowUnit::named(&metric.unit, &unit);
+        let scaled = RowUnit::with_name(&metric.unit, &unit);
         match unit.as_str() {
             "" => (!is_time).then_some(self.value),
-            unit if scaled.name() == unit => Some(self.value / scaled.convert(1.0)),
+            unit if scaled.unit_name() == unit => Some(self.value / scaled.convert(1.0)),
             unit => {
                 let is_per_second = ["/s", "tps", "iops", "tx/s", "io/s"].contains(&unit);
                 (is_per_second && metric.unit.ends_with("/s")).then_some(self.value)
@@ -155,7 +157,11 @@ impl Limit {
 ///
 /// # Errors
 /// A limit names what there is not, or a unit of another kind.
-pub(super) fn lines(evidence: &Evidence, set: &ComparisonSet, limits: &[Limit]) -> Result<Vec<GateLine>, LimitError> {
+pub(super) fn limit_lines(
+    evidence: &Evidence,
+    set: &ComparisonSet,
+    limits: &[Limit],
+) -> Result<Vec<GateLine>, LimitError> {
     if limits.is_empty() {
         return Ok(Vec::new());
     }
@@ -170,24 +176,25 @@ pub(super) fn lines(evidence: &Evidence, set: &ComparisonSet, limits: &[Limit]) 
         let of_benchmark: Vec<&Figure> =
             all.iter().filter(|figure| limit.benchmark.as_ref().is_none_or(|name| *name == figure.benchmark)).collect();
         if let (true, Some(benchmark)) = (of_benchmark.is_empty(), &limit.benchmark) {
-            let known = names(all.iter().map(|figure| figure.benchmark.as_str()));
+            let known = distinct_names(all.iter().map(|figure| figure.benchmark.as_str()));
             return Err(LimitError::UnknownBenchmark { benchmark: benchmark.clone(), known });
         }
-        let metrics = limit.metrics(&of_benchmark);
+        let metrics = limit.matching_metrics(&of_benchmark);
         if metrics.is_empty() {
-            let known = names(of_benchmark.iter().map(|figure| figure.metric.id.as_str()));
+            let known = distinct_names(of_benchmark.iter().map(|figure| figure.metric.id.as_str()));
             return Err(LimitError::UnknownMetric { metric: limit.metric.clone(), known });
         }
         for figure in
             of_benchmark.into_iter().filter(|figure| metrics.contains(&figure.metric.id) && !is_baseline(figure))
         {
-            lines.push(line(limit, figure, &set.rules)?);
+            lines.push(limit_line(limit, figure, &set.rules)?);
         }
     }
     Ok(lines)
 }
 
-fn names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
+/// Each name once.
+fn distinct_names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in all {
         if !names.iter().any(|known| known == name) {
@@ -197,14 +204,15 @@ fn names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     names
 }
 
-fn line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, LimitError> {
+/// The line of a limit for one case.
+fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, LimitError> {
     let value = limit.in_unit(&figure.metric).ok_or_else(|| LimitError::Unit {
         metric: limit.metric.clone(),
         unit: figure.metric.unit.clone(),
         written: limit.to_string(),
     })?;
     let parts = [figure.benchmark.clone(), figure.label.clone(), metric_name(&figure.metric.id)];
-    let (status, detail) = judged(limit, value, figure, rules);
+    let (status, detail) = judge_by_bounds(limit, value, figure, rules);
     Ok(GateLine {
         status,
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
@@ -217,23 +225,23 @@ fn line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, Limit
 }
 
 /// Judges a case by one-sided bounds of its mean, that of the logarithms where all values have one.
-fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStatus, String) {
+fn judge_by_bounds(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStatus, String) {
     let side = &figure.side;
     let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
     let (Some(summary), false) = (side.summary, values.is_empty()) else {
-        return (RowStatus::NotCompared, format!("no value: {}", side.missing()));
+        return (RowStatus::NotCompared, format!("no value: {}", side.missing_reason()));
     };
     if let Some(why) = &figure.no_verdict {
-        return (RowStatus::NotCompared, why.text());
+        return (RowStatus::NotCompared, why.reason_text());
     }
     let unit = RowUnit::new(&figure.metric.unit, [summary.centre()]);
     let sign = side.bound.map_or("", Capacity::sign);
-    let shown = format!("{sign}{} {}", unit.print(summary.centre(), Script::Plain), unit.name());
+    let shown = format!("{sign}{} {}", unit.print(summary.centre(), Script::Plain), unit.unit_name());
     if values.len() < MIN_RUNS {
-        let (have, needed) = (count(values.len(), "run"), MIN_RUNS);
+        let (have, needed) = (count_noun(values.len(), "run"), MIN_RUNS);
         return (RowStatus::NotCompared, format!("{shown} in {have}, and it takes {needed} to say how sure that is"));
     }
-    let Some(of_runs) = bounds(&values, rules.level) else {
+    let Some(of_runs) = one_sided_bounds(&values, rules.level) else {
         return (RowStatus::NotCompared, format!("{shown}: its runs give no interval"));
     };
     // A capacity that no short run met is known at one end.
@@ -266,12 +274,15 @@ fn judged(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStat
         "at least" => bound.floor(),
         _ => bound.ceil(),
     };
-    let level = percent(rules.level, Script::Plain);
-    (status, format!("{shown}, {word} {} {} with {level} confidence", unit.print(bound, Script::Plain), unit.name()))
+    let level = percent_text(rules.level, Script::Plain);
+    (
+        status,
+        format!("{shown}, {word} {} {} with {level} confidence", unit.print(bound, Script::Plain), unit.unit_name()),
+    )
 }
 
 /// The one-sided bounds at this level, each for itself.
-fn bounds(values: &[f64], level: f64) -> Option<(f64, f64)> {
+fn one_sided_bounds(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let first = *values.first()?;
     if values.iter().all(|value| *value == first) {
         return Some((first, first));
@@ -317,8 +328,11 @@ mod tests {
     /// scipy: `mean ± t.ppf(.95, 4) * std(ddof=1) / sqrt(5)` of the logarithms.
     #[test]
     fn bounds_are_one_sided() {
-        let (lowest, highest) = bounds(&[10.0, 11.0, 12.0, 11.0, 10.0], 0.95).unwrap();
+        let (lowest, highest) = one_sided_bounds(&[10.0, 11.0, 12.0, 11.0, 10.0], 0.95).unwrap();
         assert!((lowest - 10.013_703).abs() < 1e-5 && (highest - 11.592_896).abs() < 1e-5, "{lowest} {highest}");
-        assert_eq!(bounds(&[5.0; 4], 0.95).map(|(lo, hi)| (lo - 5.0).abs() + (hi - 5.0).abs() < 1e-9), Some(true));
+        assert_eq!(
+            one_sided_bounds(&[5.0; 4], 0.95).map(|(lo, hi)| (lo - 5.0).abs() + (hi - 5.0).abs() < 1e-9),
+            Some(true)
+        );
     }
 }

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use super::chart::{Axis, Mark, Panel, Shape, series_class};
 use super::figure::Figure;
-use super::views::legend;
+use super::views::names_legend;
 use crate::backup::BackupRow;
 use crate::evidence::Evidence;
-use crate::number::{Script, fixed, significant};
+use crate::number::{Script, fixed_decimals, significant_digits};
 
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
@@ -15,8 +15,8 @@ const HEIGHT: i32 = 280;
 const RADIUS: f64 = 6.0;
 
 /// Saving on x, CPU time on y, time as the mark's size.
-pub fn worth(evidence: &Evidence) -> Markup {
-    let rows = crate::backup::rows(evidence);
+pub fn worth_chart(evidence: &Evidence) -> Markup {
+    let rows = crate::backup::backup_rows(evidence);
     if rows.is_empty() {
         return html! {};
     }
@@ -29,7 +29,7 @@ pub fn worth(evidence: &Evidence) -> Markup {
         })
         .collect();
     if places.is_empty() {
-        return super::figure::nothing("Saving, CPU time and time", "no CPU time is known");
+        return super::figure::empty_figure("Saving, CPU time and time", "no CPU time is known");
     }
     let x = Axis::linear(places.iter().map(|place| place.2), 6);
     let mut panel = Panel::new(WIDTH, HEIGHT, x, Axis::from_zero(places.iter().map(|place| place.3), 5));
@@ -49,8 +49,8 @@ pub fn worth(evidence: &Evidence) -> Markup {
                 class: format!("pt {}", series_class(*index)),
                 title: format!(
                     "{}: saves {} %, {cpu:.2} CPU s/GiB, {ratio:.2}× the time",
-                    row.name(),
-                    fixed(*saving, 1)
+                    row.row_name(),
+                    fixed_decimals(*saving, 1)
                 ),
             }
         })
@@ -59,23 +59,24 @@ pub fn worth(evidence: &Evidence) -> Markup {
         table.small {
             thead { tr { th { "backup" } th.num { "saving, %" } th.num { "CPU s/GiB" } th.num { "time, s" } } }
             tbody { @for row in &rows { tr {
-                td { bdi { (row.name()) } }
+                td { bdi { (row.row_name()) } }
                 @for metric in ["saving", "backup_cpu_per_gib", "backup_time"] { td.num { (figure_text(row, metric)) } }
             } } }
         }
     };
-    let names: Vec<String> = rows.iter().map(BackupRow::name).collect();
+    let names: Vec<String> = rows.iter().map(BackupRow::row_name).collect();
     let figure = Figure {
         title: "Saving, CPU time and time",
         panel: &panel,
         id: "backup-worth",
-        legend: legend(names.iter().enumerate().map(|(index, name)| (index, name.as_str()))),
+        legend: names_legend(names.iter().enumerate().map(|(index, name)| (index, name.as_str()))),
         live: None,
     };
-    html! { h3 { "What it is worth" } div.grid { (figure.render(table)) } }
+    html! { h3 { "What it is worth" } div.grid { (figure.render_with_table(table)) } }
 }
 
+/// A row's value of a metric, or `n/a`.
 fn figure_text(row: &BackupRow, metric: &str) -> String {
-    let value = row.figures.get(metric).map(|value| significant(*value, 3, Script::Typographic));
+    let value = row.figures.get(metric).map(|value| significant_digits(*value, 3, Script::Typographic));
     value.unwrap_or_else(|| "n/a".to_owned())
 }

@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
+use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text_element};
 use super::figure::Figure;
-use super::views::legend;
+use super::views::names_legend;
 use crate::number::Script;
-use crate::text::{clipped, clipped_apart};
+use crate::text::{clip_to_width, clipped_apart};
 use crate::views::{Bar, BarGroup, Bars};
 
 const WIDTH: i32 = 480;
@@ -27,12 +27,13 @@ const LETTER: f64 = 9.5;
 /// A longer interval than this times its bar is cut.
 const WIDEST: f64 = 1.5;
 
-pub fn render(of: &Bars) -> Markup {
+/// Draws groups of bars, with the table of their values.
+pub fn render_bars(of: &Bars) -> Markup {
     let all: Vec<&Bar> = of.groups.iter().flat_map(|group| &group.bars).collect();
-    let ends = all.iter().copied().flat_map(|bar| [reach(bar), bar.highest_run]);
+    let ends = all.iter().copied().flat_map(|bar| [bar_end(bar), bar.highest_run]);
     let highest = ends.flatten().fold(0.0, f64::max);
     if highest <= 0.0 {
-        return super::figure::nothing(&of.title, "no run has a figure");
+        return super::figure::empty_figure(&of.title, "no run has a figure");
     }
     let tall: i32 = of.groups.iter().map(|group| name_height(group) + BAR * group.bars.len() as i32 + GAP).sum();
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
@@ -45,11 +46,11 @@ pub fn render(of: &Bars) -> Markup {
     let names: Vec<&str> = of.groups.iter().map(|group| group.name.as_str()).collect();
     for (group, name) in of.groups.iter().zip(clipped_apart(&names, LONGEST_NAME)) {
         if !name.is_empty() {
-            panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 16)), "start", &name));
+            panel.extra.push_str(&text_element("row", (14.0, f64::from(TOP + offset + 16)), "start", &name));
             offset += NAME;
         }
         for bar in &group.bars {
-            draw(&mut panel, bar, offset);
+            draw_bar(&mut panel, bar, offset);
             offset += BAR;
         }
         offset += GAP;
@@ -61,11 +62,12 @@ pub fn render(of: &Bars) -> Markup {
     if of.groups.iter().all(|group| !group.name.is_empty() && group.bars.len() == 1) {
         named.clear();
     }
-    let legend = html! { @if !named.is_empty() { (legend(named.into_iter())) } };
-    Figure { title: &of.title, panel: &panel, id: &of.id, legend, live: None }.render(table(of))
+    let legend = html! { @if !named.is_empty() { (names_legend(named.into_iter())) } };
+    Figure { title: &of.title, panel: &panel, id: &of.id, legend, live: None }.render_with_table(values_table(of))
 }
 
-fn table(of: &Bars) -> Markup {
+/// The table of the bars' values.
+fn values_table(of: &Bars) -> Markup {
     html! {
         table.small {
             tbody { @for group in &of.groups { @for bar in &group.bars { tr {
@@ -78,23 +80,24 @@ fn table(of: &Bars) -> Markup {
 }
 
 /// The end of a bar, and of its interval unless that is so wide that the bars would be slivers.
-fn reach(bar: &Bar) -> Option<f64> {
+fn bar_end(bar: &Bar) -> Option<f64> {
     let value = bar.entry.value?;
     Some(bar.entry.interval.map_or(value, |[_, hi]| hi.min(WIDEST * value).max(value)))
 }
 
+/// Room for a group's name.
 fn name_height(group: &BarGroup) -> i32 {
     if group.name.is_empty() { 0 } else { NAME }
 }
 
 /// A bar `offset` below the upper edge.
-fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
+fn draw_bar(panel: &mut Panel, bar: &Bar, offset: i32) {
     let middle = panel.y.hi - f64::from(offset) - f64::from(BAR) / 2.0;
     let baseline = f64::from(TOP + offset + BAR - 5);
     let plot = panel.plot_box();
     let said = bar.entry.print(Script::Typographic);
     let Some(value) = bar.entry.value else {
-        panel.extra.push_str(&text("tick", (plot.left + 4.0, baseline), "start", &said));
+        panel.extra.push_str(&text_element("tick", (plot.left + 4.0, baseline), "start", &said));
         return;
     };
     let half = f64::from(BAR) / 2.0 - 2.0;
@@ -103,7 +106,7 @@ fn draw(panel: &mut Panel, bar: &Bar, offset: i32) {
     let behind = bar.entry.interval.map_or(value, |[_, hi]| hi.clamp(value, edge.max(value)));
     let begin = (plot.left + behind / panel.x.hi * (plot.right - plot.left)) + 6.0;
     let room = ((f64::from(WIDTH) - begin) / LETTER).max(1.0) as usize;
-    panel.extra.push_str(&text("tick", (begin, baseline), "start", &clipped(&said, room)));
+    panel.extra.push_str(&text_element("tick", (begin, baseline), "start", &clip_to_width(&said, room)));
     panel.layers.push(Layer::Bar((0.0, middle - half), (value.max(0.0), middle + half), Ink::Bar(bar.index)));
     if let Some([lo, hi]) = bar.entry.interval {
         panel.layers.push(Layer::Line(vec![(lo, middle), (hi.min(edge), middle)], Ink::Interval));

@@ -25,7 +25,7 @@ pub struct SystemCase<'a> {
 }
 
 /// The cases in the plan's order.
-pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
+pub fn case_views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let plan = &evidence.header.plan;
     let mut varying = BTreeMap::new();
     for benchmark in &plan.benchmarks {
@@ -41,14 +41,15 @@ pub fn views(evidence: &Evidence) -> Vec<CaseView<'_>> {
         // Such a text is the same for equal points only.
         let view = views.entry((&case.benchmark, format!("{:?}", case.point))).or_insert_with(|| {
             let keys = varying.get(case.benchmark.as_str()).map_or(&[][..], Vec::as_slice);
-            CaseView { benchmark: &case.benchmark, title: title(evidence, case, keys), systems: Vec::new() }
+            CaseView { benchmark: &case.benchmark, title: case_title(evidence, case, keys), systems: Vec::new() }
         });
         view.systems.push(system);
     }
     views.into_values().collect()
 }
 
-fn title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
+/// The case's title: its benchmark and what varies.
+fn case_title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
     let values = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let several = evidence.header.plan.benchmarks.len() > 1;
     let benchmark = (several || varying.is_empty()).then(|| case.benchmark.clone());
@@ -65,7 +66,7 @@ pub struct Common<'a> {
 }
 
 /// The units that the cases of each benchmark share.
-pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
+pub fn common_units(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
     const MEDIAN: &str = "response_p50";
     let mut primary: Vec<(&str, &Metric)> = Vec::new();
     let mut values: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
@@ -99,12 +100,13 @@ pub fn common(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
     if let Some(median) = medians.first() {
         for benchmark in evidence.header.plan.benchmarks.iter().map(|benchmark| benchmark.name.as_str()) {
             let unit = RowUnit::new(&median.measurement.metric.unit, of(benchmark, MEDIAN));
-            found.entry(benchmark).or_default().responses = Some(RowUnit::named("ns", unit.name()));
+            found.entry(benchmark).or_default().responses = Some(RowUnit::with_name("ns", unit.unit_name()));
         }
     }
     found
 }
 
+/// The benchmark of a measurement.
 fn benchmark_of<'a>(evidence: &'a Evidence, stored: &StoredMeasurement) -> Option<&'a str> {
     evidence.case(stored.case).map(|case| case.benchmark.as_str())
 }

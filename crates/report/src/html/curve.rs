@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::chart::{Axis, Ink, Layer, Mark, Panel, Shape, series_class};
 use super::figure::{Figure, Live, LiveSeries};
-use super::views::legend;
+use super::views::names_legend;
 use crate::number::Script;
 use crate::views::{Curve, CurveDot, CurveLine};
 
@@ -18,22 +18,23 @@ const HIGHEST_INTERVAL: f64 = 1.5;
 const MANY_POINTS: usize = 24;
 
 /// Depths double from one to the next, clients do not.
-fn place(curve: &Curve, dot: &CurveDot) -> f64 {
+fn dot_position(curve: &Curve, dot: &CurveDot) -> f64 {
     if curve.key == "depth" { (dot.at.max(1) as f64).log2() } else { dot.at as f64 }
 }
 
-pub fn render(curve: &Curve) -> Markup {
+/// Draws the curves of a group, with the table of their values.
+pub fn render_curve(curve: &Curve) -> Markup {
     let dots: Vec<&CurveDot> = curve.lines.iter().flat_map(|line| &line.points).collect();
     if curve.lines.iter().all(|line| line.points.iter().filter(|dot| dot.mean.value.is_some()).count() < 2) {
         let why = format!("fewer than two numbers of the key {} have a figure: there is no curve", curve.key);
-        return super::figure::nothing(&curve.title, &why);
+        return super::figure::empty_figure(&curve.title, &why);
     }
     let means: Vec<f64> = dots.iter().copied().filter_map(|dot| dot.mean.value).collect();
     let highs: Vec<f64> = dots.iter().copied().filter_map(|dot| Some(dot.mean.interval?[1])).collect();
     // A wild interval must not flatten the curves.
     let edge = means.iter().copied().fold(0.0, f64::max) * HIGHEST_INTERVAL;
     let y = Axis::from_zero(means.iter().copied().chain(highs.iter().copied().map(|hi| hi.min(edge))), 5);
-    let mut panel = Panel::new(WIDTH, HEIGHT, axis(curve), y);
+    let mut panel = Panel::new(WIDTH, HEIGHT, place_axis(curve), y);
     panel.left = 64;
     panel.title = format!("{} by {}, {}", curve.unit, curve.key, curve.title);
     let has_intervals = !highs.is_empty();
@@ -51,17 +52,19 @@ pub fn render(curve: &Curve) -> Markup {
         // Intervals of several systems at one place stand next to each other.
         let middle = (curve.lines.len() as f64 - 1.0) / 2.0;
         let shift = (number as f64 - middle) * (panel.x.hi - panel.x.lo) * 0.012;
-        draw(&mut panel, curve, line, shift, edge);
+        draw_line(&mut panel, curve, line, shift, edge);
     }
-    let series = curve.lines.iter().map(|line| live(curve, line)).collect();
+    let series = curve.lines.iter().map(|line| live_series(curve, line)).collect();
     let live = Live { unit: curve.unit.clone(), kind: curve.key, zoom: false, y_log: false, series };
-    let legend = legend(curve.lines.iter().map(|line| (line.index, line.system.as_str())));
-    Figure { title: &curve.title, panel: &panel, id: &curve.id, legend, live: Some(live) }.render(table(curve))
+    let legend = names_legend(curve.lines.iter().map(|line| (line.index, line.system.as_str())));
+    Figure { title: &curve.title, panel: &panel, id: &curve.id, legend, live: Some(live) }
+        .render_with_table(values_table(curve))
 }
 
-fn axis(curve: &Curve) -> Axis {
+/// The axis of clients or depths.
+fn place_axis(curve: &Curve) -> Axis {
     let mut all: Vec<(f64, i64)> =
-        curve.lines.iter().flat_map(|line| &line.points).map(|dot| (place(curve, dot), dot.at)).collect();
+        curve.lines.iter().flat_map(|line| &line.points).map(|dot| (dot_position(curve, dot), dot.at)).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (lo, hi) = (all.first().map_or(0.0, |one| one.0), all.last().map_or(1.0, |one| one.0));
     let room = ((hi - lo) * 0.05).max(0.1);
@@ -75,18 +78,19 @@ fn axis(curve: &Curve) -> Axis {
     Axis { lo: lo - room, hi: hi + room, ticks }
 }
 
-fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edge: f64) {
-    let band = line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.interval?)));
+/// Draws one system's curve with its intervals.
+fn draw_line(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edge: f64) {
+    let band = line.points.iter().filter_map(|dot| Some((dot_position(curve, dot), dot.mean.interval?)));
     let band: Vec<(f64, f64, f64)> = band.map(|(x, [lo, hi])| (x, lo, hi.min(edge))).collect();
     if band.len() > 1 {
         panel.layers.insert(0, Layer::Area(band, Ink::Range(line.index)));
     }
-    let middle = line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.value?)));
+    let middle = line.points.iter().filter_map(|dot| Some((dot_position(curve, dot), dot.mean.value?)));
     panel.layers.push(Layer::Line(middle.collect(), Ink::Line(line.index)));
     let is_roomy = line.points.len() <= MANY_POINTS;
     let class = series_class(line.index);
     for dot in &line.points {
-        let (x, Some(y)) = (place(curve, dot), dot.mean.value) else { continue };
+        let (x, Some(y)) = (dot_position(curve, dot), dot.mean.value) else { continue };
         if is_roomy && let Some([lo, hi]) = dot.mean.interval {
             let ends = vec![(x + shift, lo), (x + shift, hi.min(edge))];
             panel.layers.push(Layer::Line(ends, Ink::Middle(line.index)));
@@ -111,9 +115,13 @@ fn draw(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edge: f6
     }
 }
 
-fn live(curve: &Curve, line: &CurveLine) -> LiveSeries {
-    let known: Vec<(f64, f64, Option<[f64; 2]>)> =
-        line.points.iter().filter_map(|dot| Some((place(curve, dot), dot.mean.value?, dot.mean.interval))).collect();
+/// A curve's values for the page's pointer.
+fn live_series(curve: &Curve, line: &CurveLine) -> LiveSeries {
+    let known: Vec<(f64, f64, Option<[f64; 2]>)> = line
+        .points
+        .iter()
+        .filter_map(|dot| Some((dot_position(curve, dot), dot.mean.value?, dot.mean.interval)))
+        .collect();
     LiveSeries {
         name: line.system.clone(),
         index: line.index,
@@ -123,7 +131,8 @@ fn live(curve: &Curve, line: &CurveLine) -> LiveSeries {
     }
 }
 
-fn table(curve: &Curve) -> Markup {
+/// The table of the curves' values.
+fn values_table(curve: &Curve) -> Markup {
     html! {
         table.small {
             thead { tr {

@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use maud::{Markup, html};
 use model::Reading;
-use model::csv::quoted;
+use model::csv::quote_field;
 use serde::Serialize;
 
 use crate::comparison::ComparisonSet;
@@ -20,12 +20,14 @@ pub fn script_safe_json(value: &impl Serialize) -> String {
     text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-pub fn embedded(evidence: &Evidence, set: &ComparisonSet) -> String {
-    script_safe_json(&json::document(evidence, set))
+/// The experiment's JSON, as the page embeds it.
+pub fn embedded_document(evidence: &Evidence, set: &ComparisonSet) -> String {
+    script_safe_json(&json::make_document(evidence, set))
 }
 
-pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let document = serde_json::to_string(&json::document(evidence, set)).unwrap_or_default();
+/// Links that save the page's data as files.
+pub fn download_links(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let document = serde_json::to_string(&json::make_document(evidence, set)).unwrap_or_default();
     let files = [
         ("comparison.json", "application/json", document, "every comparison, as étalon's --json prints it"),
         ("runs.csv", "text/csv", runs_csv(evidence), "every metric of every run"),
@@ -41,28 +43,40 @@ pub fn downloads(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
+/// All measurements as CSV, a line for each run and metric.
 pub fn runs_csv(evidence: &Evidence) -> String {
     let keys: std::collections::BTreeSet<&String> = evidence.cases.iter().flat_map(|case| case.point.keys()).collect();
     let mut out = String::from("position,round,benchmark,system");
     for key in &keys {
-        let _ = write!(out, ",{}", quoted(key));
+        let _ = write!(out, ",{}", quote_field(key));
     }
     out.push_str(",metric,unit,better,role,value,unavailable\n");
     for stored in &evidence.measurements {
         let Some(case) = evidence.case(stored.case) else { continue };
-        let _ =
-            write!(out, "{},{},{},{}", stored.position, stored.round, quoted(&case.benchmark), quoted(&case.system));
+        let _ = write!(
+            out,
+            "{},{},{},{}",
+            stored.position,
+            stored.round,
+            quote_field(&case.benchmark),
+            quote_field(&case.system)
+        );
         for key in &keys {
             let value = case.point.get(*key).map(ToString::to_string).unwrap_or_default();
-            let _ = write!(out, ",{}", quoted(&value));
+            let _ = write!(out, ",{}", quote_field(&value));
         }
         let metric = &stored.measurement.metric;
         let (value, reason) = match &stored.measurement.reading {
             Reading::Value(value) => (value.to_string(), String::new()),
-            Reading::Unavailable(reason) => (String::new(), quoted(&reason.to_string())),
+            Reading::Unavailable(reason) => (String::new(), quote_field(&reason.to_string())),
         };
-        let (better, role) = (json::direction(metric.direction), json::role(metric.role));
-        let _ = writeln!(out, ",{},{},{better},{role},{value},{reason}", quoted(&metric.id), quoted(&metric.unit));
+        let (better, role) = (json::direction_word(metric.direction), json::role_word(metric.role));
+        let _ = writeln!(
+            out,
+            ",{},{},{better},{role},{value},{reason}",
+            quote_field(&metric.id),
+            quote_field(&metric.unit)
+        );
     }
     out
 }

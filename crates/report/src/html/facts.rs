@@ -10,7 +10,7 @@ use crate::evidence::{CLIENT, Evidence};
 use crate::labels::{metric_name, table_title};
 
 /// The facts: those that differ first, the others folded.
-pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+pub fn facts_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let systems: Vec<(&str, Option<&Facts>)> = evidence
         .header
         .plan
@@ -20,7 +20,8 @@ pub fn facts(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         .collect();
     let names: BTreeSet<&str> =
         systems.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
-    let (differing, same): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| differs(&systems, name));
+    let (differing, same): (Vec<&str>, Vec<&str>) =
+        names.into_iter().partition(|name| identity_differs(&systems, name));
     let (differing, own): (Vec<&str>, Vec<&str>) = differing.into_iter().partition(|name| !is_of_some(&systems, name));
     html! {
         @if differing.is_empty() && same.is_empty() { p.notice { "No facts of the systems were stored." } }
@@ -58,13 +59,14 @@ fn load_generators(evidence: &Evidence) -> Markup {
 }
 
 /// Whether systems differ in an identity fact. One that could not be read is no difference; passing ones never are.
-fn differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
+fn identity_differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
     let all: Vec<Option<model::Fact>> =
         systems.iter().map(|(_, facts)| facts.and_then(|facts| facts.entries.get(name)).cloned()).collect();
     let passing = all.iter().flatten().any(|fact| fact.nature == Nature::Passing);
     !passing && all.iter().any(|fact| known_value(fact) != known_value(&all[0]))
 }
 
+/// A fact's value, if it could be read.
 fn known_value(fact: &Option<model::Fact>) -> Option<String> {
     fact.as_ref().and_then(|fact| fact.reading.clone().ok())
 }
@@ -80,20 +82,21 @@ fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
         div.scroll { table.facts {
             thead { tr { th scope="col" { "fact" } @for (system, _) in systems { th scope="col" { bdi { (system) } } } } }
             tbody { @for name in names {
-                @let marked = systems.len() > 1 && differs(systems, name);
+                @let marked = systems.len() > 1 && identity_differs(systems, name);
                 tr class=[marked.then_some("differs")] {
                     th scope="row" { @if marked { span.differ title="differs" { "≠" } " " } bdi { (name) } }
-                    @for (_, facts) in systems { td dir="auto" { (value(*facts, name)) } }
+                    @for (_, facts) in systems { td dir="auto" { (fact_cell(*facts, name)) } }
                 }
             } }
         } }
     }
 }
 
-fn value(facts: Option<&Facts>, name: &str) -> Markup {
+/// A fact's value, or why it could not be read.
+fn fact_cell(facts: Option<&Facts>, name: &str) -> Markup {
     html! {
         @match facts.and_then(|facts| facts.entries.get(name)).map(|fact| &fact.reading) {
-            Some(Ok(value)) => (folded(&value.to_string())),
+            Some(Ok(value)) => (fold_long(&value.to_string())),
             Some(Err(reason)) => { span.na title=(reason) { "n/a" } " " span.note { (reason) } }
             None => { span.na { "–" } }
         }
@@ -104,7 +107,7 @@ fn value(facts: Option<&Facts>, name: &str) -> Markup {
 const LONG: usize = 200;
 
 /// A value; of a long one its beginning, the whole of it one click away.
-fn folded(value: &str) -> Markup {
+fn fold_long(value: &str) -> Markup {
     html! {
         @if value.chars().count() < LONG { (value) }
         @else { details { summary { (value.chars().take(LONG / 4).collect::<String>().trim_end()) "…" } (value) } }
@@ -112,15 +115,15 @@ fn folded(value: &str) -> Markup {
 }
 
 /// What was found to warn of, and the runs that are in no figure.
-pub fn warnings(set: &ComparisonSet) -> Markup {
-    let found = collected(&set.tables);
+pub fn warnings_section(set: &ComparisonSet) -> Markup {
+    let found = collect_warnings(&set.tables);
     html! {
         @if found.is_empty() && set.dropped.is_empty() { p { "Nothing was found to warn of, and no run was dropped." } }
         @if !found.is_empty() {
             ul.warnings { @for (text, places) in &found {
                 li {
                     span dir="auto" { (super::with_code(text)) }
-                    @for (place, metrics) in in_order(places) { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
+                    @for (place, metrics) in cases_in_order(places) { span.where { bdi { (place) } ": " (metrics.join(", ")) } }
                 }
             } }
         }
@@ -133,7 +136,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
                     td { bdi { (run.case) } @if more > 0 { ", and " (more) " more" } }
                     td { (run.state) }
                     td dir="auto" { (run.reason) }
-                    td { (repeated(run)) }
+                    td { (how_repeated(run)) }
                 } } }
             } }
         }
@@ -141,7 +144,7 @@ pub fn warnings(set: &ComparisonSet) -> Markup {
 }
 
 /// Whether what was dropped was run again, or was itself a repetition.
-fn repeated(run: &DroppedRun) -> &'static str {
+fn how_repeated(run: &DroppedRun) -> &'static str {
     match (run.repeated, run.was_measured) {
         (_, true) => "measured before",
         (true, false) => "yes, measured then",
@@ -153,14 +156,14 @@ fn repeated(run: &DroppedRun) -> &'static str {
 type Found = (String, BTreeMap<String, (usize, Vec<String>)>);
 
 /// The cases in the order of the tables.
-fn in_order(places: &BTreeMap<String, (usize, Vec<String>)>) -> Vec<(&String, &Vec<String>)> {
+fn cases_in_order(places: &BTreeMap<String, (usize, Vec<String>)>) -> Vec<(&String, &Vec<String>)> {
     let mut all: Vec<_> = places.iter().map(|(name, (place, metrics))| (place, (name, metrics))).collect();
     all.sort_by_key(|(place, _)| **place);
     all.into_iter().map(|(_, case)| case).collect()
 }
 
 /// Each warning once, with the rows that it is about.
-fn collected(tables: &[Table]) -> Vec<Found> {
+fn collect_warnings(tables: &[Table]) -> Vec<Found> {
     let several = tables.len() > 1;
     let (mut found, mut texts) = (Vec::<Found>::new(), BTreeMap::<String, usize>::new());
     for table in tables {

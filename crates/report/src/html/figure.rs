@@ -25,16 +25,16 @@ pub struct Live {
 pub struct LiveSeries {
     pub name: String,
     pub index: usize,
-    #[serde(serialize_with = "short")]
+    #[serde(serialize_with = "serialize_short")]
     pub x: Vec<f64>,
-    #[serde(serialize_with = "short")]
+    #[serde(serialize_with = "serialize_short")]
     pub y: Vec<f64>,
     /// Lowest and highest, if it has a range.
     pub range: Option<Vec<(f64, f64)>>,
 }
 
 /// Values with four significant digits: more is never shown, and the page is a third smaller.
-fn short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| {
         if *value == 0.0 || !value.is_finite() {
             return 0.0;
@@ -71,13 +71,13 @@ pub struct Figure<'a> {
 
 impl Figure<'_> {
     /// The figure; `table` holds its values.
-    pub fn render(&self, table: Markup) -> Markup {
+    pub fn render_with_table(&self, table: Markup) -> Markup {
         let zoom = self.live.as_ref().is_some_and(|live| live.zoom);
         html! {
             figure.chart id=(self.id) data-zoom[zoom] {
                 figcaption { span.what dir="auto" { (self.title) } (self.legend) }
-                div.plot { (self.panel.svg(&format!("{}-svg", self.id))) }
-                @if let Some(live) = &self.live { (self.values(live)) }
+                div.plot { (self.panel.to_svg(&format!("{}-svg", self.id))) }
+                @if let Some(live) = &self.live { (self.live_values(live)) }
                 details.values { summary { "values" } div.scroll { (table) } }
             }
         }
@@ -88,14 +88,15 @@ impl Figure<'_> {
         html! {
             figure.chart.across id=(self.id) {
                 figcaption { span.what dir="auto" { (self.title) } (self.legend) }
-                div.plot.roomy { (across.svg(&format!("{}-across", self.id))) }
-                div.plot.narrow { (self.panel.svg(&format!("{}-svg", self.id))) }
+                div.plot.roomy { (across.to_svg(&format!("{}-across", self.id))) }
+                div.plot.narrow { (self.panel.to_svg(&format!("{}-svg", self.id))) }
                 details.values { summary { "values" } div.scroll { (table) } }
             }
         }
     }
 
-    fn values(&self, live: &Live) -> Markup {
+    /// The values for the page's pointer.
+    fn live_values(&self, live: &Live) -> Markup {
         let plot = self.panel.plot_box();
         let frame = Frame {
             left: plot.left,
@@ -111,12 +112,12 @@ impl Figure<'_> {
 }
 
 /// Says why there is no picture.
-pub fn nothing(title: &str, why: &str) -> Markup {
+pub fn empty_figure(title: &str, why: &str) -> Markup {
     html! { figure.chart.empty { figcaption { span.what dir="auto" { (title) } } p.note { (why) } } }
 }
 
 /// Names the systems by colour, dashes and form.
-pub fn legend(systems: &[&SystemCase<'_>]) -> Markup {
+pub fn systems_legend(systems: &[&SystemCase<'_>]) -> Markup {
     html! {
         span.legend {
             @for system in systems {
@@ -132,7 +133,7 @@ pub fn swatch(index: usize) -> Markup {
     html! {
         svg.swatch viewBox="0 0 26 12" aria-hidden="true" {
             path class={ "ln " (class) } d="M0 6L26 6" {}
-            path class={ "pt " (class) } d=(Shape::of_series(index).path(13.0, 6.0, 4.0)) {}
+            path class={ "pt " (class) } d=(Shape::of_series(index).path_data(13.0, 6.0, 4.0)) {}
         }
     }
 }

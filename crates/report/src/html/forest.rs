@@ -8,12 +8,12 @@ use maud::{Markup, html};
 use model::{Direction, NoValue};
 use stats::Verdict;
 
-use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text};
+use super::chart::{Axis, BOTTOM, GridLines, Ink, Layer, Mark, Panel, Shape, text_element};
 use super::figure::Figure;
 use crate::comparison::{Comparison, ComparisonSet, NoVerdict, Outcome, Table};
 use crate::labels::{interval_name, metric_name, promise_of, table_title, verdict_words};
-use crate::number::{Script, count};
-use crate::text::{clipped_apart, pair_apart, wrapped};
+use crate::number::{Script, count_noun};
+use crate::text::{clipped_apart, pair_apart, wrap_to_width};
 
 /// How a picture is laid out.
 struct Layout {
@@ -57,7 +57,7 @@ const MOST_PICTURES: usize = 300;
 type Placed<'a> = (&'a Table, &'a Comparison);
 
 /// One picture per metric, or family of metrics.
-pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
+pub fn forest_figures(set: &ComparisonSet) -> Vec<Markup> {
     let mut metrics: IndexMap<&str, Vec<Placed<'_>>> = IndexMap::new();
     for table in &set.tables {
         for row in &table.rows {
@@ -65,13 +65,17 @@ pub fn figures(set: &ComparisonSet) -> Vec<Markup> {
             metrics.entry(family).or_default().push((table, row));
         }
     }
-    let mut drawn = metrics.iter().zip(0..).filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.ratio().is_some()));
-    let mut figures: Vec<Markup> =
-        drawn.by_ref().take(MOST_PICTURES).map(|((metric, rows), number)| figure(set, metric, rows, number)).collect();
+    let mut drawn =
+        metrics.iter().zip(0..).filter(|((_, rows), _)| rows.iter().any(|(_, row)| row.ratio_estimate().is_some()));
+    let mut figures: Vec<Markup> = drawn
+        .by_ref()
+        .take(MOST_PICTURES)
+        .map(|((metric, rows), number)| metric_figure(set, metric, rows, number))
+        .collect();
     let more = drawn.count();
     if more > 0 {
         figures.push(html! { p.notice {
-            (count(more, "more metric")) " without a picture, since no browser would open a page of so many: all stand in the table \
+            (count_noun(more, "more metric")) " without a picture, since no browser would open a page of so many: all stand in the table \
              above, and " code { "etalon report STORE --metrics NAME" } " draws those that it names."
         } });
     }
@@ -93,13 +97,18 @@ enum Item<'a> {
 }
 
 /// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
-fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], headings: &Headings, layout: &Layout) -> (Vec<Item<'a>>, i32) {
+fn lay_out_rows<'a>(
+    set: &ComparisonSet,
+    rows: &[Placed<'a>],
+    headings: &Headings,
+    layout: &Layout,
+) -> (Vec<Item<'a>>, i32) {
     let mut items = Vec::new();
     let mut offset = 0;
     let mut last: Option<String> = None;
     let mut promised: Option<String> = None;
     for placed in rows {
-        let head = headings.text(placed.0);
+        let head = headings.heading_text(placed.0);
         // A row without a name of its own is called what would stand above it.
         if !head.is_empty() && !is_nameless(placed.1) && last.as_ref() != Some(&head) {
             items.push(Item::Head(head.clone(), offset));
@@ -107,7 +116,7 @@ fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], headings: &Headings, layo
         }
         last = Some(head);
         let promise = promise_of(placed.1, set).map(|promise| format!("at which {promise}"));
-        for line in promise.iter().filter(|_| promise != promised).flat_map(|text| lines(text)) {
+        for line in promise.iter().filter(|_| promise != promised).flat_map(|text| heading_lines(text)) {
             items.push(Item::Promise(line, offset));
             offset += LINE;
         }
@@ -118,8 +127,9 @@ fn items<'a>(set: &ComparisonSet, rows: &[Placed<'a>], headings: &Headings, layo
     (items, offset)
 }
 
-fn lines(text: &str) -> Vec<String> {
-    wrapped(text, LONGEST_HEAD, 0).lines().map(str::to_owned).collect()
+/// A heading, wrapped.
+fn heading_lines(text: &str) -> Vec<String> {
+    wrap_to_width(text, LONGEST_HEAD, 0).lines().map(str::to_owned).collect()
 }
 
 /// What distinguishes the tables of some rows.
@@ -129,6 +139,7 @@ struct Headings {
 }
 
 impl Headings {
+    /// Which headings these rows need.
     fn for_rows(rows: &[Placed<'_>]) -> Headings {
         Headings {
             titles: rows.windows(2).any(|pair| table_title(pair[0].0) != table_title(pair[1].0)),
@@ -137,39 +148,41 @@ impl Headings {
     }
 
     /// Its title if titles differ, and its B.
-    fn text(&self, table: &Table) -> String {
+    fn heading_text(&self, table: &Table) -> String {
         let title = self.titles.then(|| table_title(table));
         let side = self.sides.then(|| table.b.clone());
         [title, side].into_iter().flatten().collect::<Vec<_>>().join(": ")
     }
 }
 
-fn figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
-    let (x, beyond) = axis(set, rows);
-    let half = panel(set, metric, rows, &x, &HALF);
+/// The picture of one metric.
+fn metric_figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
+    let (x, beyond) = change_axis(set, rows);
+    let half = draw_panel(set, metric, rows, &x, &HALF);
     let title = format!("{}{}", metric_name(metric), if beyond { " (intervals beyond the edge are cut)" } else { "" });
     let id = format!("forest-{number}");
     let figure = Figure { title: &title, panel: &half, id: &id, legend: html! {}, live: None };
     let is_family = rows.iter().any(|(_, row)| family_and_part(&row.metric.id).1.is_some());
     if is_family && rows.len() >= MANY_ROWS {
-        return figure.render_across(&panel(set, metric, rows, &x, &WHOLE), table(set, rows));
+        return figure.render_across(&draw_panel(set, metric, rows, &x, &WHOLE), values_table(set, rows));
     }
-    figure.render(table(set, rows))
+    figure.render_with_table(values_table(set, rows))
 }
 
-fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
+/// Draws the rows in this layout.
+fn draw_panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
     let headings = Headings::for_rows(rows);
-    let (items, tall) = items(set, rows, &headings, layout);
+    let (items, tall) = lay_out_rows(set, rows, &headings, layout);
     let y = Axis { lo: 0.0, hi: f64::from(tall), ticks: Vec::new() };
     let mut panel = Panel::new(layout.width, TOP + tall + BOTTOM + LINE, x.clone(), y.clone());
     (panel.left, panel.top, panel.bottom, panel.grid) = (layout.left, TOP, BOTTOM + LINE, GridLines::Vertical);
     panel.title = format!("Change in {}", metric_name(metric));
     panel.description = "One row per case: a mark at the change of B against A, a line over its interval.".to_owned();
-    panel.x_caption = caption(rows);
+    panel.x_caption = caption_text(rows);
     if rows.iter().any(|(_, row)| row.estimate.is_some()) {
         let plot = panel.plot_box();
         let below = (f64::midpoint(plot.left, plot.right), f64::from(panel.height) - 5.0);
-        panel.extra.push_str(&text("cap", below, "middle", &interval_name(&set.rules)));
+        panel.extra.push_str(&text_element("cap", below, "middle", &interval_name(&set.rules)));
     }
     let (low, high) = stats::margin_bounds(set.rules.margin);
     panel.layers.push(Layer::Box((low.ln().max(x.lo), y.lo), (high.ln().min(x.hi), y.hi), Ink::Margin));
@@ -178,21 +191,21 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
         match item {
             Item::Head(_, offset) => {
                 let place = (14.0, f64::from(TOP + offset + 20));
-                panel.extra.push_str(&text("row head", place, "start", shown));
+                panel.extra.push_str(&text_element("row head", place, "start", shown));
             }
             Item::Promise(line, offset) => {
-                panel.extra.push_str(&text("row", (14.0, f64::from(TOP + offset + 14)), "start", line));
+                panel.extra.push_str(&text_element("row", (14.0, f64::from(TOP + offset + 14)), "start", line));
             }
             Item::Row((_, row), offset) => {
-                panel.extra.push_str(&label(set, shown, row, f64::from(TOP + offset + layout.label), layout));
+                panel.extra.push_str(&row_label(set, shown, row, f64::from(TOP + offset + layout.label), layout));
                 let place = y.hi - f64::from(offset + layout.interval);
                 // Next to the interval alone: names that stand above it are not crossed out.
                 let half = f64::from((layout.row - layout.interval).min(layout.interval));
                 panel.layers.push(Layer::Line(vec![(0.0, place - half), (0.0, place + half * ZERO_ABOVE)], Ink::Zero));
-                if let Some(estimate) = row.ratio() {
+                if let Some(estimate) = row.ratio_estimate() {
                     let (lo, hi) = (estimate.lo.ln().max(x.lo), estimate.hi.ln().min(x.hi));
                     panel.layers.push(Layer::Line(vec![(lo, place), (hi, place)], Ink::Interval));
-                    panel.marks.push(mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
+                    panel.marks.push(row_mark(set, row, estimate.ratio.ln().clamp(x.lo, x.hi), place));
                 }
             }
         }
@@ -201,24 +214,24 @@ fn panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layou
 }
 
 /// The axis of the logarithm of the ratio, labelled in percent, and whether an interval goes beyond it.
-fn axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
+fn change_axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
     let margin = set.rules.margin.ln_1p();
     let (mut lo, mut hi) = (-1.6 * margin, 1.6 * margin);
-    for estimate in rows.iter().filter_map(|(_, row)| row.ratio()) {
+    for estimate in rows.iter().filter_map(|(_, row)| row.ratio_estimate()) {
         let centre = estimate.ratio.ln();
         // One wild interval must not flatten all others: it is cut at three times the effect, at least a half.
         let reach = (3.0 * centre.abs()).max(0.5);
         lo = lo.min(estimate.lo.ln().max(centre - reach));
         hi = hi.max(estimate.hi.ln().min(centre + reach));
     }
-    let beyond = rows.iter().filter_map(|(_, row)| row.ratio()).any(|e| e.lo.ln() < lo || e.hi.ln() > hi);
+    let beyond = rows.iter().filter_map(|(_, row)| row.ratio_estimate()).any(|e| e.lo.ln() < lo || e.hi.ln() > hi);
     let room = (hi - lo) * 0.06;
     let (lo, hi) = (lo - room, hi + room);
-    (Axis { lo, hi, ticks: ticks(lo, hi) }, beyond)
+    (Axis { lo, hi, ticks: change_ticks(lo, hi) }, beyond)
 }
 
 /// Round changes that are far enough apart to be read; 0 % is always one.
-fn ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
+fn change_ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
     const ROUND: [f64; 33] = [
         0.0, 100.0, -50.0, 50.0, -30.0, 300.0, -80.0, 900.0, -90.0, 20.0, -20.0, 10.0, -10.0, 5.0, -5.0, 200.0, -65.0,
         30.0, 75.0, 2.0, -2.0, 500.0, -95.0, 1900.0, -99.0, 9900.0, 15.0, -15.0, 3.0, -3.0, 1.0, -1.0, -40.0,
@@ -238,6 +251,7 @@ fn ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
     ticks
 }
 
+/// A change in percent, or as a factor from 10 on.
 fn tick_label(percent: f64) -> String {
     let magnitude = percent.abs();
     match percent {
@@ -248,7 +262,8 @@ fn tick_label(percent: f64) -> String {
     }
 }
 
-fn caption(rows: &[Placed<'_>]) -> String {
+/// The picture's caption: its metric, and which side is better.
+fn caption_text(rows: &[Placed<'_>]) -> String {
     let Some((table, row)) = rows.first() else { return String::new() };
     let better = match row.metric.direction {
         Direction::Higher => " · better →",
@@ -268,7 +283,7 @@ fn shown_names(items: &[Item<'_>], headings: &Headings) -> Vec<String> {
         .map(|item| match item {
             Item::Head(name, _) => name.clone(),
             Item::Promise(..) => String::new(),
-            Item::Row((table, row), _) => name(headings, table, row),
+            Item::Row((table, row), _) => distinguishing_name(headings, table, row),
         })
         .collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -284,10 +299,10 @@ fn is_nameless(row: &Comparison) -> bool {
 }
 
 /// What distinguishes a row from the others under its heading, or its heading where nothing does.
-fn name(headings: &Headings, table: &Table, row: &Comparison) -> String {
+fn distinguishing_name(headings: &Headings, table: &Table, row: &Comparison) -> String {
     let label = row.case_label();
     match family_and_part(&row.metric.id) {
-        _ if is_nameless(row) && (headings.titles || headings.sides) => headings.text(table),
+        _ if is_nameless(row) && (headings.titles || headings.sides) => headings.heading_text(table),
         (_, Some(part)) if label.is_empty() => part.to_owned(),
         (_, Some(part)) => format!("{part}, {label}"),
         (_, None) if label.is_empty() => table_title(table),
@@ -295,7 +310,8 @@ fn name(headings: &Headings, table: &Table, row: &Comparison) -> String {
     }
 }
 
-fn short(text: &str, most: usize) -> String {
+/// Shortens a text to this many characters.
+fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -303,27 +319,31 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The row's name at the left, its verdict and figures at the right.
-fn label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Layout) -> String {
+fn row_label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
-    let said = match (row.no_verdict(), crate::labels::change(row)) {
-        (Some(NoVerdict::NotAvailable { side, missing }), _) => format!("n/a ({}): {}", side.as_str(), gist(missing)),
-        (Some(_), Some(change)) => format!("{} no verdict", change.point(Script::Typographic)),
+    let said = match (row.no_verdict(), crate::labels::change_of(row)) {
+        (Some(NoVerdict::NotAvailable { side, missing }), _) => {
+            format!("n/a ({}): {}", side.as_str(), first_words(missing))
+        }
+        (Some(_), Some(change)) => format!("{} no verdict", change.print_change(Script::Typographic)),
         (Some(_), None) => "n/a no verdict".to_owned(),
         (None, Some(change)) if row.failures.is_some() => {
-            format!("{} {word}, failures differ", change.point(Script::Typographic))
+            format!("{} {word}, failures differ", change.print_change(Script::Typographic))
         }
-        (None, Some(change)) => format!("{} {word}", change.point(Script::Typographic)),
+        (None, Some(change)) => format!("{} {word}", change.print_change(Script::Typographic)),
         (None, None) => format!("n/a {word}"),
     };
     let right = f64::from(layout.figures);
-    text("row", (14.0, y), "start", name) + &text(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
+    text_element("row", (14.0, y), "start", name)
+        + &text_element(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
 }
 
 /// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
-fn gist(NoValue { kind, reason }: &NoValue) -> String {
-    short(kind.label().unwrap_or_else(|| reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first)), GIST)
+fn first_words(NoValue { kind, reason }: &NoValue) -> String {
+    shorten(kind.label().unwrap_or_else(|| reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first)), GIST)
 }
 
+/// The CSS class of a verdict.
 pub fn verdict_class(row: &Comparison) -> &'static str {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => "faster",
@@ -345,10 +365,12 @@ pub fn verdict_shape(row: &Comparison) -> Shape {
     }
 }
 
-fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
-    let change = crate::labels::change(row);
-    let figures = change
-        .map_or_else(String::new, |c| format!("{} {}", c.point(Script::Typographic), c.interval(Script::Typographic)));
+/// The mark of a row with its interval.
+fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
+    let change = crate::labels::change_of(row);
+    let figures = change.map_or_else(String::new, |c| {
+        format!("{} {}", c.print_change(Script::Typographic), c.print_interval(Script::Typographic))
+    });
     let (word, rest) = verdict_words(row, set);
     Mark {
         x,
@@ -361,25 +383,26 @@ fn mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     }
 }
 
-fn table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
+/// The table of the picture's values.
+fn values_table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
     html! {
         @let headings = Headings::for_rows(rows);
         table.small {
             thead { tr { th { "row" } th { "B against A" } th { "interval" } th { "verdict" } } }
             tbody { @for (table, row) in rows { tr {
                 th scope="row" {
-                    @if !is_nameless(row) { bdi { (headings.text(table)) } " " }
-                    bdi { (name(&headings, table, row)) }
+                    @if !is_nameless(row) { bdi { (headings.heading_text(table)) } " " }
+                    bdi { (distinguishing_name(&headings, table, row)) }
                 }
-                @match crate::labels::change(row) {
+                @match crate::labels::change_of(row) {
                     Some(change) => {
-                        td { (change.point(Script::Typographic)) }
-                        td { (change.interval(Script::Typographic)) }
+                        td { (change.print_change(Script::Typographic)) }
+                        td { (change.print_interval(Script::Typographic)) }
                     }
                     None => { td { "n/a" } td { "n/a" } }
                 }
                 td {
-                    @if let Some(reason @ NoVerdict::NotAvailable { .. }) = row.no_verdict() { bdi { (reason.text()) } }
+                    @if let Some(reason @ NoVerdict::NotAvailable { .. }) = row.no_verdict() { bdi { (reason.reason_text()) } }
                     @else { @let (word, rest) = verdict_words(row, set); (word) " " (rest) }
                 }
             } } }

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 use super::forest::{verdict_class, verdict_shape};
 use crate::comparison::{Comparison, ComparisonSet, NoteKind};
 use crate::evidence::Evidence;
-use crate::number::{Script, count, percent};
+use crate::number::{Script, count_noun, percent_text};
 
 /// Title, answer, what holds for all rows, and what the experiment was.
-pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+pub fn page_header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         header.top {
             p.brand { "étalon" span { " · database benchmark report" } }
@@ -17,17 +17,18 @@ pub fn header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
                 p.stamp role="note" { strong { "Not comparable:" } " " (note.text.trim_start_matches("not comparable: ")) "." }
             }
             @if !set.answer.is_empty() { p.answer dir="auto" { (set.answer) } }
-            @if super::single::is_single(set) { (super::single::cards(set)) }
+            @if super::single::is_single(set) { (super::single::figure_cards(set)) }
             ul.compared { @for line in &set.compared { li dir="auto" { (line) } } }
             @for note in set.notes.iter().filter(|n| !matches!(n.kind, NoteKind::DebugBuild | NoteKind::Incomplete)) {
                 p.notice role="note" { (super::with_code(&note.text)) "." }
             }
-            (identity(evidence, set))
+            (experiment_identity(evidence, set))
         }
     }
 }
 
-fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+/// What the experiment was: plan, runs, time, build.
+fn experiment_identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let header = &evidence.header;
     let counts = set.counts;
     let share = counts.measured as f64 / counts.planned.max(1) as f64;
@@ -37,7 +38,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
                 div {
                     dt { bdi { (one.label) } }
                     dd {
-                        bdi { (one.header.plan.name) } ", " (one.ran()) ", " (count(one.header.plan.schedule.rounds as usize, "round"))
+                        bdi { (one.header.plan.name) } ", " (one.when_ran()) ", " (count_noun(one.header.plan.schedule.rounds as usize, "round"))
                         ", étalon " (one.header.etalon_version) @if one.header.build != "release" { " (" (one.header.build) ")" }
                     }
                 }
@@ -46,7 +47,7 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
     html! {
         dl.identity {
-            div { dt { "Runs valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent(share, Script::Typographic)) ")" } }
+            div { dt { "Runs valid" } dd { (counts.measured) " of " (counts.planned) " (" (percent_text(share, Script::Typographic)) ")" } }
             div { dt { "étalon" } dd { (header.etalon_version) @if header.build != "release" { " (" (header.build) " build)" } } }
             div { dt { "Plan" } dd { code title=(header.plan_hash) { (header.plan_hash.chars().take(12).collect::<String>()) } } }
         }
@@ -54,15 +55,15 @@ fn identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 }
 
 /// Links to the parts that are there: their places in the page, and what they are called here.
-pub fn navigation<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
+pub fn navigation_links<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 
 /// The form of a verdict.
-pub fn icon(row: &Comparison) -> Markup {
+pub fn verdict_icon(row: &Comparison) -> Markup {
     html! {
         svg.icon viewBox="0 0 16 16" aria-hidden="true" {
-            path class={ "pt v-" (verdict_class(row)) } d=(verdict_shape(row).path(8.0, 8.0, 5.5)) {}
+            path class={ "pt v-" (verdict_class(row)) } d=(verdict_shape(row).path_data(8.0, 8.0, 5.5)) {}
         }
     }
 }

@@ -38,7 +38,7 @@ struct Open {
 }
 
 /// Merges the histograms of a case's measured runs.
-pub fn case(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
+pub fn case_latency(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
     let mut nominal_ms = 0;
@@ -46,9 +46,9 @@ pub fn case(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result
     for run in lookup.measured_runs(&[case]) {
         let series = source.series(run)?;
         for part in series.iter().filter(|part| part.kind == SeriesKind::Response) {
-            let latency = decode(part, run)?;
+            let latency = decode_latency(part, run)?;
             let Some(number) = part.interval else {
-                merge(&mut whole, &latency, run)?;
+                merge_latency(&mut whole, &latency, run)?;
                 continue;
             };
             if number >= MOST_INTERVALS {
@@ -61,16 +61,20 @@ pub fn case(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result
             // Hosts share intervals: operations add up, lengths do not.
             counted.0 += latency.succeeded().len();
             counted.1 = counted.1.max(u64::from(part.length_ms));
-            merge(&mut slot.latency, &latency, run)?;
+            merge_latency(&mut slot.latency, &latency, run)?;
             let last = lasts.entry(run).or_default();
             *last = (*last).max(number);
         }
     }
-    Ok(CaseLatency { whole, slots: slots(open, &lasts, nominal_ms)? })
+    Ok(CaseLatency { whole, slots: merge_slots(open, &lasts, nominal_ms)? })
 }
 
 /// Merges down to [`MOST_SLOTS`]; a missing interval before a run's end counts as idle.
-fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32) -> Result<Vec<Slot>, ReportError> {
+fn merge_slots(
+    open: BTreeMap<u32, Open>,
+    lasts: &BTreeMap<i64, u32>,
+    nominal_ms: u32,
+) -> Result<Vec<Slot>, ReportError> {
     let Some(last) = open.keys().next_back().copied() else { return Ok(Vec::new()) };
     let width = (last + 1).div_ceil(MOST_SLOTS);
     let mut merged: BTreeMap<u32, Open> = BTreeMap::new();
@@ -89,7 +93,7 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
             sum.1 += length_ms;
         }
         if let Some(latency) = found.and_then(|found| found.latency.as_ref()) {
-            merge(&mut slot.latency, latency, 0)?;
+            merge_latency(&mut slot.latency, latency, 0)?;
         }
     }
     let step_s = f64::from(nominal_ms) / 1e3;
@@ -104,7 +108,8 @@ fn slots(open: BTreeMap<u32, Open>, lasts: &BTreeMap<i64, u32>, nominal_ms: u32)
         .collect())
 }
 
-fn merge(into: &mut Option<Latency>, from: &Latency, run: i64) -> Result<(), ReportError> {
+/// Adds a histogram to a sum.
+fn merge_latency(into: &mut Option<Latency>, from: &Latency, run: i64) -> Result<(), ReportError> {
     match into {
         None => *into = Some(from.clone()),
         Some(sum) => sum.add(from).map_err(|detail| ReportError::Histogram { run, detail })?,
@@ -112,16 +117,17 @@ fn merge(into: &mut Option<Latency>, from: &Latency, run: i64) -> Result<(), Rep
     Ok(())
 }
 
-fn decode(part: &Series, run: i64) -> Result<Latency, ReportError> {
-    Latency::read(part).map_err(|detail| ReportError::Histogram { run, detail })
+/// Decodes a run's histogram.
+fn decode_latency(part: &Series, run: i64) -> Result<Latency, ReportError> {
+    Latency::decode(part).map_err(|detail| ReportError::Histogram { run, detail })
 }
 
 /// Values of whole response times, with counts.
-pub fn counts(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+pub fn response_counts(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     let mut all = Vec::new();
     let series = source.series(run)?;
     for part in series.iter().filter(|part| part.kind == SeriesKind::Response && part.interval.is_none()) {
-        let latency = decode(part, run)?;
+        let latency = decode_latency(part, run)?;
         let histogram = latency.succeeded();
         let steps = histogram.iter_recorded();
         all.extend(steps.map(|step| (histogram.median_equivalent(step.value_iterated_to()), step.count_at_value())));
@@ -136,11 +142,11 @@ mod tests {
     #[test]
     fn a_stall_is_a_zero_and_long_series_are_merged() {
         let open = BTreeMap::from([(0, open_of(100)), (2, open_of(300))]);
-        let found = slots(open, &BTreeMap::from([(1, 2)]), 1_000).unwrap();
+        let found = merge_slots(open, &BTreeMap::from([(1, 2)]), 1_000).unwrap();
         assert_eq!(found.iter().map(|slot| slot.rates[0]).collect::<Vec<_>>(), [100.0, 0.0, 300.0]);
         assert_eq!(found.iter().map(|slot| slot.at_s).collect::<Vec<_>>(), [0.5, 1.5, 2.5]);
         let long = (0..1_000).map(|number| (number, open_of(10))).collect();
-        let found = slots(long, &BTreeMap::from([(1, 999)]), 1_000).unwrap();
+        let found = merge_slots(long, &BTreeMap::from([(1, 999)]), 1_000).unwrap();
         assert_eq!((found.len(), found[3].rates[0]), (200, 10.0));
     }
 

@@ -3,26 +3,27 @@ use model::{Length, Promise, Schedule, Standing};
 
 use crate::comparison::{ComparisonSet, NoteKind, Pairing, TimeOrder};
 use crate::evidence::{Evidence, IMPORTED};
-use crate::labels::{created, estimator_words, rounds_of_cases};
+use crate::labels::{created_text, estimator_words, rounds_of_cases};
 use crate::look;
-use crate::number::{Script, count, ordinal, percent, whole};
+use crate::number::{Script, count_noun, ordinal, percent_text, whole_number};
 
-pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+/// Explains how the experiment was run and judged.
+pub fn method_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         ol.method {
-            li { (run(evidence, set)) }
-            li { (unit(set)) }
+            li { (explain_runs(evidence, set)) }
+            li { (explain_sample(set)) }
             @if !set.tables.is_empty() {
-                li { (ratio(evidence, set)) }
-                li { (if set.apart.is_some() { findings(set) } else { verdicts(set) }) }
+                li { (explain_ratio(evidence, set)) }
+                li { (if set.apart.is_some() { explain_findings(set) } else { explain_verdicts(set) }) }
             }
-            li { (limits(set)) }
+            li { (explain_limits(set)) }
         }
         h3 { "To run it again" }
         pre { code { (evidence.header.command) } }
         p.note {
             "Plan hash " code { (evidence.header.plan_hash) } ", seed " (evidence.header.plan.schedule.seed) ", étalon "
-            (evidence.header.etalon_version) " (" (evidence.header.build) "), " (created(evidence)) " UTC."
+            (evidence.header.etalon_version) " (" (evidence.header.build) "), " (created_text(evidence)) " UTC."
         }
         details { summary { "The plan" @if let Some(path) = &evidence.header.plan_path { ", " bdi { (path) } } }
             pre { code { (evidence.header.plan_text) } }
@@ -30,7 +31,8 @@ pub fn method(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+/// Explains rounds, order and lengths.
+fn explain_runs(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let schedule = &evidence.header.plan.schedule;
     let order = match set.rules.order {
         TimeOrder::Interleaved if schedule.until_sure.is_some() => {
@@ -56,7 +58,7 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     };
     let length = match schedule.length {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
-        Length::Transactions(n) => format!("{} transactions of each client", whole(n, Script::Typographic)),
+        Length::Transactions(n) => format!("{} transactions of each client", whole_number(n, Script::Typographic)),
     };
     let a_run = match evidence.cases.iter().filter(|case| Promise::from_point(&case.point).is_some()).count() {
         0 => "A run",
@@ -73,7 +75,8 @@ fn run(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-fn unit(set: &ComparisonSet) -> Markup {
+/// Explains that the run is the unit of the sample.
+fn explain_sample(set: &ComparisonSet) -> Markup {
     html! {
         "A run gives one value per metric; these values are the sample. The thousands of operations in a run are not: they \
          share its cache, its checkpoint, its neighbours. A and B in the tables are the " (estimator_words(set)) "."
@@ -81,26 +84,27 @@ fn unit(set: &ComparisonSet) -> Markup {
 }
 
 /// How an experiment ended that is judged after each round, as far as its runs and rows show it.
-fn ended(evidence: &Evidence, set: &ComparisonSet) -> String {
+fn explain_end(evidence: &Evidence, set: &ComparisonSet) -> String {
     let schedule = &evidence.header.plan.schedule;
-    let rounds = count(set.rounds as usize, "round");
+    let rounds = count_noun(set.rounds as usize, "round");
     let extended = if set.rules.begun.is_some() { ", was extended" } else { "" };
     if let Some(found) = set.rules.unfinished {
-        return format!("{extended}, and is not at its end: {}", found.text());
+        return format!("{extended}, and is not at its end: {}", found.sentence());
     }
-    let open = set.rows().filter(|row| look::standing(row) == Standing::Open).count();
+    let open = set.rows().filter(|row| look::row_decision(row) == Standing::Open).count();
     // What an import was planned with is not known.
     if evidence.header.build != IMPORTED && set.rounds >= schedule.rounds {
         return format!("{extended}, and ran all its {rounds}");
     }
-    let open = if open == 0 { "no row".to_owned() } else { count(open, "row") };
+    let open = if open == 0 { "no row".to_owned() } else { count_noun(open, "row") };
     let late = set.notes.iter().any(|note| note.kind == NoteKind::MaxTime);
     let open = if late { format!("{open} open, since `schedule.max_time` was over") } else { format!("{open} open") };
     format!("{extended}, and ended after {rounds} with {open}")
 }
 
-fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
-    let level = percent(set.rules.level, Script::Typographic);
+/// Explains how ratios and intervals are made.
+fn explain_ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
+    let level = percent_text(set.rules.level, Script::Typographic);
     html! {
         @match (set.rules.pairing, set.rules.sequence) {
             (Pairing::Paired, Some(sequence)) => {
@@ -108,14 +112,14 @@ fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
                  the ratios B / A. "
                 @match set.rules.begun {
                     Some(begun) if begun.stop.is_none() => {
-                        "The experiment was begun with " (count(begun.rounds as usize, "round")) " and extended, which may be done \
+                        "The experiment was begun with " (count_noun(begun.rounds as usize, "round")) " and extended, which may be done \
                          after a look at it"
                     }
                     _ => {
-                        "The experiment was judged after each round from the " (ordinal(sequence.first())) " on" (ended(evidence, set))
+                        "The experiment was judged after each round from the " (ordinal(sequence.first_look())) " on" (explain_end(evidence, set))
                     }
                 }
-                ", in " (count(set.rules.looks.unwrap_or_default() as usize, "look")) ", so an interval for one look would find differences that are none. The " (level) " interval is Lai's \
+                ", in " (count_noun(set.rules.looks.unwrap_or_default() as usize, "look")) ", so an interval for one look would find differences that are none. The " (level) " interval is Lai's \
                  confidence sequence over the logarithms, which holds at all looks at once and is wider for that."
             }
             (Pairing::Paired, None) => {
@@ -136,34 +140,36 @@ fn ratio(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 }
 
 /// Explains findings on sides that were measured apart, which are no verdicts.
-fn findings(set: &ComparisonSet) -> Markup {
+fn explain_findings(set: &ComparisonSet) -> Markup {
     html! {
         strong { "Higher" } " or " strong { "lower" } ": beyond what the runs within each experiment vary by, with p adjusted over all \
-        rows. " strong { "Alike" } ": the whole interval lies within ±" (percent(set.rules.margin, Script::Typographic)) ". None of them is a \
+        rows. " strong { "Alike" } ": the whole interval lies within ±" (percent_text(set.rules.margin, Script::Typographic)) ". None of them is a \
         verdict on the systems: what changed between the experiments, whether it is known or not, is in every change, and no test can \
         take it out. Systems that take turns in one experiment can have a verdict."
     }
 }
 
-fn verdicts(set: &ComparisonSet) -> Markup {
-    let margin = percent(set.rules.margin, Script::Typographic);
+/// Explains the verdicts.
+fn explain_verdicts(set: &ComparisonSet) -> Markup {
+    let margin = percent_text(set.rules.margin, Script::Typographic);
     html! {
         strong { "Equivalent" } ": the whole interval lies within ±" (margin) ", even if it excludes zero: too small to matter. "
         strong { "Faster" } " or " strong { "slower" } " (a size: smaller or larger; a count: less or more): p is small \
         enough after its adjustment: over all primary rows after Holm, over all others, which are there to be looked through, after \
         Benjamini and Hochberg. Primary rows have four fifths of the error where others are judged, so that between two sides that do \
-        not differ the chance of any such verdict in a comparison stays at " (percent(1.0 - set.rules.level, Script::Typographic)) ". "
+        not differ the chance of any such verdict in a comparison stays at " (percent_text(1.0 - set.rules.level, Script::Typographic)) ". "
         strong { "Inconclusive" } ": neither, with an estimate of the rounds that would settle it. "
         "Fewer than " (set.rules.min_rounds) " rounds give figures and no verdict, and so do a saturated load generator, a rate that was \
         not met, systems that promise different things at commit, and systems that ran one after the other."
     }
 }
 
-fn limits(set: &ComparisonSet) -> Markup {
+/// Explains what the report does not show.
+fn explain_limits(set: &ComparisonSet) -> Markup {
     html! {
         "Percentiles of several runs are read from their merged histograms and shown only with at least 10 operations beyond them. Operations that failed took longer than all others, for all that is known: a percentile that lies among them is not available. \
          Response time counts from the moment at which an operation was due, so that waiting in line is part of it. "
-        @if set.lost() > 0 { "Runs without a result (" (set.lost()) ") stand in no figure. " }
+        @if set.lost_runs() > 0 { "Runs without a result (" (set.lost_runs()) ") stand in no figure. " }
         "What could not be measured is n/a with its reason, never zero."
     }
 }

@@ -32,7 +32,7 @@ use sha2::{Digest, Sha256};
 
 use crate::comparison::{ComparisonSet, Index, KNEE_SHARE, compare};
 use crate::evidence::{Evidence, SeriesSource};
-use crate::number::{Script, count, percent};
+use crate::number::{Script, count_noun, percent_text};
 use crate::views::{FAMILIES, curves, hosts, overview};
 
 const STYLE: &str = include_str!("style.css");
@@ -53,14 +53,15 @@ pub enum ReportError {
     Histogram { run: i64, detail: String },
 }
 
-pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
-    let parts = parts(evidence, set, source)?;
+/// Renders an experiment as a page of HTML.
+pub fn render_page(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
+    let parts = page_parts(evidence, set, source)?;
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(policy());
+                meta http-equiv="Content-Security-Policy" content=(content_policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "étalon " (evidence.header.etalon_version) };
@@ -70,12 +71,12 @@ pub fn render(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
             body {
                 a.skip href="#results" { "Skip to the results" }
                 main {
-                    (head::header(evidence, set))
-                    (head::navigation(parts.iter().map(|part| (part.id, part.short))))
-                    @for part in &parts { (part.render()) }
+                    (head::page_header(evidence, set))
+                    (head::navigation_links(parts.iter().map(|part| (part.id, part.short))))
+                    @for part in &parts { (part.render_part()) }
                 }
-                footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::labels::created(evidence)) " UTC" } }
-                script type="application/json" id="etalon-data" { (PreEscaped(data::embedded(evidence, set))) }
+                footer { p { "étalon " (evidence.header.etalon_version) " · " (crate::labels::created_text(evidence)) " UTC" } }
+                script type="application/json" id="etalon-data" { (PreEscaped(data::embedded_document(evidence, set))) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -97,7 +98,8 @@ impl Part {
         Part { id, short, title, lead: lead.to_owned(), content }
     }
 
-    fn render(&self) -> Markup {
+    /// Renders the part as a section.
+    fn render_part(&self) -> Markup {
         html! {
             section id=(self.id) {
                 h2 { (self.title) }
@@ -109,34 +111,40 @@ impl Part {
 }
 
 /// The parts in order; only those that apply.
-fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
+fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
     let index = Index::new(evidence);
-    let charts = charts(&index, source)?;
+    let charts = draw_charts(&index, source)?;
     let part = Part::new;
     let mut parts = Vec::new();
     parts.extend(stands_for(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)));
-    parts.push(part("results", "Results", "Results", "", results(set)));
-    let figures = forest::figures(set);
+    parts.push(part("results", "Results", "Results", "", results_section(set)));
+    let figures = forest::forest_figures(set);
     if !figures.is_empty() {
         parts.push(part("forest", "Changes", "Changes", FOREST, html! { div.grid { @for f in &figures { (f) } } }));
     }
-    let capacities = capacity::figures(&index, set);
+    let capacities = capacity::capacity_figures(&index, set);
     if !capacities.is_empty() {
         let content = html! { div.grid { @for figure in &capacities { (figure) } } };
         parts.push(part("capacity", "Capacity", "The load that the promise allows", CAPACITY, content));
     }
     if !set.disk.is_empty() {
         let title = "Disk: the best of each group, and what it hides";
-        parts.push(part("disk", "Disk", title, &disk_lead(set), views::render(&curves::disk(set))));
+        parts.push(part("disk", "Disk", title, &disk_lead(set), views::render_views(&curves::disk_views(set))));
     }
     if !set.clients.is_empty() {
         let title = "Throughput by number of clients";
-        parts.push(part("clients", "Clients", title, &clients_lead(set), views::render(&curves::clients(set))));
+        parts.push(part(
+            "clients",
+            "Clients",
+            title,
+            &clients_lead(set),
+            views::render_views(&curves::client_views(set)),
+        ));
     }
     if !set.hosts.is_empty() {
-        parts.push(part("hosts", "Hosts", "Each client host", HOSTS, views::render(&hosts::tables(set))));
+        parts.push(part("hosts", "Hosts", "Each client host", HOSTS, views::render_views(&hosts::tables(set))));
     }
-    let limits = responses::view(&index, source)?;
+    let limits = responses::responses_section(&index, source)?;
     parts.extend(limits.map(|limits| part("limits", "Limits", "Response times against limits", LIMITS, limits)));
     for family in FAMILIES {
         let own = (family.views)(evidence, None);
@@ -144,17 +152,18 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
             let [short, title, lead] = family.part;
             let others = (family.compared)(evidence)
                 .into_iter()
-                .filter_map(|(title, options)| Some((title, compare(evidence, &set.rules.applied(options)).ok()?)));
+                .filter_map(|(title, options)| Some((title, compare(evidence, &set.rules.apply_to(options)).ok()?)));
             let content = html! {
-                (views::render(&own))
+                (views::render_views(&own))
                 @for (title, other) in others { h3 { (title) } (table::tables_after(set.tables.len(), &other)) }
-                @if family.name == crate::backup::FAMILY.name { (backups::worth(evidence)) }
+                @if family.name == crate::backup::FAMILY.name { (backups::worth_chart(evidence)) }
             };
             parts.push(part(family.name, short, title, lead, content));
         }
     }
     parts.extend(
-        plans::plans(&index).map(|found| part("plans", "Plans", "The plans of the queries", plans::LEAD, found)),
+        plans::plans_section(&index)
+            .map(|found| part("plans", "Plans", "The plans of the queries", plans::LEAD, found)),
     );
     parts.push(part("runs", "Runs", "Every run", RUNS, charts.runs));
     if let Some((latency, seconds)) = charts.responses {
@@ -162,10 +171,10 @@ fn parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) ->
         parts.push(part("seconds", "Over time", "Over the measured part", SECONDS, seconds));
     }
     let of_facts = if evidence.is_import() { FACTS_OF_FILES } else { FACTS };
-    parts.push(part("facts", "Facts", "What was measured", of_facts, facts::facts(evidence, set)));
-    parts.push(part("warnings", "Warnings", "Warnings and dropped runs", "", facts::warnings(set)));
-    parts.push(part("method", "Method", "Method", "", method::method(evidence, set)));
-    parts.push(part("data", "Data", "Data", DATA, data::downloads(evidence, set)));
+    parts.push(part("facts", "Facts", "What was measured", of_facts, facts::facts_section(evidence, set)));
+    parts.push(part("warnings", "Warnings", "Warnings and dropped runs", "", facts::warnings_section(set)));
+    parts.push(part("method", "Method", "Method", "", method::method_section(evidence, set)));
+    parts.push(part("data", "Data", "Data", DATA, data::download_links(evidence, set)));
     Ok(parts)
 }
 
@@ -176,6 +185,7 @@ fn stands_for(evidence: &Evidence) -> Option<Markup> {
     Some(html! { dl.stands { @for (name, text) in known() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
 }
 
+/// What stands above the charts of disks.
 fn disk_lead(set: &ComparisonSet) -> String {
     format!(
         "Bars are the highest mean of a group over its depths{}. ◇ is what is published of such tests, the highest of all \
@@ -183,10 +193,11 @@ fn disk_lead(set: &ComparisonSet) -> String {
          best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
          Beyond it more outstanding I/Os buy waiting, not work.",
         one_look(set, " with its "),
-        percent(KNEE_SHARE, Script::Typographic)
+        percent_text(KNEE_SHARE, Script::Typographic)
     )
 }
 
+/// What stands above the curves over clients.
 fn clients_lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
@@ -200,7 +211,7 @@ fn one_look(set: &ComparisonSet, lead: &str) -> String {
     match set.rules.sequence {
         Some(_) => String::new(),
         None => {
-            let level = percent(set.rules.level, Script::Typographic);
+            let level = percent_text(set.rules.level, Script::Typographic);
             format!("{lead}{level} interval, where there are runs for one")
         }
     }
@@ -241,13 +252,14 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-fn results(set: &ComparisonSet) -> Markup {
+/// The tables of results.
+fn results_section(set: &ComparisonSet) -> Markup {
     html! {
-        @if single::is_single(set) { (single::table(set)) } @else {
-            (views::render(&overview::tables(set)))
-            (table::tables(set))
+        @if single::is_single(set) { (single::figures_table(set)) } @else {
+            (views::render_views(&overview::overview_tables(set)))
+            (table::comparison_tables(set))
         }
-        (remedies::list(set))
+        (remedies::remedies_list(set))
     }
 }
 
@@ -258,9 +270,11 @@ struct Charts {
     responses: Option<(Markup, Markup)>,
 }
 
-fn charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
+/// Draws the charts of all cases.
+fn draw_charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
     let evidence = index.lookup.evidence();
-    let (views, common, order) = (cases::views(evidence), cases::common(evidence), runs::run_order(evidence));
+    let (views, common, order) =
+        (cases::case_views(evidence), cases::common_units(evidence), runs::run_order(evidence));
     let nothing = cases::Common::default();
     let mut dots = Vec::new();
     let mut curves = Vec::new();
@@ -276,7 +290,7 @@ fn charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, Report
             .take(room)
             .enumerate()
             .map(|(place, (metric, unit))| {
-                runs::dots((index, &order), view, (metric, unit), &format!("dots-{number}-{place}"))
+                runs::runs_figure((index, &order), view, (metric, unit), &format!("dots-{number}-{place}"))
             })
             .collect();
         drawn += figures.len();
@@ -291,18 +305,20 @@ fn charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, Report
         let loaded = view
             .systems
             .iter()
-            .map(|system| Ok((system, load::case(&index.lookup, source, system.case)?)))
+            .map(|system| Ok((system, load::case_latency(&index.lookup, source, system.case)?)))
             .collect::<Result<series::Loaded<'_>, ReportError>>()?;
         has_responses |= loaded.iter().any(|(_, latency)| latency.whole.is_some());
         let unit = common.responses;
-        curves.push((view.title.clone(), vec![series::latency(view, &loaded, unit, &format!("latency-{number}"))]));
-        over_time.push((view.title.clone(), series::seconds(view, &loaded, unit, &format!("seconds-{number}"))));
+        curves
+            .push((view.title.clone(), vec![series::latency_chart(view, &loaded, unit, &format!("latency-{number}"))]));
+        over_time
+            .push((view.title.clone(), series::over_time_charts(view, &loaded, unit, &format!("seconds-{number}"))));
     }
     let responses = has_responses.then(|| {
         let more = views.len().saturating_sub(MOST_CASES);
-        (with_left_out(folded(curves), more), with_left_out(folded(over_time), more))
+        (with_left_out(fold_all_but_first(curves), more), with_left_out(fold_all_but_first(over_time), more))
     });
-    Ok(Charts { runs: with_left_out(folded(dots), left_out), responses })
+    Ok(Charts { runs: with_left_out(fold_all_but_first(dots), left_out), responses })
 }
 
 /// Says how many have no room.
@@ -311,7 +327,7 @@ fn with_left_out(charts: Markup, more: usize) -> Markup {
         (charts)
         @if more > 0 {
             p.notice {
-                (count(more, "more chart")) " left out, since no browser would open a page of so many; "
+                (count_noun(more, "more chart")) " left out, since no browser would open a page of so many; "
                 "the values of every run are in " code { "runs.csv" } " below."
             }
         }
@@ -319,7 +335,7 @@ fn with_left_out(charts: Markup, more: usize) -> Markup {
 }
 
 /// The first ones open, the others folded.
-fn folded(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
+fn fold_all_but_first(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
     let rest = cases.split_off(cases.len().min(UNFOLDED));
     html! {
         div.grid { @for (_, figures) in &cases { @for figure in figures { (figure) } } }
@@ -330,19 +346,20 @@ fn folded(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
 }
 
 /// The page's policy: it loads nothing, and only its own scripts and styles run.
-fn policy() -> String {
+fn content_policy() -> String {
     format!(
         "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT),
-        hash(STYLE)
+        script_hash(SCRIPT),
+        script_hash(STYLE)
     )
 }
 
-fn hash(text: &str) -> String {
+/// The hash by which a policy allows a script.
+fn script_hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
 /// The response times of one run in nanoseconds, with their counts, merged over seconds and hosts.
-pub fn latencies(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
-    load::counts(source, run)
+pub fn response_times_ns(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
+    load::response_counts(source, run)
 }

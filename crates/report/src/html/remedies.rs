@@ -6,7 +6,7 @@ use crate::comparison::ComparisonSet;
 use crate::text::rows_of_remedy;
 
 /// Empty where every row has its verdict.
-pub(super) fn list(set: &ComparisonSet) -> Markup {
+pub(super) fn remedies_list(set: &ComparisonSet) -> Markup {
     html! {
         @if !set.remedies.is_empty() {
             h3 { "What would help" }

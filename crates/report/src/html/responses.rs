@@ -6,13 +6,13 @@ use std::cell::OnceCell;
 
 use maud::{Markup, html};
 
-use super::cases::{CaseView, SystemCase, views};
+use super::cases::{CaseView, SystemCase, case_views};
 use super::{ReportError, load};
-use crate::comparison::{Index, unfair};
+use crate::comparison::{Index, unfair_choice};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
-use crate::lookup::{gathered, places};
-use crate::number::{RowUnit, Script, significant, whole};
+use crate::lookup::{positions_by_key, positions_of_keys};
+use crate::number::{RowUnit, Script, significant_digits, whole_number};
 use crate::views::{Bar, BarGroup, Bars, Entry, Form};
 
 /// Prefixes of counts beyond and below a limit.
@@ -43,18 +43,21 @@ enum Better {
 }
 
 /// The tables of all cases that count their responses by limits; nothing where none does.
-pub fn view(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
+pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
     let evidence = index.lookup.evidence();
     let of_cases = OnceCell::new();
     let mut parts = Vec::new();
-    for (number, view) in views(evidence).iter().enumerate() {
+    for (number, view) in case_views(evidence).iter().enumerate() {
         let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
         if !is_of_tasks(index, &cases) {
             continue;
         }
-        let limits = limits(
+        let limits = limits_ms(
             evidence,
-            &gathered(of_cases.get_or_init(|| places(evidence.measurements.iter().map(|stored| stored.case))), &cases),
+            &positions_of_keys(
+                of_cases.get_or_init(|| positions_by_key(evidence.measurements.iter().map(|stored| stored.case))),
+                &cases,
+            ),
         );
         if limits.is_empty() {
             continue;
@@ -62,14 +65,14 @@ pub fn view(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Marku
         let columns = view
             .systems
             .iter()
-            .map(|system| column(index, source, system, &limits))
+            .map(|system| system_column(index, source, system, &limits))
             .collect::<Result<Vec<_>, ReportError>>()?;
         let columns: Vec<Column> = columns.into_iter().filter(|column| column.runs > 0).collect();
         if !columns.is_empty() {
-            let unfair = unfair(evidence, index, &cases);
+            let unfair = unfair_choice(evidence, index, &cases);
             parts.push(html! {
                 h3 dir="auto" { (view.title) }
-                div.grid { div { (table(&limits, &columns, unfair.as_deref())) } (bars(view, &limits, &columns, number)) }
+                div.grid { div { (responses_table(&limits, &columns, unfair.as_deref())) } (share_bars(view, &limits, &columns, number)) }
             });
         }
     }
@@ -85,11 +88,11 @@ fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
 }
 
 /// Milliseconds and counting metric, the shortest first.
-fn limits(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
+fn limits_ms(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
     for stored in measurements.iter().map(|place| &evidence.measurements[*place]) {
         let id = &stored.measurement.metric.id;
-        let limit = LIMITS.iter().find_map(|prefix| id.strip_prefix(prefix)).and_then(milliseconds);
+        let limit = LIMITS.iter().find_map(|prefix| id.strip_prefix(prefix)).and_then(parse_ms);
         if let Some(limit) = limit
             && !found.iter().any(|(known, _)| *known == limit)
         {
@@ -101,40 +104,43 @@ fn limits(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
 }
 
 /// `100ms`, `5s`, `1m`.
-fn milliseconds(text: &str) -> Option<u64> {
+fn parse_ms(text: &str) -> Option<u64> {
     let duration = model::duration::parse(text).ok()?;
     u64::try_from(duration.as_millis()).ok()
 }
 
-fn column(
+/// The column of a system: its response times and shares within limits.
+fn system_column(
     index: &Index<'_>,
     source: &dyn SeriesSource,
     system: &SystemCase<'_>,
     limits: &[(u64, String)],
 ) -> Result<Column, ReportError> {
-    let merged = load::case(&index.lookup, source, system.case)?.whole;
-    let errors = sum_of(index, system, "errors").unwrap_or(0);
-    let stated = sum_of(index, system, "executions");
+    let merged = load::case_latency(&index.lookup, source, system.case)?.whole;
+    let errors = sum_of_runs(index, system, "errors").unwrap_or(0);
+    let stated = sum_of_runs(index, system, "executions");
     let succeeded =
         stated.map(|all| all.saturating_sub(errors)).or_else(|| merged.as_ref().map(|all| all.succeeded().len()));
     let succeeded = succeeded.unwrap_or(0);
     let within = limits.iter().map(|(_, id)| {
-        let counted = sum_of(index, system, id)?;
+        let counted = sum_of_runs(index, system, id)?;
         // Failures are beyond every limit.
         Some(if id.starts_with(LIMITS[0]) { (succeeded + errors).saturating_sub(counted) } else { counted })
     });
     let us = |ns: fn(&Latency) -> Option<f64>| merged.as_ref().and_then(|all| Some(ns(all)? / 1e3));
     let times_us = [
-        only_value(index, system, "response_min").or_else(|| us(|all| some(all).then(|| all.succeeded().min() as f64))),
-        only_value(index, system, "response_max").or_else(|| us(Latency::longest)),
-        only_value(index, system, "response_mean").or_else(|| us(|all| some(all).then(|| all.succeeded().mean()))),
-        only_value(index, system, "response_p50").or_else(|| us(|all| all.quantile(0.5))),
+        only_value(index, system, "response_min")
+            .or_else(|| us(|all| has_succeeded(all).then(|| all.succeeded().min() as f64))),
+        only_value(index, system, "response_max").or_else(|| us(Latency::longest_ns)),
+        only_value(index, system, "response_mean")
+            .or_else(|| us(|all| has_succeeded(all).then(|| all.succeeded().mean()))),
+        only_value(index, system, "response_p50").or_else(|| us(|all| all.quantile_ns_or_none(0.5))),
     ];
     Ok(Column {
         system: system.name.to_owned(),
         index: system.index,
         runs: index.lookup.measured_runs(&[system.case]).len(),
-        failed: index.lookup.failed(system.case),
+        failed: index.lookup.failed_runs(system.case),
         executions: succeeded + errors,
         errors,
         times_us,
@@ -143,6 +149,7 @@ fn column(
     })
 }
 
+/// A metric's value, if only one run has one.
 fn only_value(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<f64> {
     match values_of(index, system, id).as_slice() {
         [value] => Some(*value),
@@ -150,44 +157,50 @@ fn only_value(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<f6
     }
 }
 
-fn sum_of(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<u64> {
+/// A metric's sum over the runs; `None` without values.
+fn sum_of_runs(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<u64> {
     let all = values_of(index, system, id);
     (!all.is_empty()).then(|| all.iter().sum::<f64>() as u64)
 }
 
+/// A metric's values, run by run.
 fn values_of(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Vec<f64> {
-    index.points(&[system.case], id).iter().map(|point| point.value).collect()
+    index.points_of_cases(&[system.case], id).iter().map(|point| point.value).collect()
 }
 
 /// Whether any operation succeeded.
-fn some(all: &Latency) -> bool {
+fn has_succeeded(all: &Latency) -> bool {
     !all.succeeded().is_empty()
 }
 
-fn time(column: &Column, at: usize) -> String {
+/// A time of a column in ms, or `n/a`.
+fn time_text(column: &Column, at: usize) -> String {
     let Some(us) = column.times_us[at] else { return "n/a".to_owned() };
     // Exact, for comparison with published values.
     if column.is_exact {
         return format!("{:.7} s", us / 1e6);
     }
     let unit = RowUnit::new("us", [us]);
-    format!("{} {}", unit.print(us, Script::Typographic), unit.name())
+    format!("{} {}", unit.print(us, Script::Typographic), unit.unit_name())
 }
 
-fn limit_words(limit_ms: u64) -> String {
-    format!("{} s", significant(limit_ms as f64 / 1e3, 1, Script::Typographic))
+/// A limit in seconds.
+fn limit_text(limit_ms: u64) -> String {
+    format!("{} s", significant_digits(limit_ms as f64 / 1e3, 1, Script::Typographic))
 }
 
-fn share(column: &Column, at: usize) -> Option<f64> {
+/// The share of executions within a limit.
+fn share_within(column: &Column, at: usize) -> Option<f64> {
     let within = column.within.get(at).copied().flatten()?;
     (column.executions > 0).then(|| within as f64 / column.executions as f64)
 }
 
-fn table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> Markup {
+/// The table of all systems.
+fn responses_table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> Markup {
     let several = columns.len() > 1;
     html! {
         @let row = |name: &str, better, value: &dyn Fn(&Column) -> Option<f64>, said: &dyn Fn(&Column) -> String| {
-            row(name, columns, if unfair.is_some() { None } else { Some(better) }, value, said)
+            table_row(name, columns, if unfair.is_some() { None } else { Some(better) }, value, said)
         };
         div.scroll { table.disk {
             thead { tr {
@@ -196,36 +209,40 @@ fn table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> 
                 @if several { th scope="col" { "winner" } }
             } }
             tbody {
-                (row("executions", Better::Neither, &|c| Some(c.executions as f64), &|c| count(c.executions)))
-                (row("errors", Better::Lower, &|c| Some(c.errors as f64), &|c| count(c.errors)))
+                (row("executions", Better::Neither, &|c| Some(c.executions as f64), &|c| count_text(c.executions)))
+                (row("errors", Better::Lower, &|c| Some(c.errors as f64), &|c| count_text(c.errors)))
                 @for (at, name) in ["shortest", "longest", "mean", "median"].into_iter().enumerate() {
-                    (row(name, Better::Lower, &|c| c.times_us[at], &|c| time(c, at)))
+                    (row(name, Better::Lower, &|c| c.times_us[at], &|c| time_text(c, at)))
                 }
                 @for (at, (limit_ms, _)) in limits.iter().enumerate() {
                     (row(
-                        &format!("within {}", limit_words(*limit_ms)),
+                        &format!("within {}", limit_text(*limit_ms)),
                         Better::Higher,
-                        &|c| share(c, at),
-                        &|c| within_words(c, at),
+                        &|c| share_within(c, at),
+                        &|c| within_text(c, at),
                     ))
                 }
             }
         } }
         @if let Some(why) = unfair { p.note { "No winners: " bdi { (why) } "." } }
-        (note(columns))
+        (runs_note(columns))
     }
 }
 
-fn count(n: u64) -> String {
-    whole(n, Script::Typographic)
+/// A number with its digits in groups.
+fn count_text(n: u64) -> String {
+    whole_number(n, Script::Typographic)
 }
 
-fn within_words(column: &Column, at: usize) -> String {
+/// Number and share of executions within a limit, or `n/a`.
+fn within_text(column: &Column, at: usize) -> String {
     let Some(within) = column.within.get(at).copied().flatten() else { return "n/a".to_owned() };
-    share(column, at).map_or_else(|| count(within), |share| format!("{} ({:.2} %)", count(within), share * 100.0))
+    share_within(column, at)
+        .map_or_else(|| count_text(within), |share| format!("{} ({:.2} %)", count_text(within), share * 100.0))
 }
 
-fn row(
+/// A row with the value of each column and who is best.
+fn table_row(
     name: &str,
     columns: &[Column],
     better: Option<Better>,
@@ -236,13 +253,13 @@ fn row(
         tr {
             th scope="row" { (name) }
             @for column in columns { td.num data-l=(column.system) { (said(column)) } }
-            @if columns.len() > 1 { td data-l="winner" { bdi { (better.map_or_else(|| "n/a".to_owned(), |better| winner(columns, better, value))) } } }
+            @if columns.len() > 1 { td data-l="winner" { bdi { (better.map_or_else(|| "n/a".to_owned(), |better| winners(columns, better, value))) } } }
         }
     }
 }
 
 /// Ties share the place.
-fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
+fn winners(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
     if columns.iter().any(|column| column.failed > 0) {
         return "n/a".to_owned();
     }
@@ -263,7 +280,8 @@ fn winner(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<
     names.collect::<Vec<_>>().join(", ")
 }
 
-fn note(columns: &[Column]) -> Markup {
+/// Says how many runs were added up.
+fn runs_note(columns: &[Column]) -> Markup {
     let of = columns.iter().map(|column| column.runs).max().unwrap_or(0);
     html! {
         p.note {
@@ -279,12 +297,13 @@ fn note(columns: &[Column]) -> Markup {
     }
 }
 
-fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
+/// The bars of shares within limits.
+fn share_bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
     let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
-        let bars = columns.iter().map(|column| bar(column, at)).collect();
-        BarGroup { name: format!("within {}", limit_words(*limit_ms)), bars }
+        let bars = columns.iter().map(|column| share_bar(column, at)).collect();
+        BarGroup { name: format!("within {}", limit_text(*limit_ms)), bars }
     });
-    super::bars::render(&Bars {
+    super::bars::render_bars(&Bars {
         family: "transactions",
         title: format!("{}: executions within the limits", view.title),
         id: format!("limits-{number}"),
@@ -293,8 +312,9 @@ fn bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], numbe
     })
 }
 
-fn bar(column: &Column, at: usize) -> Bar {
-    let share = share(column, at).map(|share| share * 100.0);
-    let entry = Entry::or(share, Form::Hundredths, "executions were not counted");
+/// The bar of one share.
+fn share_bar(column: &Column, at: usize) -> Bar {
+    let share = share_within(column, at).map(|share| share * 100.0);
+    let entry = Entry::from_value(share, Form::Hundredths, "executions were not counted");
     Bar { index: column.index, name: column.system.clone(), entry, highest_run: None }
 }

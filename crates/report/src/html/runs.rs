@@ -7,10 +7,10 @@ use model::{Metric, Order, PlannedRun, RunState};
 
 use super::cases::{CaseView, SystemCase};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
-use super::figure::{Figure, legend, nothing};
+use super::figure::{Figure, empty_figure, systems_legend};
 use crate::comparison::{Index, RunPoint};
 use crate::evidence::Evidence;
-use crate::labels::{arrow, metric_name};
+use crate::labels::{direction_arrow, metric_name};
 use crate::lookup::Lookup;
 use crate::number::{RowUnit, Script, median};
 
@@ -26,7 +26,8 @@ pub struct RunOrder {
     bands: Vec<(f64, f64)>,
 }
 
-pub fn dots(
+/// The figure of all runs in their order.
+pub fn runs_figure(
     (index, order): (&Index<'_>, &RunOrder),
     view: &CaseView<'_>,
     (metric, unit): (&Metric, &RowUnit<'_>),
@@ -34,10 +35,10 @@ pub fn dots(
 ) -> Markup {
     let title = format!("{}: {}", view.title, metric_name(&metric.id));
     let sides: Vec<(&SystemCase<'_>, Vec<RunPoint>)> =
-        view.systems.iter().map(|system| (system, index.points(&[system.case], &metric.id))).collect();
+        view.systems.iter().map(|system| (system, index.points_of_cases(&[system.case], &metric.id))).collect();
     let values: Vec<f64> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.value)).collect();
     if values.is_empty() {
-        return nothing(&title, "no run has a value");
+        return empty_figure(&title, "no run has a value");
     }
     let y = Axis::linear(values.iter().copied().map(|value| unit.convert(value)), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, order.axis.clone(), y.clone());
@@ -46,7 +47,7 @@ pub fn dots(
     panel.title = format!("Every run, {title}");
     panel.description = "One mark per run, from left to right in the order in which they ran.".to_owned();
     panel.x_caption = "round, in run order".to_owned();
-    panel.y_caption = format!("{} {}", unit.name(), arrow(metric.direction)).trim().to_owned();
+    panel.y_caption = format!("{} {}", unit.unit_name(), direction_arrow(metric.direction)).trim().to_owned();
     let bands = order.bands.iter();
     panel.layers = bands.map(|(from, to)| Layer::Box((*from, y.lo), (*to, y.hi), Ink::Block)).collect();
     for (system, points) in &sides {
@@ -55,12 +56,12 @@ pub fn dots(
             let ends = [(f64::from(first.position), middle), (f64::from(last.position), middle)];
             panel.layers.push(Layer::Line(ends.to_vec(), Ink::Middle(system.index)));
         }
-        panel.marks.extend(points.iter().map(|point| mark(&index.lookup, system, point, unit)));
+        panel.marks.extend(points.iter().map(|point| run_mark(&index.lookup, system, point, unit)));
     }
-    panel.marks.extend(view.systems.iter().flat_map(|system| lost(&index.lookup, system, y.lo)));
+    panel.marks.extend(view.systems.iter().flat_map(|system| lost_run_marks(&index.lookup, system, y.lo)));
     let systems: Vec<&SystemCase<'_>> = sides.iter().map(|(system, _)| *system).collect();
-    let legend = html! { (legend(&systems)) (mark_legend(&panel)) };
-    Figure { title: &title, panel: &panel, id, legend, live: None }.render(table(&sides, unit))
+    let legend = html! { (systems_legend(&systems)) (mark_legend(&panel)) };
+    Figure { title: &title, panel: &panel, id, legend, live: None }.render_with_table(values_table(&sides, unit))
 }
 
 /// The order of the runs, with labels of their rounds.
@@ -83,28 +84,30 @@ pub fn run_order(evidence: &Evidence) -> RunOrder {
         .iter()
         .filter(|(round, _)| *round % every == 0)
         .map(|(round, extent)| {
-            let (lo, hi) = edges(*extent);
+            let (lo, hi) = round_edges(*extent);
             (f64::midpoint(lo, hi), (u64::from(*round) + 1).to_string())
         })
         .collect();
-    let bands = extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| edges(extent));
+    let bands = extents.into_iter().filter(|(round, _)| round % 2 == 1).map(|(_, extent)| round_edges(extent));
     RunOrder { axis, bands: bands.collect() }
 }
 
-fn edges((lo, hi): (u32, u32)) -> (f64, f64) {
+/// The ends of the axis of rounds.
+fn round_edges((lo, hi): (u32, u32)) -> (f64, f64) {
     (f64::from(lo) - 0.5, f64::from(hi) + 0.5)
 }
 
-fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
+/// The mark of a run, with its figures.
+fn run_mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, round {}: {} {}",
         system.name,
         u64::from(point.round) + 1,
         unit.print(point.value, Script::Typographic),
-        unit.name()
+        unit.unit_name()
     );
     let mut class = format!("pt {}", series_class(system.index));
-    for mark in lookup.marks_of(point.run) {
+    for mark in lookup.marks_of_run(point.run) {
         title.push_str(&format!("; {}: {}", crate::comparison::mark_name(mark.kind), mark));
         if mark.kind.voids_verdict() {
             class = format!("pt void {}", series_class(system.index));
@@ -124,22 +127,24 @@ fn mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &R
 fn mark_legend(panel: &Panel) -> Markup {
     html! {
         @if has_mark(panel, "pt lost") || has_mark(panel, "pt void") { span.legend {
-            @if has_mark(panel, "pt lost") { span.key { (sample("pt lost", Shape::Cross)) "no result" } }
-            @if has_mark(panel, "pt void") { span.key { (sample("pt void", Shape::Circle)) "hollow: carries no verdict" } }
+            @if has_mark(panel, "pt lost") { span.key { (legend_sample("pt lost", Shape::Cross)) "no result" } }
+            @if has_mark(panel, "pt void") { span.key { (legend_sample("pt void", Shape::Circle)) "hollow: carries no verdict" } }
         } }
     }
 }
 
+/// Tests whether a panel has marks of a class.
 fn has_mark(panel: &Panel, class: &str) -> bool {
     panel.marks.iter().any(|mark| mark.class.starts_with(class))
 }
 
-fn sample(class: &str, shape: Shape) -> Markup {
-    html! { svg.icon viewBox="0 0 16 16" aria-hidden="true" { path class=(class) d=(shape.path(8.0, 8.0, 4.0)) {} } }
+/// A mark for the legend.
+fn legend_sample(class: &str, shape: Shape) -> Markup {
+    html! { svg.icon viewBox="0 0 16 16" aria-hidden="true" { path class=(class) d=(shape.path_data(8.0, 8.0, 4.0)) {} } }
 }
 
 /// Crosses at the lower edge.
-fn lost(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
+fn lost_run_marks(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
     let lost =
         lookup.last_attempts(&[system.case]).filter(|run| matches!(run.state, RunState::Failed | RunState::Aborted));
     lost.map(|run| Mark {
@@ -159,12 +164,13 @@ fn lost(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
     .collect()
 }
 
-fn table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Markup {
+/// The table of the values by round.
+fn values_table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
-            thead { tr { th { "round" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.name()) } } } }
+            thead { tr { th { "round" } @for (system, _) in sides { th.num { bdi { (system.name) } ", " (unit.unit_name()) } } } }
             tbody {
-                @for round in rounds(sides) { tr {
+                @for round in all_rounds(sides) { tr {
                     th scope="row" { (round + 1) }
                     @for (_, points) in sides { td.num {
                         @let values: Vec<String> = points
@@ -180,7 +186,8 @@ fn table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Mark
     }
 }
 
-fn rounds(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
+/// The rounds in which a side has a value.
+fn all_rounds(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
     let mut rounds: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.round)).collect();
     rounds.sort_unstable();
     rounds.dedup();

@@ -7,7 +7,7 @@ use stats::SAMPLES_BEYOND;
 
 use super::cases::{CaseView, SystemCase};
 use super::chart::{Axis, GridLines, Ink, Layer, Mark, Panel, Shape, series_class};
-use super::figure::{Figure, Live, LiveSeries, legend};
+use super::figure::{Figure, Live, LiveSeries, systems_legend};
 use super::load::CaseLatency;
 use crate::latency::Latency;
 use crate::number::{RowUnit, Script};
@@ -26,47 +26,52 @@ const NAMED: [(f64, &str); 6] =
 pub type Loaded<'a> = Vec<(&'a SystemCase<'a>, CaseLatency)>;
 
 /// Number of nines: each further digit of the quantile takes equal room.
-fn nines(quantile: f64) -> f64 {
+fn count_of_nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
 /// Latency over quantiles, in the unit of other cases of the benchmark, if that is known.
-pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Markup {
+pub fn latency_chart(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Markup {
     let merged: Vec<(&SystemCase<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
-    let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> =
-        merged.iter().map(|(system, latency)| (*system, curve(latency))).filter(|(_, c)| c.len() > 1).collect();
+    let curves: Vec<(&SystemCase<'_>, Vec<(f64, f64)>)> = merged
+        .iter()
+        .map(|(system, latency)| (*system, quantile_curve(latency)))
+        .filter(|(_, c)| c.len() > 1)
+        .collect();
     if curves.is_empty() {
-        return super::figure::nothing(&view.title, "too few operations for a distribution, or none stored");
+        return super::figure::empty_figure(&view.title, "too few operations for a distribution, or none stored");
     }
     // Unit of the median: a fast start must not inflate the numbers.
-    let unit =
-        known.unwrap_or_else(|| RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile(0.5))));
+    let unit = known.unwrap_or_else(|| {
+        RowUnit::new("ns", merged.iter().filter_map(|(_, latency)| latency.quantile_ns_or_none(0.5)))
+    });
     let end = curves.iter().flat_map(|(_, curve)| curve.last()).map(|(x, _)| *x).fold(1.0, f64::max);
-    let ticks = NAMED.iter().map(|(q, name)| (nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
+    let ticks =
+        NAMED.iter().map(|(q, name)| (count_of_nines(*q), (*name).to_owned())).filter(|(x, _)| *x <= end).collect();
     let y =
         Axis::log10(curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns)).map(|ns| unit.convert(ns)));
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis { lo: 0.0, hi: end * 1.07, ticks }, y);
     // Stalls reach millions of microseconds.
     panel.left = 72;
     panel.title = format!("Response times by percentile, {}", view.title);
-    panel.description = format!("One curve per system. Unit {}.", unit.name());
+    panel.description = format!("One curve per system. Unit {}.", unit.unit_name());
     panel.x_caption = "share of operations that were faster".to_owned();
-    panel.y_caption = format!("response time, {} (logarithmic)", unit.name());
+    panel.y_caption = format!("response time, {} (logarithmic)", unit.unit_name());
     for (system, curve) in &curves {
         let points = curve.iter().map(|(x, ns)| (*x, unit.convert(*ns).log10())).collect();
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
     for (system, latency) in &merged {
         panel.marks.extend(NAMED.iter().filter_map(|(q, name)| {
-            let ns = latency.quantile(*q).filter(|ns| *ns > 0.0)?;
+            let ns = latency.quantile_ns_or_none(*q).filter(|ns| *ns > 0.0)?;
             Some(Mark {
-                x: nines(*q),
+                x: count_of_nines(*q),
                 y: unit.convert(ns).log10(),
                 shape: Shape::of_series(system.index),
                 radius: 4.0,
                 class: format!("pt {}", series_class(system.index)),
-                title: format!("{}, {name}: {} {}", system.name, unit.print(ns, Script::Typographic), unit.name()),
+                title: format!("{}, {name}: {} {}", system.name, unit.print(ns, Script::Typographic), unit.unit_name()),
             })
         }));
     }
@@ -77,30 +82,36 @@ pub fn latency(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'
         y: curve.iter().map(|(_, ns)| unit.convert(*ns)).collect(),
         range: None,
     });
-    let live =
-        Live { unit: unit.name().to_owned(), kind: "percentile", zoom: false, y_log: true, series: series.collect() };
+    let live = Live {
+        unit: unit.unit_name().to_owned(),
+        kind: "percentile",
+        zoom: false,
+        y_log: true,
+        series: series.collect(),
+    };
     let systems: Vec<&SystemCase<'_>> = curves.iter().map(|(system, _)| *system).collect();
-    Figure { title: &view.title, panel: &panel, id, legend: legend(&systems), live: Some(live) }
-        .render(quantile_table(&merged, &unit))
+    Figure { title: &view.title, panel: &panel, id, legend: systems_legend(&systems), live: Some(live) }
+        .render_with_table(quantile_table(&merged, &unit))
 }
 
 /// The curve from the fastest twentieth, so that one fast operation does not stretch the axis, to the last quantile
 /// with enough samples beyond.
-fn curve(latency: &Latency) -> Vec<(f64, f64)> {
-    let end = (latency.count() as f64 / SAMPLES_BEYOND as f64).log10();
+fn quantile_curve(latency: &Latency) -> Vec<(f64, f64)> {
+    let end = (latency.operation_count() as f64 / SAMPLES_BEYOND as f64).log10();
     // Below 20 operations not even the median has ten beyond.
     if end < 0.3 {
         return Vec::new();
     }
-    let begin = nines(FIRST);
+    let begin = count_of_nines(FIRST);
     let place = |step: u32| begin + (end - begin) * f64::from(step) / f64::from(STEPS);
     (0..=STEPS)
         // Quantiles among failures have no place.
-        .filter_map(|step| Some((place(step), latency.quantile(1.0 - 10_f64.powf(-place(step)))?)))
+        .filter_map(|step| Some((place(step), latency.quantile_ns_or_none(1.0 - 10_f64.powf(-place(step)))?)))
         .filter(|(_, ns)| *ns > 0.0)
         .collect()
 }
 
+/// The table of quantiles.
 fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
@@ -110,38 +121,41 @@ fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) ->
             } }
             tbody { @for (system, latency) in merged { tr {
                 th scope="row" { bdi { (system.name) } }
-                td.num { (crate::number::whole(latency.count(), Script::Typographic)) }
+                td.num { (crate::number::whole_number(latency.operation_count(), Script::Typographic)) }
                 @for (q, _) in &NAMED {
-                    td.num { (latency.quantile(*q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
+                    td.num { (latency.quantile_ns_or_none(*q).map_or("–".to_owned(), |ns| unit.print(ns, Script::Typographic))) }
                 }
             } } }
         }
-        p.note { "In " (unit.name()) ". – : fewer than " (SAMPLES_BEYOND) " operations beyond it, or it lies among those that failed." }
+        p.note { "In " (unit.unit_name()) ". – : fewer than " (SAMPLES_BEYOND) " operations beyond it, or it lies among those that failed." }
     }
 }
 
-pub fn seconds(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Vec<Markup> {
+/// The charts of throughput and latency over time.
+pub fn over_time_charts(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Vec<Markup> {
     let loaded: Vec<(&SystemCase<'_>, &CaseLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
     if loaded.is_empty() {
-        return vec![super::figure::nothing(&view.title, "no run stored more than one interval")];
+        return vec![super::figure::empty_figure(&view.title, "no run stored more than one interval")];
     }
-    let mut all = vec![throughput(view, &loaded, &format!("{id}-rate"))];
-    all.extend(tail(view, &loaded, known, &format!("{id}-tail")));
+    let mut all = vec![throughput_chart(view, &loaded, &format!("{id}-rate"))];
+    all.extend(tail_chart(view, &loaded, known, &format!("{id}-tail")));
     all
 }
 
-fn throughput(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Markup {
+/// The chart of throughput over time.
+fn throughput_chart(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Markup {
     let values = loaded.iter().flat_map(|(_, l)| l.slots.iter().flat_map(|slot| slot.rates.iter().copied()));
     let y = Axis::from_zero(values, 5);
-    let mut panel = over_time(loaded, y);
+    let mut panel = time_panel(loaded, y);
     panel.title = format!("Throughput over the measured part, {}", view.title);
     panel.description =
         "Per system the median over its runs, with the range from the lowest to the highest.".to_owned();
     panel.y_caption = "operations a second: median of the runs, and their range".to_owned();
     let mut series = Vec::new();
     for (system, latency) in loaded {
-        let rows: Vec<(f64, f64, f64, f64)> = latency.slots.iter().map(|slot| spread(slot.at_s, &slot.rates)).collect();
+        let rows: Vec<(f64, f64, f64, f64)> =
+            latency.slots.iter().map(|slot| spread_of_runs(slot.at_s, &slot.rates)).collect();
         let area = rows.iter().map(|(at, lo, _, hi)| (*at, *lo, *hi)).collect();
         panel.layers.insert(0, Layer::Area(area, Ink::Range(system.index)));
         panel.layers.push(Layer::Line(rows.iter().map(|r| (r.0, r.2)).collect(), Ink::Line(system.index)));
@@ -157,23 +171,26 @@ fn throughput(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], i
     let systems: Vec<&SystemCase<'_>> = loaded.iter().map(|(system, _)| *system).collect();
     let table = series_table(&live, "operations a second, median of the runs");
     let title = format!("{}: throughput", view.title);
-    Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table)
+    Figure { title: &title, panel: &panel, id, legend: systems_legend(&systems), live: Some(live) }
+        .render_with_table(table)
 }
 
 /// Time, lowest, median and highest of the runs.
-fn spread(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
+fn spread_of_runs(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
     let mut ordered = rates.to_vec();
     ordered.sort_by(f64::total_cmp);
     let n = ordered.len();
-    let median = f64::midpoint(at_index(&ordered, n.saturating_sub(1) / 2), at_index(&ordered, n / 2));
-    (at, at_index(&ordered, 0), median, at_index(&ordered, n.saturating_sub(1)))
+    let median = f64::midpoint(value_at_index(&ordered, n.saturating_sub(1) / 2), value_at_index(&ordered, n / 2));
+    (at, value_at_index(&ordered, 0), median, value_at_index(&ordered, n.saturating_sub(1)))
 }
 
-fn at_index(ordered: &[f64], index: usize) -> f64 {
+/// The value at an index, else 0.
+fn value_at_index(ordered: &[f64], index: usize) -> f64 {
     ordered.get(index).copied().unwrap_or(0.0)
 }
 
-fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
+/// An empty panel over the time of a run.
+fn time_panel(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
     let ends = loaded.iter().filter_map(|(_, l)| l.slots.last()).map(|slot| slot.at_s);
     let end = ends.fold(0.0, f64::max);
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
@@ -184,7 +201,7 @@ fn over_time(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
 }
 
 /// The highest percentile with samples in most intervals.
-fn tail(
+fn tail_chart(
     view: &CaseView<'_>,
     loaded: &[(&SystemCase<'_>, &CaseLatency)],
     known: Option<RowUnit<'_>>,
@@ -192,8 +209,11 @@ fn tail(
 ) -> Option<Markup> {
     let shown = |q: f64| {
         let slots: Vec<&super::load::Slot> = loaded.iter().flat_map(|(_, latency)| &latency.slots).collect();
-        let with =
-            slots.iter().copied().filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile(q).is_some())).count();
+        let with = slots
+            .iter()
+            .copied()
+            .filter(|s| s.latency.as_ref().is_some_and(|h| h.quantile_ns_or_none(q).is_some()))
+            .count();
         with * 5 >= slots.iter().copied().count() * 4
     };
     let q = [0.99, 0.9, 0.5].into_iter().find(|q| shown(*q))?;
@@ -205,18 +225,18 @@ fn tail(
                 latency
                     .slots
                     .iter()
-                    .filter_map(|slot| Some((slot.at_s, slot.latency.as_ref()?.quantile(q)?)))
+                    .filter_map(|slot| Some((slot.at_s, slot.latency.as_ref()?.quantile_ns_or_none(q)?)))
                     .collect(),
             )
         })
         .collect();
     let values: Vec<f64> = curves.iter().flat_map(|(_, curve)| curve.iter().map(|(_, ns)| *ns)).collect();
     let unit = known.unwrap_or_else(|| RowUnit::new("ns", values.iter().copied()));
-    let mut panel = over_time(loaded, Axis::from_zero(values.iter().copied().map(|ns| unit.convert(ns)), 5));
+    let mut panel = time_panel(loaded, Axis::from_zero(values.iter().copied().map(|ns| unit.convert(ns)), 5));
     let name = format!("p{:.0}", q * 100.0);
     panel.title = format!("Response time {name} over the measured part, {}", view.title);
     panel.description = "Per system, of all responses of its runs together.".to_owned();
-    panel.y_caption = format!("{name}, {}: of all runs together", unit.name());
+    panel.y_caption = format!("{name}, {}: of all runs together", unit.unit_name());
     let mut series = Vec::new();
     for (system, curve) in &curves {
         let points: Vec<(f64, f64)> = curve.iter().map(|(at, ns)| (*at, unit.convert(*ns))).collect();
@@ -229,11 +249,14 @@ fn tail(
         });
         panel.layers.push(Layer::Line(points, Ink::Line(system.index)));
     }
-    let live = Live { unit: unit.name().to_owned(), kind: "seconds", zoom: true, y_log: false, series };
+    let live = Live { unit: unit.unit_name().to_owned(), kind: "seconds", zoom: true, y_log: false, series };
     let systems: Vec<&SystemCase<'_>> = curves.iter().map(|(system, _)| *system).collect();
-    let table = series_table(&live, &format!("response {name}, {}", unit.name()));
+    let table = series_table(&live, &format!("response {name}, {}", unit.unit_name()));
     let title = format!("{}: response {name}", view.title);
-    Some(Figure { title: &title, panel: &panel, id, legend: legend(&systems), live: Some(live) }.render(table))
+    Some(
+        Figure { title: &title, panel: &panel, id, legend: systems_legend(&systems), live: Some(live) }
+            .render_with_table(table),
+    )
 }
 
 /// One line per system; long series are thinned.
@@ -245,10 +268,11 @@ fn series_table(live: &Live, what: &str) -> Markup {
     }
 }
 
+/// A series' values as text.
 fn values_text(series: &LiveSeries) -> String {
     let mut text = String::new();
     for y in &series.y {
-        let _ = write!(text, "{} · ", crate::number::significant(*y, 3, Script::Typographic));
+        let _ = write!(text, "{} · ", crate::number::significant_digits(*y, 3, Script::Typographic));
     }
     text.trim_end_matches(" · ").to_owned()
 }

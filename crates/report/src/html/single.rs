@@ -5,41 +5,45 @@ use maud::{Markup, html};
 use model::Role;
 
 use crate::comparison::{Bound, ComparisonSet, Figure};
-use crate::labels::{absent_of, arrow, better_words, design, estimator_words, figure_of, metric_name, unit_of};
-use crate::number::{RowUnit, Script, half, percent};
+use crate::labels::{
+    better_words, design_sentence, direction_arrow, estimator_words, figure_of, metric_name, missing_side_text, unit_of,
+};
+use crate::number::{RowUnit, Script, half_width_text, percent_text};
 
 /// Figures instead of comparisons.
 pub fn is_single(set: &ComparisonSet) -> bool {
     set.tables.is_empty() && !set.figures.is_empty()
 }
 
-fn unit(figure: &Figure) -> RowUnit<'_> {
+/// The unit of a figure.
+fn figure_unit(figure: &Figure) -> RowUnit<'_> {
     unit_of(&figure.metric, [&figure.side])
 }
 
-pub fn cards(set: &ComparisonSet) -> Markup {
+/// Cards with the main figures of a single system.
+pub fn figure_cards(set: &ComparisonSet) -> Markup {
     let mut metrics: IndexMap<&str, Vec<&Figure>> = IndexMap::new();
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
         metrics.entry(&figure.metric.id).or_default().push(figure);
     }
     metrics.retain(|_, figures| figures.iter().any(|figure| figure.side.estimate.is_some()));
     html! { @if !metrics.is_empty() { div.verdicts { @for (metric, figures) in &metrics {
-        article.verdict { h3 { (metric_name(metric)) } p { (span(figures)) } }
+        article.verdict { h3 { (metric_name(metric)) } p { (figure_range(figures)) } }
     } } } }
 }
 
 /// The figure, or its range over the cases.
-fn span(figures: &[&Figure]) -> Markup {
+fn figure_range(figures: &[&Figure]) -> Markup {
     let mut known: Vec<(&Figure, f64)> = figures.iter().filter_map(|f| Some((*f, f.side.estimate?))).collect();
     known.sort_by(|x, y| x.1.total_cmp(&y.1));
     html! {
         @match (known.as_slice(), known.first(), known.last()) {
             ([(figure, value)], ..) => {
-                span.figure { (print(figure, *value)) }
-                @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
+                span.figure { (print_with_unit(figure, *value)) }
+                @if let Some(share) = figure.side.half_width { span.half { " " (half_width_text(share, Script::Typographic)) } }
             }
             (_, Some(least), Some(most)) => {
-                span.figure { (print(least.0, least.1)) } " to " span.figure { (print(most.0, most.1)) }
+                span.figure { (print_with_unit(least.0, least.1)) } " to " span.figure { (print_with_unit(most.0, most.1)) }
                 " over " (known.len()) " cases"
             }
             _ => {}
@@ -47,20 +51,22 @@ fn span(figures: &[&Figure]) -> Markup {
     }
 }
 
-fn print(figure: &Figure, value: f64) -> String {
+/// A value with the unit of a figure.
+fn print_with_unit(figure: &Figure, value: f64) -> String {
     let sign = figure.side.bound.map_or("", Bound::sign);
-    format!("{sign}{} {}", unit(figure).print(value, Script::Typographic), unit(figure).name())
+    format!("{sign}{} {}", figure_unit(figure).print(value, Script::Typographic), figure_unit(figure).unit_name())
 }
 
-pub fn table(set: &ComparisonSet) -> Markup {
+/// The table of all figures.
+pub fn figures_table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
-    let level = percent(set.rules.level, Script::Typographic);
+    let level = percent_text(set.rules.level, Script::Typographic);
     // A single run is its own extreme.
     let extremes = set.figures.iter().any(|figure| figure.side.runs.len() > 1);
     let columns = Columns { several, extremes };
     html! {
         div.scroll { table.results {
-            caption { span.design { (design(set)) } }
+            caption { span.design { (design_sentence(set)) } }
             thead { tr {
                 th scope="col" { "case" }
                 th scope="col" { "metric" }
@@ -71,7 +77,7 @@ pub fn table(set: &ComparisonSet) -> Markup {
                 }
                 th.num scope="col" { "runs" }
             } }
-            tbody { @for figure in &set.figures { (line(figure, columns)) } }
+            tbody { @for figure in &set.figures { (table_line(figure, columns)) } }
         } }
         p.note { "± half the " (level) " interval of the mean. ↑ higher is better, ↓ lower is better. n/a: could not be had, for the reason given." }
     }
@@ -84,8 +90,9 @@ struct Columns {
     extremes: bool,
 }
 
-fn line(figure: &Figure, columns: Columns) -> Markup {
-    let unit = unit(figure);
+/// The line of a figure.
+fn table_line(figure: &Figure, columns: Columns) -> Markup {
+    let unit = figure_unit(figure);
     let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
     let case = benchmark.into_iter().chain(Some(figure.label.as_str())).filter(|part| !part.is_empty());
     let summary = figure.side.summary.as_ref();
@@ -94,27 +101,28 @@ fn line(figure: &Figure, columns: Columns) -> Markup {
             th scope="row" data-l="case" { bdi { (case.collect::<Vec<_>>().join(", ")) } }
             th scope="row" data-l="metric" {
                 (metric_name(&figure.metric.id)) " "
-                span.unit title=(better_words(&figure.metric)) { (unit.name()) " " (arrow(figure.metric.direction)) }
+                span.unit title=(better_words(&figure.metric)) { (unit.unit_name()) " " (direction_arrow(figure.metric.direction)) }
                 @for warning in &figure.warnings { br; span.half { (warning.text()) } }
             }
             td.num data-l="figure" data-v=[figure.side.estimate.map(|value| value.to_string())] {
                 @match figure_of(&figure.side, &unit, Script::Typographic) {
                     Some(text) => span {
                         (text)
-                        @if let Some(share) = figure.side.half_width { span.half { " " (half(share, Script::Typographic)) } }
+                        @if let Some(share) = figure.side.half_width { span.half { " " (half_width_text(share, Script::Typographic)) } }
                     }
-                    None => span.na { (absent_of(&figure.side)) @for (reason, _) in &figure.side.unavailable { " " (reason) } }
+                    None => span.na { (missing_side_text(&figure.side)) @for (reason, _) in &figure.side.unavailable { " " (reason) } }
                 }
             }
             @if columns.extremes {
-                td.num data-l="lowest" { (extreme(summary.map(|s| s.min), &unit)) }
-                td.num data-l="highest" { (extreme(summary.map(|s| s.max), &unit)) }
+                td.num data-l="lowest" { (extreme_text(summary.map(|s| s.min), &unit)) }
+                td.num data-l="highest" { (extreme_text(summary.map(|s| s.max), &unit)) }
             }
             td.num data-l="runs" { (figure.side.runs.len()) }
         }
     }
 }
 
-fn extreme(value: Option<f64>, unit: &RowUnit<'_>) -> String {
+/// The lowest or highest run, or `n/a`.
+fn extreme_text(value: Option<f64>, unit: &RowUnit<'_>) -> String {
     value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic))
 }

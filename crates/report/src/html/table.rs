@@ -4,18 +4,19 @@ use maud::{Markup, html};
 use stats::Verdict;
 
 use super::forest::verdict_class;
-use super::head::icon;
+use super::head::verdict_icon;
 use crate::comparison::{Comparison, ComparisonSet, Pairing, Rules, Side, Table};
 use crate::labels::{
-    RowNotes, absent_of, arrow, better_words, change, design, estimator_words, exploring, figure_of, interval_words,
-    metric_name, of_one_look, primary_family, reason_of_all, row_unit, table_title,
+    RowNotes, better_words, change_of, design_sentence, direction_arrow, estimator_words, explain_exploring, figure_of,
+    interval_words, metric_name, missing_side_text, of_one_look, primary_family, reason_of_all, row_unit, table_title,
 };
-use crate::number::{RowUnit, Script, half, p_value, percent};
+use crate::number::{RowUnit, Script, half_width_text, p_value_text, percent_text};
 
 /// Rows of a table that are shown at once; the others are folded, as many at a time.
 const PAGE: usize = 1_000;
 
-pub fn tables(set: &ComparisonSet) -> Markup {
+/// The tables of all comparisons.
+pub fn comparison_tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
         @else { p.filter hidden { label { input type="checkbox" id="relevant"; " only differences beyond noise and margin" } } }
@@ -26,16 +27,17 @@ pub fn tables(set: &ComparisonSet) -> Markup {
 /// The tables without legend, after `others` tables, from which the numbers of footnotes continue.
 pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
     html! {
-        @for (index, table) in set.tables.iter().enumerate() { (one(table, set, others + index)) }
-        @if !set.tables.is_empty() { (legend(set)) }
+        @for (index, table) in set.tables.iter().enumerate() { (comparison_table(table, set, others + index)) }
+        @if !set.tables.is_empty() { (tables_legend(set)) }
     }
 }
 
-fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
+/// One table of comparisons with its notes.
+fn comparison_table(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     let mut notes = RowNotes::of_rows(&table.rows);
     let with_p = has_p(table, set);
-    let rows: Vec<Markup> = table.rows.iter().map(|row| line(row, set, (&mut notes, index), with_p)).collect();
-    let level = percent(set.rules.level, Script::Typographic);
+    let rows: Vec<Markup> = table.rows.iter().map(|row| table_line(row, set, (&mut notes, index), with_p)).collect();
+    let level = percent_text(set.rules.level, Script::Typographic);
     let by_case = table.rows.iter().any(|row| !row.label.is_empty());
     let head = html! {
         thead { tr {
@@ -45,7 +47,7 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             th.num scope="col" { "B " bdi title=(table.b) { (table.b) } }
             th.num scope="col" { "B against A" }
             th.num scope="col" { (level) " interval" }
-            @if with_p { th.num scope="col" { (p_name(set)) } }
+            @if with_p { th.num scope="col" { (p_heading(set)) } }
             th scope="col" { "verdict" }
         } }
     };
@@ -54,9 +56,9 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
             caption {
                 strong { bdi { (table_title(table)) } } " · A = " bdi { (table.a) } ", B = " bdi { (table.b) }
                 span.design {
-                    (design(set))
+                    (design_sentence(set))
                     @if let Some(reason) = reason_of_all(&table.rows) { "; no verdicts: " span dir="auto" { (reason) } }
-                    @if let Some(text) = exploring(set, &table.rows, Script::Typographic) { "; " (text) }
+                    @if let Some(text) = explain_exploring(set, &table.rows, Script::Typographic) { "; " (text) }
                 }
             }
             (head)
@@ -68,9 +70,9 @@ fn one(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
                 div.scroll { table.results { (head) tbody { @for row in page { (row) } } } }
             }
         }
-        @for note in notes.of_all() { p.note dir="auto" { "All rows: " (super::with_code(note)) "." } }
-        @if notes.iter().next().is_some() {
-            ol.footnotes { @for (number, texts) in notes.iter() {
+        @for note in notes.of_all_rows() { p.note dir="auto" { "All rows: " (super::with_code(note)) "." } }
+        @if notes.numbered().next().is_some() {
+            ol.footnotes { @for (number, texts) in notes.numbered() {
                 li id={ "note-" (index) "-" (number) } dir="auto" { @for (at, text) in texts.iter().enumerate() { @if at > 0 { br; } (super::with_code(text)) } }
             } }
         }
@@ -84,7 +86,8 @@ fn p_of(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
     if set.rules.sequence.is_some() { estimate.adjusted } else { estimate.p }
 }
 
-fn p_name(set: &ComparisonSet) -> &'static str {
+/// The heading of the column of p-values.
+fn p_heading(set: &ComparisonSet) -> &'static str {
     if set.rules.sequence.is_some() { "adjusted p" } else { "p" }
 }
 
@@ -93,31 +96,32 @@ fn has_p(table: &Table, set: &ComparisonSet) -> bool {
     table.rows.iter().any(|row| p_of(row, set).is_some())
 }
 
-fn line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
+/// The line of a row.
+fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
     let unit = row_unit(row);
     let mark = notes.of_row(row);
-    let change = change(row);
-    let (word, rest) = notes.verdict(row, set);
+    let change = change_of(row);
+    let (word, rest) = notes.verdict_words(row, set);
     let p = p_of(row, set);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
-    let level = percent(set.rules.level, Script::Typographic);
+    let level = percent_text(set.rules.level, Script::Typographic);
     html! {
         tr class={ "v-" (verdict_class(row)) } data-relevant[relevant] {
             @if !row.label.is_empty() { th scope="row" data-l="case" { bdi { (row.case_label()) } } }
             th scope="row" data-l="metric" {
                 (metric_name(&row.metric.id)) " "
-                span.unit title=(better_words(&row.metric)) { (unit.name()) " " (arrow(row.metric.direction)) }
+                span.unit title=(better_words(&row.metric)) { (unit.unit_name()) " " (direction_arrow(row.metric.direction)) }
             }
-            (figure(&row.a, &unit, "A"))
-            (figure(&row.b, &unit, "B"))
-            td.num data-l="B against A" data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.point(Script::Typographic))) }
-            td.num data-l={ (level) " interval" } data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.interval(Script::Typographic))) }
+            (figure_cell(&row.a, &unit, "A"))
+            (figure_cell(&row.b, &unit, "B"))
+            td.num data-l="B against A" data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.print_change(Script::Typographic))) }
+            td.num data-l={ (level) " interval" } data-v=(ratio) { (change.map_or("n/a".to_owned(), |c| c.print_interval(Script::Typographic))) }
             @if with_p {
-                td.num data-l=(p_name(set)) data-v=[p.map(|p| p.to_string())] { (p.map_or("n/a".to_owned(), p_value)) }
+                td.num data-l=(p_heading(set)) data-v=[p.map(|p| p.to_string())] { (p.map_or("n/a".to_owned(), p_value_text)) }
             }
             td.say data-l="verdict" data-v=(verdict_class(row)) {
-                span.word { (icon(row)) (word) }
+                span.word { (verdict_icon(row)) (word) }
                 @if !rest.is_empty() { " " span.rest { (rest) } }
                 @if let Some(mark) = mark { sup { a href={ "#note-" (table) "-" (mark) } { "(" (mark) ")" } } }
             }
@@ -125,15 +129,16 @@ fn line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, u
     }
 }
 
-fn figure(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
+/// The cell of a side's figure.
+fn figure_cell(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     html! {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
             @match figure_of(side, unit, Script::Typographic) {
                 Some(figure) => span {
                     (figure)
-                    @if let Some(share) = side.half_width { span.half { " " (half(share, Script::Typographic)) } }
+                    @if let Some(share) = side.half_width { span.half { " " (half_width_text(share, Script::Typographic)) } }
                 }
-                None => { (absent_of(side)) }
+                None => { (missing_side_text(side)) }
             }
         }
     }
@@ -148,15 +153,16 @@ fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
     })
 }
 
-fn legend(set: &ComparisonSet) -> Markup {
-    let level = percent(set.rules.level, Script::Typographic);
-    let margin = percent(set.rules.margin, Script::Typographic);
+/// Explains the columns.
+fn tables_legend(set: &ComparisonSet) -> Markup {
+    let level = percent_text(set.rules.level, Script::Typographic);
+    let margin = percent_text(set.rules.margin, Script::Typographic);
     html! {
         p.note {
             "A and B: " (estimator_words(set)) ", ± half its " (level) " interval" (of_one_look(&set.rules)) "; B against A is what they give. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". "
             @if set.rules.sequence.is_some() { "The " (interval_words(&set.rules)) ". " }
-            @if set.tables.iter().any(|table| has_p(table, set)) { (p_words(&set.rules)) ". " }
+            @if set.tables.iter().any(|table| has_p(table, set)) { (explain_p(&set.rules)) ". " }
             @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }
             @if set.tables.iter().any(|table| has_gap(table, set)) {
                 "n/a: could not be had, for the reason that stands with the verdict, or around the table."
@@ -165,7 +171,8 @@ fn legend(set: &ComparisonSet) -> Markup {
     }
 }
 
-fn p_words(rules: &Rules) -> String {
+/// Explains where p comes from.
+fn explain_p(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => p_of_row("sign-flip permutation over the rounds"),
         (Pairing::Unpaired, _) => p_of_row("Mann-Whitney"),

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::chart::{Axis, Ink, Layer, Panel};
 use super::figure::{Figure, swatch};
-use crate::number::{Script, half, significant};
+use crate::number::{Script, half_width_text, significant_digits};
 use crate::text::Align;
 use crate::views::{Column, Entry, Series, Table, TablePlacement, View};
 
@@ -12,7 +12,7 @@ const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 
 /// Tables one below the other, charts side by side.
-pub fn render(views: &[View]) -> Markup {
+pub fn render_views(views: &[View]) -> Markup {
     let mut cases = views.iter().scan("", |last, view| {
         let case = view.table().map_or(*last, |table| table.case.as_str());
         Some((std::mem::replace(last, case) != case).then_some(case))
@@ -22,9 +22,9 @@ pub fn render(views: &[View]) -> Markup {
             @if is_table(&part[0]) {
                 @for one in part {
                     @if let Some(Some(case)) = cases.next() { h3 dir="auto" { (case) } }
-                    (view(one))
+                    (render_view(one))
                 }
-            } @else { div.grid { @for one in part { @let _ = cases.next(); (view(one)) } } }
+            } @else { div.grid { @for one in part { @let _ = cases.next(); (render_view(one)) } } }
         }
     }
 }
@@ -33,20 +33,22 @@ fn is_table(view: &View) -> bool {
     view.table().is_some()
 }
 
-fn view(view: &View) -> Markup {
+/// Renders one view.
+fn render_view(view: &View) -> Markup {
     match view {
         View::Table(shown) if shown.placement == TablePlacement::Terminal => html! {},
         View::Table(folded) if folded.placement == TablePlacement::Folded => html! {
-            details.case { summary dir="auto" { (folded.title) } (table(folded, false)) }
+            details.case { summary dir="auto" { (folded.title) } (render_table(folded, false)) }
         },
-        View::Table(shown) => table(shown, true),
-        View::Curve(curve) => super::curve::render(curve),
-        View::Bars(bars) => super::bars::render(bars),
-        View::Series(series) => lines(series),
+        View::Table(shown) => render_table(shown, true),
+        View::Curve(curve) => super::curve::render_curve(curve),
+        View::Bars(bars) => super::bars::render_bars(bars),
+        View::Series(series) => lines_chart(series),
     }
 }
 
-fn table(table: &Table, is_titled: bool) -> Markup {
+/// Renders a table of entries.
+fn render_table(table: &Table, is_titled: bool) -> Markup {
     let all: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_hidden).collect();
     let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
     let is_deep = columns.iter().any(|column| !column.group.is_empty());
@@ -59,18 +61,18 @@ fn table(table: &Table, is_titled: bool) -> Markup {
             @if is_titled && !table.title.is_empty() { caption dir="auto" { (table.title) } }
             thead {
                 @if is_deep { tr { @for group in columns.chunk_by(|a, b| a.group == b.group) {
-                    @if group[0].group.is_empty() { @for column in group { (head(column, 2)) } }
+                    @if group[0].group.is_empty() { @for column in group { (column_head(column, 2)) } }
                     @else { th.num scope="colgroup" colspan=(group.len()) { bdi { (group[0].group) } } }
                 } } }
-                tr { @for column in columns.iter().filter(|column| !is_deep || !column.group.is_empty()) { (head(column, 1)) } }
+                tr { @for column in columns.iter().filter(|column| !is_deep || !column.group.is_empty()) { (column_head(column, 1)) } }
             }
             tbody { @for (number, row) in table.rows.iter().enumerate() { tr {
                 @for (place, (at, column)) in all.iter().zip(&columns).enumerate() {
-                    @if place > 0 { (cell(&row[*at], column)) }
-                    @else if table.placement != TablePlacement::GroupedPage { th scope="row" data-l=(column.head) { (entry(&row[*at])) } }
+                    @if place > 0 { (entry_cell(&row[*at], column)) }
+                    @else if table.placement != TablePlacement::GroupedPage { th scope="row" data-l=(column.head) { (render_entry(&row[*at])) } }
                     @else if number == 0 || table.rows[number - 1][*at] != row[*at] {
                         @let alike = table.rows[number..].iter().take_while(|other| other[*at] == row[*at]).count();
-                        th scope="rowgroup" rowspan=(alike) { (entry(&row[*at])) }
+                        th scope="rowgroup" rowspan=(alike) { (render_entry(&row[*at])) }
                     }
                 }
             } } }
@@ -79,13 +81,14 @@ fn table(table: &Table, is_titled: bool) -> Markup {
     }
 }
 
-fn head(column: &Column, rows: usize) -> Markup {
+/// The heading of a column.
+fn column_head(column: &Column, rows: usize) -> Markup {
     let class = (column.align == Align::Right).then_some("num");
     html! { th class=[class] scope="col" rowspan=[(rows > 1).then_some(rows)] { bdi { (column.head) } } }
 }
 
 /// Its heading shows on phones, where rows are cards.
-fn cell(of: &Entry, column: &Column) -> Markup {
+fn entry_cell(of: &Entry, column: &Column) -> Markup {
     let label = [column.group.as_str(), column.head.as_str()];
     let label = label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
     let class = if of.index.is_some() {
@@ -95,11 +98,12 @@ fn cell(of: &Entry, column: &Column) -> Markup {
     } else {
         ""
     };
-    html! { td class=(class) data-l=(label) data-v=[of.value.map(|value| value.to_string())] { span { (entry(of)) } } }
+    html! { td class=(class) data-l=(label) data-v=[of.value.map(|value| value.to_string())] { span { (render_entry(of)) } } }
 }
 
-fn entry(of: &Entry) -> Markup {
-    let number = of.number(Script::Typographic);
+/// An entry with its unit, interval and remark.
+fn render_entry(of: &Entry) -> Markup {
+    let number = of.number_text(Script::Typographic);
     html! {
         @if let Some(index) = of.index { (swatch(index)) " " }
         @if let Some(reason) = &of.missing {
@@ -107,7 +111,7 @@ fn entry(of: &Entry) -> Markup {
         }
         @else {
             (number)
-            @if let Some(share) = of.half_width { span.half { " " (half(share, Script::Typographic)) } }
+            @if let Some(share) = of.half_width { span.half { " " (half_width_text(share, Script::Typographic)) } }
             @if let Some(winner) = &of.winner { " (" bdi { (winner) } ")" }
             @if !of.text.is_empty() { @if of.value.is_some() { " " } bdi { (of.text) } }
         }
@@ -115,15 +119,16 @@ fn entry(of: &Entry) -> Markup {
 }
 
 /// A legend of systems or codecs.
-pub fn legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
+pub fn names_legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
     html! { span.legend { @for (index, name) in names { span.key { (swatch(index)) bdi { (name) } } } } }
 }
 
-fn lines(series: &Series) -> Markup {
+/// The chart of a series.
+fn lines_chart(series: &Series) -> Markup {
     let points: Vec<(f64, f64)> = series.lines.iter().flat_map(|line| line.points.iter().copied()).collect();
     let end = points.iter().map(|(x, _)| *x).fold(0.0, f64::max);
     if end <= 0.0 {
-        return super::figure::nothing(&series.title, "its values were not stored");
+        return super::figure::empty_figure(&series.title, "its values were not stored");
     }
     let y = Axis::from_zero(points.iter().map(|(_, y)| *y), 5);
     let mut panel = Panel::new(WIDTH, HEIGHT, Axis::between(0.0, end * 1.02, 8), y);
@@ -136,10 +141,11 @@ fn lines(series: &Series) -> Markup {
     let table = html! {
         dl.values { @for line in &series.lines { dt { bdi { (line.name) } ", " (series.unit) } dd { (values_text(&line.points)) } } }
     };
-    let legend = legend(series.lines.iter().map(|line| (line.index, line.name.as_str())));
-    Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render(table)
+    let legend = names_legend(series.lines.iter().map(|line| (line.index, line.name.as_str())));
+    Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render_with_table(table)
 }
 
+/// The values of points as text.
 fn values_text(points: &[(f64, f64)]) -> String {
-    points.iter().map(|(_, y)| significant(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
+    points.iter().map(|(_, y)| significant_digits(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
 }

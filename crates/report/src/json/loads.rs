@@ -43,7 +43,7 @@ pub struct LoadTried {
 }
 
 /// All, in the order in which they were tried.
-pub(super) fn tried(evidence: &Evidence) -> Vec<LoadTried> {
+pub(super) fn loads_tried(evidence: &Evidence) -> Vec<LoadTried> {
     let runs: BTreeMap<i64, &store::StoredRun> = evidence.runs.iter().map(|run| (run.id, run)).collect();
     evidence
         .points

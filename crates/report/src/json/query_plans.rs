@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{CaseValue, case_value};
-use crate::comparison::{Index, fingerprint};
+use crate::comparison::{Index, plan_fingerprint};
 use crate::evidence::Evidence;
 
 /// The plan by which a system answers a query.
@@ -32,13 +32,13 @@ pub struct QueryPlan {
 }
 
 /// The plans of all cases.
-pub fn of_systems(evidence: &Evidence) -> Vec<QueryPlan> {
+pub fn query_plan_objects(evidence: &Evidence) -> Vec<QueryPlan> {
     if evidence.query_plans.is_empty() {
         return Vec::new();
     }
     let index = Index::new(evidence);
     let cases = evidence.cases.iter().zip(0..);
-    let plans = cases.flat_map(|(case, number)| index.plans.queries(number).map(move |found| (case, found)));
+    let plans = cases.flat_map(|(case, number)| index.plans.queries_of_case(number).map(move |found| (case, found)));
     plans
         .map(|(case, (query, plan))| QueryPlan {
             benchmark: case.benchmark.clone(),
@@ -46,7 +46,7 @@ pub fn of_systems(evidence: &Evidence) -> Vec<QueryPlan> {
             system: case.system.clone(),
             query: query.to_owned(),
             plan: plan.text.ok().map(str::to_owned),
-            fingerprint: plan.text.ok().map(fingerprint),
+            fingerprint: plan.text.ok().map(plan_fingerprint),
             unavailable: plan.text.err().map(str::to_owned),
             changed_in_round: plan.changed_in,
         })

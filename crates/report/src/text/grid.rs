@@ -21,6 +21,7 @@ pub enum Style {
 }
 
 impl Style {
+    /// A text in a colour, if colours are on.
     pub fn paint(self, ansi: Ansi, text: &str) -> String {
         match self {
             Style::Plain => text.to_owned(),
@@ -42,14 +43,17 @@ impl GridCell {
         GridCell { text: text.into(), ansi: Ansi::new() }
     }
 
+    /// A cell in a colour.
     pub fn painted(text: impl Into<String>, ansi: Ansi) -> GridCell {
         GridCell { text: text.into(), ansi }
     }
 
-    fn line(&self, index: usize) -> &str {
+    /// One of the cell's lines; empty beyond the last.
+    fn line_at(&self, index: usize) -> &str {
         self.text.split('\n').nth(index).unwrap_or("")
     }
 
+    /// Number of the cell's lines.
     fn height(&self) -> usize {
         self.text.split('\n').count()
     }
@@ -83,11 +87,12 @@ impl Grid {
         Grid { columns, lines: Vec::new() }
     }
 
-    pub fn push(&mut self, line: GridLine) {
+    pub fn push_line(&mut self, line: GridLine) {
         self.lines.push(line);
     }
 
-    fn widths(&self) -> Vec<usize> {
+    /// The width of each column.
+    fn column_widths(&self) -> Vec<usize> {
         let mut widths = vec![0; self.columns.len()];
         for line in &self.lines {
             if let GridLine::Cells(cells) = line {
@@ -99,19 +104,21 @@ impl Grid {
         widths
     }
 
-    pub fn width(&self) -> usize {
-        let widths = self.widths();
+    /// Columns of a terminal that the grid takes.
+    pub fn total_width(&self) -> usize {
+        let widths = self.column_widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
-    pub fn render(&self, style: Style) -> String {
-        let widths = self.widths();
+    /// Renders the grid as text.
+    pub fn render_grid(&self, style: Style) -> String {
+        let widths = self.column_widths();
         let mut out = String::new();
         for line in &self.lines {
             match line {
                 GridLine::Across(text) => out.push_str(text),
                 GridLine::Cells(cells) => self.render_cells(cells, &widths, style, &mut out),
-                GridLine::Groups(groups) => out.push_str(&headings(groups, &widths)),
+                GridLine::Groups(groups) => out.push_str(&group_headings(groups, &widths)),
             }
             while out.ends_with(' ') {
                 out.pop();
@@ -133,7 +140,7 @@ impl Grid {
             // Delayed, so that no line ends in painted blanks.
             let mut blanks = 0;
             for ((cell, width), align) in cells.iter().zip(widths).zip(&self.columns) {
-                let text = cell.line(index);
+                let text = cell.line_at(index);
                 let rest = width - text.width();
                 let (before, after) = if *align == Align::Right { (rest, 0) } else { (0, rest) };
                 if !text.is_empty() {
@@ -148,7 +155,8 @@ impl Grid {
     }
 }
 
-fn headings(groups: &[(String, usize)], widths: &[usize]) -> String {
+/// The line of headings above groups of columns.
+fn group_headings(groups: &[(String, usize)], widths: &[usize]) -> String {
     let (mut line, mut at, mut end) = (String::new(), 0, 0);
     for (name, columns) in groups {
         end += widths[at..at + columns].iter().map(|width| width + GAP).sum::<usize>();
@@ -161,7 +169,7 @@ fn headings(groups: &[(String, usize)], widths: &[usize]) -> String {
 }
 
 /// Escape sequences in names must not control the terminal.
-pub fn clean(text: &str) -> String {
+pub fn clean_text(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
 
@@ -176,7 +184,7 @@ fn is_bidi_control(c: char) -> bool {
 }
 
 /// Shortens a text with an ellipsis at the end.
-pub fn clipped(text: &str, width: usize) -> String {
+pub fn clip_to_width(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
@@ -192,7 +200,7 @@ pub fn clipped(text: &str, width: usize) -> String {
 }
 
 /// Breaks a text at spaces, but for those within numbers and before their percent signs; further lines are indented.
-pub fn wrapped(text: &str, width: usize, indent: usize) -> String {
+pub fn wrap_to_width(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
     let mut words = text.split(' ').filter(|word| !word.is_empty()).peekable();
@@ -231,20 +239,20 @@ mod tests {
     #[test]
     fn numbers_are_not_broken() {
         assert_eq!(
-            wrapped("it takes 1 000 000 operations, 47.5 % more", 12, 2),
+            wrap_to_width("it takes 1 000 000 operations, 47.5 % more", 12, 2),
             "it takes\n  1 000 000\n  operations,\n  47.5 %\n  more\n"
         );
-        assert_eq!(wrapped("12 of 100 runs", 6, 0), "12 of\n100\nruns\n");
+        assert_eq!(wrap_to_width("12 of 100 runs", 6, 0), "12 of\n100\nruns\n");
     }
 
     #[test]
     fn columns_line_up() {
         let mut grid = Grid::new(vec![Align::Left, Align::Right, Align::Left]);
-        grid.push(line(["metric", "A", "verdict"]));
-        grid.push(GridLine::Across("clients=4".into()));
-        grid.push(line(["µs", "18 400", "faster\n1)"]));
+        grid.push_line(line(["metric", "A", "verdict"]));
+        grid.push_line(GridLine::Across("clients=4".into()));
+        grid.push_line(line(["µs", "18 400", "faster\n1)"]));
         assert_eq!(
-            grid.render(Style::Plain),
+            grid.render_grid(Style::Plain),
             "metric       A  verdict\nclients=4\nµs      18 400  faster\n                1)\n"
         );
     }
@@ -255,17 +263,17 @@ mod tests {
 
     #[test]
     fn names_cannot_command_the_terminal() {
-        assert_eq!(clean("a\u{1b}[31mb\u{202e}c\n"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}");
-        assert_eq!(clipped("rollback-journal", 8), "rollbac…");
-        assert_eq!(wrapped("one two three", 8, 2), "one two\n  three\n");
+        assert_eq!(clean_text("a\u{1b}[31mb\u{202e}c\n"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}");
+        assert_eq!(clip_to_width("rollback-journal", 8), "rollbac…");
+        assert_eq!(wrap_to_width("one two three", 8, 2), "one two\n  three\n");
     }
 
     #[test]
     fn paint_is_outside_the_measure() {
         let red = Ansi::new().fg_color(Some(anstyle::AnsiColor::Red.into()));
         let mut grid = Grid::new(vec![Align::Right, Align::Left]);
-        grid.push(GridLine::Cells(vec![GridCell::painted("x", red), GridCell::new("y")]));
-        assert_eq!(grid.width(), 4);
-        assert_eq!(grid.render(Style::Ansi).matches('\u{1b}').count(), 2);
+        grid.push_line(GridLine::Cells(vec![GridCell::painted("x", red), GridCell::new("y")]));
+        assert_eq!(grid.total_width(), 4);
+        assert_eq!(grid.render_grid(Style::Ansi).matches('\u{1b}').count(), 2);
     }
 }

@@ -9,19 +9,19 @@ mod remedies;
 mod shorten;
 mod table;
 
-pub(crate) use grid::{Align, Grid, GridCell, GridLine, clipped};
-pub use grid::{Style, clean, is_unsafe, wrapped};
-pub(crate) use remedies::rows as rows_of_remedy;
+pub(crate) use grid::{Align, Grid, GridCell, GridLine, clip_to_width};
+pub use grid::{Style, clean_text, is_unsafe, wrap_to_width};
+pub(crate) use remedies::rows_text as rows_of_remedy;
 pub(crate) use shorten::{clipped_apart, pair_apart};
 
 use unicode_width::UnicodeWidthStr;
 
 use crate::comparison::{ComparisonSet, DroppedRun, KNEE_SHARE, NoteKind, Table};
 use crate::labels::{
-    estimator_words, exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
+    estimator_words, explain_exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
 };
-use crate::number::{Script, percent};
-use crate::views::text::{bars as bars_of, render as render_views};
+use crate::number::{Script, percent_text};
+use crate::views::text::{render_bars as bars_of, render_tables as render_views};
 use crate::views::{View, curves, hosts, overview};
 
 /// Whether single runs are listed under rows.
@@ -76,36 +76,37 @@ const LONGEST_COMPARED: usize = 78;
 const LONGEST_VALUE: usize = 40;
 
 /// The answer, what was compared, tables, notes and legend.
-pub fn render(set: &ComparisonSet, options: &TextOptions) -> String {
+pub fn render_set(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
-    let text = whole(set, &TextOptions { rows: Rows::All, ..options });
+    let text = render_all(set, &TextOptions { rows: Rows::All, ..options });
     match options.rows {
         // What is not much longer is shown with its charts.
-        Rows::Fit(lines) if is_long(set, text.lines().count(), lines) => fit::render(set, &options, lines),
+        Rows::Fit(lines) if is_long(set, text.lines().count(), lines) => fit::render_to_fit(set, &options, lines),
         Rows::All | Rows::Fit(_) => text,
     }
 }
 
 /// The answer, and what was compared.
-fn head(set: &ComparisonSet, options: &TextOptions) -> String {
+fn render_head(set: &ComparisonSet, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
-    let answer = wrapped(&clean(&set.answer), options.width, 0);
+    let answer = wrap_to_width(&clean_text(&set.answer), options.width, 0);
     let mut out: String = answer.lines().map(|line| options.style.paint(bold, line) + "\n").collect();
     out.push('\n');
-    let compared = set.compared.iter().map(|line| clean(&clipped(line, LONGEST_COMPARED)));
-    compared.for_each(|line| out.push_str(&wrapped(&line, options.width, 3)));
+    let compared = set.compared.iter().map(|line| clean_text(&clip_to_width(line, LONGEST_COMPARED)));
+    compared.for_each(|line| out.push_str(&wrap_to_width(&line, options.width, 3)));
     out
 }
 
-fn whole(set: &ComparisonSet, options: &TextOptions) -> String {
-    let mut out = head(set, options);
+/// Renders everything in full.
+fn render_all(set: &ComparisonSet, options: &TextOptions) -> String {
+    let mut out = render_head(set, options);
     for note in &set.notes {
         // Table and notes report missing runs.
         if note.kind != NoteKind::Incomplete {
-            out.push_str(&wrapped(&clean(&format!("note: {}.", note.text)), options.width, 6));
+            out.push_str(&wrap_to_width(&clean_text(&format!("note: {}.", note.text)), options.width, 6));
         }
     }
-    let overview = overview::tables(set);
+    let overview = overview::overview_tables(set);
     if !overview.is_empty() {
         out.push('\n');
         out.push_str(&render_views(&overview, options.width));
@@ -113,33 +114,33 @@ fn whole(set: &ComparisonSet, options: &TextOptions) -> String {
     for (at, table) in set.tables.iter().enumerate() {
         out.push('\n');
         let is_known = set.tables[..at].iter().any(|before| (&before.a, &before.b) == (&table.a, &table.b));
-        let differs = if is_known { None } else { differences(table, options) };
-        out.push_str(&above(table, set, differs, options));
-        out.push_str(&table::render(table, set, options));
+        let differs = if is_known { None } else { differences_line(table, options) };
+        out.push_str(&lines_above(table, set, differs, options));
+        out.push_str(&table::render_table(table, set, options));
     }
-    out.push_str(&remedies::render(set, &set.remedies, options.width));
+    out.push_str(&remedies::render_remedies(set, &set.remedies, options.width));
     if !set.figures.is_empty() {
         out.push('\n');
-        out.push_str(&figures::render(set, &set.figures, options));
+        out.push_str(&figures::render_figures(set, &set.figures, options));
     }
-    out.push_str(&disk(set, options.width));
+    out.push_str(&render_disk(set, options.width));
     if !set.hosts.is_empty() {
         let head =
             "\nEach client host, geometric means of its runs; of middle: its 99th percentile over the middle host's.";
-        out.push_str(&wrapped(head, options.width, 2));
+        out.push_str(&wrap_to_width(head, options.width, 2));
         out.push_str(&render_views(&hosts::tables(set), options.width));
     }
     if !set.tables.is_empty() {
         out.push('\n');
-        out.push_str(&legend(set, options.width));
+        out.push_str(&legend_text(set, options.width));
     }
-    out.push_str(&dropped(set, &set.dropped_by_reason(), options.width));
+    out.push_str(&dropped_lines(set, &set.dropped_by_reason(), options.width));
     out
 }
 
 /// The published charts, and what they hide.
-fn disk(set: &ComparisonSet, width: usize) -> String {
-    let views = curves::disk(set);
+fn render_disk(set: &ComparisonSet, width: usize) -> String {
+    let views = curves::disk_views(set);
     let mut out: String = views
         .iter()
         .map(|view| if let View::Bars(bars) = view { bars_of(bars, width) } else { String::new() })
@@ -147,32 +148,33 @@ fn disk(set: &ComparisonSet, width: usize) -> String {
     if out.is_empty() {
         return out;
     }
-    let level = percent(set.rules.level, Script::Plain);
+    let level = percent_text(set.rules.level, Script::Plain);
     let head = format!(
         "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval{}. The knee is \
          the smallest depth with {} of the highest mean.",
         of_one_look(&set.rules),
-        percent(KNEE_SHARE, Script::Plain)
+        percent_text(KNEE_SHARE, Script::Plain)
     );
-    out.push_str(&wrapped(&head, width, 2));
+    out.push_str(&wrap_to_width(&head, width, 2));
     out + &render_views(&views, width)
 }
 
-fn above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &TextOptions) -> String {
+/// What stands above a table: its title, its sides and what they share.
+fn lines_above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
-    let sides = format!("A = {}, B = {}", clean(&table.a), clean(&table.b));
-    let title = clean(&table_title(table));
-    let mut out = wrapped(&format!("{title}: {sides}"), options.width, 2);
+    let sides = format!("A = {}, B = {}", clean_text(&table.a), clean_text(&table.b));
+    let title = clean_text(&table_title(table));
+    let mut out = wrap_to_width(&format!("{title}: {sides}"), options.width, 2);
     if options.style == Style::Ansi {
         out = out.replacen(&title, &options.style.paint(bold, &title), 1);
     }
     let lines = [
         fixed_keys(table, set, options),
         differs,
-        exploring(set, &table.rows, Script::Plain),
-        reason_of_all(&table.rows).map(|reason| format!("no verdicts: {}", clean(&reason))),
+        explain_exploring(set, &table.rows, Script::Plain),
+        reason_of_all(&table.rows).map(|reason| format!("no verdicts: {}", clean_text(&reason))),
     ];
-    lines.iter().flatten().for_each(|line| out.push_str(&wrapped(line, options.width, 2)));
+    lines.iter().flatten().for_each(|line| out.push_str(&wrap_to_width(line, options.width, 2)));
     out
 }
 
@@ -193,7 +195,7 @@ fn fixed_keys(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Opti
                 && table.rows.iter().all(|row| row.case.get(*key) == Some(value))
                 && !table.rows.iter().all(|row| set.is_by_default(&row.benchmark, key))
         })
-        .map(|(key, value)| clean(&clipped(&format!("{key}={value}"), LONGEST_VALUE)))
+        .map(|(key, value)| clean_text(&clip_to_width(&format!("{key}={value}"), LONGEST_VALUE)))
         .collect();
     (!shared.is_empty()).then(|| {
         keys_line(
@@ -207,6 +209,7 @@ fn fixed_keys(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Opti
     })
 }
 
+/// The line of shared keys, as far as they fit.
 fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
     let rest = shared.len() - keys;
     let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
@@ -217,12 +220,12 @@ fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
 const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
 
 /// `differs: setting.synchronous_commit (on, off), and 3 more`.
-pub(crate) fn differences(table: &Table, options: &TextOptions) -> Option<String> {
+pub(crate) fn differences_line(table: &Table, options: &TextOptions) -> Option<String> {
     let shown: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
     let named: Vec<String> = shown
         .iter()
         .take(options.differences)
-        .map(|d| format!("{} ({} | {})", clean(&d.name), value_text(&d.a), value_text(&d.b)))
+        .map(|d| format!("{} ({} | {})", clean_text(&d.name), value_text(&d.a), value_text(&d.b)))
         .collect();
     if named.is_empty() {
         return None;
@@ -232,11 +235,13 @@ pub(crate) fn differences(table: &Table, options: &TextOptions) -> Option<String
     Some(format!("differs: {}{rest}", named.join(", ")))
 }
 
+/// A value, clipped, or that it is not known.
 fn value_text(value: &Option<String>) -> String {
-    value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean(&clipped(v, LONGEST_VALUE)))
+    value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean_text(&clip_to_width(v, LONGEST_VALUE)))
 }
 
-fn legend(set: &ComparisonSet, width: usize) -> String {
+/// Explains the columns of the tables.
+fn legend_text(set: &ComparisonSet, width: usize) -> String {
     let rules = &set.rules;
     let ratio = interval_words(rules);
     let of = match rules.estimator {
@@ -245,7 +250,7 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
             ", which rests on the geometric means and is not shown beside other figures; so do the verdicts".to_owned()
         }
     };
-    let margin = percent(rules.margin, Script::Plain);
+    let margin = percent_text(rules.margin, Script::Plain);
     let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
     let verdicts = match &set.apart {
         None => format!(
@@ -254,7 +259,7 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
         Some(apart) => format!(
             "Higher, lower: beyond what the runs within each experiment vary by. Alike: the whole interval lies within ±{margin}. \
              None of them is a verdict on the systems: what changed between {} is in it.",
-            clean(&apart.labels().join(" and "))
+            clean_text(&apart.labels().join(" and "))
         ),
     };
     let has_shares = set.rows().any(|row| row.share_of_whole.is_some());
@@ -263,11 +268,11 @@ fn legend(set: &ComparisonSet, width: usize) -> String {
         "A, B: {}; B vs A: what they give, {ratio}{of}.{shares} ↑ higher is better, ↓ lower. {verdicts}{adjusted}",
         estimator_words(set)
     );
-    wrapped(&text, width, 0)
+    wrap_to_width(&text, width, 0)
 }
 
 /// Each reason with its first run.
-fn dropped(set: &ComparisonSet, reasons: &[(&DroppedRun, usize)], width: usize) -> String {
+fn dropped_lines(set: &ComparisonSet, reasons: &[(&DroppedRun, usize)], width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();
     }
@@ -282,11 +287,11 @@ fn dropped(set: &ComparisonSet, reasons: &[(&DroppedRun, usize)], width: usize) 
         let line = format!(
             "  round {}, {}{more}: {}{repeated}: {}",
             run.round + 1,
-            clean(&run.case),
+            clean_text(&run.case),
             run.state,
-            clean(&run.reason)
+            clean_text(&run.reason)
         );
-        out.push_str(&format!("  {}", wrapped(&line, width.saturating_sub(2), 4)));
+        out.push_str(&format!("  {}", wrap_to_width(&line, width.saturating_sub(2), 4)));
     }
     out
 }

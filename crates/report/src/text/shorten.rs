@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use unicode_width::UnicodeWidthStr;
 
-use super::clipped;
+use super::clip_to_width;
 
 /// Number of places in which names are told apart.
 const MOST_DIFFERENCES: usize = 3;
@@ -12,7 +12,7 @@ const MOST_DIFFERENCES: usize = 3;
 /// Shortens each name to `width` columns. Names that would end up as the same text lose what they have in common instead:
 /// `postgres-16-or…(store 1)` and `postgres-16-or…(store 2)`.
 pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
-    let mut shown: Vec<String> = names.iter().map(|name| clipped(name, width)).collect();
+    let mut shown: Vec<String> = names.iter().map(|name| clip_to_width(name, width)).collect();
     let mut differences: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); names.len()];
     // Names of several kinds differ in more than one place.
     for _ in 0..MOST_DIFFERENCES {
@@ -61,7 +61,7 @@ fn shortened_around(name: &str, differences: &BTreeSet<usize>, width: usize) -> 
         parts.push_str(if begin > end { "…" } else { "" });
         let room = if is_last { width.saturating_sub(parts.width()) } else { each };
         let part: String = letters[begin.min(letters.len())..].iter().collect();
-        let part = if is_last { clipped(&part, room) } else { part.chars().take(room).collect() };
+        let part = if is_last { clip_to_width(&part, room) } else { part.chars().take(room).collect() };
         end = begin + part.chars().count();
         parts.push_str(&part);
     }

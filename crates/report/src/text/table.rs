@@ -4,11 +4,11 @@ use anstyle::{AnsiColor, Style as Ansi};
 use stats::Verdict;
 use unicode_width::UnicodeWidthStr;
 
-use super::grid::{Align, Grid, GridCell, GridLine, clean, clipped, wrapped};
+use super::grid::{Align, Grid, GridCell, GridLine, clean_text, clip_to_width, wrap_to_width};
 use super::{Runs, TextOptions, every_row, pair_apart};
 use crate::comparison::{Comparison, ComparisonSet, Outcome, Side, SideLetter, Table, Warning};
-use crate::labels::{RowNotes, absent_of, arrow, change, figure_of, metric_name, row_unit};
-use crate::number::{RowUnit, Script, half, percent};
+use crate::labels::{RowNotes, change_of, direction_arrow, figure_of, metric_name, missing_side_text, row_unit};
+use crate::number::{RowUnit, Script, half_width_text, percent_text};
 
 /// Letters of a side's name over its column, where there is room for names.
 const LONGEST_SIDE: usize = 22;
@@ -27,20 +27,21 @@ enum Heads {
 }
 
 /// Renders the table in the widest form that fits.
-pub fn render(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
+pub fn render_table(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let mut notes = RowNotes::of_rows(&table.rows);
-    let marks: Vec<String> = table.rows.iter().map(|row| mark(notes.of_row(row))).collect();
-    let laid_out = |heads| grid(table, set, (&notes, &marks), heads, options);
+    let marks: Vec<String> = table.rows.iter().map(|row| note_mark(notes.of_row(row))).collect();
+    let laid_out = |heads| make_grid(table, set, (&notes, &marks), heads, options);
     let mut one_line_heads = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
-    let grid = one_line_heads.find(|grid| grid.width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
-    let mut text = grid.render(options.style);
-    let of_all = notes.of_all().iter().map(|note| format!("{}: {}", every_row(options), clean(note)));
-    text.extend(of_all.map(|note| wrapped(&note, options.width, 4)));
+    let grid =
+        one_line_heads.find(|grid| grid.total_width() <= options.width).unwrap_or_else(|| laid_out(Heads::Above));
+    let mut text = grid.render_grid(options.style);
+    let of_all = notes.of_all_rows().iter().map(|note| format!("{}: {}", every_row(options), clean_text(note)));
+    text.extend(of_all.map(|note| wrap_to_width(&note, options.width, 4)));
     text + &render_notes(&notes, options.width)
 }
 
 /// `(1)`.
-pub(super) fn mark(number: Option<usize>) -> String {
+pub(super) fn note_mark(number: Option<usize>) -> String {
     number.map_or_else(String::new, |number| format!("({number})"))
 }
 
@@ -53,10 +54,10 @@ pub(super) fn figure_notes(warnings: &[Warning], side: &Side) -> Vec<String> {
 /// Each on its own lines.
 pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     let mut out = String::new();
-    for (number, texts) in notes.iter() {
+    for (number, texts) in notes.numbered() {
         for (at, text) in texts.iter().enumerate() {
             let mark = if at == 0 { format!("({number})") } else { "   ".to_owned() };
-            let lines = wrapped(&clean(text), width.saturating_sub(4), 0);
+            let lines = wrap_to_width(&clean_text(text), width.saturating_sub(4), 0);
             for (line, text) in lines.lines().enumerate() {
                 out.push_str(&format!("{} {text}\n", if line == 0 { mark.as_str() } else { "   " }));
             }
@@ -65,7 +66,8 @@ pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     out
 }
 
-fn grid(
+/// The table's grid with these headings.
+fn make_grid(
     table: &Table,
     set: &ComparisonSet,
     (notes, marks): (&RowNotes, &[String]),
@@ -76,10 +78,10 @@ fn grid(
     let has_shares = table.rows.iter().any(|row| row.share_of_whole.is_some());
     let share = has_shares.then_some(Right);
     let mut grid = Grid::new([Left, Right, Right, Right, Left].into_iter().chain(share).chain([Left]).collect());
-    let head = head(table, set, heads, has_shares);
+    let head = head_cells(table, set, heads, has_shares);
     let head_widths: Vec<usize> = head.iter().map(GridCell::width).collect();
-    grid.push(GridLine::Cells(head));
-    let mut cells: Vec<Vec<String>> = table.rows.iter().map(|row| cells(row, has_shares)).collect();
+    grid.push_line(GridLine::Cells(head));
+    let mut cells: Vec<Vec<String>> = table.rows.iter().map(|row| row_cells(row, has_shares)).collect();
     let names: Vec<String> = match heads {
         Heads::Above => cells.iter_mut().map(|cells| std::mem::take(&mut cells[0])).collect(),
         Heads::Named | Heads::Letters => Vec::new(),
@@ -94,45 +96,50 @@ fn grid(
     for (at, ((row, marks), cells)) in table.rows.iter().zip(marks).zip(&cells).enumerate() {
         let label = row.case_label();
         if label != case {
-            grid.push(GridLine::Across(clean(&clipped(&label, options.width))));
+            grid.push_line(GridLine::Across(clean_text(&clip_to_width(&label, options.width))));
             case = label;
         }
         if let Some(name) = names.get(at) {
-            grid.push(GridLine::Across(clipped(name, options.width)));
+            grid.push_line(GridLine::Across(clip_to_width(name, options.width)));
         }
-        let (word, rest) = notes.verdict(row, set);
-        let rest = clean(&rest);
+        let (word, rest) = notes.verdict_words(row, set);
+        let rest = clean_text(&rest);
         let verdict = verdict_cell(row, &word, &rest, marks);
         let is_short = verdict.width() <= room || rest.is_empty();
         let verdict = if is_short { verdict } else { format!("{word} {marks}").trim_end().to_owned() };
         let mut line: Vec<GridCell> = cells.iter().map(GridCell::new).collect();
         line.push(GridCell::painted(verdict, verdict_style(row)));
-        grid.push(GridLine::Cells(line));
+        grid.push_line(GridLine::Cells(line));
         if !is_short {
-            grid.push(GridLine::Across(format!("      {}", clipped(&rest, options.width.saturating_sub(6)))));
+            grid.push_line(GridLine::Across(format!(
+                "      {}",
+                clip_to_width(&rest, options.width.saturating_sub(6))
+            )));
         }
         if options.runs == Runs::Listed {
             for letter in [SideLetter::A, SideLetter::B] {
-                grid.push(GridLine::Across(runs(row, letter, options.width)));
+                grid.push_line(GridLine::Across(run_values(row, letter, options.width)));
             }
         }
     }
     grid
 }
 
-fn head(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool) -> Vec<GridCell> {
+/// The cells of the table's head.
+fn head_cells(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool) -> Vec<GridCell> {
     let interval = if table.rows.iter().any(|row| row.estimate.is_some()) {
-        format!("{} interval", percent(set.rules.level, Script::Plain))
+        format!("{} interval", percent_text(set.rules.level, Script::Plain))
     } else {
         String::new()
     };
-    let [a, b] = pair_apart(&clean(&table.a), &clean(&table.b), LONGEST_SIDE);
+    let [a, b] = pair_apart(&clean_text(&table.a), &clean_text(&table.b), LONGEST_SIDE);
     let (a, b) = (side_head(heads, SideLetter::A, &a), side_head(heads, SideLetter::B, &b));
     let share = has_shares.then(|| "of A".to_owned());
     let figures = [String::new(), a, b, "B vs A".to_owned(), interval].into_iter().chain(share);
     figures.chain(["verdict".to_owned()]).map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
+/// The heading of a side's column.
 fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     match heads {
         Heads::Named => format!("{} {name}", letter.as_str()),
@@ -146,18 +153,22 @@ fn share_text(percent: f64) -> String {
 }
 
 /// All but the verdict.
-fn cells(row: &Comparison, has_shares: bool) -> Vec<String> {
+fn row_cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     let unit = row_unit(row);
-    let name = clipped(&clean(&metric_name(&row.metric.id)), LONGEST_METRIC);
-    let of_unit = format!("{} {}", clipped(&clean(unit.name()), LONGEST_UNIT), arrow(row.metric.direction));
+    let name = clip_to_width(&clean_text(&metric_name(&row.metric.id)), LONGEST_METRIC);
+    let of_unit = format!(
+        "{} {}",
+        clip_to_width(&clean_text(unit.unit_name()), LONGEST_UNIT),
+        direction_arrow(row.metric.direction)
+    );
     let indent = if row.label.is_empty() { "" } else { "  " };
     let name =
         [name.as_str(), of_unit.trim()].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
-    let (point, interval) = change(row).map_or_else(
+    let (point, interval) = change_of(row).map_or_else(
         || ("-".to_owned(), String::new()),
         |change| {
-            let interval = row.estimate.map(|_| change.interval(Script::Plain));
-            (change.point(Script::Plain), interval.unwrap_or_default())
+            let interval = row.estimate.map(|_| change.print_interval(Script::Plain));
+            (change.print_change(Script::Plain), interval.unwrap_or_default())
         },
     );
     let share = row.share_of_whole.map_or_else(String::new, share_text);
@@ -165,8 +176,9 @@ fn cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     figures.into_iter().chain(has_shares.then_some(share)).collect()
 }
 
+/// A side's figure, or why there is none.
 fn figure_text(side: &Side, unit: &RowUnit<'_>) -> String {
-    figure_of(side, unit, Script::Plain).unwrap_or_else(|| absent_of(side).to_owned())
+    figure_of(side, unit, Script::Plain).unwrap_or_else(|| missing_side_text(side).to_owned())
 }
 
 /// `no verdict: unequal durability (1)`.
@@ -181,27 +193,30 @@ fn verdict_cell(row: &Comparison, word: &str, rest: &str, marks: &str) -> String
 }
 
 /// `18 400` and `±1 %`, of a single system.
-pub fn figure(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
-    let Some(figure) = figure_of(side, unit, Script::Plain) else { return vec![absent_of(side).to_owned()] };
-    let half = side.half_width.map(|share| half(share, Script::Plain));
+pub fn figure_and_half_width(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
+    let Some(figure) = figure_of(side, unit, Script::Plain) else { return vec![missing_side_text(side).to_owned()] };
+    let half = side.half_width.map(|share| half_width_text(share, Script::Plain));
     [Some(figure), half].into_iter().flatten().collect()
 }
 
+/// The colour of a verdict.
 fn verdict_style(row: &Comparison) -> Ansi {
     match row.outcome {
-        Outcome::Verdict(Verdict::Faster) => colour(AnsiColor::Green).bold(),
-        Outcome::Verdict(Verdict::Slower) => colour(AnsiColor::Red).bold(),
-        Outcome::Verdict(Verdict::Equivalent) => colour(AnsiColor::Cyan),
-        Outcome::Verdict(Verdict::Inconclusive) => colour(AnsiColor::Yellow),
+        Outcome::Verdict(Verdict::Faster) => foreground(AnsiColor::Green).bold(),
+        Outcome::Verdict(Verdict::Slower) => foreground(AnsiColor::Red).bold(),
+        Outcome::Verdict(Verdict::Equivalent) => foreground(AnsiColor::Cyan),
+        Outcome::Verdict(Verdict::Inconclusive) => foreground(AnsiColor::Yellow),
         Outcome::None(_) => Ansi::new().dimmed(),
     }
 }
 
-fn colour(colour: AnsiColor) -> Ansi {
+/// Text in a colour.
+fn foreground(colour: AnsiColor) -> Ansi {
     Ansi::new().fg_color(Some(colour.into()))
 }
 
-fn runs(row: &Comparison, letter: SideLetter, width: usize) -> String {
+/// The values of a side's runs, in their order.
+fn run_values(row: &Comparison, letter: SideLetter, width: usize) -> String {
     let unit = row_unit(row);
     let side = row.side(letter);
     let mut values: Vec<String> = side
@@ -213,8 +228,8 @@ fn runs(row: &Comparison, letter: SideLetter, width: usize) -> String {
     if values.is_empty() {
         values.push("n/a".to_owned());
     }
-    let line = format!("{} {}: {}", letter.as_str(), clean(unit.name()), values.join(",  "));
-    let broken = wrapped(&line, width.saturating_sub(4), 5);
+    let line = format!("{} {}: {}", letter.as_str(), clean_text(unit.unit_name()), values.join(",  "));
+    let broken = wrap_to_width(&line, width.saturating_sub(4), 5);
     let indented: Vec<String> = broken.lines().map(|line| format!("    {line}")).collect();
     indented.join("\n").replace('\u{a0}', " ")
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
 use crate::labels::{latency_of, metric_name, of_one_look, rate_words};
-use crate::number::{RowUnit, Script, percent, significant};
+use crate::number::{RowUnit, Script, percent_text, significant_digits};
 use crate::text::{Align, clipped_apart};
 
 /// A rate over a key that is swept.
@@ -64,10 +64,10 @@ pub struct CurveDot {
 }
 
 /// The unit is that of all of a group: no rate is scaled.
-fn mean(point: &CurvePoint) -> Entry {
-    let mean = point.mean().ok_or_else(|| point.rate.missing());
-    let entry = Entry::from_reading(mean, Form::Significant).with_half(point.rate.half_width);
-    let text = point.void.as_ref().map(|void| format!("({})", void.text()));
+fn mean_entry(point: &CurvePoint) -> Entry {
+    let mean = point.mean().ok_or_else(|| point.rate.missing_reason());
+    let entry = Entry::from_reading(mean, Form::Significant).with_half_width(point.rate.half_width);
+    let text = point.void.as_ref().map(|void| format!("({})", void.reason_text()));
     Entry {
         interval: point.interval().map(<[f64; 2]>::from),
         text: text.unwrap_or_default(),
@@ -76,17 +76,19 @@ fn mean(point: &CurvePoint) -> Entry {
     }
 }
 
-fn latency(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
+/// The latency of a point, and how it is written.
+fn latency_of_point(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
     let (pick, name) = latency_of(group);
     let Some((metric, value)) = pick(point) else { return (None, format!("n/a {name}")) };
     let unit = RowUnit::new(&metric.unit, [value]);
-    (Some(value), format!("{} {} {name}", unit.print(value, Script::Plain), unit.name()))
+    (Some(value), format!("{} {} {name}", unit.print(value, Script::Plain), unit.unit_name()))
 }
 
+/// The entry of a point's latency.
 fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
-    let (value, text) = latency(group, point);
+    let (value, text) = latency_of_point(group, point);
     if value.is_none() {
-        return Entry::from_reading(Err(point.rate.missing()), Form::Significant);
+        return Entry::from_reading(Err(point.rate.missing_reason()), Form::Significant);
     }
     Entry { value, form: Form::Latency, text, ..Entry::default() }
 }
@@ -97,7 +99,8 @@ fn latency_words(group: &CurveGroup) -> String {
     group.points().find_map(pick).map_or_else(String::new, |(metric, _)| format!("{name}, {}", metric.unit))
 }
 
-fn curve(group: &CurveGroup, family: &'static str, title: String, id: String) -> View {
+/// The view of a group's curves.
+fn curve_view(group: &CurveGroup, family: &'static str, title: String, id: String) -> View {
     let (unit, latency) = (rate_words(&group.metric).to_owned(), latency_words(group));
     View::Curve(Curve {
         family,
@@ -115,11 +118,11 @@ fn curve(group: &CurveGroup, family: &'static str, title: String, id: String) ->
                     .points
                     .iter()
                     .map(|point| {
-                        let (latency, latency_text) = self::latency(group, point);
+                        let (latency, latency_text) = latency_of_point(group, point);
                         let highest = point.rate.summary.map(|summary| summary.max);
                         CurveDot {
                             at: point.at,
-                            mean: mean(point),
+                            mean: mean_entry(point),
                             highest,
                             runs: point.rate.runs.len(),
                             latency,
@@ -142,19 +145,20 @@ const DISK: &str = "disk";
 const TRANSACTIONS: &str = "transactions";
 
 /// The two published charts, and what they hide.
-pub fn disk(set: &ComparisonSet) -> Vec<View> {
+pub fn disk_views(set: &ComparisonSet) -> Vec<View> {
     if set.disk.is_empty() {
         return Vec::new();
     }
-    let mut views: Vec<View> = ["iops", "bandwidth"].into_iter().filter_map(|metric| best(set, metric)).collect();
-    views.push(View::Table(hidden(set)));
-    views.extend(set.disk.iter().map(|group| View::Table(depths(group))));
+    let mut views: Vec<View> = ["iops", "bandwidth"].into_iter().filter_map(|metric| best_bars(set, metric)).collect();
+    views.push(View::Table(hidden_table(set)));
+    views.extend(set.disk.iter().map(|group| View::Table(depths_table(group))));
     let curves = set.disk.iter().enumerate();
-    views.extend(curves.map(|(number, group)| curve(group, DISK, group.label.clone(), format!("depth-{number}"))));
+    views.extend(curves.map(|(number, group)| curve_view(group, DISK, group.label.clone(), format!("depth-{number}"))));
     views
 }
 
-fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
+/// The bars of each group's best value, the published chart.
+fn best_bars(set: &ComparisonSet, metric: &str) -> Option<View> {
     let groups: Vec<&CurveGroup> = set.disk.iter().filter(|group| group.metric.id == metric).collect();
     let first = groups.first()?;
     Some(View::Bars(Bars {
@@ -171,7 +175,7 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
                     .map(|curve| {
                         let best = curve.peak();
                         let entry = Entry::from_reading(
-                            best.map(|(_, value)| value).ok_or_else(|| curve.missing()),
+                            best.map(|(_, value)| value).ok_or_else(|| curve.missing_reason()),
                             Form::Significant,
                         );
                         let interval = best.and_then(|(point, _)| point.interval()).map(<[f64; 2]>::from);
@@ -180,7 +184,7 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
                             _ => None,
                         };
                         let published = highest_run
-                            .map(|value| format!("; highest run {}", significant(value, 3, Script::Plain)))
+                            .map(|value| format!("; highest run {}", significant_digits(value, 3, Script::Plain)))
                             .unwrap_or_default();
                         let text =
                             best.map(|(point, _)| format!("at depth {}{published}", point.at)).unwrap_or_default();
@@ -199,10 +203,10 @@ fn best(set: &ComparisonSet, metric: &str) -> Option<View> {
 }
 
 /// Best, mean there, knee, rate and latency there.
-fn hidden(set: &ComparisonSet) -> Table {
-    let best = ["highest run", "mean there", "depth"].map(|head| Column::new(head, "").under("best"));
-    let knee = ["depth", "mean there", "latency there"].map(|head| Column::new(head, "").under("knee"));
-    let words = ["group", "system"].map(Column::words);
+fn hidden_table(set: &ComparisonSet) -> Table {
+    let best = ["highest run", "mean there", "depth"].map(|head| Column::new(head, "").in_group("best"));
+    let knee = ["depth", "mean there", "latency there"].map(|head| Column::new(head, "").in_group("knee"));
+    let words = ["group", "system"].map(Column::of_words);
     Table {
         family: DISK,
         title: "What the best of a group hides".to_owned(),
@@ -210,7 +214,7 @@ fn hidden(set: &ComparisonSet) -> Table {
             .into_iter()
             .chain(best)
             .chain(knee)
-            .chain(["unit", "latency"].map(|one| Column::words(one).hidden()))
+            .chain(["unit", "latency"].map(|one| Column::of_words(one).hidden()))
             .collect(),
         rows: set
             .disk
@@ -228,50 +232,56 @@ fn hidden(set: &ComparisonSet) -> Table {
     }
 }
 
+/// The row of a system's curve.
 fn hidden_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let best = match curve.best() {
-        Some((point, value)) => [Entry::or(Some(value), Form::Significant, ""), mean(point), depth(point)],
-        None => [missing(curve), Entry::dash(&why_none(curve)), Entry::dash(&why_none(curve))],
+        Some((point, value)) => {
+            [Entry::from_value(Some(value), Form::Significant, ""), mean_entry(point), depth_entry(point)]
+        }
+        None => [missing_entry(curve), Entry::dash(&why_no_best(curve)), Entry::dash(&why_no_best(curve))],
     };
     let knee = match curve.knee() {
         Knee::At(point) => {
             let sure = if curve.knee_is_sure() { "" } else { "?" };
-            let place = Entry { text: sure.to_owned(), ..depth(point) };
-            [place, mean(point), latency_entry(group, point)]
+            let place = Entry { text: sure.to_owned(), ..depth_entry(point) };
+            [place, mean_entry(point), latency_entry(group, point)]
         }
         Knee::NotReached(point) => {
             let why = format!("none: still rising at depth {}", point.at);
-            [Entry::text(&why), Entry::dash(&why), Entry::dash(&why)]
+            [Entry::of_text(&why), Entry::dash(&why), Entry::dash(&why)]
         }
-        Knee::Unknown => [missing(curve), Entry::dash(&why_none(curve)), Entry::dash(&why_none(curve))],
+        Knee::Unknown => [missing_entry(curve), Entry::dash(&why_no_best(curve)), Entry::dash(&why_no_best(curve))],
     };
     let unit = rate_words(&group.metric);
-    let label = Entry::text(format!("{}, {unit}", group.label));
-    let name = Entry::system(&curve.system, curve.index);
-    [label, name].into_iter().chain(best).chain(knee).chain([unit, &latency_words(group)].map(Entry::text)).collect()
+    let label = Entry::of_text(format!("{}, {unit}", group.label));
+    let name = Entry::of_system(&curve.system, curve.index);
+    [label, name].into_iter().chain(best).chain(knee).chain([unit, &latency_words(group)].map(Entry::of_text)).collect()
 }
 
-fn missing(curve: &SystemCurve) -> Entry {
-    Entry { text: why_none(curve), ..Entry::or(None, Form::Significant, &why_none(curve)) }
+/// The entry that says why a curve gives no best.
+fn missing_entry(curve: &SystemCurve) -> Entry {
+    Entry { text: why_no_best(curve), ..Entry::from_value(None, Form::Significant, &why_no_best(curve)) }
 }
 
-fn why_none(curve: &SystemCurve) -> String {
-    match curve.gap() {
+/// Says why a curve gives no best.
+fn why_no_best(curve: &SystemCurve) -> String {
+    match curve.first_gap() {
         Some(point) => format!("no figure at depth {}", point.at),
         None => "fewer than two depths have a figure".to_owned(),
     }
 }
 
-fn depth(point: &CurvePoint) -> Entry {
-    Entry::or(Some(point.at as f64), Form::Whole, "")
+/// The entry of a point's depth.
+fn depth_entry(point: &CurvePoint) -> Entry {
+    Entry::from_value(Some(point.at as f64), Form::Whole, "")
 }
 
 /// The table next to a curve on a terminal.
 const LONGEST_NAME: usize = 20;
 
 /// What a curve is on a terminal.
-fn depths(group: &CurveGroup) -> Table {
-    let depth = Column { align: Align::Right, ..Column::words("depth") };
+fn depths_table(group: &CurveGroup) -> Table {
+    let depth = Column { align: Align::Right, ..Column::of_words("depth") };
     let systems: Vec<&str> = group.curves.iter().map(|curve| curve.system.as_str()).collect();
     let names = clipped_apart(&systems, LONGEST_NAME);
     Table {
@@ -280,16 +290,16 @@ fn depths(group: &CurveGroup) -> Table {
         columns: std::iter::once(depth)
             .chain(names.iter().flat_map(|name| {
                 let (_, latency) = latency_of(group);
-                let said = Column::words("").headed("");
+                let said = Column::of_words("").with_head("");
                 [Column::new("mean", group.metric.unit.as_str()), Column::new(latency, ""), said]
-                    .map(|one| one.under(name))
+                    .map(|one| one.in_group(name))
             }))
             .collect(),
         rows: group
             .places()
             .iter()
             .map(|at| {
-                let depth = Entry::or(Some(*at as f64), Form::Fixed(0), "");
+                let depth = Entry::from_value(Some(*at as f64), Form::Fixed(0), "");
                 std::iter::once(depth)
                     .chain(group.curves.iter().flat_map(|curve| depth_cells(group, curve, *at)))
                     .collect()
@@ -301,18 +311,19 @@ fn depths(group: &CurveGroup) -> Table {
     }
 }
 
+/// The entries of a curve at a depth.
 fn depth_cells(group: &CurveGroup, curve: &SystemCurve, at: i64) -> [Entry; 3] {
-    let Some(point) = curve.at(at) else {
-        return [Entry::or(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
+    let Some(point) = curve.point_at(at) else {
+        return [Entry::from_value(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
     };
     let is_knee = matches!(curve.knee(), Knee::At(knee) if knee.at == at);
     let knee = if curve.knee_is_sure() { "knee" } else { "knee?" };
     let is_best = curve.best().is_some_and(|(best, _)| best.at == at);
     let said = [(is_knee, knee), (is_best, "best"), (point.void.is_some(), "!")];
     let said: Vec<&str> = said.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    let latency = latency(group, point).1;
+    let latency = latency_of_point(group, point).1;
     let latency = latency.trim_end_matches(latency_of(group).1).trim_end();
-    [Entry { text: String::new(), ..mean(point) }, Entry::text(latency), Entry::text(said.join(", "))]
+    [Entry { text: String::new(), ..mean_entry(point) }, Entry::of_text(latency), Entry::of_text(said.join(", "))]
 }
 
 /// Curves without a knee, and void points.
@@ -327,98 +338,102 @@ fn curve_notes(group: &CurveGroup) -> Vec<String> {
     if let Some(depth) = depths.first() {
         said.push(format!("no knee: still rising at depth {depth}: {}", names.join(", ")));
     }
-    for (curve, gap) in group.curves.iter().filter_map(|curve| Some((curve, curve.gap()?))) {
-        let why = gap.rate.missing();
+    for (curve, gap) in group.curves.iter().filter_map(|curve| Some((curve, curve.first_gap()?))) {
+        let why = gap.rate.missing_reason();
         said.push(format!("no best and no knee: {} has no figure at depth {} ({why})", curve.system, gap.at));
     }
     if group.curves.iter().any(|curve| matches!(curve.knee(), Knee::At(_)) && !curve.knee_is_sure()) {
-        said.push(format!("knee?: the means are not known to {}", percent(1.0 - KNEE_SHARE, Script::Plain)));
+        said.push(format!("knee?: the means are not known to {}", percent_text(1.0 - KNEE_SHARE, Script::Plain)));
     }
     for curve in &group.curves {
         for (depth, void) in curve.points.iter().filter_map(|point| Some((point.at, point.void.as_ref()?))) {
-            said.push(format!("! {}, depth {depth}: {}", curve.system, void.text()));
+            said.push(format!("! {}, depth {depth}: {}", curve.system, void.reason_text()));
         }
     }
     said
 }
 
 /// The published curves and bars, with what they hide.
-pub fn clients(set: &ComparisonSet) -> Vec<View> {
+pub fn client_views(set: &ComparisonSet) -> Vec<View> {
     if set.clients.is_empty() {
         return Vec::new();
     }
     let charts = set.clients.iter().enumerate().flat_map(|(number, group)| {
         let title = format!("{}: {} by clients", group.label, metric_name(&group.metric.id));
-        [curve(group, TRANSACTIONS, title, format!("clients-{number}")), client_bars(group, number)]
+        [curve_view(group, TRANSACTIONS, title, format!("clients-{number}")), client_group(group, number)]
     });
-    charts.chain([View::Table(peaks(set))]).collect()
+    charts.chain([View::Table(peak_row(set))]).collect()
 }
 
-fn has_interval(curve: &SystemCurve, place: i64) -> bool {
-    curve.at(place).is_some_and(|point| point.interval().is_some())
+/// The bars at some numbers of clients.
+fn client_bars(curve: &SystemCurve, place: i64) -> bool {
+    curve.point_at(place).is_some_and(|point| point.interval().is_some())
 }
 
-fn client_bars(group: &CurveGroup, number: usize) -> View {
+/// The bars of all systems at a number of clients.
+fn client_group(group: &CurveGroup, number: usize) -> View {
     let at = group.bars_at();
-    let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| has_interval(curve, *place)));
+    let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| client_bars(curve, *place)));
     let interval = if has_intervals { ", and its interval" } else { "" };
     let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
     View::Bars(Bars {
         family: TRANSACTIONS,
         title: format!("{}: {} at {} clients", group.label, metric_name(&group.metric.id), listed.join(", ")),
         unit: format!("{}: mean of the runs{interval}", group.metric.unit),
-        groups: at.iter().map(|one| client_group(group, *one)).collect(),
+        groups: at.iter().map(|one| client_bar(group, *one)).collect(),
         id: format!("clients-bars-{number}"),
     })
 }
 
-fn client_group(group: &CurveGroup, clients: i64) -> BarGroup {
+/// The bar of a system at a number of clients.
+fn client_bar(group: &CurveGroup, clients: i64) -> BarGroup {
     BarGroup {
         name: if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
-        bars: group.curves.iter().filter_map(|curve| client_bar(curve, clients)).collect(),
+        bars: group.curves.iter().filter_map(|curve| peaks_table(curve, clients)).collect(),
     }
 }
 
-fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
-    let point = curve.at(clients)?;
-    let entry = mean(point);
+fn peaks_table(curve: &SystemCurve, clients: i64) -> Option<Bar> {
+    let point = curve.point_at(clients)?;
+    let entry = mean_entry(point);
     // What is not drawn is not printed behind the bar either.
     let half_width = if point.interval().is_some() { entry.half_width } else { None };
     let entry = Entry { half_width, ..entry };
     Some(Bar { index: curve.index, name: curve.system.clone(), entry, highest_run: None })
 }
 
-/// Peak and value at most clients, as sentences of the published test.
-fn peaks(set: &ComparisonSet) -> Table {
+/// The row of a system's curve.
+fn peak_row(set: &ComparisonSet) -> Table {
     let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
     Table {
         family: TRANSACTIONS,
         title: "Peaks".to_owned(),
         columns: ["benchmark", "system"]
-            .map(Column::words)
+            .map(Column::of_words)
             .into_iter()
             .chain(heads)
-            .chain([Column::words("unit").hidden()])
+            .chain([Column::of_words("unit").hidden()])
             .collect(),
         rows: set
             .clients
             .iter()
-            .flat_map(|group| group.curves.iter().map(move |curve| peak_row(group, curve)))
+            .flat_map(|group| group.curves.iter().map(move |curve| entry_without_interval(group, curve)))
             .collect(),
         placement: TablePlacement::GroupedPage,
         ..Table::default()
     }
 }
 
-fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
+/// The mean of a point without its interval.
+fn entry_without_interval(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let peak = curve.peak();
     let (value, at) = match peak {
-        Some((point, _)) => (plain(point), Entry::or(Some(point.at as f64), Form::Whole, "")),
-        None => (Entry::from_reading(Err(curve.missing()), Form::Significant), dash(curve)),
+        Some((point, _)) => (missing_dash(point), Entry::from_value(Some(point.at as f64), Form::Whole, "")),
+        None => (Entry::from_reading(Err(curve.missing_reason()), Form::Significant), table_views(curve)),
     };
     let last = curve.points.last();
     let at_last = last.map_or_else(Entry::default, |last| {
-        let entry = plain(last);
+        let entry = missing_dash(last);
         if entry.missing.is_some() {
             entry
         } else {
@@ -426,16 +441,17 @@ fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
         }
     });
     let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
-    let share = share.map_or_else(|| dash(curve), |share| Entry::or(Some(share), Form::Percent, ""));
-    let name = Entry::text(format!("{}, {}", group.label, group.metric.unit));
-    let unit = Entry::text(&group.metric.unit);
-    vec![name, Entry::system(&curve.system, curve.index), value, at, at_last, share, unit]
+    let share = share.map_or_else(|| table_views(curve), |share| Entry::from_value(Some(share), Form::Percent, ""));
+    let name = Entry::of_text(format!("{}, {}", group.label, group.metric.unit));
+    let unit = Entry::of_text(&group.metric.unit);
+    vec![name, Entry::of_system(&curve.system, curve.index), value, at, at_last, share, unit]
 }
 
-fn plain(point: &CurvePoint) -> Entry {
-    Entry { half_width: None, interval: None, ..mean(point) }
+/// The dash that says why a curve has no peak.
+fn missing_dash(point: &CurvePoint) -> Entry {
+    Entry { half_width: None, interval: None, ..mean_entry(point) }
 }
 
-fn dash(curve: &SystemCurve) -> Entry {
-    Entry::from_reading(Err(curve.missing()), Form::Dash)
+fn table_views(curve: &SystemCurve) -> Entry {
+    Entry::from_reading(Err(curve.missing_reason()), Form::Dash)
 }

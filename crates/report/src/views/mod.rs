@@ -15,9 +15,11 @@ use serde::Serialize;
 
 use crate::comparison::{Bound, Comparison, ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
-use crate::labels::{absent, change, unfinished_above};
-use crate::number::{Change, RowUnit, Script, fixed, half, percent, significant, whole};
-use crate::text::{Align, wrapped};
+use crate::labels::{change_of, missing_text, unfinished_above};
+use crate::number::{
+    Change, RowUnit, Script, fixed_decimals, half_width_text, percent_text, significant_digits, whole_number,
+};
+use crate::text::{Align, wrap_to_width};
 use crate::{backup, barrel, order_entry, pages, queries, spatial};
 
 /// A workload whose cases have views next to the comparison.
@@ -47,28 +49,34 @@ pub const FAMILIES: [&Family; 6] = [
 ];
 
 /// The views of every workload, each with verdicts on what it judges, by the rules of `set`.
-pub fn all(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
+pub fn all_views(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     let of_families =
         FAMILIES.into_iter().filter(|family| evidence.cases.iter().any(|case| case.workload == family.name));
-    let of_families = of_families.flat_map(|family| (family.views)(evidence, judged(evidence, set, family).as_ref()));
+    let of_families =
+        of_families.flat_map(|family| (family.views)(evidence, judged_set(evidence, set, family).as_ref()));
     // A curve has all of its table for a terminal.
-    let of_disk = curves::disk(set)
+    let of_disk = curves::disk_views(set)
         .into_iter()
         .filter(|view| view.table().is_none_or(|table| table.placement != TablePlacement::Terminal));
-    of_disk.chain(curves::clients(set)).chain(barrel::tables(evidence)).chain(of_families).collect()
+    of_disk.chain(curves::client_views(set)).chain(barrel::table_views(evidence)).chain(of_families).collect()
 }
 
-fn judged(evidence: &Evidence, set: &ComparisonSet, family: &Family) -> Option<ComparisonSet> {
+fn judged_set(evidence: &Evidence, set: &ComparisonSet, family: &Family) -> Option<ComparisonSet> {
     let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
-    compare(evidence, &set.rules.applied(Options { metrics, ..Options::default() })).ok()
+    compare(evidence, &set.rules.apply_to(Options { metrics, ..Options::default() })).ok()
 }
 
 impl Family {
     /// Renders the views for a terminal of this width, where that can be; `None` without cases of the workload.
-    pub fn render(&self, evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
+    pub fn render_for_terminal(
+        &self,
+        evidence: &Evidence,
+        set: Option<&ComparisonSet>,
+        width: usize,
+    ) -> Option<String> {
         let views = (self.views)(evidence, set);
-        let text = unfinished_above(evidence, width) + &text::render(&views, width) + "\n";
-        let footnote = self.footnote.lines().map(|line| wrapped(line, width, 0));
+        let text = unfinished_above(evidence, width) + &text::render_tables(&views, width) + "\n";
+        let footnote = self.footnote.lines().map(|line| wrap_to_width(line, width, 0));
         (!views.is_empty()).then(|| text + &footnote.collect::<String>())
     }
 }
@@ -161,19 +169,22 @@ impl Column {
         Column { head: name.clone(), name, unit: unit.into(), ..Column::default() }
     }
 
-    pub fn words(name: impl Into<String>) -> Column {
+    /// A column of words, aligned left.
+    pub fn of_words(name: impl Into<String>) -> Column {
         Column { align: Align::Left, ..Column::new(name, "") }
     }
 
     /// The column with `head` printed above it.
-    pub fn headed(self, head: impl Into<String>) -> Column {
+    pub fn with_head(self, head: impl Into<String>) -> Column {
         Column { head: head.into(), ..self }
     }
 
-    pub fn under(self, group: impl Into<String>) -> Column {
+    /// The column under a group's heading.
+    pub fn in_group(self, group: impl Into<String>) -> Column {
         Column { group: group.into(), ..self }
     }
 
+    /// The column, hidden until a reader asks for it.
     pub fn hidden(self) -> Column {
         Column { is_hidden: true, ..self }
     }
@@ -254,13 +265,14 @@ pub enum Form {
 }
 
 impl Entry {
-    pub fn text(text: impl Into<String>) -> Entry {
+    /// An entry of text alone.
+    pub fn of_text(text: impl Into<String>) -> Entry {
         Entry { text: text.into(), ..Entry::default() }
     }
 
     /// A system's name with its colour.
-    pub fn system(name: &str, index: usize) -> Entry {
-        Entry { index: Some(index), ..Entry::text(name) }
+    pub fn of_system(name: &str, index: usize) -> Entry {
+        Entry { index: Some(index), ..Entry::of_text(name) }
     }
 
     /// The number, or why there is none.
@@ -272,60 +284,64 @@ impl Entry {
     }
 
     /// The number, or the same reason for all that lack it.
-    pub fn or(value: Option<f64>, form: Form, missing: &str) -> Entry {
+    pub fn from_value(value: Option<f64>, form: Form, missing: &str) -> Entry {
         Entry::from_reading(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
     }
 
-    pub fn with_half(self, half_width: Option<f64>) -> Entry {
+    pub fn with_half_width(self, half_width: Option<f64>) -> Entry {
         Entry { half_width, ..self }
     }
 
     /// A factor and who has the better number.
-    pub fn gain(gain: Option<(f64, &str)>, form: Form) -> Entry {
+    pub fn of_gain(gain: Option<(f64, &str)>, form: Form) -> Entry {
         let winner = gain.map(|(_, winner)| winner.to_owned());
         Entry {
             winner,
-            ..Entry::or(gain.map(|(times, _)| times), form, "one of the two is not known or 0, or no gain may be told")
+            ..Entry::from_value(
+                gain.map(|(times, _)| times),
+                form,
+                "one of the two is not known or 0, or no gain may be told",
+            )
         }
     }
 
     /// What does not apply, and why.
     pub fn dash(why: &str) -> Entry {
-        Entry::or(None, Form::Dash, why)
+        Entry::from_value(None, Form::Dash, why)
     }
 
     /// A row's change and its interval.
-    pub fn change(row: &Comparison) -> [Entry; 2] {
-        let Some(change) = change(row) else { return [Entry::dash("the two cannot be compared"), Entry::default()] };
+    pub fn change_and_interval(row: &Comparison) -> [Entry; 2] {
+        let Some(change) = change_of(row) else { return [Entry::dash("the two cannot be compared"), Entry::default()] };
         let ratio = row.change.map(|point| point.ratio);
-        let point = Entry::or(ratio, Form::Change(change), "the two cannot be compared");
+        let point = Entry::from_value(ratio, Form::Change(change), "the two cannot be compared");
         let interval = row.estimate.map(|estimate| [estimate.lo, estimate.hi]);
         [point, Entry { interval, form: Form::Interval(change), ..Entry::default() }]
     }
 
     /// The number without the half width and without a remark.
-    pub fn number(&self, script: Script) -> String {
+    pub fn number_text(&self, script: Script) -> String {
         if let Form::Interval(change) = self.form {
-            return change.interval(script);
+            return change.print_interval(script);
         }
         let Some(value) = self.value else {
             return match (&self.missing, self.form) {
                 (None, _) => String::new(),
-                (Some(_), Form::Dash) => dash(script),
-                (Some(_), Form::GainOf(_)) if script == Script::Plain => dash(script),
-                (Some(missing), _) => absent(missing.kind).to_owned(),
+                (Some(_), Form::Dash) => dash_text(script),
+                (Some(_), Form::GainOf(_)) if script == Script::Plain => dash_text(script),
+                (Some(missing), _) => missing_text(missing.kind).to_owned(),
             };
         };
         let figure = match self.form {
-            Form::Significant | Form::Dash => significant(value, 3, script),
-            Form::Fixed(decimals) => fixed(value, decimals),
-            Form::Whole => whole(value.max(0.0).round() as u64, script),
+            Form::Significant | Form::Dash => significant_digits(value, 3, script),
+            Form::Fixed(decimals) => fixed_decimals(value, decimals),
+            Form::Whole => whole_number(value.max(0.0).round() as u64, script),
             Form::Mean => format!("{value:.*}", if value.abs() < 0.1 { 4 } else { 2 }),
             Form::Scaled(unit) => {
                 let unit = RowUnit::new(unit, [value]);
-                format!("{} {}", unit.print(value, script), unit.name())
+                format!("{} {}", unit.print(value, script), unit.unit_name())
             }
-            Form::Percent => percent(value, script),
+            Form::Percent => percent_text(value, script),
             Form::Hundredths => format!("{value:.2} %"),
             Form::Latency => String::new(),
             Form::More => {
@@ -334,28 +350,28 @@ impl Entry {
                     (true, Script::Plain) => "-",
                     (true, Script::Typographic) => "\u{2212}",
                 };
-                format!("{sign}{} %", significant(value.abs(), 3, script))
+                format!("{sign}{} %", significant_digits(value.abs(), 3, script))
             }
             Form::Times => format!("{value:.2}×"),
             Form::Factor => format!("×{value:.2}"),
             // Two decimals where one would show 1.0 or 1.1.
             Form::Gain => format!("{value:.*}x", if value < 1.15 { 2 } else { 1 }),
-            Form::GainOf(_) => format!("{}×", significant(value, 3, script)),
-            Form::Change(change) | Form::Interval(change) => change.point(script),
+            Form::GainOf(_) => format!("{}×", significant_digits(value, 3, script)),
+            Form::Change(change) | Form::Interval(change) => change.print_change(script),
         };
         format!("{}{figure}", self.bound.map_or("", Bound::sign))
     }
 
     /// The entry in one line.
     pub fn print(&self, script: Script) -> String {
-        let half = self.half_width.map(|share| half(share, script)).unwrap_or_default();
+        let half = self.half_width.map(|share| half_width_text(share, script)).unwrap_or_default();
         let winner = match (&self.winner, self.form) {
             (Some(_), Form::GainOf(letter)) if script == Script::Plain => letter.to_string(),
             (Some(winner), _) => format!("({winner})"),
             (None, _) => String::new(),
         };
         let text = if self.missing.is_some() { "" } else { self.text.as_str() };
-        [&self.number(script), half.as_str(), &winner, text]
+        [&self.number_text(script), half.as_str(), &winner, text]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect::<Vec<_>>()
@@ -363,7 +379,8 @@ impl Entry {
     }
 }
 
-fn dash(script: Script) -> String {
+/// The dash for what does not apply.
+fn dash_text(script: Script) -> String {
     if script == Script::Plain { "-" } else { "–" }.to_owned()
 }
 
@@ -436,6 +453,7 @@ pub struct SeriesLine {
 }
 
 impl View {
+    /// The view's table, if it is one.
     pub fn table(&self) -> Option<&Table> {
         match self {
             View::Table(table) => Some(table),

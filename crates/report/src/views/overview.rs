@@ -6,9 +6,9 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{Comparison, ComparisonSet, Side, Table as Pair};
-use crate::labels::{arrow, metric_name, table_title};
+use crate::labels::{direction_arrow, metric_name, table_title};
 use crate::number::RowUnit;
-use crate::text::{clipped, clipped_apart};
+use crate::text::{clip_to_width, clipped_apart};
 use model::Direction;
 
 /// Letters of a system's name over its column.
@@ -20,13 +20,13 @@ const STAR: &str = "*";
 const BEST: &str = "* the best figure of its row; whether it differs from the others is said below, pair by pair.";
 
 /// A table for each group of pairs with the same title; none of a single pair.
-pub fn tables(set: &ComparisonSet) -> Vec<View> {
+pub fn overview_tables(set: &ComparisonSet) -> Vec<View> {
     // None of those that were measured apart is the best.
-    if set.apart.is_some() { Vec::new() } else { tables_of(&set.tables) }
+    if set.apart.is_some() { Vec::new() } else { tables_of_pairs(&set.tables) }
 }
 
 /// The same of some rows.
-pub fn tables_of(pairs: &[Pair]) -> Vec<View> {
+pub fn tables_of_pairs(pairs: &[Pair]) -> Vec<View> {
     let mut groups: Vec<Vec<&Pair>> = Vec::new();
     for pair in pairs {
         match groups.iter_mut().find(|group| (&group[0].title, &group[0].a) == (&pair.title, &pair.a)) {
@@ -34,7 +34,8 @@ pub fn tables_of(pairs: &[Pair]) -> Vec<View> {
             None => groups.push(vec![pair]),
         }
     }
-    let mut tables: Vec<Table> = groups.iter().filter(|group| group.len() > 1).map(|group| table(group)).collect();
+    let mut tables: Vec<Table> =
+        groups.iter().filter(|group| group.len() > 1).map(|group| overview_table(group)).collect();
     let has_best = tables.iter().flat_map(|table| &table.rows).flatten().any(|entry| entry.text == STAR);
     if let Some(last) = tables.last_mut()
         && has_best
@@ -44,7 +45,8 @@ pub fn tables_of(pairs: &[Pair]) -> Vec<View> {
     tables.into_iter().map(View::Table).collect()
 }
 
-fn table(pairs: &[&Pair]) -> Table {
+/// The table of pairs with the same title.
+fn overview_table(pairs: &[&Pair]) -> Table {
     // What all rows share stands above them.
     let first = &pairs[0].rows[0];
     let is_one_metric = !first.label.is_empty() && pairs[0].rows.iter().all(|row| row.metric.id == first.metric.id);
@@ -62,16 +64,17 @@ fn table(pairs: &[&Pair]) -> Table {
     let heads = clipped_apart(&sides, LONGEST_NAME);
     Table {
         title: format!("{}{of_metric}: all side by side", table_title(pairs[0])),
-        columns: std::iter::once(Column::words(""))
-            .chain(sides.iter().zip(heads).map(|(name, head)| Column::new(*name, "").headed(head)))
+        columns: std::iter::once(Column::of_words(""))
+            .chain(sides.iter().zip(heads).map(|(name, head)| Column::new(*name, "").with_head(head)))
             .collect(),
-        rows: rows.into_iter().map(|row| line(row, pairs, is_one_metric)).collect(),
+        rows: rows.into_iter().map(|row| overview_line(row, pairs, is_one_metric)).collect(),
         placement: TablePlacement::Close,
         ..Table::default()
     }
 }
 
-fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
+/// The entries of a row in all pairs.
+fn overview_line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
     let sides: Vec<Option<Side>> = std::iter::once(Some(row.a.clone()))
         .chain(pairs.iter().map(|pair| {
             pair.rows
@@ -88,12 +91,12 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
         Direction::Lower => values.iter().copied().reduce(f64::min),
         Direction::Neither => None,
     };
-    let of_unit = format!("{} {}", unit.name(), arrow(row.metric.direction));
+    let of_unit = format!("{} {}", unit.unit_name(), direction_arrow(row.metric.direction));
     let metric = if is_one_metric { String::new() } else { metric_name(&row.metric.id) };
     let keys =
         row.label.iter().filter(|(_, value)| value != model::UNKNOWN).map(|(key, value)| format!("{key}={value}"));
     let parts = keys.chain([metric, of_unit.trim().to_owned()]).filter(|part| !part.is_empty()).collect();
-    std::iter::once(Entry::text(fit_parts(parts, LONGEST_ROW)))
+    std::iter::once(Entry::of_text(fit_parts(parts, LONGEST_ROW)))
         .chain(sides.iter().map(|side| {
             let value = side.as_ref().and_then(|side| side.estimate);
             let said = if value.is_some() && value == best { STAR } else { "" };
@@ -101,7 +104,7 @@ fn line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
             Entry {
                 text: said.to_owned(),
                 bound: side.as_ref().and_then(|side| side.bound),
-                ..Entry::or(value.map(|value| unit.convert(value)), form, "no run has it")
+                ..Entry::from_value(value.map(|value| unit.convert(value)), form, "no run has it")
             }
         }))
         .collect()
@@ -121,21 +124,22 @@ fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
         let keys = parts.len().saturating_sub(2);
         let longest = parts.iter_mut().max_by_key(|part| part.width()).filter(|part| part.width() > SHORTEST_PART);
         if let Some(part) = longest {
-            *part = value_of(part).unwrap_or_else(|| clipped(part, part.width() - 1));
+            *part = value_after_sign(part).unwrap_or_else(|| clip_to_width(part, part.width() - 1));
         } else if let Some((part, value)) =
-            parts[..keys].iter_mut().find_map(|part| value_of(part).map(|value| (part, value)))
+            parts[..keys].iter_mut().find_map(|part| value_after_sign(part).map(|value| (part, value)))
         {
             *part = value;
         } else if keys > 1 {
             parts.drain(..2);
             parts.insert(0, "…".to_owned());
         } else {
-            return clipped(&whole, width);
+            return clip_to_width(&whole, width);
         }
     }
 }
 
-fn value_of(part: &str) -> Option<String> {
+/// What stands after `=`.
+fn value_after_sign(part: &str) -> Option<String> {
     part.split_once('=').map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty())
 }
 

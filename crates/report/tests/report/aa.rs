@@ -5,8 +5,8 @@
 
 use model::{Direction, Measurement, NoValue, PlannedRun, Reading, Role, RunState};
 use report::comparison::{CrossFinding, NoVerdict, Warning};
-use report::cross_experiment::{Source, join};
-use report::gate::{GateRules, GateStatus, gate};
+use report::cross_experiment::{Source, join_stores};
+use report::gate::{GateRules, GateStatus, judge_gate};
 use report::{ComparisonSet, Evidence, MetricFilter, Options, compare};
 use stats::{Rng, Verdict};
 use store::{StoredMeasurement, StoredRun};
@@ -39,7 +39,7 @@ fn experiment(systems: &[&str], rounds: u32, metrics: Metrics, rng: &mut Rng) ->
         ..Builder::default()
     };
     let plan = builder.plan();
-    let (order, cases) = (plan.order(), plan.cases());
+    let (order, cases) = (plan.run_order(), plan.cases());
     let mut evidence = empty(plan, cases);
     for planned in order {
         run(&mut evidence, planned, metrics, rng);
@@ -106,8 +106,8 @@ fn alarms_of(mut experiment: impl FnMut(&mut Rng) -> Evidence, name: &str, seed:
     for _ in 0..EXPERIMENTS {
         let set = compare(&experiment(&mut rng), &options).unwrap();
         assert_eq!(set.rows().count(), 2 * METRICS);
-        alarms.verdict += u32::from(set.rows().any(|row| is_alarm(row.verdict()) || is_finding(row.apart())));
-        alarms.gate += u32::from(gate(&set, &rules).status == GateStatus::Failed);
+        alarms.verdict += u32::from(set.rows().any(|row| is_alarm(row.verdict()) || is_finding(row.cross_finding())));
+        alarms.gate += u32::from(judge_gate(&set, &rules).status == GateStatus::Failed);
         alarms.warning += u32::from(unsteady(&set));
         alarms.raw += u32::from(set.rows().any(|row| row.estimate.is_some_and(|e| e.p_t <= 0.05)));
     }
@@ -144,7 +144,7 @@ fn apart(rounds: u32, metrics: Metrics, shift: f64, rng: &mut Rng) -> Evidence {
             *value *= 1.0 + shift;
         }
     }
-    join(&[first, second]).unwrap()
+    join_stores(&[first, second]).unwrap()
 }
 
 /// Where nothing differs, not even the day, at most 5 % of the comparisons of two experiments find anything. What a day does to
@@ -165,7 +165,7 @@ fn near_a_thousand(systems: [&str; 2], rounds: u32, rng: &mut Rng) -> Evidence {
     let same = |_: i64| 1_000.0;
     let systems = systems.map(|system| (system.to_owned(), same as fn(i64) -> f64)).to_vec();
     let plan = Builder { systems, clients: vec![1], rounds, ..Builder::default() }.plan();
-    let (order, cases) = (plan.order(), plan.cases());
+    let (order, cases) = (plan.run_order(), plan.cases());
     let mut evidence = empty(plan, cases);
     for planned in order {
         let PlannedRun { position, round, case } = planned;
@@ -190,7 +190,7 @@ fn near_a_thousand(systems: [&str; 2], rounds: u32, rng: &mut Rng) -> Evidence {
             times.push(time_us);
         }
         times.sort_by(f64::total_cmp);
-        let quantile = |share: f64| match stats::censored::rank(share, times.len() as u64, 0) {
+        let quantile = |share: f64| match stats::censored::rank_of_quantile(share, times.len() as u64, 0) {
             Ok(rank) => Reading::Value(times[rank as usize - 1]),
             Err(stats::NoQuantile::TooFew { needed }) => Reading::Unavailable(NoValue::too_few(needed, "transactions")),
             Err(stats::NoQuantile::AmongFailed { .. }) => unreachable!(),
@@ -213,8 +213,10 @@ fn the_gate_of_equals_passes_near_a_thousand_operations() {
         let set = compare(&near_a_thousand(["a", "b"], 10, &mut rng), &Options::default()).unwrap();
         let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
         without += u32::from(matches!(p99.no_verdict(), Some(NoVerdict::TooFewOperations { needed: 1_000, .. })));
-        failed +=
-            u32::from(!matches!(gate(&set, &GateRules::default()).status, GateStatus::Passed | GateStatus::NotFailed));
+        failed += u32::from(!matches!(
+            judge_gate(&set, &GateRules::default()).status,
+            GateStatus::Passed | GateStatus::NotFailed
+        ));
     }
     println!("near 1,000 operations: the gate failed {failed} of {EXPERIMENTS}, p99 was n/a in {without}");
     assert!(without > EXPERIMENTS / 2, "the runs are near the limit: {without}");

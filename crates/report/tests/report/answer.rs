@@ -3,7 +3,7 @@
 use model::{DurabilityTier, MarkKind};
 use report::comparison::Outcome;
 use report::number::Script;
-use report::text::{TextOptions, render, wrapped};
+use report::text::{TextOptions, render_set, wrap_to_width};
 use report::views::{Form, View, overview};
 use report::{ComparisonSet, Options, compare};
 use stats::{Estimator, Verdict};
@@ -56,7 +56,7 @@ fn two(a: f64, b: f64, rounds: u32, seed: u64, noise: f64) -> Made {
 
 fn assert_can_be_read(answer: &str) {
     assert!(!answer.is_empty());
-    assert!(wrapped(answer, 80, 0).lines().count() <= 3, "{answer}");
+    assert!(wrap_to_width(answer, 80, 0).lines().count() <= 3, "{answer}");
     for word in FORBIDDEN {
         assert!(
             !answer.split(|c: char| !c.is_alphanumeric() && !"/±∞".contains(c)).any(|said| said == word),
@@ -188,7 +188,7 @@ fn every_printed_change_follows_from_what_stands_beside_it() {
             let (Some(a), Some(b), Some(change)) = (row.a.estimate, row.b.estimate, row.change) else { continue };
             assert!((b / a / change.ratio - 1.0).abs() < 1e-9, "{row:?}");
         }
-        for line in render(&set, &TextOptions::default())
+        for line in render_set(&set, &TextOptions::default())
             .lines()
             .filter(|line| line.contains(['↑', '↓']) && line.contains("  "))
         {
@@ -222,7 +222,7 @@ fn three_systems_have_a_column_each_and_the_best_is_marked() {
     let systems = vec![named("a", |_| 900.0), named("b", |_| 1_300.0), named("c", |_| 1_100.0)];
     let made = Builder { systems, rounds: 6, clients: vec![1], noise: 0.001, ..Builder::default() }.build();
     let set = set(&made);
-    let views = overview::tables(&set);
+    let views = overview::overview_tables(&set);
     let [View::Table(table)] = views.as_slice() else { panic!("{views:?}") };
     let line = &table.rows[0];
     assert_eq!(line[1..].iter().map(|entry| entry.form).collect::<Vec<_>>(), [Form::Significant; 3]);
@@ -230,7 +230,7 @@ fn three_systems_have_a_column_each_and_the_best_is_marked() {
         line[1..].iter().map(|entry| entry.print(Script::Plain)).collect::<Vec<_>>(),
         ["900", "1 300 *", "1 100"]
     );
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     assert!(text.contains("all side by side") && text.contains("* the best figure of its row"), "{text}");
     assert!(set.rows().all(|row| matches!(row.outcome, Outcome::Verdict(_))), "{text}");
 }
@@ -256,7 +256,7 @@ fn a_busy_machine_leaves_nothing_sure() {
 fn another_estimator_has_no_interval_that_is_not_its_own() {
     let made = two(1.0, 1.4, 10, 3, 0.2);
     let median = compare(&made.evidence, &Options { estimator: Estimator::Median, ..Options::default() }).unwrap();
-    let text = render(&median, &TextOptions::default());
+    let text = render_set(&median, &TextOptions::default());
     assert!(!text.contains("[+") && text.contains("not shown"), "{text}");
     assert_eq!(median.answer, set(&made).answer);
 }

@@ -2,7 +2,7 @@
 
 use model::{Direction, MarkKind, Measurement, QueryPlan, Reading, Role};
 use report::comparison::{Family, NoVerdict, NoteKind, Warning};
-use report::gate::{GateRules, RowStatus, gate};
+use report::gate::{GateRules, RowStatus, judge_gate};
 use report::{Options, compare};
 use store::StoredMeasurement;
 
@@ -75,7 +75,7 @@ fn shares_of_the_whole_add_up_to_100() {
         }
     }
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let text = report::text::render(&set, &report::text::TextOptions::default());
+    let text = report::text::render_set(&set, &report::text::TextOptions::default());
     assert!(text.contains(" < 1 %  ") && !text.contains(" 0 %  "), "{text}");
 }
 
@@ -98,7 +98,7 @@ fn a_plan_that_differs_or_changes_is_said() {
         let changed = row.warnings.iter().any(|warning| matches!(warning, Warning::PlanChanged { round: 3, .. }));
         assert_eq!(changed, row.metric.id == "elapsed/q2", "{:?}", row.warnings);
     }
-    let document = report::json::document(&made.evidence, &set);
+    let document = report::json::make_document(&made.evidence, &set);
     let of_wal = document.query_plans.iter().find(|plan| (plan.system.as_str(), plan.query.as_str()) == ("wal", "q2"));
     let of_wal = of_wal.unwrap();
     assert_eq!(of_wal.plan.as_deref(), Some("SEARCH orders USING INDEX by_customer"));
@@ -115,13 +115,13 @@ fn queries_are_a_family_and_their_sum_is_another() {
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let families = set.families;
     assert_eq!((families.primary, families.queries, families.exploratory), (1, 2, 0));
-    let parts = Family::ALL.map(|family| families.part(family));
+    let parts = Family::ALL.map(|family| families.error_part(family));
     assert!((parts[0] - 0.25).abs() < 1e-9 && (parts[1] - 0.75).abs() < 1e-9, "{parts:?}");
     for row in set.rows() {
         let of_all = row.metric.id == "elapsed/all";
         assert_eq!(row.family, if of_all { Family::Primary } else { Family::Queries });
     }
-    let text = report::text::render(&set, &report::text::TextOptions::default());
+    let text = report::text::render_set(&set, &report::text::TextOptions::default());
     assert!(text.contains("queries: 2 rows judged together after Benjamini and Hochberg, at 4 %"), "{text}");
 }
 
@@ -162,7 +162,7 @@ fn a_query_with_other_answers_has_no_verdict_and_is_named() {
         assert!(answer.contains("q2 gives another answer"), "{answer}");
         let set = compare(&other.evidence, &Options::default()).unwrap();
         // Whichever side gave the first answer.
-        let lines = gate(&set, &GateRules::default()).lines;
+        let lines = judge_gate(&set, &GateRules::default()).lines;
         assert_eq!(lines.iter().filter(|line| line.status == RowStatus::Failed).count(), 2, "{lines:?}");
     }
     let set = compare(&queries(|_, _| 8.0).evidence, &Options::default()).unwrap();

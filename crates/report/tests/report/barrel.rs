@@ -1,5 +1,5 @@
 use model::{Direction, Mark, MarkKind, Measurement, Role};
-use report::barrel::{Runs, render, reports};
+use report::barrel::{Runs, barrel_reports, render_report};
 use store::StoredMeasurement;
 
 use crate::evidence::Builder;
@@ -36,7 +36,7 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
     let of_first_case = evidence.runs.iter().find(|run| run.planned.case == 0).unwrap().id;
     let detail = "the client's 2 threads were busy".to_owned();
     evidence.marks.push((of_first_case, Mark::new(MarkKind::ClientSaturated, detail)));
-    let all = reports(&evidence, Runs::Together);
+    let all = barrel_reports(&evidence, Runs::Together);
     assert_eq!(all.len(), 2);
     let expected = "# system rollback-journal: 2 runs\n\
         Query Barrel Report for client select-update\n\
@@ -47,9 +47,9 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
         # select_index: p50 0.050 ms, p99 n/a, median of the runs\n\
         # update_index: p50 n/a, p99 n/a, median of the runs\n\
         # marked client-saturated: the client's 2 threads were busy\n";
-    assert_eq!(render(&all[0]), expected);
+    assert_eq!(render_report(&all[0]), expected);
     // As numbers for programs.
-    let json = serde_json::to_value(report::barrel::tables(&evidence)).unwrap();
+    let json = serde_json::to_value(report::barrel::table_views(&evidence)).unwrap();
     assert_eq!(
         (&json[0]["case"], &json[0]["columns"][2]["unit"]),
         (&"select-update, rollback-journal".into(), &"ms".into())
@@ -60,7 +60,7 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
         (&"select_index".into(), &500.0.into(), &125.0.into())
     );
     assert!(unknown["value"].is_null() && unknown["missing"].is_string(), "{unknown}");
-    let each = reports(&evidence, Runs::Each);
+    let each = barrel_reports(&evidence, Runs::Each);
     assert_eq!(each.len(), 4);
     assert_eq!((each[0].runs, each[0].kinds[0].queries, each[1].kinds[0].queries), (1, Some(200), Some(300)));
 }
@@ -68,7 +68,7 @@ fn counts_are_summed_and_extremes_are_the_extremes_of_all_runs() {
 #[test]
 fn a_run_without_types_is_reported_by_its_script_and_what_is_unknown_is_not_zero() {
     let evidence = evidence(&[("throughput", [100.0, 100.0])]);
-    let text = render(&reports(&evidence, Runs::Together)[0]);
+    let text = render_report(&barrel_reports(&evidence, Runs::Together)[0]);
     assert!(text.contains("connect: max=n/a  min=n/a avg= n/a from 10 clients"), "{text}");
     assert!(text.contains("\nselect-update\t400\tn/a\tn/a\t100.00\n"), "{text}");
 }
@@ -79,16 +79,16 @@ fn a_case_without_a_measured_run_has_no_report() {
     for run in evidence.runs.iter_mut().filter(|run| run.planned.case == 1) {
         run.state = model::RunState::Failed;
     }
-    assert_eq!(reports(&evidence, Runs::Together).len(), 1);
+    assert_eq!(barrel_reports(&evidence, Runs::Together).len(), 1);
 }
 
 #[test]
 fn what_nobody_told_the_length_of_has_no_count() {
     let mut evidence = evidence(&[("throughput", [100.0, 100.0]), ("errors", [0.0, 0.0])]);
     evidence.runs.iter_mut().for_each(|run| run.elapsed_s = 0.0);
-    let text = render(&reports(&evidence, Runs::Together)[0]);
+    let text = render_report(&barrel_reports(&evidence, Runs::Together)[0]);
     assert!(text.contains("\nselect-update\tn/a\tn/a\tn/a\tn/a\n"), "{text}");
-    let text = report::pgbench::render(&evidence);
+    let text = report::pgbench::render_runs(&evidence);
     assert!(text.contains("tps = 100.000000"), "{text}");
     assert!(!text.contains("duration") && !text.contains("number of transactions"), "{text}");
     assert!(!text.contains("number of failed"), "{text}");

@@ -2,7 +2,7 @@
 
 use model::{Direction, DurabilityTier, MarkKind, Measurement, Order, Role};
 use report::comparison::{Families, Family, NoVerdict, NoteKind, Warning};
-use report::gate::{GateRules, GateStatus, gate};
+use report::gate::{GateRules, GateStatus, judge_gate};
 use report::{CompareError, Comparison, ComparisonSet, MetricFilter, Options, Pairing, compare};
 use stats::Verdict;
 use store::StoredMeasurement;
@@ -18,7 +18,7 @@ pub fn row<'a>(set: &'a ComparisonSet, case: &str, metric: &str) -> &'a Comparis
 }
 
 fn kinds(row: &Comparison) -> Vec<&'static str> {
-    row.warnings.iter().map(Warning::kind).collect()
+    row.warnings.iter().map(Warning::as_str).collect()
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn holm_goes_over_what_is_not_shown_too() {
     let families = Families { primary: 6, queries: 0, exploratory: 2 };
     assert_eq!((few.families, all.families), (families, families));
     let secondary = row(&all, "clients=4", "response_p95").estimate.unwrap();
-    assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.part(Family::Exploratory), "{secondary:?}");
+    assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.error_part(Family::Exploratory), "{secondary:?}");
     let diagnostic = row(&all, "clients=4", "server_cpu_per_tx");
     assert!(matches!(diagnostic.no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
     assert_eq!(
@@ -181,7 +181,7 @@ fn dropped_runs_are_counted_and_unpaired_rounds_left_out() {
     let mut made = Builder::default().build();
     made.fail(made.position_of("wal"), "the server closed the connection");
     let set = set(&made);
-    assert_eq!((set.counts.planned, set.counts.measured, set.counts.failed, set.lost()), (40, 39, 1, 1));
+    assert_eq!((set.counts.planned, set.counts.measured, set.counts.failed, set.lost_runs()), (40, 39, 1, 1));
     assert_eq!(set.dropped[0].reason, "the server closed the connection");
     let touched: Vec<&Comparison> = set.rows().filter(|row| kinds(row).contains(&"dropped-runs")).collect();
     assert_eq!(touched.len(), 3);
@@ -354,7 +354,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     let systems = vec![("a".to_owned(), speed), ("b".to_owned(), speed)];
     let mut made = Builder { systems, clients: vec![1], ..Builder::default() }.build();
     made.evidence.header.plan.schedule.order = Order::Sequential;
-    let order = made.evidence.header.plan.order();
+    let order = made.evidence.header.plan.run_order();
     for stored in &mut made.evidence.measurements {
         let is_it = |planned: &&model::PlannedRun| (planned.case, planned.round) == (stored.case, stored.round);
         stored.position = order.iter().find(is_it).unwrap().position;
@@ -432,7 +432,7 @@ fn runs_of_a_round_that_are_an_hour_apart_are_named() {
     assert!(set(&made).rows().all(|row| !kinds(row).contains(&"far-apart")));
     far(&mut made, 2 * 3_600_000);
     for row in set(&made).rows() {
-        let text: Vec<String> = row.warnings.iter().filter(|w| w.kind() == "far-apart").map(Warning::text).collect();
+        let text: Vec<String> = row.warnings.iter().filter(|w| w.as_str() == "far-apart").map(Warning::text).collect();
         assert_eq!(
             text,
             [
@@ -503,7 +503,7 @@ fn benchmarks_that_turn_another_way_or_have_other_units_are_not_pooled() {
         let keys = |names: &[&str]| Some(names.iter().map(|name| (*name).to_owned()).collect());
         let options = Options { by: keys(&["clients"]), rows: keys(&[]), ..Options::default() };
         let set = compare(&made.evidence, &options).unwrap();
-        let outcome = gate(&set, &GateRules::default());
+        let outcome = judge_gate(&set, &GateRules::default());
         (set.rows().find(|row| row.metric.id == "throughput").unwrap().clone(), outcome.status)
     };
     let (alike, passed) = pooled("tx/s", Direction::Higher);

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::facts::TEXTS;
 use model::{Facts, Measurement, Role, RunState, Stop, UntilSure, Value};
 use report::comparison::{CrossFinding, NoteKind, TimeOrder};
-use report::cross_experiment::{JoinError, JoinedSeries, Source, join};
-use report::gate::{GateRules, GateStatus, RowStatus, gate};
-use report::text::{TextOptions, render};
+use report::cross_experiment::{JoinError, JoinedSeries, Source, join_stores};
+use report::gate::{GateRules, GateStatus, RowStatus, judge_gate};
+use report::text::{TextOptions, render_set};
 use report::{CompareError, Evidence, MetricFilter, Options, Pairing, SeriesSource, compare};
 
 use crate::evidence::{Builder, Made, Speed};
@@ -34,7 +34,7 @@ const SLOW: Speed = |_| 1_000.0;
 const FAST: Speed = |_| 1_300.0;
 
 fn joined(sources: &[&Source]) -> Evidence {
-    join(&sources.iter().map(|source| (*source).clone()).collect::<Vec<_>>()).unwrap()
+    join_stores(&sources.iter().map(|source| (*source).clone()).collect::<Vec<_>>()).unwrap()
 }
 
 #[test]
@@ -62,7 +62,8 @@ fn every_number_stays_unique_and_no_pair_is_left() {
     let sides: Vec<(&str, &str)> = set.tables.iter().map(|table| (table.a.as_str(), table.b.as_str())).collect();
     assert_eq!(sides, [("pg (day1)", "pg (day8)"), ("maria (day1)", "maria (day8)")]);
     assert!(set.rows().all(|row| row.verdict().is_none()));
-    let throughput: Vec<_> = set.rows().filter(|row| row.metric.id == "throughput").map(|row| row.apart()).collect();
+    let throughput: Vec<_> =
+        set.rows().filter(|row| row.metric.id == "throughput").map(|row| row.cross_finding()).collect();
     assert_eq!(throughput[..2], [Some(CrossFinding::Higher); 2], "pg was faster that day");
 }
 
@@ -77,12 +78,12 @@ fn it_is_never_called_a_verdict() {
     let evidence = joined(&[&first, &second]);
     let set = compare(&evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
     let series = JoinedSeries::new(evidence.apart.as_ref().unwrap(), [first_made.series, second_made.series]);
-    let text = render(&set, &TextOptions::default());
-    let markdown = report::markdown::render(&evidence, &set);
-    let page = report::html::render(&evidence, &set, &series).unwrap();
+    let text = render_set(&set, &TextOptions::default());
+    let markdown = report::markdown::render_comparisons(&evidence, &set);
+    let page = report::html::render_page(&evidence, &set, &series).unwrap();
     let head = page.split("<body").nth(1).unwrap().split("<nav").next().unwrap().to_owned();
-    let outcome = gate(&set, &GateRules::default());
-    let gated = report::gate::render(&outcome, report::gate::Format::Text);
+    let outcome = judge_gate(&set, &GateRules::default());
+    let gated = report::gate::render_outcome(&outcome, report::gate::Format::Text);
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ").replace(['\\', '>'], "");
     for (form, text) in [("text", &text), ("markdown", &markdown), ("page", &head), ("gate", &gated)] {
         let told = flat(text);
@@ -98,7 +99,7 @@ fn it_is_never_called_a_verdict() {
         let figures = text.find("clients=1").unwrap();
         assert!(text.find("0.2.0").unwrap() < figures, "it is said first: {text}");
     }
-    let json = serde_json::to_value(report::json::document(&evidence, &set)).unwrap();
+    let json = serde_json::to_value(report::json::make_document(&evidence, &set)).unwrap();
     assert_eq!(
         (&json["experiment"]["order"], &json["experiment"]["rules"]["pairing"]),
         (&"apart".into(), &"unpaired".into())
@@ -117,7 +118,7 @@ fn it_is_never_called_a_verdict() {
 fn an_experiment_that_stopped_when_it_was_sure_is_named() {
     let (first, _) = day(1, &[("pg", SLOW)], &[1]);
     let (mut second, _) = day(8, &[("pg", FAST)], &[1]);
-    let told = |sources: &[&Source]| joined(sources).apart.unwrap().times();
+    let told = |sources: &[&Source]| joined(sources).apart.unwrap().times_sentence();
     assert!(!told(&[&first, &second]).contains("fixed"));
     second.evidence.header.plan.schedule.until_sure =
         Some(UntilSure { first: 6, max_time: None, stop: Stop::Rows, begun: None });
@@ -160,7 +161,7 @@ fn the_builds_of_etalon_are_said_first() {
         differs.text.contains("étalon at h1: libc (glibc 2.36 | musl, linked in), profile (dist | release)"),
         "{differs:?}"
     );
-    let page = report::html::render(&evidence, &set, &BTreeMap::new()).unwrap();
+    let page = report::html::render_page(&evidence, &set, &BTreeMap::new()).unwrap();
     assert!(page.contains("client h1 (day8)") && page.contains("etalon.allocator"));
 }
 
@@ -171,11 +172,11 @@ fn a_gate_holds_a_candidate_against_an_earlier_experiment() {
     let (same, _) = day(9, &[("pg", FAST)], &[1, 4]);
     let judged = |baseline: &Source, candidate: &Source| {
         let set = compare(&joined(&[baseline, candidate]), &Options::default()).unwrap();
-        gate(&set, &GateRules { max_regression: 0.05, ..GateRules::default() })
+        judge_gate(&set, &GateRules { max_regression: 0.05, ..GateRules::default() })
     };
     let failed = judged(&fast, &slow);
     assert_eq!(failed.status, GateStatus::Failed);
-    assert!(failed.summary().contains("measured apart") && failed.apart.len() >= 2, "{}", failed.summary());
+    assert!(failed.summary_line().contains("measured apart") && failed.apart.len() >= 2, "{}", failed.summary_line());
     assert_eq!(judged(&fast, &same).status, GateStatus::Passed);
     // What the baseline has and the candidate has not is no pass, and what the baseline never had is only said.
     let (fewer, _) = day(10, &[("pg", FAST)], &[1]);
@@ -230,9 +231,9 @@ fn another_plan_is_said_and_never_passes_a_gate() {
         assert_eq!(set.answer.contains("by plans that differ, so no verdict"), is_another, "{name}: {}", set.answer);
         let told = set.notes.iter().find(|note| note.kind == NoteKind::Differs).unwrap();
         assert!(said.is_none_or(|said| told.text.contains(said)), "{name}: {}", told.text);
-        let confounded = set.rows().all(|row| row.warnings.iter().any(|warning| warning.kind() == "confounded-keys"));
+        let confounded = set.rows().all(|row| row.warnings.iter().any(|warning| warning.as_str() == "confounded-keys"));
         assert_eq!(confounded, is_another, "{name}");
-        let outcome = gate(&set, &GateRules { max_regression: 0.5, ..GateRules::default() });
+        let outcome = judge_gate(&set, &GateRules { max_regression: 0.5, ..GateRules::default() });
         assert_eq!(outcome.status, if is_another { GateStatus::TooFewRows } else { GateStatus::Passed }, "{name}");
     }
 }
@@ -257,10 +258,13 @@ fn the_cost_of_the_load_itself_is_compared() {
     };
     spend(&mut first, 10.0);
     spend(&mut second, 10.5);
-    assert!(!joined(&[&first, &second]).apart.unwrap().differs().contains("CPU time"), "5 % is no difference");
+    assert!(
+        !joined(&[&first, &second]).apart.unwrap().differences_sentence().contains("CPU time"),
+        "5 % is no difference"
+    );
     let (mut third, _) = day(9, &[("pg", SLOW)], &[1, 4]);
     spend(&mut third, 14.0);
-    let told = joined(&[&first, &third]).apart.unwrap().differs();
+    let told = joined(&[&first, &third]).apart.unwrap().differences_sentence();
     assert!(
         told.contains("load generator: CPU time of an operation of select-update, clients=1 @ pg (10.0 µs | 14.0 µs)"),
         "{told}"
@@ -275,7 +279,7 @@ fn systems_are_those_of_one_name_or_named_or_single() {
     let (others, _) = day(4, &[("lite", SLOW), ("duck", SLOW)], &[1]);
     let (third, _) = day(5, &[("pg", FAST)], &[1]);
     let named = |source: &Source, system: &str| Source { system: Some(system.to_owned()), ..source.clone() };
-    let pairs = |sources: &[Source]| join(sources).map(|evidence| evidence.apart.unwrap().pairs);
+    let pairs = |sources: &[Source]| join_stores(sources).map(|evidence| evidence.apart.unwrap().pairs);
     let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
     assert_eq!(pairs(&[both.clone(), pg.clone()]).unwrap(), [pair("pg (day1)", "pg (day2)")]);
     assert_eq!(pairs(&[old.clone(), pg.clone()]).unwrap(), [pair("old (day3)", "pg (day2)")]);
@@ -283,7 +287,7 @@ fn systems_are_those_of_one_name_or_named_or_single() {
     assert_eq!(pairs(&[named(&both, "pg"), named(&others, "duck")]).unwrap(), [pair("pg (day1)", "duck (day4)")]);
     let three = [both.clone(), pg.clone(), third];
     assert_eq!(pairs(&three).unwrap(), [pair("pg (day1)", "pg (day2)"), pair("pg (day1)", "pg (day5)")]);
-    let set = compare(&join(&three).unwrap(), &Options::default()).unwrap();
+    let set = compare(&join_stores(&three).unwrap(), &Options::default()).unwrap();
     assert_eq!(set.tables.len(), 2);
     assert!(set.notes.iter().any(|note| note.text == "only in day1: system maria"), "{:?}", set.notes);
     let told = |error: JoinError| (error.to_string(), error.hint());
@@ -300,7 +304,7 @@ fn systems_are_those_of_one_name_or_named_or_single() {
 fn what_cannot_be_joined_is_said() {
     let (first, _) = day(1, &[("pg", SLOW)], &[1]);
     let (second, _) = day(2, &[("pg", SLOW)], &[1]);
-    let refused = |second: &Source| join(&[first.clone(), second.clone()]).unwrap_err().to_string();
+    let refused = |second: &Source| join_stores(&[first.clone(), second.clone()]).unwrap_err().to_string();
     let copy = Source { file: "copy.etalon".to_owned(), ..first.clone() };
     assert_eq!(refused(&copy), "day1.etalon and copy.etalon hold one experiment, which cannot be compared with itself");
     let mut open = second.clone();
@@ -328,7 +332,7 @@ fn another_tool_s_only_benchmark_is_compared_with_étalon_s_only_one() {
         case.point.insert("virtual_users".to_owned(), clients);
     }
     let (second, _) = day(2, &[("pg", SLOW)], &[8]);
-    let joined = join(&[first.clone(), second.clone()]).unwrap();
+    let joined = join_stores(&[first.clone(), second.clone()]).unwrap();
     assert!(joined.cases.iter().all(|case| case.benchmark == second.evidence.cases[0].benchmark), "{:?}", joined.cases);
     let differences = &joined.apart.as_ref().unwrap().differences;
     for name in ["benchmark", "clients of", "virtual_users of"] {
@@ -339,7 +343,7 @@ fn another_tool_s_only_benchmark_is_compared_with_étalon_s_only_one() {
     let mut more = several.evidence.cases[0].clone();
     "another".clone_into(&mut more.benchmark);
     several.evidence.cases.push(more);
-    assert!(join(&[first, several]).unwrap_err().to_string().contains("no case in common"));
+    assert!(join_stores(&[first, several]).unwrap_err().to_string().contains("no case in common"));
 }
 
 /// A store of an import beside one that étalon measured: what an import does not tell is not known.
@@ -354,9 +358,13 @@ fn an_import_is_compared_and_nothing_is_made_up_of_it() {
     let (second, _) = day(8, &[("pg", SLOW)], &[1, 4]);
     let evidence = joined(&[&first, &second]);
     let apart = evidence.apart.as_ref().unwrap();
-    assert!(apart.times().contains("day1 was imported, and when it ran is unknown, day8 ran on"), "{}", apart.times());
-    assert!(!apart.times().contains("days between"), "{}", apart.times());
-    assert!(apart.differs().contains("warm-up (not known | 2 s)"), "{}", apart.differs());
+    assert!(
+        apart.times_sentence().contains("day1 was imported, and when it ran is unknown, day8 ran on"),
+        "{}",
+        apart.times_sentence()
+    );
+    assert!(!apart.times_sentence().contains("days between"), "{}", apart.times_sentence());
+    assert!(apart.differences_sentence().contains("warm-up (not known | 2 s)"), "{}", apart.differences_sentence());
     let set = compare(&evidence, &Options::default()).unwrap();
     assert!(!set.notes.iter().any(|note| note.kind == NoteKind::DebugBuild), "{:?}", set.notes);
     assert!(set.rows().any(|row| row.estimate.is_some()));
@@ -367,7 +375,7 @@ fn an_import_is_compared_and_nothing_is_made_up_of_it() {
 fn what_was_measured_apart_names_the_line_that_measures_it_together() {
     let (mut first, _) = day(1, &[("pg", SLOW)], &[1]);
     let (mut second, _) = day(8, &[("pg", FAST)], &[1]);
-    let text = |sources: &[&Source]| joined(sources).apart.unwrap().times();
+    let text = |sources: &[&Source]| joined(sources).apart.unwrap().times_sentence();
     first.evidence.header.command = "etalon import old.txt -o day1.etalon".to_owned();
     assert!(text(&[&first, &second]).ends_with("For a verdict, run the systems in one experiment"));
     first.evidence.header.command = "etalon run pg=postgres://db1/shop --script my.sql".to_owned();
@@ -391,7 +399,7 @@ fn stores_whose_names_begin_alike_are_told_apart() {
     let evidence = joined(&[&first, &second]);
     assert_eq!(evidence.apart.as_ref().unwrap().labels(), ["2026-11-27", "2026-11-28"]);
     let set = compare(&evidence, &Options::default()).unwrap();
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     for name in ["…-main (202…-27): ", "…-main (202…-28): "] {
         assert_eq!(text.lines().filter(|line| line.contains(name)).count(), 1, "{name}: {text}");
     }

@@ -2,7 +2,7 @@
 
 use model::{MarkKind, Value};
 use report::comparison::Knee;
-use report::text::{TextOptions, render};
+use report::text::{TextOptions, render_set};
 use report::{ComparisonSet, Options, compare};
 
 use crate::evidence::{Builder, Made};
@@ -63,7 +63,7 @@ fn the_text_has_the_charts_and_what_they_hide() {
     let mut made = volumes("random", "iops", "io/s");
     let position = made.position_of("4 KB");
     made.mark(position, MarkKind::ClientSaturated, "busy");
-    let text = render(&set(&made), &TextOptions { width: 100, ..TextOptions::default() });
+    let text = render_set(&set(&made), &TextOptions { width: 100, ..TextOptions::default() });
     for part in [
         "Best of each group, I/Os a second",
         "█",
@@ -82,7 +82,7 @@ fn the_text_has_the_charts_and_what_they_hide() {
     let there = page.split("data-l=\"knee, latency there\"").nth(1).unwrap().split("</td>").next().unwrap();
     let words: Vec<&str> = there.split(['>', '<']).find(|text| text.contains("p99")).unwrap().split(' ').collect();
     assert!(words[0].parse::<f64>().is_ok() && words[2] == "p99", "{there}");
-    let narrow = render(&set(&made), &TextOptions::default());
+    let narrow = render_set(&set(&made), &TextOptions::default());
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(!text.contains("MiB a second"));
 }
@@ -91,7 +91,7 @@ fn the_text_has_the_charts_and_what_they_hide() {
 fn sequential_groups_are_judged_by_bandwidth_and_other_cases_have_no_view() {
     let sequential = set(&volumes("sequential", "bandwidth", "MiB/s"));
     assert_eq!(sequential.disk[0].metric.id, "bandwidth");
-    assert!(render(&sequential, &TextOptions::default()).contains("Best of each group, MiB a second"));
+    assert!(render_set(&sequential, &TextOptions::default()).contains("Best of each group, MiB a second"));
     let other = Builder { rounds: 6, ..Builder::default() }.build();
     assert!(set(&other).disk.is_empty());
     assert!(!page(&other).contains("id=\"disk\"") && !page(&other).contains("href=\"#disk\""));
@@ -120,7 +120,7 @@ fn a_single_volume_has_its_charts_too() {
     made.mark(first, MarkKind::NotSteady, "bimodal");
     let set = set(&made);
     assert!(set.tables.is_empty() && set.disk.len() == 1);
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     assert!(text.contains("Best of each group"), "{text}");
     // Marks show beside their figure, even without voiding a verdict.
     let ending = |end: &str| text.lines().filter(|line| line.ends_with(end)).count();

@@ -1,9 +1,9 @@
 //! What went on beside the runs is said, withholds nothing, and is a warning where one side had more of it.
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role};
-use report::comparison::{Outcome, clause};
-use report::json::document;
-use report::text::{TextOptions, render};
+use report::comparison::{Outcome, worst_sentence};
+use report::json::make_document;
+use report::text::{TextOptions, render_set};
 use report::{ComparisonSet, Options, compare};
 use store::StoredMeasurement;
 
@@ -46,7 +46,7 @@ fn systems(made: &Made) -> [String; 2] {
 fn a_quiet_machine_is_not_spoken_of() {
     let made = Builder::default().build();
     let set = compared(&made);
-    assert_eq!((set.disturbances.len(), clause(&set.disturbances)), (0, None));
+    assert_eq!((set.disturbances.len(), worst_sentence(&set.disturbances)), (0, None));
     assert!(!set.notes.iter().any(|note| note.kind.as_str() == "disturbed" || note.kind.as_str() == "load-unknown"));
 }
 
@@ -61,14 +61,20 @@ fn an_equally_busy_machine_is_said_once_and_changes_no_verdict() {
     let [busy] = &set.disturbances[..] else { panic!("{:?}", set.disturbances) };
     assert_eq!((busy.kind, busy.runs, busy.of), (MarkKind::MachineBusy, busy.of, made.evidence.runs.len()));
     assert_eq!((busy.worst.as_str(), busy.unequal.len()), ("1.4 of 2 cores used by others: cc1", 0));
-    assert_eq!(clause(&set.disturbances).unwrap(), "The machine was busy: others used up to 1.4 of its 2 cores.");
+    assert_eq!(
+        worst_sentence(&set.disturbances).unwrap(),
+        "The machine was busy: others used up to 1.4 of its 2 cores."
+    );
     let outcomes = |set: &ComparisonSet| -> Vec<Outcome> { set.rows().map(|row| row.outcome.clone()).collect() };
     assert_eq!(outcomes(&set), outcomes(&compared(&quiet)));
-    assert!(set.rows().all(|row| row.warnings.iter().all(|warning| warning.kind() != "machine-busy")));
-    let text = render(&set, &TextOptions::default());
+    assert!(set.rows().all(|row| row.warnings.iter().all(|warning| warning.as_str() != "machine-busy")));
+    let text = render_set(&set, &TextOptions::default());
     assert_eq!(text.matches("busy machine").count(), 1, "{text}");
     let said = "during the runs: busy machine in ";
-    assert!(report::markdown::render(&made.evidence, &set).contains(said) && crate::html::page(&made).contains(said));
+    assert!(
+        report::markdown::render_comparisons(&made.evidence, &set).contains(said)
+            && crate::html::page(&made).contains(said)
+    );
 }
 
 #[test]
@@ -78,16 +84,18 @@ fn a_side_that_had_more_of_it_is_named_in_the_sentence_the_row_and_the_json() {
     load(&mut made, &a, "", |_| Reading::Value(0.2));
     load(&mut made, &b, "", |_| Reading::Value(1.0));
     let set = compared(&made);
-    assert!(clause(&set.disturbances).unwrap().ends_with(&format!("1.0 of its 2 cores, more in the runs of {b}.")));
+    assert!(
+        worst_sentence(&set.disturbances).unwrap().ends_with(&format!("1.0 of its 2 cores, more in the runs of {b}."))
+    );
     let expected =
         "busy machine, unequal, which biases the comparison: 10 % of the processors' time with A, 50 % with B";
     let said = |row: &report::Comparison| row.warnings.iter().any(|warning| warning.text() == expected);
     assert!(set.rows().all(said), "{:?}", set.rows().next().unwrap().warnings);
-    let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+    let value = serde_json::to_value(make_document(&made.evidence, &set)).unwrap();
     let unequal = &value["disturbances"][0]["unequal"][0];
     assert_eq!((unequal["a"].as_str(), unequal["b"].as_str()), (Some(a.as_str()), Some(b.as_str())));
     assert!((unequal["b_mean"].as_f64().unwrap() - 0.5).abs() < 1e-9);
-    assert!(jsonschema::validator_for(&report::json::schema()).unwrap().is_valid(&value));
+    assert!(jsonschema::validator_for(&report::json::document_schema()).unwrap().is_valid(&value));
 }
 
 #[test]
@@ -99,7 +107,7 @@ fn an_agents_machine_is_named_and_one_that_tells_nothing_is_said_to() {
     }
     let set = compared(&made);
     assert_eq!(set.disturbances[0].hosts, ["db"]);
-    let said = clause(&set.disturbances).unwrap();
+    let said = worst_sentence(&set.disturbances).unwrap();
     assert_eq!(said, "The machine db was busy: others used up to 0.9 of its 2 cores.");
 
     let mut blind = Builder::default().build();
@@ -127,6 +135,6 @@ fn what_is_not_measured_is_compared_by_the_runs_that_carry_it() {
     assert_eq!(kinds, [MarkKind::MachinePower, MarkKind::MachineJobs]);
     let means = set.disturbances[0].unequal[0].means;
     assert_eq!((means.a, means.b), (0.0, 0.5));
-    let said = clause(&set.disturbances).unwrap();
+    let said = worst_sentence(&set.disturbances).unwrap();
     assert!(said.ends_with(&format!("more in the runs of {b}.")), "{said}");
 }

@@ -3,8 +3,8 @@
 use model::metric::FAILED_SHARE;
 use model::{Direction, Measurement, Reading, Role};
 use report::comparison::{MetricFilter, NoVerdict, SideLetter, Warning};
-use report::gate::{GateRules, GateStatus, RowStatus, gate};
-use report::text::{TextOptions, render};
+use report::gate::{GateRules, GateStatus, RowStatus, judge_gate};
+use report::text::{TextOptions, render_set};
 use report::{Comparison, ComparisonSet, Options, compare};
 
 use crate::evidence::{Builder, Made};
@@ -49,11 +49,11 @@ fn a_share_that_differs_is_judged_and_voids_what_lies_in_it() {
     let p99 = row(&set, "response_p99");
     assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { tail, .. }) if *tail < 0.011), "{:?}", p99.outcome);
     assert!(row(&set, "throughput").verdict().is_some());
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     assert!(text.contains("A 0, B 16 % failed"), "{text}");
     assert!(text.contains("17 % of B failed"), "{text}");
     assert!(text.contains("points") && text.contains("more"), "{text}");
-    assert_eq!(gate(&set, &GateRules::default()).status, GateStatus::Failed);
+    assert_eq!(judge_gate(&set, &GateRules::default()).status, GateStatus::Failed);
 }
 
 #[test]
@@ -71,11 +71,11 @@ fn a_share_that_is_not_known_is_said_in_each_row() {
     let judged: Vec<&Comparison> = set.rows().filter(|row| row.metric.role != Role::Diagnostic).collect();
     assert!(judged.iter().any(|row| row.metric.id == "response_p99"));
     for row in judged {
-        let kinds: Vec<&str> = row.warnings.iter().map(Warning::kind).collect();
+        let kinds: Vec<&str> = row.warnings.iter().map(Warning::as_str).collect();
         assert!(kinds.contains(&"failures-unknown"), "{}: {kinds:?}", row.metric.id);
         assert_ne!(row.metric.id, FAILED_SHARE, "nothing is known to have failed");
     }
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         text.contains("B: how much failed is not known in") && text.contains("(the tool does not print it)"),
@@ -97,7 +97,7 @@ fn a_run_without_a_figure_has_none_that_failures_could_touch() {
         !lacks || one.measurement.metric.id != FAILED_SHARE
     });
     let set = set(&made);
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     assert!(text.contains("no rate keeps the promise"), "{text}");
     assert!(!text.contains("how much failed is not known"), "{text}");
 }
@@ -210,7 +210,7 @@ fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
         let why = NoVerdict::CutOff { side: SideLetter::B, runs: 10 };
         assert!(all.rows().all(|row| row.no_verdict() == Some(&why)), "{reason}");
         // The candidate may have nothing to do with it.
-        let gate = gate(&all, &GateRules::default());
+        let gate = judge_gate(&all, &GateRules::default());
         assert_eq!(gate.status, GateStatus::TooFewRows, "{reason}");
         // One in each of many cases is many.
         let few = cut_off_at((1..=11).collect(), 0, 11, reason);
@@ -292,7 +292,7 @@ fn a_share_that_is_not_known_is_no_share_of_zero() {
         let throughput = row(&set, "throughput");
         assert!(throughput.failures.is_some_and(|of| of.b.is_some()), "{throughput:?}");
     }
-    let text = render(&made(0..20), &TextOptions { width: 160, ..TextOptions::default() });
+    let text = render_set(&made(0..20), &TextOptions { width: 160, ..TextOptions::default() });
     assert!(text.contains("A an unknown share, B 0.5 % failed"), "{text}");
 }
 
@@ -311,7 +311,7 @@ fn a_latency_that_some_runs_lack_has_no_verdict() {
         let p99 = row(&set, "response_p99");
         assert_eq!(p99.no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }));
         assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all runs");
-        let text = render(&set, &TextOptions { width: 80, ..TextOptions::default() });
+        let text = render_set(&set, &TextOptions { width: 80, ..TextOptions::default() });
         let said = format!("{} lacks {runs} of 20", side.as_str());
         assert!(text.contains(&said) && text.contains("10 operations beyond it are needed"), "{text}");
     }
@@ -351,7 +351,7 @@ fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
 fn a_candidate_of_which_nobody_knows_what_failed_has_not_failed() {
     let unknown = || Reading::unavailable("the tool does not print it");
     let set = set(&read(|system, _| if system == "b" { unknown() } else { Reading::Value(5.0) }));
-    let outcome = gate(&set, &GateRules { min_rows: Some(1), ..GateRules::default() });
+    let outcome = judge_gate(&set, &GateRules { min_rows: Some(1), ..GateRules::default() });
     let share = outcome.lines.iter().find(|line| line.name.contains("failed share")).unwrap();
     assert_eq!(share.status, RowStatus::NotCompared, "{outcome:?}");
     assert!(share.detail.contains("the tool does not print it"), "{share:?}");

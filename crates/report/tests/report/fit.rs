@@ -1,7 +1,7 @@
 //! Comparisons of many imported cases: what is shown of them, and what is counted.
 
 use model::{UNKNOWN, Value};
-use report::text::{Rows, TextOptions, render};
+use report::text::{Rows, TextOptions, render_set};
 use report::{ComparisonSet, Options, Pairing, compare};
 
 use crate::evidence::{Builder, Made};
@@ -28,7 +28,7 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 fn fitted(set: &ComparisonSet) -> String {
-    let text = render(set, &TextOptions { rows: Rows::Fit(60), ..TextOptions::default() });
+    let text = render_set(set, &TextOptions { rows: Rows::Fit(60), ..TextOptions::default() });
     assert!(text.lines().count() <= 60, "{text}");
     assert!(text.contains("--all"), "{text}");
     text
@@ -37,7 +37,7 @@ fn fitted(set: &ComparisonSet) -> String {
 #[test]
 fn a_long_comparison_shows_what_differs_most_and_counts_the_rest() {
     let set = set(&imported(2, 40));
-    assert!(render(&set, &TextOptions::default()).lines().count() > 100);
+    assert!(render_set(&set, &TextOptions::default()).lines().count() > 100);
     // One that is hardly longer is cut, too.
     fitted(&self::set(&imported(2, 20)));
     let text = fitted(&set);
@@ -53,7 +53,7 @@ fn a_long_comparison_shows_what_differs_most_and_counts_the_rest() {
 fn a_short_comparison_is_shown_whole_where_it_fits() {
     let set = set(&imported(2, 3));
     let fit = TextOptions { rows: Rows::Fit(60), ..TextOptions::default() };
-    assert_eq!(render(&set, &fit), render(&set, &TextOptions::default()));
+    assert_eq!(render_set(&set, &fit), render_set(&set, &TextOptions::default()));
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_key_that_is_not_known_is_left_out_of_names() {
         let numjobs = if index < 2 { Value::Int(4) } else { Value::Text(UNKNOWN.to_owned()) };
         case.point.insert("numjobs".to_owned(), numjobs);
     }
-    let text = render(&set(&made), &TextOptions::default());
+    let text = render_set(&set(&made), &TextOptions::default());
     assert!(text.contains("numjobs=4") && !text.contains("unknown"), "{text}");
 }
 
@@ -91,13 +91,13 @@ fn imports_of_unlike_length_are_told_apart_in_a_note() {
         }
     };
     length(&mut made, 2.0);
-    let text = render(&set(&made), &TextOptions::default()).replace("\n      ", " ");
+    let text = render_set(&set(&made), &TextOptions::default()).replace("\n      ", " ");
     assert!(text.contains("select-update ran for 60 s on old and for 2 s on new"), "{text}");
     length(&mut made, 61.0);
-    let text = render(&set(&made), &TextOptions::default());
+    let text = render_set(&set(&made), &TextOptions::default());
     assert!(!text.contains("ran for"), "{text}");
     // Étalon's own runs are as long as their plan says.
     length(&mut made, 2.0);
     made.evidence.header.build = "release".to_owned();
-    assert!(!render(&set(&made), &TextOptions::default()).contains("ran for"));
+    assert!(!render_set(&set(&made), &TextOptions::default()).contains("ran for"));
 }

@@ -3,8 +3,8 @@
 use model::{Absence, MarkKind, NoValue};
 use report::comparison::NoVerdict;
 use report::gate::{
-    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, RowStatus, gate, gate_with_limits,
-    render,
+    Format, GateOutcome, GateRules, GateStatus, Inconclusive, Limit, LimitError, RowStatus, gate_with_limits,
+    judge_gate, render_outcome,
 };
 use report::{Options, compare};
 
@@ -16,17 +16,17 @@ fn built(candidate: Speed, noise: f64, rounds: u32) -> Made {
 }
 
 fn judged(made: &Made, rules: &GateRules) -> GateOutcome {
-    gate(&compare(&made.evidence, &Options::default()).unwrap(), rules)
+    judge_gate(&compare(&made.evidence, &Options::default()).unwrap(), rules)
 }
 
 #[test]
 fn it_fails_on_a_sure_and_large_regression_only() {
     let five = GateRules { max_regression: 0.05, ..GateRules::default() };
     let slower = judged(&built(|_| 800.0, 0.004, 8), &five);
-    assert_eq!((slower.status, slower.count(RowStatus::Regressed)), (GateStatus::Failed, 3), "{slower:?}");
+    assert_eq!((slower.status, slower.count_of(RowStatus::Regressed)), (GateStatus::Failed, 3), "{slower:?}");
     assert_ne!(judged(&built(|_| 980.0, 0.002, 8), &five).status, GateStatus::Failed);
     let better = judged(&built(|_| 1_200.0, 0.004, 8), &five);
-    assert_eq!((better.status, better.count(RowStatus::Improved)), (GateStatus::Passed, 3));
+    assert_eq!((better.status, better.count_of(RowStatus::Improved)), (GateStatus::Passed, 3));
     let loose = GateRules { max_regression: 0.5, ..five };
     assert_eq!(judged(&built(|_| 800.0, 0.004, 8), &loose).status, GateStatus::Passed);
 }
@@ -57,7 +57,7 @@ fn what_a_late_turn_took_back_is_neither_regressed_nor_improved() {
         let row = set.rows().find(|row| row.metric.id == "throughput").unwrap();
         assert_eq!(row.verdict(), Some(stats::Verdict::Inconclusive), "{row:?}");
         assert!(row.estimate.unwrap().adjusted.unwrap() < 0.05, "{row:?}");
-        let outcome = gate(&set, &GateRules::default());
+        let outcome = judge_gate(&set, &GateRules::default());
         assert_eq!(outcome.lines[0].status, RowStatus::Open, "{:?}", outcome.lines[0]);
     }
 }
@@ -76,7 +76,7 @@ fn noise_is_open_not_green_when_asked() {
 /// In any form.
 fn says_nothing_of_a_pass(outcome: &GateOutcome) {
     for format in Format::ALL {
-        let text = render(outcome, format);
+        let text = render_outcome(outcome, format);
         assert!(!text.contains("passed"), "{}: {text}", format.as_str());
         let is_said = if format == Format::Junit { "<skipped message=" } else { "gate not failed, which is no pass" };
         assert!(text.contains(is_said), "{text}");
@@ -92,7 +92,7 @@ fn what_one_side_alone_was_asked_is_not_compared() {
     let case = model::Case { benchmark: "only old".to_owned(), ..made.evidence.cases[0].clone() };
     made.evidence.cases.push(case);
     let outcome = judged(&made, &GateRules::default());
-    assert_eq!((outcome.status, outcome.count(RowStatus::NotCompared)), (GateStatus::TooFewRows, 1), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.count_of(RowStatus::NotCompared)), (GateStatus::TooFewRows, 1), "{outcome:?}");
     let line = outcome.lines.last().unwrap();
     assert_eq!((line.name.as_str(), line.detail.as_str()), ("only old", "old has runs of it, new <&\"| has none"));
     let set = compare(&made.evidence, &Options::default()).unwrap();
@@ -102,7 +102,7 @@ fn what_one_side_alone_was_asked_is_not_compared() {
 #[test]
 fn comparing_nothing_is_no_pass() {
     let few = judged(&built(|_| 1_000.0, 0.01, 3), &GateRules::default());
-    assert_eq!((few.status, few.count(RowStatus::NotCompared)), (GateStatus::TooFewRows, 3));
+    assert_eq!((few.status, few.count_of(RowStatus::NotCompared)), (GateStatus::TooFewRows, 3));
     let many = GateRules { min_rows: Some(4), ..GateRules::default() };
     assert_eq!(judged(&built(|_| 1_000.0, 0.002, 8), &many).status, GateStatus::TooFewRows);
 }
@@ -125,12 +125,12 @@ fn a_candidate_that_fails_fails_the_gate() {
     for rounds in [0..5, 0..8, 0..1] {
         for rules in [any, GateRules::default()] {
             let outcome = judged(&failing(candidate, rounds.clone()), &rules);
-            assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
+            assert_eq!((outcome.status, outcome.count_of(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
             assert!(outcome.lines[0].detail.contains("server closed the connection"), "{outcome:?}");
         }
     }
     let baseline = judged(&failing("old", 0..5), &GateRules::default());
-    assert_eq!((baseline.status, baseline.count(RowStatus::Failed)), (GateStatus::TooFewRows, 0), "{baseline:?}");
+    assert_eq!((baseline.status, baseline.count_of(RowStatus::Failed)), (GateStatus::TooFewRows, 0), "{baseline:?}");
     assert_eq!(
         judged(&failing("old", 0..1), &GateRules::default()).status,
         GateStatus::TooFewRows,
@@ -156,7 +156,7 @@ fn rows_that_were_not_compared_are_no_pass() {
     assert_eq!((outcome.status, outcome.rows_compared(), outcome.rows_asked()), (GateStatus::TooFewRows, 2, 3));
     let two = GateRules { min_rows: Some(2), ..GateRules::default() };
     let outcome = judged(&neither, &two);
-    assert_eq!((outcome.status, outcome.count(RowStatus::NotCompared)), (GateStatus::NotFailed, 1));
+    assert_eq!((outcome.status, outcome.count_of(RowStatus::NotCompared)), (GateStatus::NotFailed, 1));
     says_nothing_of_a_pass(&outcome);
     let candidate = without_p99(&["new <&\"|"]);
     assert_eq!(judged(&candidate, &two).status, GateStatus::Failed, "the baseline has a p99");
@@ -174,7 +174,7 @@ fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lac
     };
     // The remaining rounds suffice for "improved".
     let more = without_some(1, 2);
-    assert_eq!((more.status, more.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
+    assert_eq!((more.status, more.count_of(RowStatus::Failed)), (GateStatus::Failed, 1), "{more:?}");
     let row = more.lines.iter().find(|line| line.status == RowStatus::Failed).unwrap();
     assert!(
         row.detail.ends_with("failed or n/a in 2 of 20 runs of B, and the others alone are no fair choice"),
@@ -182,7 +182,7 @@ fn a_figure_that_some_runs_lack_is_not_compared_and_fails_the_candidate_that_lac
     );
     for (of_old, of_new) in [(1, 0), (2, 2), (20, 1)] {
         let outcome = without_some(of_old, of_new);
-        let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared));
+        let counts = (outcome.count_of(RowStatus::Failed), outcome.count_of(RowStatus::NotCompared));
         assert_eq!((outcome.status, counts), (GateStatus::NotFailed, (0, 1)), "{outcome:?}");
     }
 }
@@ -192,20 +192,20 @@ fn attempts_that_failed_before_a_run_was_measured_are_named() {
     let mut made = built(|_| 1_200.0, 0.004, 20);
     made.repeat("new <&\"|", 2, "server closed the connection");
     let outcome = judged(&made, &GateRules::default());
-    assert_eq!((outcome.status, outcome.count(RowStatus::Improved)), (GateStatus::Passed, 3), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.count_of(RowStatus::Improved)), (GateStatus::Passed, 3), "{outcome:?}");
     let said = ", B: 2 attempts failed and repeated (server closed the connection)";
     assert!(outcome.lines.iter().all(|line| line.detail.ends_with(said)), "{outcome:?}");
     // Repeated so often, those that lived are a choice.
     let mut made = built(|_| 1_200.0, 0.004, 20);
     made.repeat("new <&\"|", 8, "server closed the connection");
     let outcome = judged(&made, &GateRules::default());
-    assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.count_of(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
     assert!(outcome.lines[0].detail.contains("8 runs of B failed at first"), "{outcome:?}");
     // One that was dropped for good as well.
     let last = made.evidence.runs.iter().position(|run| run.attempt == 2).unwrap();
     made.fail(last as u32, "no route to host");
     let outcome = judged(&made, &GateRules::default());
-    assert_eq!((outcome.status, outcome.count(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
+    assert_eq!((outcome.status, outcome.count_of(RowStatus::Failed)), (GateStatus::Failed, 3), "{outcome:?}");
     let said = "B: 1 run dropped, 8 attempts failed and repeated (no route to host)";
     assert!(outcome.lines.iter().all(|line| line.detail.contains(said)), "{outcome:?}");
 }
@@ -213,22 +213,23 @@ fn attempts_that_failed_before_a_run_was_measured_are_named() {
 #[test]
 fn every_form_escapes_its_names() {
     let outcome = judged(&built(|_| 800.0, 0.004, 8), &GateRules::default());
-    let text = render(&outcome, Format::Text);
+    let text = render_outcome(&outcome, Format::Text);
     assert!(text.starts_with("regressed     select-update, throughput (new <&\"| against old): -20"), "{text}");
     assert!(
         text.ends_with("gate failed: 3 regressed beyond 3 %, 0 failed, 0 improved, 0 held, 0 open, 0 not compared\n"),
         "{text}"
     );
-    let github = render(&outcome, Format::Github);
+    let github = render_outcome(&outcome, Format::Github);
     assert!(
         github.starts_with("::error title=etalon: regressed::") && github.contains("20.") && github.contains("%25")
     );
-    let junit = render(&outcome, Format::Junit);
+    let junit = render_outcome(&outcome, Format::Junit);
     assert!(junit.contains("new &lt;&amp;&quot;|") && junit.contains("failures=\"3\""), "{junit}");
-    let markdown = render(&outcome, Format::Markdown);
+    let markdown = render_outcome(&outcome, Format::Markdown);
     assert!(markdown.contains("new &lt;&amp;\"\\|"), "{markdown}");
     let made = built(|_| 800.0, 0.004, 8);
-    let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
+    let markdown =
+        report::markdown::render_comparisons(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
     assert!(markdown.contains("### select-update: new &lt;&amp;\"\\| against old"), "{markdown}");
 }
 
@@ -251,8 +252,9 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         assert_eq!(p99.no_verdict(), Some(&NoVerdict::TooFewOperations { needed: 1_000, runs, of: 40 }));
         assert!(p99.estimate.is_none() && p99.change.is_none(), "{p99:?}");
         assert!([&p99.a, &p99.b].iter().all(|side| side.estimate.is_none() && side.runs.is_empty()), "{p99:?}");
-        let outcome = gate(&set, &GateRules::default());
-        let counts = (outcome.count(RowStatus::Failed), outcome.count(RowStatus::NotCompared), outcome.rows_asked());
+        let outcome = judge_gate(&set, &GateRules::default());
+        let counts =
+            (outcome.count_of(RowStatus::Failed), outcome.count_of(RowStatus::NotCompared), outcome.rows_asked());
         assert_eq!((outcome.status, counts), (GateStatus::Passed, (0, 1, 2)), "{outcome:?}");
         let line = outcome.lines.iter().find(|line| line.status == RowStatus::NotCompared).unwrap();
         let said =
@@ -268,7 +270,7 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         ),
         &GateRules::default(),
     );
-    assert_eq!((among.status, among.count(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
+    assert_eq!((among.status, among.count_of(RowStatus::Failed)), (GateStatus::Failed, 1), "{among:?}");
     // Nor is a run that failed made good by it.
     let mut made = without_some(5, 0, &Absence::Unavailable.because(""));
     let of_new = |run: &store::StoredRun| made.evidence.cases[run.planned.case as usize].system == candidate;
@@ -337,7 +339,10 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
     let rules = GateRules { inconclusive: Inconclusive::Pass, ..GateRules::default() };
     let passed = gate_with_limits(&made.evidence, &set, &rules, &["p99 <= 20.1ms".parse().unwrap()]).unwrap();
     assert_eq!(passed.status, GateStatus::NotFailed);
-    assert!(passed.undecided().unwrap().contains("neither show nor exclude that the limit is kept"), "{passed:?}");
+    assert!(
+        passed.undecided_sentence().unwrap().contains("neither show nor exclude that the limit is kept"),
+        "{passed:?}"
+    );
     assert!(matches!(limited(&made, &["p98 <= 1ms"]), Err(LimitError::UnknownMetric { .. })));
     assert!(matches!(limited(&made, &["p99 <= 20"]), Err(LimitError::Unit { .. })));
     assert!(matches!(limited(&made, &["other/p99 <= 20ms"]), Err(LimitError::UnknownBenchmark { .. })));
@@ -369,8 +374,8 @@ fn one_system_alone_is_held_to_its_limits() {
     assert_eq!((kept.status, kept.lines.len()), (GateStatus::Passed, 1), "{kept:?}");
     assert!(kept.lines[0].detail.contains("at least"), "{kept:?}");
     let broken = limited(&made, &["throughput >= 5000"]).unwrap();
-    assert_eq!((broken.status, broken.count(RowStatus::Regressed)), (GateStatus::Failed, 0));
-    assert!(broken.summary().ends_with(", 1 limit broken"), "{}", broken.summary());
+    assert_eq!((broken.status, broken.count_of(RowStatus::Regressed)), (GateStatus::Failed, 0));
+    assert!(broken.summary_line().ends_with(", 1 limit broken"), "{}", broken.summary_line());
 }
 
 #[test]
@@ -380,8 +385,12 @@ fn a_quantile_that_these_runs_cannot_have_does_not_keep_the_gate_from_passing() 
     let strict = GateRules { inconclusive: Inconclusive::Fail, ..GateRules::default() };
     let outcome = judged(&made, &strict);
     assert_eq!(outcome.status, GateStatus::Passed, "{outcome:?}");
-    assert!(outcome.summary().ends_with("0 not compared, 1 with too few operations in a run of this length"));
-    assert!(!render(&outcome, Format::Github).contains("::warning"), "{}", render(&outcome, Format::Github));
+    assert!(outcome.summary_line().ends_with("0 not compared, 1 with too few operations in a run of this length"));
+    assert!(
+        !render_outcome(&outcome, Format::Github).contains("::warning"),
+        "{}",
+        render_outcome(&outcome, Format::Github)
+    );
 }
 
 #[test]
@@ -392,7 +401,7 @@ fn junit_has_times_and_properties_and_a_failure_what_differs() {
     }
     let set = compare(&made.evidence, &Options::default()).unwrap();
     let outcome = gate_with_limits(&made.evidence, &set, &GateRules::default(), &[]).unwrap();
-    let junit = render(&outcome, Format::Junit);
+    let junit = render_outcome(&outcome, Format::Junit);
     for part in [
         " timestamp=\"",
         "<property name=\"rounds\" value=\"8\"/>",
@@ -401,5 +410,5 @@ fn junit_has_times_and_properties_and_a_failure_what_differs() {
     ] {
         assert!(junit.contains(part), "{part}: {junit}");
     }
-    assert!(render(&outcome, Format::Text).contains("server.version (15.14 | 16.3)"));
+    assert!(render_outcome(&outcome, Format::Text).contains("server.version (15.14 | 16.3)"));
 }

@@ -3,8 +3,8 @@
 use model::{Direction, Measurement, Role};
 use report::compare;
 use report::comparison::NoteKind;
-use report::json::{document, schema};
-use report::text::{TextOptions, render};
+use report::json::{document_schema, make_document};
+use report::text::{TextOptions, render_set};
 use report::{ComparisonSet, Options};
 use store::StoredMeasurement;
 
@@ -55,8 +55,8 @@ fn every_host_has_a_row_and_the_slow_one_is_known() {
 #[test]
 fn the_object_has_each_host() {
     let made = two_hosts();
-    let object = serde_json::to_value(document(&made.evidence, &set(&made))).unwrap();
-    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let object = serde_json::to_value(make_document(&made.evidence, &set(&made))).unwrap();
+    let validator = jsonschema::validator_for(&document_schema()).unwrap();
     assert!(validator.is_valid(&object), "{object}");
     let hosts = object["client_hosts"].as_array().unwrap();
     let names: Vec<&str> = hosts.iter().map(|host| host["host"].as_str().unwrap()).collect();
@@ -70,7 +70,7 @@ fn the_object_has_each_host() {
 fn a_local_load_has_no_hosts() {
     let made = Builder { clients: vec![4], rounds: 6, ..Builder::default() }.build();
     assert!(set(&made).hosts.is_empty());
-    assert!(!render(&set(&made), &TextOptions::default()).contains("client host"));
+    assert!(!render_set(&set(&made), &TextOptions::default()).contains("client host"));
     assert!(!page(&made).contains("id=\"hosts\""));
 }
 

@@ -7,7 +7,7 @@ use crate::evidence::{Builder, Made};
 
 pub fn page(made: &Made) -> String {
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    html::render(&made.evidence, &set, &made.series).unwrap()
+    html::render_page(&made.evidence, &set, &made.series).unwrap()
 }
 
 /// Names that try to escape.
@@ -60,7 +60,7 @@ fn numbers_of_a_changed_store_cost_no_time() {
     assert!(page(&made).contains("</html>"));
     made.series.values_mut().flatten().find(|part| part.interval.is_some()).unwrap().interval = Some(u32::MAX);
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let refused = html::render(&made.evidence, &set, &made.series).unwrap_err();
+    let refused = html::render_page(&made.evidence, &set, &made.series).unwrap_err();
     assert!(refused.to_string().contains("no run has an interval of the number 4294967295"), "{refused}");
     // Four thousand million numbers were checked.
     assert!(began.elapsed().as_secs() < 10, "{:?}", began.elapsed());
@@ -122,7 +122,7 @@ fn a_damaged_histogram_is_an_error_that_names_its_run() {
     let mut made = Builder { rounds: 1, clients: vec![1], ..Builder::default() }.build();
     made.series.get_mut(&1).unwrap()[0].histogram.truncate(7);
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
+    let error = html::render_page(&made.evidence, &set, &made.series).unwrap_err().to_string();
     assert!(error.starts_with("read the histograms of run 1: "), "{error}");
 }
 
@@ -131,7 +131,7 @@ fn a_histogram_that_would_fill_the_memory_is_refused() {
     let mut made = Builder { rounds: 1, clients: vec![1], ..Builder::default() }.build();
     made.series.get_mut(&1).unwrap()[0].histogram[12..16].copy_from_slice(&5_u32.to_be_bytes());
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let error = html::render(&made.evidence, &set, &made.series).unwrap_err().to_string();
+    let error = html::render_page(&made.evidence, &set, &made.series).unwrap_err().to_string();
     assert!(error.contains("it claims 5 digits"), "{error}");
 }
 

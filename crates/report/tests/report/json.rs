@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use report::json::{document, schema};
+use report::json::{document_schema, make_document};
 use report::{MetricFilter, Options, compare};
 
 use crate::evidence::{Builder, Made};
@@ -14,7 +14,7 @@ fn schema_path() -> PathBuf {
 
 #[test]
 fn the_checked_in_schema_is_that_of_the_structs() {
-    let mut now = serde_json::to_string_pretty(&schema()).unwrap();
+    let mut now = serde_json::to_string_pretty(&document_schema()).unwrap();
     now.push('\n');
     let path = schema_path();
     if std::env::var_os("ETALON_BLESS").is_some() {
@@ -30,7 +30,7 @@ fn the_checked_in_schema_is_that_of_the_structs() {
 
 #[test]
 fn every_document_keeps_to_the_schema() {
-    let validator = jsonschema::validator_for(&schema()).unwrap();
+    let validator = jsonschema::validator_for(&document_schema()).unwrap();
     let mut eventful = Builder::default().build();
     eventful.fail(0, "killed");
     eventful.mark(5, model::MarkKind::ClientSaturated, "busy");
@@ -45,7 +45,7 @@ fn every_document_keeps_to_the_schema() {
     let disk = crate::disk::volumes("random", "iops", "io/s");
     let kinds = |made: &Made| {
         let set = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
-        let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+        let value = serde_json::to_value(make_document(&made.evidence, &set)).unwrap();
         value["views"].as_array().unwrap().iter().map(|view| view["kind"].as_str().unwrap().to_owned()).collect()
     };
     let found: Vec<BTreeSet<String>> = [&backups, &pages, &spatial, &disk].map(kinds).into();
@@ -57,7 +57,7 @@ fn every_document_keeps_to_the_schema() {
     for made in [Builder::default().build(), eventful, nothing, few, backups, pages, spatial, disk] {
         for metrics in [MetricFilter::Primary, MetricFilter::All] {
             let set = compare(&made.evidence, &Options { metrics, ..Options::default() }).unwrap();
-            let value = serde_json::to_value(document(&made.evidence, &set)).unwrap();
+            let value = serde_json::to_value(make_document(&made.evidence, &set)).unwrap();
             let errors: Vec<String> = validator.iter_errors(&value).map(|error| error.to_string()).collect();
             assert!(errors.is_empty(), "{errors:?}");
         }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use model::{
     Case, Direction, Facts, Mark, MarkKind, Measurement, PlannedRun, Role, RunRecord, RunState, Series, Value,
 };
-use report::text::{TextOptions, render};
+use report::text::{TextOptions, render_set};
 use report::{Evidence, MetricFilter, Options, Pairing, compare};
 
 use crate::evidence::Builder;
@@ -86,12 +86,12 @@ fn all_of(evidence: &Evidence) {
     let options = Options { metrics: MetricFilter::All, pairing: Pairing::Unpaired, ..Options::default() };
     for options in [Options::default(), options] {
         let set = compare(evidence, &options).unwrap();
-        assert!(!render(&set, &TextOptions::default()).is_empty());
+        assert!(!render_set(&set, &TextOptions::default()).is_empty());
         let nothing = BTreeMap::<i64, Vec<Series>>::new();
-        assert!(report::html::render(evidence, &set, &nothing).unwrap().len() > 10_000);
-        assert!(!report::markdown::render(evidence, &set).is_empty());
+        assert!(report::html::render_page(evidence, &set, &nothing).unwrap().len() > 10_000);
+        assert!(!report::markdown::render_comparisons(evidence, &set).is_empty());
     }
-    assert!(!report::barrel::reports(evidence, report::barrel::Runs::Each).is_empty());
+    assert!(!report::barrel::barrel_reports(evidence, report::barrel::Runs::Each).is_empty());
 }
 
 /// The least of three is that of the quietest moment.

@@ -2,7 +2,7 @@
 
 use model::Standing;
 use report::comparison::NoVerdict;
-use report::look::look;
+use report::look::judge_look;
 
 use crate::comparison::set;
 use crate::evidence::Builder;
@@ -20,13 +20,13 @@ fn what_a_clock_hides_so_far_stays_and_what_a_run_lacks_leaves() {
     let shown = set(&made);
     let hidden = |row: &&report::Comparison| row.no_verdict() == Some(&NoVerdict::UnderClockStep);
     assert!(shown.tables.iter().flat_map(|table| &table.rows).any(|row| hidden(&row)));
-    let found = look(&made.evidence).unwrap();
+    let found = judge_look(&made.evidence).unwrap();
     assert_eq!(found.with_standing(Standing::Closed).count(), 0, "{:?}", found.rows);
     assert!(found.with_standing(Standing::Open).next().is_some() && found.settled.is_empty(), "{:?}", found.rows);
 
     // One run of a side is missing for good.
     made.fail(made.position_of("wal"), "the server closed the connection");
-    let found = look(&made.evidence).unwrap();
+    let found = judge_look(&made.evidence).unwrap();
     assert_eq!(found.with_standing(Standing::Closed).count(), found.rows.len(), "{:?}", found.rows);
     assert_eq!(found.settled.len(), 2);
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use model::{Begun, RunState, Stop};
-use report::comparison::{ComparisonSet, NoVerdict, NoteKind, Outcome, remedies};
-use report::gate::{Format, GateRules, gate, render};
+use report::comparison::{ComparisonSet, NoVerdict, NoteKind, Outcome, list_remedies};
+use report::gate::{Format, GateRules, judge_gate, render_outcome};
 use report::text::TextOptions;
 use report::{MetricFilter, Options, compare};
 
@@ -23,7 +23,7 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 fn page(made: &Made) -> String {
-    report::html::render(&made.evidence, &set(made), &made.series).unwrap()
+    report::html::render_page(&made.evidence, &set(made), &made.series).unwrap()
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn a_late_turn_of_coarse_values_is_not_the_clocks() {
     });
     let set = set(&made);
     let row = set.rows().find(|row| row.metric.id == "response_p50").unwrap();
-    assert!(row.warnings.iter().any(|warning| warning.kind() == "quantised-clock"), "{row:?}");
+    assert!(row.warnings.iter().any(|warning| warning.as_str() == "quantised-clock"), "{row:?}");
     let found = row.estimate.unwrap();
     assert!(found.p_t < 0.05 && found.lo < 1.0 && found.hi > 1.0, "{found:?}");
     assert_eq!(row.verdict(), Some(stats::Verdict::Inconclusive), "{row:?}");
@@ -149,7 +149,7 @@ fn what_would_help_is_what_it_can_still_do() {
     assert!(rounds.parse::<u32>().is_ok_and(|rounds| rounds > 0), "{narrower}");
     let mut set = compare(&sure.evidence, &Options::default()).unwrap();
     set.tables[0].rows[0].outcome = Outcome::None(NoVerdict::MeasuredAgain { runs: 1 });
-    let again = remedies(&sure.evidence, &set.tables, &set.rules);
+    let again = list_remedies(&sure.evidence, &set.tables, &set.rules);
     assert_eq!(again[0].text, "what was repeated is no fair choice until more rounds outweigh it");
     assert_eq!(again[0].command.as_deref(), Some("etalon extend STORE"));
 }
@@ -160,7 +160,7 @@ fn what_a_side_varies_by_is_said_to_be_for_one_look_and_not_drawn() {
     let clients = vec![1, 4, 16];
     let mut made = Builder { clients, rounds: 8, ..Builder::default() }.build();
     let curves = |made: &Made| {
-        let document = serde_json::to_value(report::json::document(&made.evidence, &set(made))).unwrap();
+        let document = serde_json::to_value(report::json::make_document(&made.evidence, &set(made))).unwrap();
         let views = document["views"].as_array().unwrap().clone();
         views.into_iter().find(|view| view["kind"] == "curve").unwrap()
     };
@@ -174,7 +174,10 @@ fn what_a_side_varies_by_is_said_to_be_for_one_look_and_not_drawn() {
     assert!(of_lines.clone().all(|point| point["interval"].is_null() && point["value"].is_number()), "{after}");
     assert!(page.contains("interval for one look, on which nothing rests") && !page.contains(with_interval));
     let charts = |page: &str| {
-        report::svg::charts(page).into_iter().filter(|chart| chart.id.starts_with("clients")).collect::<Vec<_>>()
+        report::svg::charts_in_page(page)
+            .into_iter()
+            .filter(|chart| chart.id.starts_with("clients"))
+            .collect::<Vec<_>>()
     };
     assert!(charts(&page_before).iter().any(|chart| chart.svg.contains(with_band)), "{:?}", charts(&page_before));
     let bars = charts(&page).into_iter().find(|chart| chart.id.starts_with("clients-bars")).unwrap();
@@ -196,12 +199,12 @@ fn no_capacity_and_no_price_stands_without_its_promise() {
     }
     let set = set(&made);
     let said = "at which 99 of 100 responses come within 20ms, and at most 0.1 % fail";
-    let outcome = gate(&set, &GateRules::default());
+    let outcome = judge_gate(&set, &GateRules::default());
     let lines: Vec<_> =
         outcome.lines.iter().map(|line| (line.name.contains("capacity"), line.detail.contains(said))).collect();
     assert_eq!(lines, [(true, true), (false, false), (false, false)], "{outcome:?}");
     let page = page(&made);
-    let charts = report::svg::charts(&page);
+    let charts = report::svg::charts_in_page(&page);
     let drawn = |of: &str| charts.iter().find(|chart| chart.svg.contains(of)).unwrap();
     let (money, other) = (drawn("Change in capacity per EUR"), drawn("Change in response p99"));
     // Each line has room.
@@ -216,24 +219,29 @@ fn every_form_names_the_interval_and_how_many_looks_it_had() {
     let made = looked_at(8, 60);
     let set = set(&made);
     let said = "interval by Lai's confidence sequence over the rounds, judged after each from the 6th on, in 3 looks";
-    let text = report::text::render(&set, &TextOptions { width: 300, ..TextOptions::default() });
-    let markdown = report::markdown::render(&made.evidence, &set);
+    let text = report::text::render_set(&set, &TextOptions { width: 300, ..TextOptions::default() });
+    let markdown = report::markdown::render_comparisons(&made.evidence, &set);
     let html = page(&made);
-    let gates = Format::ALL.map(|format| (format.as_str(), render(&gate(&set, &GateRules::default()), format)));
+    let gates =
+        Format::ALL.map(|format| (format.as_str(), render_outcome(&judge_gate(&set, &GateRules::default()), format)));
     assert!(gates.iter().all(|(_, output)| output.contains(said)), "{gates:?}");
     for (form, output) in [("text", &text), ("markdown", &markdown), ("HTML", &html)] {
         assert!(output.contains(said), "{form}: {output}");
     }
-    let mut changes = report::svg::charts(&html).into_iter().filter(|chart| chart.id.starts_with("forest")).peekable();
+    let mut changes =
+        report::svg::charts_in_page(&html).into_iter().filter(|chart| chart.id.starts_with("forest")).peekable();
     assert!(changes.peek().is_some());
     assert!(changes.all(|chart| chart.svg.contains("95 % interval by Lai's confidence sequence, in 3 looks")));
-    let document = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
+    let document = serde_json::to_value(report::json::make_document(&made.evidence, &set)).unwrap();
     assert_eq!(document["experiment"]["rules"]["looks"], 3);
     let once = Builder { clients: vec![1], ..Builder::default() }.build();
     let set = compare(&once.evidence, &Options::default()).unwrap();
-    let document = serde_json::to_value(report::json::document(&once.evidence, &set)).unwrap();
+    let document = serde_json::to_value(report::json::make_document(&once.evidence, &set)).unwrap();
     assert!(document["experiment"]["rules"]["looks"].is_null());
-    assert!(report::markdown::render(&once.evidence, &set).contains("interval by the paired t test over the rounds"));
+    assert!(
+        report::markdown::render_comparisons(&once.evidence, &set)
+            .contains("interval by the paired t test over the rounds")
+    );
 }
 
 /// A p of one look is not shown, and a column in which no row has one is not there.

@@ -2,7 +2,7 @@
 
 use model::{MarkKind, RunState, Value};
 use report::comparison::Knee;
-use report::text::{TextOptions, render};
+use report::text::{TextOptions, render_set};
 use report::{ComparisonSet, Options, backup_load, compare};
 
 use crate::disk::volumes;
@@ -14,7 +14,7 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 fn text(made: &Made) -> String {
-    render(&set(made), &TextOptions { width: 160, ..TextOptions::default() })
+    render_set(&set(made), &TextOptions { width: 160, ..TextOptions::default() })
 }
 
 /// Lets some runs of a case fail.
@@ -86,13 +86,13 @@ fn a_load_beside_a_backup_of_which_runs_failed_has_no_medians() {
             .map(|(key, value)| (key.to_owned(), Value::Text(value.to_owned())))
             .into();
     }
-    let rows = backup_load::rows(&made.evidence);
+    let rows = backup_load::load_rows(&made.evidence);
     assert!(rows.iter().all(|row| row.throughput.is_some()) && rows[1].throughput_ratio.is_some());
     fail(&mut made, 1, 5);
-    let rows = backup_load::rows(&made.evidence);
+    let rows = backup_load::load_rows(&made.evidence);
     assert!(rows[0].throughput.is_some(), "{rows:?}");
     assert_eq!((rows[1].throughput, rows[1].response_us, rows[1].throughput_ratio), (None, [None; 2], None));
-    let text = report::backup::FAMILY.render(&made.evidence, None, 80).unwrap();
+    let text = report::backup::FAMILY.render_for_terminal(&made.evidence, None, 80).unwrap();
     assert!(text.contains("beside plain: n/a: 5 runs failed"), "{text}");
 }
 
@@ -100,8 +100,8 @@ fn a_load_beside_a_backup_of_which_runs_failed_has_no_medians() {
 fn the_barrels_medians_are_of_all_runs_or_of_none() {
     let mut made = Builder { clients: vec![1], rounds: 6, ..Builder::default() }.build();
     let p99 = |made: &Made| {
-        let all = report::barrel::reports(&made.evidence, report::barrel::Runs::Together);
-        (all[1].kinds[0].p99_ms.is_some(), report::barrel::render(&all[1]))
+        let all = report::barrel::barrel_reports(&made.evidence, report::barrel::Runs::Together);
+        (all[1].kinds[0].p99_ms.is_some(), report::barrel::render_report(&all[1]))
     };
     assert!(p99(&made).0);
     made.lack("wal", "response_p99", 0..4);
@@ -116,7 +116,7 @@ fn an_imports_aborted_run_is_one_that_failed() {
     let mut made = volumes("random", "iops", "io/s");
     made.end(0, RunState::Aborted);
     let case = made.evidence.runs[0].planned.case;
-    assert_eq!(made.evidence.failed(case), 0, "it may still be run");
+    assert_eq!(made.evidence.failed_runs(case), 0, "it may still be run");
     made.evidence.header.build = report::evidence::IMPORTED.to_owned();
-    assert_eq!(made.evidence.failed(case), 1);
+    assert_eq!(made.evidence.failed_runs(case), 1);
 }

@@ -2,8 +2,8 @@
 
 use model::facts::{ISOLATION, ISOLATION_ALLOWS};
 use model::{Direction, Measurement, Reading, Role};
-use report::json::document;
-use report::text::{TextOptions, render};
+use report::json::make_document;
+use report::text::{TextOptions, render_set};
 use report::{Evidence, Options, compare, markdown};
 use store::StoredMeasurement;
 
@@ -82,11 +82,11 @@ fn checkpoints_are_counted_by_runs_and_never_nothing_for_unknown() {
     assert!(notes(&evidence).iter().any(|note| note == expected), "{:?}", notes(&evidence));
     let set = compare(&evidence, &Options::default()).unwrap();
     let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let text = one_line(render(&set, &TextOptions::default()));
+    let text = one_line(render_set(&set, &TextOptions::default()));
     assert!(text.contains(expected) && text.contains("isolation: read committed"), "{text}");
-    let markdown = one_line(markdown::render(&evidence, &set));
+    let markdown = one_line(markdown::render_comparisons(&evidence, &set));
     assert!(markdown.contains(expected) && markdown.contains("isolation: read committed"), "{markdown}");
-    let json = serde_json::to_string(&document(&evidence, &set)).unwrap();
+    let json = serde_json::to_string(&make_document(&evidence, &set)).unwrap();
     assert!(json.contains(expected) && json.contains("\"isolation\""), "{json}");
 }
 
@@ -153,8 +153,8 @@ fn held_claims_and_the_mix_are_told_in_one_sentence() {
     assert!(notes(&evidence).iter().any(|note| note == expected), "{:?}", notes(&evidence));
     let set = compare(&evidence, &Options::default()).unwrap();
     let one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(one_line(render(&set, &TextOptions::default())).contains(expected));
-    let html = report::html::render(&evidence, &set, &std::collections::BTreeMap::new()).unwrap();
+    assert!(one_line(render_set(&set, &TextOptions::default())).contains(expected));
+    let html = report::html::render_page(&evidence, &set, &std::collections::BTreeMap::new()).unwrap();
     assert!(html.contains("6 conditions and 17 claims held in 2 of 2 runs"), "the page shows it");
     let mut own = evidence.clone();
     own.cases.iter_mut().for_each(|case| {
@@ -187,7 +187,7 @@ fn terminals_that_are_paced_have_their_efficiency_beside_the_orders() {
         row
     }));
     let family = report::views::FAMILIES.into_iter().find(|family| family.name == "order-entry").unwrap();
-    let text = family.render(&evidence, None, 80).unwrap();
+    let text = family.render_for_terminal(&evidence, None, 80).unwrap();
     let mut lines = text.lines().skip_while(|line| !line.starts_with("system"));
     let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(lines.next().unwrap())[..4], ["system", "NOPM", "efficiency", "tx/s"]);

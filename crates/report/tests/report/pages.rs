@@ -2,7 +2,7 @@
 
 use model::{Direction, Measurement, Reading, Role, RunState};
 use report::number::Script;
-use report::pages::{FAMILY, sections};
+use report::pages::{FAMILY, page_sections};
 use report::views::View;
 use report::{ComparisonSet, Evidence, MetricFilter, Options, Pairing, compare};
 use store::StoredMeasurement;
@@ -48,7 +48,7 @@ const AVERAGES: [[&str; 4]; 11] = [
 const FAMILIES: [&str; 6] = ["reads", "read_bytes", "read_stall", "writes", "write_bytes", "write_stall"];
 
 fn render(evidence: &Evidence, set: Option<&ComparisonSet>, width: usize) -> Option<String> {
-    FAMILY.render(evidence, set, width)
+    FAMILY.render_for_terminal(evidence, set, width)
 }
 
 pub fn published() -> Evidence {
@@ -206,7 +206,7 @@ fn what_an_engine_does_not_count_is_said_and_not_zero() {
 fn an_experiment_without_page_inserts_has_no_such_tables() {
     let evidence = Builder::default().build().evidence;
     assert_eq!(render(&evidence, None, 200), None);
-    assert!(sections(&evidence).is_empty());
+    assert!(page_sections(&evidence).is_empty());
 }
 
 #[test]
@@ -225,7 +225,7 @@ fn what_a_commit_writes_is_of_all_runs_or_of_none() {
 fn nobody_gains_where_the_runs_of_one_were_repeated_until_they_lived() {
     let mut evidence = published();
     let gains = |evidence: &Evidence| {
-        let section = &sections(evidence)[0];
+        let section = &page_sections(evidence)[0];
         section.conclusions[0].1.iter().flat_map(|one| &one.gains).filter(|gain| gain.is_some()).count()
     };
     assert!(gains(&evidence) > 0);

@@ -27,7 +27,7 @@ fn rows_without_figures_are_not_counted_as_in_the_judgement() {
     for (made, ten, asked) in
         [(of_rounds(3), of_rounds(10), 6), (without_p99(of_rounds(3)), without_p99(of_rounds(10)), 4)]
     {
-        assert_eq!(compare(&ten.evidence, &Options::default()).unwrap().families.rows(Family::Primary), asked);
+        assert_eq!(compare(&ten.evidence, &Options::default()).unwrap().families.row_count(Family::Primary), asked);
         let rows = told(&made);
         let known: Vec<&Rounds> = rows.iter().filter_map(|row| row.as_ref().ok()).collect();
         assert_eq!((rows.len(), known.len()), (6, asked));

@@ -26,7 +26,7 @@ fn curves_go_over_the_clients_and_bars_stand_at_the_published_ones() {
     );
     let peaks: Vec<i64> = group.curves.iter().map(|curve| curve.peak().unwrap().0.at).collect();
     assert_eq!(peaks, [4, 40]);
-    let (lo, hi) = group.curves[0].at(4).unwrap().interval().unwrap();
+    let (lo, hi) = group.curves[0].point_at(4).unwrap().interval().unwrap();
     assert!(lo < 5_010.0 && hi > 4_990.0 && hi - lo < 100.0, "{lo} {hi}");
     let html = page(&made);
     for part in ["clients-0", "clients-bars-0"] {
@@ -141,7 +141,7 @@ fn spatial_queries_are_counted_and_one_without_an_answer_gains_nothing() {
 fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
     let faster = |made: &Made| {
-        let text = report::spatial::FAMILY.render(&made.evidence, None, 80).unwrap();
+        let text = report::spatial::FAMILY.render_for_terminal(&made.evidence, None, 80).unwrap();
         text.replace("\n  ", " ").contains("wal is faster than rollback-journal in 1 of 1 queries")
     };
     assert!(faster(&made));
@@ -153,7 +153,7 @@ fn a_side_of_which_a_run_failed_is_faster_in_no_query() {
     let mut made = queries(6, &[("S2-area", 10.0, Ok(4.0))], &["elapsed", "published", "cpu"]);
     made.repeat("wal", 6, "the server closed the connection");
     assert!(!faster(&made));
-    let text = report::spatial::FAMILY.render(&made.evidence, None, 80).unwrap().replace("\n  ", " ");
+    let text = report::spatial::FAMILY.render_for_terminal(&made.evidence, None, 80).unwrap().replace("\n  ", " ");
     assert!(text.contains("n/a: gains of wal: 6 runs of wal failed at first"), "{text}");
     let text = page(&made);
     assert!(text.contains("n/a: gains of wal: 6 runs of wal"), "{text}");
@@ -172,7 +172,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     let made = queries(6, &asked, &["elapsed", "published", "cpu"]);
     let named = MetricFilter::Named(vec!["elapsed".to_owned()]);
     let set = compare(&made.evidence, &Options { metrics: named, ..Options::default() }).unwrap();
-    let text = report::spatial::FAMILY.render(&made.evidence, Some(&set), 80).unwrap();
+    let text = report::spatial::FAMILY.render_for_terminal(&made.evidence, Some(&set), 80).unwrap();
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
     let published = ["S2-area", "10.0", "4.00", "2.50×", "B", "10.0", "4.00", "2.50×", "B"];
@@ -182,7 +182,7 @@ fn the_published_estimator_and_the_sound_one_stand_side_by_side() {
     assert!(lines.iter().any(|line| line.starts_with(&["S1-valid", "10.0", "unsupported"])), "{text}");
     assert!(text.replace("\n  ", " ").contains("wal is faster than rollback-journal in 1 of 1 queries"), "{text}");
     assert!(text.contains(&format!("n/a: wal, S11-within: {wrong}")), "{text}");
-    let table = report::text::render(&set, &TextOptions { width: 100, ..TextOptions::default() });
+    let table = report::text::render_set(&set, &TextOptions { width: 100, ..TextOptions::default() });
     assert!(table.lines().any(|line| line.contains("S11-within") && line.contains(" wrong ")), "{table}");
     // Too few runs for the published estimator allow no conclusion.
     let few = "it takes 3 runs to drop the shortest and the longest";

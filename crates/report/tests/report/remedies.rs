@@ -1,9 +1,9 @@
 //! What would help a row: for each reason its fix, as something that can be typed.
 
 use model::{Absence, DurabilityTier, Mark, MarkKind, NoValue, Quantity, Role};
-use report::comparison::{DifferentRows, NoVerdict, Outcome, RemedyLine, SideLetter, Warning, Work, remedies};
+use report::comparison::{DifferentRows, NoVerdict, Outcome, RemedyLine, SideLetter, Warning, Work, list_remedies};
 use report::evidence::Unfinished;
-use report::text::{TextOptions, render};
+use report::text::{TextOptions, render_set};
 use report::{Comparison, ComparisonSet, Options, compare};
 
 use crate::evidence::{Builder, Made, Speed};
@@ -17,7 +17,7 @@ fn remedies_of(made: &Made, metric: &str, change: impl FnOnce(&mut Comparison)) 
     let mut set = set(made);
     let row = set.tables[0].rows.iter_mut().find(|row| row.metric.id == metric).unwrap();
     change(row);
-    remedies(&made.evidence, &set.tables, &set.rules)
+    list_remedies(&made.evidence, &set.tables, &set.rules)
 }
 
 fn built() -> Made {
@@ -30,7 +30,7 @@ fn built() -> Made {
 fn every_row_that_has_its_verdict_needs_nothing() {
     let set = set(&built());
     assert!(set.rows().all(|row| row.verdict().is_some()));
-    assert!(set.remedies.is_empty() && !render(&set, &TextOptions::default()).contains("what would help"));
+    assert!(set.remedies.is_empty() && !render_set(&set, &TextOptions::default()).contains("what would help"));
 }
 
 /// By text and command; `-` where nothing can be typed.
@@ -145,7 +145,7 @@ fn searches_that_found_nothing_are_to_ask_for_another_load() {
     assert!(failed.text.contains("fix what failed"), "{failed:?}");
     let made = built();
     let shown = ComparisonSet { remedies: vec![found.clone()], ..set(&made) };
-    let page = report::html::render(&made.evidence, &shown, &made.series).unwrap();
+    let page = report::html::render_page(&made.evidence, &shown, &made.series).unwrap();
     assert!(page.contains("(<code>schedule.duration</code>), more <code>clients</code> or"), "what is typed is code");
 }
 
@@ -171,15 +171,15 @@ fn rows_of_one_fix_have_one_line_and_runs_of_all_fixes_one_command() {
         assert!((seconds(found) - seconds(command)).abs() < 3.0, "{found}");
         assert!(found.ends_with(" --set schedule.rounds=6"), "{found}");
     }
-    let text = render(&set, &TextOptions::default());
+    let text = render_set(&set, &TextOptions::default());
     let (_, said) = text.split_once("\nwhat would help:\n").unwrap();
     assert_eq!(said.matches("etalon run quickstart").count(), 1, "{said}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let markdown = report::markdown::render(&made.evidence, &set);
+    let markdown = report::markdown::render_comparisons(&made.evidence, &set);
     assert!(markdown.contains("a verdict takes 6 rounds: `etalon run quickstart --set "), "{markdown}");
-    let html = report::html::render(&made.evidence, &set, &made.series).unwrap();
+    let html = report::html::render_page(&made.evidence, &set, &made.series).unwrap();
     assert!(html.contains("<code>etalon run quickstart --set schedule.duration="), "no command in the page");
-    let json = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
+    let json = serde_json::to_value(report::json::make_document(&made.evidence, &set)).unwrap();
     assert_eq!(json["remedies"][0]["text"], "a verdict takes 6 rounds");
     assert_eq!(json["remedies"][0]["rows"].as_array().unwrap().len(), 6);
 }
@@ -239,7 +239,7 @@ fn what_the_command_line_allows_is_said_and_kept() {
     let command = set.remedies[0].command.as_deref();
     assert_eq!(command, Some("etalon run quickstart --set schedule.rounds=6 --allow-unequal-durability"));
     // As far as the views behind the tables go.
-    assert!(set.rules.applied(Options::default()).allow_unequal_durability);
+    assert!(set.rules.apply_to(Options::default()).allow_unequal_durability);
 }
 
 #[test]
@@ -294,9 +294,9 @@ fn a_command_cannot_leave_its_place() {
     made.evidence.header.command = "etalon run 'a`<script>\u{1b}[2J.toml'".to_owned();
     let set = set(&made);
     let texts = [
-        render(&set, &TextOptions::default()),
-        report::markdown::render(&made.evidence, &set),
-        report::html::render(&made.evidence, &set, &made.series).unwrap(),
+        render_set(&set, &TextOptions::default()),
+        report::markdown::render_comparisons(&made.evidence, &set),
+        report::html::render_page(&made.evidence, &set, &made.series).unwrap(),
     ];
     let [text, markdown, html] = &texts;
     assert!(!text.contains('\u{1b}') && !markdown.contains('\u{1b}'));

@@ -123,7 +123,7 @@ fn zeros_at_the_end_are_digits_of_a_tool_that_prints_them() {
     assert_eq!(found(None, 1_000.0, 1_200.0).no_verdict(), Some(&NoVerdict::UnderClockStep));
     let told = found(Some("2"), 1_000.0, 1_200.0);
     assert_eq!(told.verdict(), Some(Verdict::Slower), "{told:?}");
-    let why = told.warnings.iter().find(|warning| warning.kind() == "no-spread").map(Warning::text);
+    let why = told.warnings.iter().find(|warning| warning.as_str() == "no-spread").map(Warning::text);
     let expected = "all runs of a side have the same value: the interval is as wide as rounding to 10.0 µs makes it";
     assert_eq!(why.as_deref(), Some(expected));
     assert_eq!(found(Some("1"), 1_000.0, 1_100.0).no_verdict(), Some(&NoVerdict::UnderClockStep), "one digit");

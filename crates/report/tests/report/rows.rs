@@ -95,7 +95,7 @@ fn experiment(a: &[(Script, f64)], b: &[(Script, f64)], rounds: u32, rng: &mut R
         ..Builder::default()
     };
     let plan = builder.plan();
-    let (order, cases) = (plan.order(), plan.cases());
+    let (order, cases) = (plan.run_order(), plan.cases());
     let mut evidence = empty(plan, cases.clone());
     for planned in order {
         let scripts = if cases[planned.case as usize].system == "a" { a } else { b };

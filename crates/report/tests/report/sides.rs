@@ -2,7 +2,7 @@
 
 use model::{Absence, Direction, Measurement, Reading, Role, Value};
 use report::comparison::NoteKind;
-use report::text::{TextOptions, render};
+use report::text::{TextOptions, render_set};
 use report::{ComparisonSet, Evidence, Options, compare};
 use store::StoredMeasurement;
 
@@ -30,7 +30,7 @@ fn set(made: &Made) -> ComparisonSet {
 }
 
 fn text(made: &Made) -> String {
-    let text = render(&set(made), &TextOptions::default());
+    let text = render_set(&set(made), &TextOptions::default());
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

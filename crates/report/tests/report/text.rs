@@ -1,7 +1,7 @@
 //! The terminal table, as it stands on the screen.
 
 use model::{DurabilityTier, MarkKind, RunState};
-use report::text::{Runs, Style, TextOptions, render};
+use report::text::{Runs, Style, TextOptions, render_set};
 use report::{MetricFilter, Options, compare};
 use store::StoredRun;
 use unicode_width::UnicodeWidthStr;
@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::evidence::{Builder, Made};
 
 fn shown(made: &Made, options: &TextOptions) -> String {
-    render(&compare(&made.evidence, &Options::default()).unwrap(), options)
+    render_set(&compare(&made.evidence, &Options::default()).unwrap(), options)
 }
 
 fn at(width: usize) -> TextOptions {
@@ -59,7 +59,7 @@ fn a_repetition_that_was_cut_off_is_not_said_to_have_been_measured() {
     assert!(text.contains(": aborted when repeated, measured before: interrupted by the user\n"), "{text}");
     let page = |made: &Made| {
         let set = compare(&made.evidence, &Options::default()).unwrap();
-        report::html::render(&made.evidence, &set, &made.series).unwrap()
+        report::html::render_page(&made.evidence, &set, &made.series).unwrap()
     };
     assert!(page(&made).contains("<td>measured before</td>"));
     made.evidence.runs[0].attempt = 3;
@@ -79,7 +79,7 @@ fn a_run_that_was_not_counted_says_so_and_keeps_its_verdict() {
     };
     assert_eq!(verdicts(&set), verdicts(&plain));
     let said = ": connections were made anew";
-    for form in [render(&set, &at(120)), report::markdown::render(&made.evidence, &set)] {
+    for form in [render_set(&set, &at(120)), report::markdown::render_comparisons(&made.evidence, &set)] {
         assert!(form.contains("not counted at the server in 1 of 10 runs of ") && form.contains(said), "{form}");
     }
 }
@@ -124,10 +124,11 @@ fn notes_stand_above() {
     // What all rows share is said once, above them.
     assert!(text.contains("\nno verdicts: unequal durability: A is durable, B is delayed\n"), "{text}");
     assert_eq!(text.lines().filter(|line| line.ends_with("  no verdict")).count(), 6, "{text}");
-    let markdown = report::markdown::render(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
+    let markdown =
+        report::markdown::render_comparisons(&made.evidence, &compare(&made.evidence, &Options::default()).unwrap());
     assert!(markdown.contains("| no verdict |"), "{markdown}");
     assert!(markdown.contains("\nNo verdicts: unequal durability: A is durable, B is delayed.\n"), "{markdown}");
     let all = compare(&made.evidence, &Options { metrics: MetricFilter::All, ..Options::default() }).unwrap();
-    let text = render(&all, &at(120));
+    let text = render_set(&all, &at(120));
     assert!(text.contains("n/a"), "{text}");
 }

@@ -3,7 +3,7 @@
 use model::{Order, RunState};
 use report::comparison::{ComparisonSet, NoVerdict, NoteKind};
 use report::evidence::IMPORTED;
-use report::gate::{Format, GateRules, GateStatus, gate, render};
+use report::gate::{Format, GateRules, GateStatus, judge_gate, render_outcome};
 use report::text::TextOptions;
 use report::{MetricFilter, Options, compare};
 
@@ -36,7 +36,7 @@ fn before_the_end_of_the_plan_there_is_no_interval_and_no_verdict() {
             let said = if from == 12 { "6 of 10 rounds have run" } else { "9 of 10 rounds have run" };
             for row in set.rows().filter(|row| row.b.summary.is_some()) {
                 let is_unfinished =
-                    matches!(row.no_verdict(), Some(NoVerdict::Unfinished(found)) if found.text() == said);
+                    matches!(row.no_verdict(), Some(NoVerdict::Unfinished(found)) if found.sentence() == said);
                 assert!(is_unfinished && row.estimate.is_none() && row.rounds_needed.is_none(), "{row:?}");
                 assert!(row.a.half_width.is_none() && row.a.estimate.is_some(), "{row:?}");
             }
@@ -52,26 +52,26 @@ fn every_output_says_how_far_it_is_and_what_runs_the_rest() {
     let mut made = finished();
     (12..20).for_each(|position| made.end(position, RunState::Planned));
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let text = report::text::render(&set, &TextOptions { width: 200, ..TextOptions::default() });
+    let text = report::text::render_set(&set, &TextOptions { width: 200, ..TextOptions::default() });
     for said in
         ["under way or was stopped", "etalon resume STORE", "6 of 10 rounds of 2 cases", "no verdicts: 6 of 10 rounds"]
     {
         assert!(text.contains(said), "{said}: {text}");
     }
     assert!(!text.contains("[+") && text.starts_with("Not finished: 6 of 10 rounds have run."), "{text}");
-    let html = report::html::render(&made.evidence, &set, &made.series).unwrap();
+    let html = report::html::render_page(&made.evidence, &set, &made.series).unwrap();
     assert!(html.contains("etalon resume STORE") && html.contains("6 of 10 rounds have run") && !html.contains("[+"));
-    let document = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
+    let document = serde_json::to_value(report::json::make_document(&made.evidence, &set)).unwrap();
     let row = &document["comparisons"][0];
     assert!(row["interval"].is_null() && row["p"].is_null() && row["verdict"].is_null(), "{row}");
     assert!(
         row["ratio"].as_f64().unwrap() > 1.3 && row["rounds"] == 6 && row["no_verdict"] == "6 of 10 rounds have run"
     );
     assert!(document["notes"].as_array().unwrap().iter().any(|note| note["kind"] == "unfinished"), "{document}");
-    assert!(report::markdown::render(&made.evidence, &set).contains("etalon resume STORE"));
+    assert!(report::markdown::render_comparisons(&made.evidence, &set).contains("etalon resume STORE"));
     assert!(report::barrel::footnote(&made.evidence).ends_with("`etalon resume STORE` runs the rest\n"));
     made.evidence.cases.iter_mut().for_each(|case| case.workload = "backup".to_owned());
-    let text = report::backup::FAMILY.render(&made.evidence, None, 200).unwrap();
+    let text = report::backup::FAMILY.render_for_terminal(&made.evidence, None, 200).unwrap();
     assert!(text.contains("6 of 10 rounds have run"), "{text}");
 }
 
@@ -95,14 +95,14 @@ fn the_gate_does_not_pass_before_the_end() {
     let mut made = finished();
     made.end(19, RunState::Planned);
     let set = compare(&made.evidence, &Options::default()).unwrap();
-    let outcome = gate(&set, &GateRules { min_rows: Some(0), ..GateRules::default() });
+    let outcome = judge_gate(&set, &GateRules { min_rows: Some(0), ..GateRules::default() });
     assert_eq!(outcome.status, GateStatus::Unfinished, "{outcome:?}");
-    let text = render(&outcome, Format::Text);
+    let text = render_outcome(&outcome, Format::Text);
     assert!(
         text.contains("not passed: experiment under way or stopped, 9 of 10 rounds have run: 0 regressed"),
         "{text}"
     );
-    assert!(render(&outcome, Format::Junit).contains("errors=\"1\""));
+    assert!(render_outcome(&outcome, Format::Junit).contains("errors=\"1\""));
 }
 
 #[test]
@@ -140,5 +140,5 @@ fn in_sequential_order_runs_are_counted() {
     assert!(has_verdict(&made));
     (12..20).for_each(|position| made.end(position, RunState::Planned));
     assert!(!has_verdict(&made));
-    assert_eq!(made.evidence.unfinished().unwrap().text(), "12 of 20 runs have run");
+    assert_eq!(made.evidence.unfinished().unwrap().sentence(), "12 of 20 runs have run");
 }

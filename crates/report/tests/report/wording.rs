@@ -31,7 +31,7 @@ fn judged(set: &ComparisonSet) -> Vec<String> {
             Outcome::Verdict(verdict) => format!("{verdict:?}"),
             Outcome::None(reason) => kind(reason),
         };
-        let warnings: Vec<&str> = row.warnings.iter().map(Warning::kind).collect();
+        let warnings: Vec<&str> = row.warnings.iter().map(Warning::as_str).collect();
         format!("{} {:?} {outcome} {warnings:?}", row.metric.id, row.case)
     });
     let remedies = set.remedies.iter().map(|remedy| format!("{:?} {:?}", remedy.command, remedy.rows));

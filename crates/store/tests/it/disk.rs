@@ -102,13 +102,13 @@ fn a_full_disk_costs_nothing_that_was_there() {
     for store in [&store, &Store::open_read_only(&path).unwrap()] {
         assert_eq!(store.runs().unwrap()[1].state, RunState::Running);
         assert_eq!(store.measurements().unwrap().len(), 2);
-        assert!(store.series(id.get()).unwrap().is_empty());
+        assert!(store.series_of(id.get()).unwrap().is_empty());
         store.check_integrity().unwrap();
     }
     // The same record can be tried again.
     disk.free();
     store.finish_run(id, &record(1, 6_000_000)).unwrap();
-    assert_eq!(store.series(id.get()).unwrap(), record(1, 6_000_000).series);
+    assert_eq!(store.series_of(id.get()).unwrap(), record(1, 6_000_000).series);
     store.close().unwrap();
     assert_eq!(names_in(disk.folder.path()), ["x.etalon"]);
 }

@@ -42,7 +42,7 @@ fn a_failed_run_is_pending_and_gets_another_attempt() {
         store.finish_run(id, &record).unwrap();
         assert!(store.pending().unwrap().contains(&planned));
         assert!(store.measurements().unwrap().is_empty(), "of measured runs only");
-        assert_eq!(store.series(id.get()).unwrap().len(), 4, "but what there is can be looked at");
+        assert_eq!(store.series_of(id.get()).unwrap().len(), 4, "but what there is can be looked at");
     }
     let id = store.begin_run(planned, 3).unwrap();
     store.finish_run(id, &record(2, 100)).unwrap();
@@ -220,7 +220,7 @@ fn a_round_that_stopped_half_way_is_planned_again_and_loses_nothing() {
     let superseded = state(&store, first[6]);
     assert_eq!((superseded.state, superseded.started_unix_ms), (RunState::Superseded, Some(1)));
     assert!(superseded.reason.unwrap().contains("measured again"));
-    assert_eq!(store.series(first[6]).unwrap().len(), 4, "what it left is there");
+    assert_eq!(store.series_of(first[6]).unwrap().len(), 4, "what it left is there");
     let all = store.measurements().unwrap().into_iter().filter(|m| m.position == 6);
     assert_eq!(all.map(|m| m.run_id).collect::<Vec<_>>(), [again; 2]);
 

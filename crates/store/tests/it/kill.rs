@@ -106,7 +106,7 @@ fn examine(path: &Path, done: &BTreeSet<u32>, as_reader: bool) -> usize {
         assert_eq!(measurements[id], record(*position, 0).measurements, "whole or not at all");
     }
     if let Some((position, id)) = measured.last_key_value() {
-        assert_eq!(store.series(*id).unwrap(), record(*position, bytes(*position)).series);
+        assert_eq!(store.series_of(*id).unwrap(), record(*position, bytes(*position)).series);
     }
     running
 }

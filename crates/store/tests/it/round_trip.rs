@@ -269,7 +269,7 @@ proptest! {
         let store = Store::open_read_only(&path).unwrap();
         store.check_integrity().unwrap();
         let (runs, marks, measured) = (store.runs().unwrap(), store.marks().unwrap(), store.measurements().unwrap());
-        let (points, plans) = (store.points().unwrap(), store.query_plans().unwrap());
+        let (points, plans) = (store.load_points().unwrap(), store.query_plans().unwrap());
         for (run, record) in runs.iter().zip(&records) {
             let is_measured = record.state == RunState::Measured;
             let found = RunRecord {
@@ -278,7 +278,7 @@ proptest! {
                 began_unix_ms: run.started_unix_ms,
                 elapsed_s: run.elapsed_s,
                 measurements: measured.iter().filter(|m| m.run_id == run.id).map(|m| m.measurement.clone()).collect(),
-                series: store.series(run.id).unwrap(),
+                series: store.series_of(run.id).unwrap(),
                 marks: marks.iter().filter(|(id, _)| *id == run.id).map(|(_, mark)| mark.clone()).collect(),
                 points: points.iter().filter(|(id, _)| *id == run.id).map(|(_, point)| point.clone()).collect(),
                 query_plans: plans.iter().filter(|(id, _)| *id == run.id).map(|(_, plan)| plan.clone()).collect(),

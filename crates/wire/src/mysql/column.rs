@@ -49,10 +49,12 @@ impl ColumnType {
         self.flags & UNSIGNED_FLAG != 0
     }
 
+    /// Tests whether the column holds bytes, not text.
     pub fn is_binary(self) -> bool {
         self.charset == BINARY
     }
 
+    /// Tests whether the column holds numbers.
     pub fn is_number(self) -> bool {
         let numbers = [
             kind::DECIMAL,
@@ -79,19 +81,20 @@ pub struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
+    /// Reads a column's definition.
     pub(crate) fn parse(payload: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
         // Catalog, schema, table and the table's own name.
         for _ in 0..4 {
-            reader.lenenc_text()?;
+            reader.take_lenenc_text()?;
         }
-        let name = reader.lenenc_text()?;
-        let _own_name = reader.lenenc_text()?;
+        let name = reader.take_lenenc_text()?;
+        let _own_name = reader.take_lenenc_text()?;
         let _fixed_length = reader.lenenc_int()?;
-        let charset = reader.u16_le()?;
-        let _length = reader.u32_le()?;
-        let (kind, flags) = (reader.u8()?, reader.u16_le()?);
-        let _decimals = reader.u8()?;
+        let charset = reader.take_u16_le()?;
+        let _length = reader.take_u32_le()?;
+        let (kind, flags) = (reader.take_u8()?, reader.take_u16_le()?);
+        let _decimals = reader.take_u8()?;
         Ok(Self { name, column_type: ColumnType { kind, flags, charset } })
     }
 }

@@ -5,8 +5,9 @@ use crate::Result;
 
 use super::packet;
 
-fn command(out: &mut Vec<u8>, code: u8, argument: &[u8]) -> Result<()> {
-    packet::write(out, 0, |out| {
+/// Appends a command with its argument.
+fn write_command(out: &mut Vec<u8>, code: u8, argument: &[u8]) -> Result<()> {
+    packet::write_payload(out, 0, |out| {
         out.push(code);
         out.extend_from_slice(argument);
         Ok(())
@@ -14,29 +15,30 @@ fn command(out: &mut Vec<u8>, code: u8, argument: &[u8]) -> Result<()> {
     .map(|_| ())
 }
 
-fn short(out: &mut Vec<u8>, code: u8, argument: &[u8]) {
+/// Appends a command whose argument is short.
+fn write_short(out: &mut Vec<u8>, code: u8, argument: &[u8]) {
     out.extend_from_slice(&[1 + argument.len() as u8, 0, 0, 0, code]);
     out.extend_from_slice(argument);
 }
 
 /// `COM_QUERY`: a statement as text.
-pub fn query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
-    command(out, 0x03, sql.as_bytes())
+pub fn write_query(sql: &str, out: &mut Vec<u8>) -> Result<()> {
+    write_command(out, 0x03, sql.as_bytes())
 }
 
 /// `COM_STMT_PREPARE`.
-pub fn prepare(sql: &str, out: &mut Vec<u8>) -> Result<()> {
-    command(out, 0x16, sql.as_bytes())
+pub fn write_prepare(sql: &str, out: &mut Vec<u8>) -> Result<()> {
+    write_command(out, 0x16, sql.as_bytes())
 }
 
 /// `COM_PING`.
-pub fn ping(out: &mut Vec<u8>) {
-    short(out, 0x0e, &[]);
+pub fn write_ping(out: &mut Vec<u8>) {
+    write_short(out, 0x0e, &[]);
 }
 
 /// `COM_QUIT`. The server closes the connection without a reply.
-pub fn quit(out: &mut Vec<u8>) {
-    short(out, 0x01, &[]);
+pub fn write_quit(out: &mut Vec<u8>) {
+    write_short(out, 0x01, &[]);
 }
 
 /// Answers a request for a local file without sending it ("Protocol::LOCAL_INFILE_Request"). `sequence` is the
@@ -51,7 +53,7 @@ pub fn local_file_piece(sequence: u8, piece: &[u8], out: &mut Vec<u8>) -> Result
     if piece.is_empty() {
         return Ok(sequence);
     }
-    let next = packet::write(out, sequence.wrapping_add(1), |out| {
+    let next = packet::write_payload(out, sequence.wrapping_add(1), |out| {
         out.extend_from_slice(piece);
         Ok(())
     })?;
@@ -65,8 +67,8 @@ mod tests {
     #[test]
     fn commands_have_the_documented_bytes() {
         let mut out = Vec::new();
-        query("SELECT 1", &mut out).unwrap();
-        ping(&mut out);
+        write_query("SELECT 1", &mut out).unwrap();
+        write_ping(&mut out);
         refuse_local_file(1, &mut out);
         assert_eq!(out, b"\x09\0\0\0\x03SELECT 1\x01\0\0\0\x0e\0\0\0\x02");
     }

@@ -17,12 +17,13 @@ pub struct ErrorPacket {
 impl ErrorPacket {
     pub const TOO_MANY_CONNECTIONS: u16 = 1040;
 
+    /// Reads an error packet.
     pub(crate) fn parse(payload: &[u8]) -> Result<Box<Self>> {
         let mut reader = Reader::new(payload);
-        reader.u8()?;
-        let code = reader.u16_le()?;
+        reader.take_u8()?;
+        let code = reader.take_u16_le()?;
         // Errors before authentication have no state.
-        let (sqlstate, message) = match reader.rest() {
+        let (sqlstate, message) = match reader.unread() {
             [b'#', state_and_text @ ..] if state_and_text.len() >= 5 => {
                 let (state, text) = state_and_text.split_at(5);
                 (SqlState::new(state), text)

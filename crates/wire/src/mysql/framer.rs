@@ -74,13 +74,14 @@ impl Framer {
         }
     }
 
+    /// Memory that the framer keeps.
     pub(super) fn memory_bytes(&self) -> usize {
         self.partial.capacity()
     }
 
     /// Takes payloads from the front of `input` until `judge` keeps one. `None`: `input` is used up.
     #[inline]
-    pub(super) fn next<'a, 'i: 'a>(
+    pub(super) fn next_payload<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
         judge: impl FnMut(Head) -> Result<Treatment>,
@@ -97,6 +98,7 @@ impl Framer {
         })
     }
 
+    /// Gives back the memory of the payload that was given out.
     #[cold]
     fn release(&mut self) {
         self.delivered = false;
@@ -104,6 +106,7 @@ impl Framer {
         self.partial.shrink_to(self.retained_bytes as usize);
     }
 
+    /// Finds the next payload that `judge` keeps: in `input`, or put together from pieces.
     #[inline]
     fn locate<'i>(
         &mut self,
@@ -116,13 +119,13 @@ impl Framer {
                     if !self.fill_header(input) {
                         return Ok(None);
                     }
-                    let length = self.length();
+                    let length = self.payload_length();
                     if length > 0 && input.is_empty() {
                         return Ok(None);
                     }
                     let first = if length > 0 { input.first().copied() } else { None };
                     self.announced = 0;
-                    self.open()?;
+                    self.open_packet()?;
                     let treatment = judge(Head { length, first })?;
                     let last = length < MAX_PAYLOAD;
                     match input.split_at_checked(length) {
@@ -137,8 +140,8 @@ impl Framer {
                     if !self.fill_header(input) {
                         return Ok(None);
                     }
-                    let length = self.length();
-                    self.open()?;
+                    let length = self.payload_length();
+                    self.open_packet()?;
                     self.position = Position::Inside { treatment, left: length, last: length < MAX_PAYLOAD };
                 }
                 Position::Inside { treatment, left, last } => {
@@ -167,6 +170,7 @@ impl Framer {
         }
     }
 
+    /// Fills the header from the input; `false` if it is not complete yet.
     #[inline]
     fn fill_header(&mut self, input: &mut &[u8]) -> bool {
         if self.header_len == 0
@@ -184,15 +188,17 @@ impl Framer {
         self.header_len == HEADER_BYTES
     }
 
+    /// The payload's length by the header.
     #[inline]
-    fn length(&self) -> usize {
+    fn payload_length(&self) -> usize {
         let [a, b, c, _] = self.header;
         u32::from_le_bytes([a, b, c, 0]) as usize
     }
 
+    /// Begins the packet of the header that was read, if its payload is not too long.
     #[inline]
-    fn open(&mut self) -> Result<()> {
-        self.announced += self.length() as u64;
+    fn open_packet(&mut self) -> Result<()> {
+        self.announced += self.payload_length() as u64;
         self.sequence = self.header[3];
         self.header_len = 0;
         if self.announced > u64::from(self.message_bytes) {

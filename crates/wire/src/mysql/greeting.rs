@@ -23,23 +23,24 @@ pub(super) struct Greeting {
 }
 
 impl Greeting {
+    /// Reads the server's greeting.
     pub(super) fn parse(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
-        match reader.u8()? {
+        match reader.take_u8()? {
             10 => {}
             tag => return Err(WireError::Unexpected { tag, state: "waiting for the server's greeting" }),
         }
-        let version = String::from_utf8_lossy(reader.until_nul()?).into_owned();
-        let thread_id = reader.u32_le()?;
+        let version = String::from_utf8_lossy(reader.take_until_nul()?).into_owned();
+        let thread_id = reader.take_u32_le()?;
         let mut seed = reader.take(8)?.to_vec();
-        reader.u8()?;
-        let lower = u64::from(reader.u16_le()?);
-        let _charset = reader.u8()?;
-        let status = ServerStatus(reader.u16_le()?);
-        let upper = u64::from(reader.u16_le()?);
-        let seed_bytes = usize::from(reader.u8()?);
+        reader.take_u8()?;
+        let lower = u64::from(reader.take_u16_le()?);
+        let _charset = reader.take_u8()?;
+        let status = ServerStatus(reader.take_u16_le()?);
+        let upper = u64::from(reader.take_u16_le()?);
+        let seed_bytes = usize::from(reader.take_u8()?);
         reader.take(6)?;
-        let extended = u64::from(reader.u32_le()?);
+        let extended = u64::from(reader.take_u32_le()?);
         let mut capabilities = lower | upper << 16;
         // MySQL always sets this flag; MariaDB clears it to say that its extensions follow (10.2).
         let is_extended = capabilities & capability::LONG_PASSWORD == 0;
@@ -58,7 +59,7 @@ impl Greeting {
         let plugin = match capabilities & capability::PLUGIN_AUTH {
             0 => b"mysql_native_password".to_vec(),
             // Some old servers forget the NUL.
-            _ => reader.until_nul().unwrap_or_else(|_| reader.rest()).to_vec(),
+            _ => reader.take_until_nul().unwrap_or_else(|_| reader.unread()).to_vec(),
         };
         Ok(Self { version, flavor, thread_id, capabilities, status, seed, plugin })
     }

@@ -93,18 +93,19 @@ impl Handshake {
             return Err(WireError::Misuse("no TLS handshake was asked for"));
         }
         self.security = Security::Tls;
-        self.respond(out)?;
+        self.write_response(out)?;
         Ok(Progress::Receive)
     }
 
     /// The error that a closed connection means at this point.
-    pub fn closed(&self) -> WireError {
+    pub fn closed_error(&self) -> WireError {
         WireError::Protocol(match self.state {
             State::Greeting => "it closed the connection without a greeting",
             _ => "it closed the connection during authentication",
         })
     }
 
+    /// Takes packets until something else must happen first.
     fn advance(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         let mut input = bytes;
         loop {
@@ -112,7 +113,7 @@ impl Handshake {
                 return Err(WireError::Misuse("the handshake does not wait for bytes now"));
             }
             let before = input.len();
-            let payload = match self.framer.next(&mut input, |_| Ok(Treatment::Keep))? {
+            let payload = match self.framer.next_payload(&mut input, |_| Ok(Treatment::Keep))? {
                 None => None,
                 Some(payload) => {
                     self.sequence = payload.sequence.wrapping_add(1);
@@ -126,7 +127,7 @@ impl Handshake {
                 return Err(WireError::TooLarge { what: "a handshake", length_bytes, limit_bytes: limit.into() });
             }
             let Some(payload) = payload else { return Ok(Progress::Receive) };
-            match self.payload(&payload, out)? {
+            match self.take_payload(&payload, out)? {
                 Step::Continue => {}
                 Step::StartTls if input.is_empty() => return Ok(Progress::StartTls),
                 // It was not encrypted, yet would be taken as if it were.
@@ -140,17 +141,18 @@ impl Handshake {
         }
     }
 
-    fn payload(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
+    /// Takes a payload by the state of the handshake.
+    fn take_payload(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
         match (payload, self.state) {
             ([0xff, ..], _) => Err(WireError::RefusedByMysql(ErrorPacket::parse(payload)?)),
-            (_, State::Greeting) => self.greeted(payload, out),
-            ([0x00, ..], _) => Ok(Step::Ready(Box::new(self.session(OkPacket::parse(payload)?)?))),
+            (_, State::Greeting) => self.take_greeting(payload, out),
+            ([0x00, ..], _) => Ok(Step::Ready(Box::new(self.make_session(OkPacket::parse(payload)?)?))),
             ([0xfe, rest @ ..], State::Authenticating) => {
-                self.switch(rest, out)?;
+                self.switch_method(rest, out)?;
                 Ok(Step::Continue)
             }
             ([0x01, rest @ ..], _) => {
-                self.more(rest, out)?;
+                self.take_more_data(rest, out)?;
                 Ok(Step::Continue)
             }
             ([tag, ..], _) => Err(WireError::Unexpected { tag: *tag, state: "logging in" }),
@@ -158,7 +160,8 @@ impl Handshake {
         }
     }
 
-    fn greeted(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
+    /// Takes the greeting, and asks for TLS or logs in.
+    fn take_greeting(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<Step> {
         let greeting = Greeting::parse(payload)?;
         let has_tls = greeting.capabilities & capability::SSL != 0;
         let use_tls = match self.config.encryption {
@@ -167,25 +170,26 @@ impl Handshake {
             Encryption::Require if has_tls => true,
             Encryption::Require => return Err(WireError::TlsRefused),
         };
-        self.capabilities = self.wanted(use_tls) & (greeting.capabilities | capability::CONNECT_WITH_DB);
+        self.capabilities = self.wanted_capabilities(use_tls) & (greeting.capabilities | capability::CONNECT_WITH_DB);
         // An unknown method gets a default answer; the server can switch to what the account needs.
-        self.plugin = Plugin::by_name(&greeting.plugin).unwrap_or(Plugin::Native);
+        self.plugin = Plugin::from_name(&greeting.plugin).unwrap_or(Plugin::Native);
         self.seed.clone_from(&greeting.seed);
         self.greeting = Some(greeting);
         if use_tls {
             let sequence = self.sequence;
-            self.sequence = packet::write(out, sequence, |out| {
-                self.head(out);
+            self.sequence = packet::write_payload(out, sequence, |out| {
+                self.write_head(out);
                 Ok(())
             })?;
             self.state = State::Tls;
             return Ok(Step::StartTls);
         }
-        self.respond(out)?;
+        self.write_response(out)?;
         Ok(Step::Continue)
     }
 
-    fn wanted(&self, use_tls: bool) -> u64 {
+    /// The capabilities that the client wants.
+    fn wanted_capabilities(&self, use_tls: bool) -> u64 {
         let config = &self.config;
         let optional = [
             (use_tls, capability::SSL),
@@ -210,8 +214,8 @@ impl Handshake {
         )
     }
 
-    /// The common part of "Protocol::SSLRequest" and "Protocol::HandshakeResponse41".
-    fn head(&self, out: &mut Vec<u8>) {
+    /// Appends the common part of "Protocol::SSLRequest" and "Protocol::HandshakeResponse41".
+    fn write_head(&self, out: &mut Vec<u8>) {
         let [a, b, c, d, extended @ ..] = self.capabilities.to_le_bytes();
         out.extend_from_slice(&[a, b, c, d]);
         out.extend_from_slice(&MAX_PACKET_BYTES.to_le_bytes());
@@ -221,36 +225,36 @@ impl Handshake {
     }
 
     /// "Protocol::HandshakeResponse41".
-    fn respond(&mut self, out: &mut Vec<u8>) -> Result<()> {
-        let proof = match self.plugin.answer(self.password(), &self.seed, self.channel()) {
+    fn write_response(&mut self, out: &mut Vec<u8>) -> Result<()> {
+        let proof = match self.plugin.first_answer(self.password(), &self.seed, self.channel()) {
             // The account may have another method; the password is not given away to find out.
             Err(WireError::InsecureTransport | WireError::UnprovenServer) => Vec::new(),
             proof => proof?,
         };
         let config = &self.config;
-        self.sequence = packet::write(out, self.sequence, |out| {
-            self.head(out);
-            packet::c_string(out, config.user.as_bytes(), "the user's name")?;
-            if self.has(capability::PLUGIN_AUTH_LENENC) {
-                packet::lenenc_bytes(out, &proof);
+        self.sequence = packet::write_payload(out, self.sequence, |out| {
+            self.write_head(out);
+            packet::write_c_string(out, config.user.as_bytes(), "the user's name")?;
+            if self.has_capability(capability::PLUGIN_AUTH_LENENC) {
+                packet::write_lenenc_bytes(out, &proof);
             } else {
                 // No method that is spoken here has a longer one.
                 out.push(proof.len() as u8);
                 out.extend_from_slice(&proof);
             }
             if let Some(database) = &config.database {
-                packet::c_string(out, database.as_bytes(), "the database's name")?;
+                packet::write_c_string(out, database.as_bytes(), "the database's name")?;
             }
-            if self.has(capability::PLUGIN_AUTH) {
-                packet::c_string(out, self.plugin.name().as_bytes(), "a method's name")?;
+            if self.has_capability(capability::PLUGIN_AUTH) {
+                packet::write_c_string(out, self.plugin.name().as_bytes(), "a method's name")?;
             }
-            if self.has(capability::CONNECT_ATTRS) {
+            if self.has_capability(capability::CONNECT_ATTRS) {
                 let mut attributes = Vec::new();
                 for (name, value) in &config.attributes {
-                    packet::lenenc_bytes(&mut attributes, name.as_bytes());
-                    packet::lenenc_bytes(&mut attributes, value.as_bytes());
+                    packet::write_lenenc_bytes(&mut attributes, name.as_bytes());
+                    packet::write_lenenc_bytes(&mut attributes, value.as_bytes());
                 }
-                packet::lenenc_bytes(out, &attributes);
+                packet::write_lenenc_bytes(out, &attributes);
             }
             Ok(())
         })?;
@@ -258,14 +262,17 @@ impl Handshake {
         Ok(())
     }
 
-    fn has(&self, flag: u64) -> bool {
+    /// Tests whether both sides have a capability.
+    fn has_capability(&self, flag: u64) -> bool {
         self.capabilities & flag != 0
     }
 
+    /// The password; empty if there is none.
     fn password(&self) -> &[u8] {
         self.config.password.as_ref().map_or(&[], |password| password.expose())
     }
 
+    /// How safe the connection is for a password.
     fn channel(&self) -> Channel {
         match (self.security, self.config.medium) {
             (_, Medium::Local) => Channel::Trusted,
@@ -275,7 +282,8 @@ impl Handshake {
         }
     }
 
-    fn switch(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Changes to the method that the server asks for, and answers it.
+    fn switch_method(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<()> {
         self.switches += 1;
         if self.switches > MAX_SWITCHES {
             return Err(WireError::Protocol("it asks for one method after the other"));
@@ -284,45 +292,48 @@ impl Handshake {
             return Err(WireError::UnsupportedAuthentication("mysql_old_password".into()));
         }
         let mut reader = Reader::new(request);
-        let name = reader.until_nul()?;
-        self.plugin = Plugin::by_name(name)
+        let name = reader.take_until_nul()?;
+        self.plugin = Plugin::from_name(name)
             .ok_or_else(|| WireError::UnsupportedAuthentication(String::from_utf8_lossy(name).into_owned()))?;
-        self.seed = reader.rest().to_vec();
-        let proof = self.plugin.answer(self.password(), &self.seed, self.channel())?;
-        self.send(&proof, out)
+        self.seed = reader.unread().to_vec();
+        let proof = self.plugin.first_answer(self.password(), &self.seed, self.channel())?;
+        self.send_payload(&proof, out)
     }
 
-    fn more(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
+    /// Takes further data of the method, and answers them.
+    fn take_more_data(&mut self, data: &[u8], out: &mut Vec<u8>) -> Result<()> {
         match (self.plugin, self.state, data) {
             (Plugin::CachingSha2, State::Authenticating, [FAST_AUTHENTICATION_DONE]) => Ok(()),
             (Plugin::CachingSha2, State::Authenticating, [FULL_AUTHENTICATION]) => {
                 match auth::full_proof(self.password(), &self.seed, self.channel(), &self.config.public_key)? {
-                    FullProof::Send(proof) => self.send(&proof, out),
+                    FullProof::Send(proof) => self.send_payload(&proof, out),
                     FullProof::AskForKey => {
-                        self.send(&[PUBLIC_KEY_REQUEST], out)?;
+                        self.send_payload(&[PUBLIC_KEY_REQUEST], out)?;
                         self.state = State::AwaitingKey;
                         Ok(())
                     }
                 }
             }
             (Plugin::CachingSha2, State::AwaitingKey, key) => {
-                let proof = auth::encrypt(self.password(), &self.seed, key)?;
+                let proof = auth::encrypt_password(self.password(), &self.seed, key)?;
                 self.state = State::Authenticating;
-                self.send(&proof, out)
+                self.send_payload(&proof, out)
             }
             _ => Err(WireError::Protocol("an authentication packet is out of order")),
         }
     }
 
-    fn send(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
-        self.sequence = packet::write(out, self.sequence, |out| {
+    /// Appends a payload with the next number.
+    fn send_payload(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        self.sequence = packet::write_payload(out, self.sequence, |out| {
             out.extend_from_slice(payload);
             Ok(())
         })?;
         Ok(())
     }
 
-    fn session(&mut self, ok: OkPacket) -> Result<Session> {
+    /// Makes the session after the server's OK.
+    fn make_session(&mut self, ok: OkPacket) -> Result<Session> {
         let greeting = self.greeting.take().ok_or(WireError::Protocol("OK stands where a greeting must"))?;
         Ok(Session {
             version: greeting.version,

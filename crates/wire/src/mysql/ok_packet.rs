@@ -12,12 +12,13 @@ impl ServerStatus {
     const AUTOCOMMIT: u16 = 2;
     const MORE_RESULTS: u16 = 8;
 
-    pub fn in_transaction(self) -> bool {
+    /// Tests whether a transaction is open.
+    pub fn is_in_transaction(self) -> bool {
         self.0 & Self::IN_TRANSACTION != 0
     }
 
-    /// Whether each statement is a transaction of its own.
-    pub fn autocommit(self) -> bool {
+    /// Tests whether each statement is a transaction of its own.
+    pub fn has_autocommit(self) -> bool {
         self.0 & Self::AUTOCOMMIT != 0
     }
 
@@ -40,21 +41,23 @@ pub struct OkPacket {
 }
 
 impl OkPacket {
+    /// Reads an OK packet.
     pub(crate) fn parse(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
-        reader.u8()?;
+        reader.take_u8()?;
         Ok(Self {
             affected_rows: reader.lenenc_int()?,
             last_insert_id: reader.lenenc_int()?,
-            status: ServerStatus(reader.u16_le()?),
-            warnings: reader.u16_le()?,
+            status: ServerStatus(reader.take_u16_le()?),
+            warnings: reader.take_u16_le()?,
         })
     }
 
+    /// Reads an EOF packet, which older servers send in place of OK.
     pub(crate) fn parse_eof(payload: &[u8]) -> Result<Self> {
         let mut reader = Reader::new(payload);
-        reader.u8()?;
-        let warnings = reader.u16_le()?;
-        Ok(Self { warnings, status: ServerStatus(reader.u16_le()?), ..Self::default() })
+        reader.take_u8()?;
+        let warnings = reader.take_u16_le()?;
+        Ok(Self { warnings, status: ServerStatus(reader.take_u16_le()?), ..Self::default() })
     }
 }

@@ -8,29 +8,34 @@ pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
 
 /// Appends one payload as packets, the first with number `sequence`, and returns the number after the last. When `body`
 /// fails, `out` stays as it was.
-pub(crate) fn write(out: &mut Vec<u8>, sequence: u8, body: impl FnOnce(&mut Vec<u8>) -> Result<()>) -> Result<u8> {
+pub(crate) fn write_payload(
+    out: &mut Vec<u8>,
+    sequence: u8,
+    body: impl FnOnce(&mut Vec<u8>) -> Result<()>,
+) -> Result<u8> {
     let start = out.len();
     out.extend_from_slice(&[0; HEADER_BYTES]);
     if let Err(error) = body(out) {
         out.truncate(start);
         return Err(error);
     }
-    finish(out, start, sequence)
+    finish_payload(out, start, sequence)
 }
 
 /// Fills in the header at `start` of a payload that reaches to the end; splits it where it is too long for one packet.
 #[inline]
-pub(crate) fn finish(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
+pub(crate) fn finish_payload(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
     let length = out.len() - start - HEADER_BYTES;
     if length < MAX_PAYLOAD {
         out[start..start + HEADER_BYTES].copy_from_slice(&header(length, sequence));
         return Ok(sequence.wrapping_add(1));
     }
-    split(out, start, sequence)
+    split_payload(out, start, sequence)
 }
 
+/// Splits a payload that is too long for one packet.
 #[cold]
-fn split(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
+fn split_payload(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
     let payload = out.split_off(start + HEADER_BYTES);
     if u32::try_from(payload.len()).is_err() {
         out.truncate(start);
@@ -52,13 +57,15 @@ fn split(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
     }
 }
 
+/// The header of a packet.
 fn header(length: usize, sequence: u8) -> [u8; HEADER_BYTES] {
     let [a, b, c, _] = (length as u32).to_le_bytes();
     [a, b, c, sequence]
 }
 
+/// Appends a length-encoded integer.
 #[inline]
-pub(crate) fn lenenc(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn write_lenenc(out: &mut Vec<u8>, value: u64) {
     let bytes = value.to_le_bytes();
     match value {
         0..=0xfa => out.push(bytes[0]),
@@ -77,13 +84,15 @@ pub(crate) fn lenenc(out: &mut Vec<u8>, value: u64) {
     }
 }
 
+/// Appends bytes behind their length.
 #[inline]
-pub(crate) fn lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    lenenc(out, bytes.len() as u64);
+pub(crate) fn write_lenenc_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
+    write_lenenc(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
-pub(crate) fn c_string(out: &mut Vec<u8>, text: &[u8], what: &'static str) -> Result<()> {
+/// Appends a text with a NUL at its end; fails if it has one.
+pub(crate) fn write_c_string(out: &mut Vec<u8>, text: &[u8], what: &'static str) -> Result<()> {
     if text.contains(&0) {
         return Err(WireError::NulByte(what));
     }
@@ -101,18 +110,18 @@ mod tests {
     fn lengths_round_trip_at_their_edges() {
         for value in [0, 0xfa, 0xfb, 0xff, 0xffff, 0x1_0000, 0xff_ffff, 0x100_0000, u64::MAX] {
             let mut out = Vec::new();
-            lenenc(&mut out, value);
-            assert_eq!(Reader::new(&out).lenenc(), Ok(Some(value)));
+            write_lenenc(&mut out, value);
+            assert_eq!(Reader::new(&out).take_lenenc(), Ok(Some(value)));
         }
-        assert_eq!(Reader::new(&[0xfb]).lenenc(), Ok(None));
-        assert!(Reader::new(&[0xff]).lenenc().is_err());
+        assert_eq!(Reader::new(&[0xfb]).take_lenenc(), Ok(None));
+        assert!(Reader::new(&[0xff]).take_lenenc().is_err());
     }
 
     #[test]
     fn long_payloads_are_split() {
         for (length, packets) in [(MAX_PAYLOAD - 1, 1), (MAX_PAYLOAD, 2), (MAX_PAYLOAD + 1, 2), (2 * MAX_PAYLOAD, 3)] {
             let mut out = b"before".to_vec();
-            let next = write(&mut out, 0, |out| {
+            let next = write_payload(&mut out, 0, |out| {
                 out.resize(out.len() + length, 7);
                 Ok(())
             });

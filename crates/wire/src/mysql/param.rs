@@ -37,12 +37,13 @@ impl<'a> Encoded<'a> {
         if matches!(value, Value::Unsigned(_)) { 0x80 } else { 0 }
     }
 
+    /// Appends the value.
     #[inline]
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         match &self.payload {
             Payload::Null => {}
             Payload::Fixed(bytes) => out.extend_from_slice(bytes.as_slice()),
-            Payload::Bytes(bytes) => packet::lenenc_bytes(out, bytes),
+            Payload::Bytes(bytes) => packet::write_lenenc_bytes(out, bytes),
         }
     }
 }

@@ -83,14 +83,17 @@ impl State {
         }
     }
 
+    /// Announces a command whose reply follows those announced before.
     pub(super) fn expect(&mut self, command: Command) {
         self.expected.push_back(command);
     }
 
-    pub(super) fn pending(&self) -> usize {
+    /// Number of replies that are not complete.
+    pub(super) fn pending_count(&self) -> usize {
         self.expected.len() + usize::from(!self.is_idle())
     }
 
+    /// Tests whether no reply has begun.
     pub(super) fn is_idle(&self) -> bool {
         self.phase == Phase::Idle
     }
@@ -100,15 +103,16 @@ impl State {
         self.kind == Kind::Unsolicited
     }
 
+    /// Tests whether the server sends no EOF packets.
     fn deprecates_eof(&self) -> bool {
         self.capabilities & capability::DEPRECATE_EOF != 0
     }
 
     /// Classifies the payload that begins here and moves to the next phase. Called once per payload.
     #[inline]
-    pub(super) fn judge(&mut self, head: Head, interest: Interest) -> Result<Treatment> {
+    pub(super) fn classify(&mut self, head: Head, interest: Interest) -> Result<Treatment> {
         if self.phase == Phase::Idle {
-            self.begin(head)?;
+            self.begin_reply(head)?;
         }
         self.kind = match (self.phase, head.first) {
             (_, None) => return Err(WireError::Protocol("an empty packet")),
@@ -127,7 +131,7 @@ impl State {
                 }
             }
             (Phase::Result, _) => Kind::Result,
-            (phase, first) => self.definition(phase, first)?,
+            (phase, first) => self.take_definition(phase, first)?,
         };
         let unread = match self.kind {
             Kind::Row => interest == Interest::Outcome || self.rows == Rows::Skip,
@@ -138,7 +142,8 @@ impl State {
         Ok(if unread { Treatment::Skip } else { Treatment::Keep })
     }
 
-    fn begin(&mut self, head: Head) -> Result<()> {
+    /// Begins the reply to the next command, by its first byte.
+    fn begin_reply(&mut self, head: Head) -> Result<()> {
         match self.expected.pop_front() {
             Some(command) => {
                 self.command = command;
@@ -152,7 +157,7 @@ impl State {
     }
 
     /// A payload before the rows; moves to the next phase.
-    fn definition(&mut self, phase: Phase, first: Option<u8>) -> Result<Kind> {
+    fn take_definition(&mut self, phase: Phase, first: Option<u8>) -> Result<Kind> {
         let (next, kind) = match phase {
             Phase::Columns { left: 2.. }
             | Phase::PreparedParameters { left: 2.. }
@@ -160,37 +165,40 @@ impl State {
                 one_less(phase),
                 if matches!(phase, Phase::PreparedParameters { .. }) { Kind::Parameter } else { Kind::Column },
             ),
-            Phase::Columns { .. } => (self.behind_columns(), Kind::Column),
-            Phase::PreparedParameters { .. } if self.deprecates_eof() => (self.prepared_columns(), Kind::Parameter),
+            Phase::Columns { .. } => (self.phase_after_columns(), Kind::Column),
+            Phase::PreparedParameters { .. } if self.deprecates_eof() => (self.phase_for_prepared(), Kind::Parameter),
             Phase::PreparedParameters { .. } => (Phase::PreparedParametersEof, Kind::Parameter),
             Phase::PreparedColumns { .. } if self.deprecates_eof() => (Phase::Idle, Kind::Column),
             Phase::PreparedColumns { .. } => (Phase::PreparedColumnsEof, Kind::Column),
             _ if first != Some(EOF) => return Err(WireError::Protocol("EOF is missing behind the columns")),
             Phase::ColumnsEof => (Phase::Rows, Kind::ColumnsEnd),
-            Phase::PreparedParametersEof => (self.prepared_columns(), Kind::ColumnsEnd),
+            Phase::PreparedParametersEof => (self.phase_for_prepared(), Kind::ColumnsEnd),
             _ => (Phase::Idle, Kind::ColumnsEnd),
         };
         self.phase = next;
         Ok(kind)
     }
 
-    fn behind_columns(&self) -> Phase {
+    /// The phase after the definitions of columns.
+    fn phase_after_columns(&self) -> Phase {
         if self.deprecates_eof() { Phase::Rows } else { Phase::ColumnsEof }
     }
 
-    fn prepared_columns(&self) -> Phase {
+    /// The phase after the parameters of a prepared statement.
+    fn phase_for_prepared(&self) -> Phase {
         match self.reply.prepared.map_or(0, |prepared| prepared.columns) {
             0 => Phase::Idle,
             left => Phase::PreparedColumns { left },
         }
     }
 
-    pub(super) fn event<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
+    /// The event that a payload is.
+    pub(super) fn event_of<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
         let bytes = payload.bytes;
         match self.kind {
             Kind::Unsolicited | Kind::Error => Ok(Event::Error(ErrorPacket::parse(bytes)?)),
-            Kind::Result if self.command == Command::Prepare => self.prepared(bytes),
-            Kind::Result => self.result(payload),
+            Kind::Result if self.command == Command::Prepare => self.prepared_event(bytes),
+            Kind::Result => self.result_event(payload),
             Kind::Parameter => Ok(Event::Parameter(Column::parse(bytes)?)),
             Kind::Column => Ok(Event::Column(Column::parse(bytes)?)),
             Kind::ColumnsEnd => Ok(Event::ColumnsEnd),
@@ -198,17 +206,18 @@ impl State {
                 Ok(Event::BinaryRow(BinaryRow::parse(bytes, self.columns)?))
             }
             Kind::Row => Ok(Event::TextRow(TextRow::parse(bytes, self.columns)?)),
-            Kind::RowsEnd if self.deprecates_eof() => Ok(self.done(OkPacket::parse(bytes)?)),
-            Kind::RowsEnd => Ok(self.done(OkPacket::parse_eof(bytes)?)),
+            Kind::RowsEnd if self.deprecates_eof() => Ok(self.done_event(OkPacket::parse(bytes)?)),
+            Kind::RowsEnd => Ok(self.done_event(OkPacket::parse_eof(bytes)?)),
         }
     }
 
-    fn result<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
+    /// The event of the first payload of a result.
+    fn result_event<'a>(&mut self, payload: &Payload<'a>) -> Result<Event<'a>> {
         let bytes = payload.bytes;
         let unexpected = |tag| Err(WireError::Unexpected { tag, state: "waiting for a result" });
         match (bytes, self.command) {
-            ([OK, ..], _) => Ok(self.done(OkPacket::parse(bytes)?)),
-            ([EOF, _, _, _, _], Command::Simple) => Ok(self.done(OkPacket::parse_eof(bytes)?)),
+            ([OK, ..], _) => Ok(self.done_event(OkPacket::parse(bytes)?)),
+            ([EOF, _, _, _, _], Command::Simple) => Ok(self.done_event(OkPacket::parse_eof(bytes)?)),
             ([LOCAL_FILE, name @ ..], Command::Query) => Ok(Event::LocalFile { name, sequence: payload.sequence }),
             ([tag @ (EOF | LOCAL_FILE), ..], _) | ([tag, ..], Command::Simple) => unexpected(*tag),
             _ => {
@@ -218,31 +227,34 @@ impl State {
                     return Err(WireError::Protocol("a result without columns"));
                 }
                 let caches = self.capabilities & capability::MARIADB_CACHE_METADATA != 0;
-                let columns_follow = !caches || reader.u8()? != 0;
-                self.phase = if columns_follow { Phase::Columns { left: self.columns } } else { self.behind_columns() };
+                let columns_follow = !caches || reader.take_u8()? != 0;
+                self.phase =
+                    if columns_follow { Phase::Columns { left: self.columns } } else { self.phase_after_columns() };
                 Ok(Event::Columns(self.columns))
             }
         }
     }
 
-    fn prepared<'a>(&mut self, bytes: &'a [u8]) -> Result<Event<'a>> {
+    /// The event of a prepared statement.
+    fn prepared_event<'a>(&mut self, bytes: &'a [u8]) -> Result<Event<'a>> {
         let mut reader = Reader::new(bytes);
-        match reader.u8()? {
+        match reader.take_u8()? {
             OK => {}
             tag => return Err(WireError::Unexpected { tag, state: "preparing a statement" }),
         }
-        let statement_id = reader.u32_le()?;
-        let prepared = Prepared { statement_id, columns: reader.u16_le()?, parameters: reader.u16_le()? };
+        let statement_id = reader.take_u32_le()?;
+        let prepared = Prepared { statement_id, columns: reader.take_u16_le()?, parameters: reader.take_u16_le()? };
         self.reply.prepared = Some(prepared);
         self.reply.results = 1;
         self.phase = match prepared.parameters {
-            0 => self.prepared_columns(),
+            0 => self.phase_for_prepared(),
             left => Phase::PreparedParameters { left },
         };
         Ok(Event::Prepared(prepared))
     }
 
-    fn done<'a>(&mut self, ok: OkPacket) -> Event<'a> {
+    /// Ends a result; returns its event.
+    fn done_event<'a>(&mut self, ok: OkPacket) -> Event<'a> {
         let reply = &mut self.reply;
         reply.affected = reply.affected.saturating_add(ok.affected_rows);
         reply.results = reply.results.saturating_add(1);
@@ -256,6 +268,7 @@ impl State {
     }
 }
 
+/// The phase with one definition fewer to come.
 fn one_less(phase: Phase) -> Phase {
     match phase {
         Phase::Columns { left } => Phase::Columns { left: left - 1 },

@@ -13,10 +13,11 @@ pub struct TextRow<'a> {
 }
 
 impl<'a> TextRow<'a> {
+    /// Reads a row of the text protocol.
     pub(crate) fn parse(payload: &'a [u8], columns: u64) -> Result<Self> {
         let mut reader = Reader::new(payload);
         for _ in 0..columns {
-            reader.lenenc_bytes()?;
+            reader.take_lenenc_bytes()?;
         }
         if reader.is_empty() {
             Ok(Self { columns, payload })
@@ -28,7 +29,7 @@ impl<'a> TextRow<'a> {
     /// The columns' text in order; `None` is `NULL`.
     pub fn iter(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
         let mut reader = Reader::new(self.payload);
-        (0..self.columns).map_while(move |_| reader.lenenc_bytes().ok())
+        (0..self.columns).map_while(move |_| reader.take_lenenc_bytes().ok())
     }
 }
 
@@ -44,18 +45,21 @@ pub struct BinaryRow<'a> {
 const NULL_OFFSET: usize = 2;
 
 impl<'a> BinaryRow<'a> {
+    /// Reads a row of the binary protocol.
     pub(crate) fn parse(payload: &'a [u8], columns: u64) -> Result<Self> {
         let mut reader = Reader::new(payload);
-        reader.u8()?;
+        reader.take_u8()?;
         let columns = usize::try_from(columns).map_err(|_| WireError::malformed())?;
         let nulls = reader.take(columns.saturating_add(7 + NULL_OFFSET) / 8)?;
-        Ok(Self { columns, nulls, values: reader.rest() })
+        Ok(Self { columns, nulls, values: reader.unread() })
     }
 
+    /// Number of columns.
     pub fn len(&self) -> usize {
         self.columns
     }
 
+    /// Tests whether the row has no columns.
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
@@ -76,7 +80,7 @@ impl<'a> BinaryRow<'a> {
             let value = match (broken, is_null) {
                 (true, _) => Err(WireError::Protocol("a row has other columns than its statement")),
                 (false, true) => Ok(Value::Null),
-                (false, false) => value(&mut reader, column),
+                (false, false) => decode_value(&mut reader, column),
             };
             broken |= value.is_err();
             Some(value)
@@ -84,37 +88,38 @@ impl<'a> BinaryRow<'a> {
     }
 }
 
-fn value<'a>(reader: &mut Reader<'a>, column: ColumnType) -> Result<Value<'a>> {
+/// Decodes the next value by its column's type.
+fn decode_value<'a>(reader: &mut Reader<'a>, column: ColumnType) -> Result<Value<'a>> {
     let unsigned = column.is_unsigned();
     Ok(match column.kind {
         kind::NULL => Value::Null,
         kind::TINY => {
-            let byte = reader.u8()?;
+            let byte = reader.take_u8()?;
             Value::Int(if unsigned { byte.into() } else { (byte as i8).into() })
         }
         kind::SHORT | kind::YEAR => {
-            let number = reader.u16_le()?;
+            let number = reader.take_u16_le()?;
             Value::Int(if unsigned { number.into() } else { (number as i16).into() })
         }
         kind::LONG | kind::INT24 => {
-            let number = reader.u32_le()?;
+            let number = reader.take_u32_le()?;
             Value::Int(if unsigned { number.into() } else { (number as i32).into() })
         }
         kind::LONGLONG => {
-            let number = reader.array().map(u64::from_le_bytes)?;
+            let number = reader.take_array().map(u64::from_le_bytes)?;
             match i64::try_from(number) {
                 Err(_) if unsigned => Value::Unsigned(number),
                 _ => Value::Int(number as i64),
             }
         }
-        kind::FLOAT => Value::Float(reader.array().map(f32::from_le_bytes)?.into()),
-        kind::DOUBLE => Value::Float(reader.array().map(f64::from_le_bytes)?),
+        kind::FLOAT => Value::Float(reader.take_array().map(f32::from_le_bytes)?.into()),
+        kind::DOUBLE => Value::Float(reader.take_array().map(f64::from_le_bytes)?),
         kind::DATE | kind::TIME | kind::DATETIME | kind::TIMESTAMP => {
-            let length = reader.u8()?;
+            let length = reader.take_u8()?;
             Value::Bytes(reader.take(length.into())?)
         }
         kind => {
-            let bytes = reader.lenenc_text()?;
+            let bytes = reader.take_lenenc_text()?;
             let is_text = kind == kind::NEWDECIMAL || kind == kind::DECIMAL || !column.is_binary();
             match std::str::from_utf8(bytes) {
                 Ok(text) if is_text => Value::Text(text),

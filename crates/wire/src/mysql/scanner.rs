@@ -126,8 +126,8 @@ impl Scanner {
     }
 
     /// Announced replies that are not complete.
-    pub fn pending(&self) -> usize {
-        self.state.pending()
+    pub fn pending_count(&self) -> usize {
+        self.state.pending_count()
     }
 
     /// Whether [`next`](Self::next) reports rows, from the next payload on.
@@ -140,20 +140,21 @@ impl Scanner {
         self.state.reply
     }
 
+    /// Memory that the scanner keeps.
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
     }
 
     /// Takes the next event from the front of `input`. `None`: `input` is used up; more bytes are needed if anything
     /// is [`pending`](Self::pending). After an error it stays the same error.
-    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
+    pub fn next_event<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
         if let Some(error) = &self.broken {
             return Err(error.clone());
         }
         let state = &mut self.state;
-        let event = match self.framer.next(input, |head| state.judge(head, Interest::Events)) {
+        let event = match self.framer.next_payload(input, |head| state.classify(head, Interest::Events)) {
             Ok(None) => return Ok(None),
-            Ok(Some(payload)) => state.event(&payload),
+            Ok(Some(payload)) => state.event_of(&payload),
             Err(error) => Err(error),
         };
         if let Err(error) = &event {
@@ -175,13 +176,16 @@ impl Scanner {
         outcome
     }
 
+    /// Reads to the end of a reply without its rows.
     #[inline]
     fn scan(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
         let mut input = bytes;
         let state = &mut self.state;
-        while let Some(payload) = self.framer.next(&mut input, |head| state.judge(head, Interest::Outcome))? {
+        while let Some(payload) =
+            self.framer.next_payload(&mut input, |head| state.classify(head, Interest::Outcome))?
+        {
             let consumed = bytes.len() - input.len();
-            match state.event(&payload)? {
+            match state.event_of(&payload)? {
                 Event::Error(error) if state.is_unsolicited() => return Ok(ScanOutcome::Fatal(error)),
                 Event::Error(error) => {
                     return Ok(ScanOutcome::Failed { error, reply: state.reply, consumed });

@@ -34,6 +34,7 @@ impl Session {
         self.capabilities & capability::MARIADB_CACHE_METADATA != 0
     }
 
+    /// A scanner for the session's replies.
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits, self.capabilities)
     }

@@ -22,15 +22,16 @@ impl Template {
         Self { statement_id, parameters }
     }
 
-    pub fn parameters(&self) -> usize {
+    /// Number of the statement's parameters.
+    pub fn parameter_count(&self) -> usize {
         self.parameters.into()
     }
 
     /// Appends the request with these parameters. `out` stays as it was when this fails. Announce it as
     /// [`Command::Execute`](super::Command::Execute).
     pub fn encode(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
-        if parameters.len() != self.parameters() {
-            return Err(WireError::ParameterCount { expected: self.parameters(), given: parameters.len() });
+        if parameters.len() != self.parameter_count() {
+            return Err(WireError::ParameterCount { expected: self.parameter_count(), given: parameters.len() });
         }
         let start = out.len();
         let payload = start + packet::HEADER_BYTES;
@@ -52,10 +53,10 @@ impl Template {
                 if matches!(value, Value::Null) {
                     out[nulls + index / 8] |= 1 << (index % 8);
                 }
-                encoded.write(out);
+                encoded.write_value(out);
             }
         }
-        packet::finish(out, start, 0).map(|_| ())
+        packet::finish_payload(out, start, 0).map(|_| ())
     }
 }
 

@@ -56,32 +56,33 @@ impl Authenticator {
         out: &mut Vec<u8>,
     ) -> Result<Verdict> {
         let mut reader = Reader::new(body);
-        let kind = reader.u32_be()?;
+        let kind = reader.take_u32_be()?;
         let stage = std::mem::replace(&mut self.stage, Stage::Fresh);
         self.stage = match (kind, stage) {
             (0, Stage::ScramStarted(_) | Stage::ScramProved(_)) => {
                 return Err(WireError::Authentication("the server ended SCRAM without proving itself".into()));
             }
-            (0, _) => return self.accepted(security),
+            (0, _) => return self.accept(security),
             (3, Stage::Fresh) => {
-                frontend::password(password(config)?, out)?;
+                frontend::write_password(password_of(config)?, out)?;
                 self.method = Authentication::Cleartext;
                 Stage::PasswordSent
             }
             (5, Stage::Fresh) => {
-                let hash = md5_hash(config.user.as_bytes(), password(config)?, reader.array()?);
-                frontend::password(hash.as_bytes(), out)?;
+                let hash = md5_hash(config.user.as_bytes(), password_of(config)?, reader.take_array()?);
+                frontend::write_password(hash.as_bytes(), out)?;
                 self.method = Authentication::Md5;
                 Stage::PasswordSent
             }
             (10, Stage::Fresh) => Stage::ScramStarted(self.start_scram(config, security, reader, out)?),
             (11, Stage::ScramStarted(scram)) => {
-                let (proved, message) = scram.prove(&config.user, secret(config)?, &config.scram, reader.rest())?;
-                frontend::sasl_response(message.as_bytes(), out)?;
+                let (proved, message) =
+                    scram.prove_password(&config.user, secret_of(config)?, &config.scram, reader.unread())?;
+                frontend::write_sasl_response(message.as_bytes(), out)?;
                 Stage::ScramProved(proved)
             }
             (12, Stage::ScramProved(scram)) => {
-                scram.verify(reader.rest())?;
+                scram.verify_server(reader.unread())?;
                 Stage::ScramVerified
             }
             (3 | 5 | 10 | 11 | 12, _) => {
@@ -92,13 +93,15 @@ impl Authenticator {
         Ok(Verdict::Pending)
     }
 
-    fn accepted(&self, security: Security) -> Result<Verdict> {
+    /// Accepts the login, unless a required channel binding was left out.
+    fn accept(&self, security: Security) -> Result<Verdict> {
         if self.binding_mode == ChannelBinding::Require && self.method != Authentication::ScramPlus {
-            return Err(unbound(security, Unbound::LetIn));
+            return Err(unbound_error(security, Unbound::LetIn));
         }
         Ok(Verdict::Accepted(self.method))
     }
 
+    /// Begins SCRAM by the mechanism that both sides have.
     fn start_scram(
         &mut self,
         config: &Config,
@@ -109,7 +112,7 @@ impl Authenticator {
         let (mut plain, mut plus) = (false, false);
         let mut names = Vec::new();
         loop {
-            let name = mechanisms.until_nul()?;
+            let name = mechanisms.take_until_nul()?;
             match name {
                 b"" => break,
                 _ if name == SCRAM_SHA_256.as_bytes() => plain = true,
@@ -123,7 +126,7 @@ impl Authenticator {
         }
         let can_bind = self.end_point.is_some() && self.binding_mode != ChannelBinding::Disable;
         if self.binding_mode == ChannelBinding::Require && !(plus && can_bind) {
-            return Err(unbound(security, Unbound::Unable));
+            return Err(unbound_error(security, Unbound::Unable));
         }
         let (mechanism, binding, method) = match &self.end_point {
             Some(hash) if plus && can_bind => {
@@ -136,25 +139,27 @@ impl Authenticator {
             _ if can_bind => (SCRAM_SHA_256, Binding::Unrequested, Authentication::Scram),
             _ => (SCRAM_SHA_256, Binding::Unsupported, Authentication::Scram),
         };
-        secret(config)?;
+        secret_of(config)?;
         let scram = Started::new(binding)?;
-        frontend::sasl_initial(mechanism, scram.message().as_bytes(), out)?;
+        frontend::write_sasl_initial(mechanism, scram.first_message().as_bytes(), out)?;
         self.method = method;
         Ok(scram)
     }
 }
 
-fn secret(config: &Config) -> Result<&Secret> {
+/// The password as it was given; an error without one.
+fn secret_of(config: &Config) -> Result<&Secret> {
     config.password.as_ref().ok_or(WireError::PasswordMissing)
 }
 
 /// `otherwise` holds where there is TLS.
-fn unbound(security: Security, otherwise: Unbound) -> WireError {
+fn unbound_error(security: Security, otherwise: Unbound) -> WireError {
     WireError::ChannelBinding(if security == Security::Plain { Unbound::Unencrypted } else { otherwise })
 }
 
-fn password(config: &Config) -> Result<&[u8]> {
-    secret(config).map(Secret::expose)
+/// The bytes of the password; an error without one.
+fn password_of(config: &Config) -> Result<&[u8]> {
+    secret_of(config).map(Secret::expose)
 }
 
 /// `md5`, and in hexadecimal the MD5 of that of password and user, also in hexadecimal, and the salt (55.2.1,
@@ -164,6 +169,7 @@ fn md5_hash(user: &[u8], password: &[u8], salt: [u8; 4]) -> String {
     format!("md5{:x}", Md5::new().chain_update(inner).chain_update(salt).finalize())
 }
 
+/// The name of a method that is not supported.
 fn method_name(kind: u32) -> String {
     match kind {
         2 => "Kerberos 5".into(),

@@ -51,7 +51,7 @@ pub struct Options {
 
 impl Options {
     /// A complete backup with its WAL and a manifest, after an immediate checkpoint, as `pg_basebackup` asks for it.
-    pub fn command(&self, label: &str) -> String {
+    pub fn command_sql(&self, label: &str) -> String {
         let mut words = vec![
             format!("LABEL {}", quote_string(label)),
             "PROGRESS".to_owned(),
@@ -92,14 +92,14 @@ mod tests {
 
     #[test]
     fn a_command_has_what_was_asked_for() {
-        let plain = Options::default().command("it's");
+        let plain = Options::default().command_sql("it's");
         assert_eq!(
             plain,
             "BASE_BACKUP (LABEL 'it''s', PROGRESS, CHECKPOINT 'fast', WAL, MANIFEST 'yes', TARGET 'client')"
         );
         let options =
             Options { compression: Some(("zstd", "level=3,workers=2".to_owned())), max_rate_kb_s: Some(1024) };
-        let command = options.command("x");
+        let command = options.command_sql("x");
         assert!(command.ends_with("COMPRESSION 'zstd', COMPRESSION_DETAIL 'level=3,workers=2', MAX_RATE 1024)"));
     }
 }

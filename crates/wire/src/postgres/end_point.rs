@@ -27,10 +27,10 @@ const PSS_HASH: u8 = 0xa0;
 ///
 /// `None` if its signature names no hash function (Ed25519): such connections cannot be bound.
 pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
-    let (fields, _) = element(certificate, SEQUENCE)?;
-    let (_, after_signed_part) = element(fields, SEQUENCE)?;
-    let (algorithm, _) = element(after_signed_part, SEQUENCE)?;
-    let (identifier, parameters) = element(algorithm, OBJECT_IDENTIFIER)?;
+    let (fields, _) = split_der_element(certificate, SEQUENCE)?;
+    let (_, after_signed_part) = split_der_element(fields, SEQUENCE)?;
+    let (algorithm, _) = split_der_element(after_signed_part, SEQUENCE)?;
+    let (identifier, parameters) = split_der_element(algorithm, OBJECT_IDENTIFIER)?;
     match identifier {
         RSA_PSS => by_hash(pss_hash(parameters)?, certificate),
         // The RFC replaces the two broken hash functions by SHA-256.
@@ -43,6 +43,7 @@ pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
+/// The certificate's hash by the algorithm of its signature.
 fn by_hash(hash: &[u8], certificate: &[u8]) -> Option<Vec<u8>> {
     match hash {
         SHA256 => Some(Sha256::digest(certificate).to_vec()),
@@ -54,17 +55,17 @@ fn by_hash(hash: &[u8], certificate: &[u8]) -> Option<Vec<u8>> {
 
 /// RFC 4055, section 3.1. Without the field it is SHA-1, which becomes SHA-256.
 fn pss_hash(parameters: &[u8]) -> Option<&[u8]> {
-    let (fields, _) = element(parameters, SEQUENCE)?;
-    let Some((hash, _)) = element(fields, PSS_HASH) else {
+    let (fields, _) = split_der_element(parameters, SEQUENCE)?;
+    let Some((hash, _)) = split_der_element(fields, PSS_HASH) else {
         return Some(SHA256);
     };
-    let (algorithm, _) = element(hash, SEQUENCE)?;
-    let (identifier, _) = element(algorithm, OBJECT_IDENTIFIER)?;
+    let (algorithm, _) = split_der_element(hash, SEQUENCE)?;
+    let (identifier, _) = split_der_element(algorithm, OBJECT_IDENTIFIER)?;
     Some(identifier)
 }
 
 /// Splits off a DER element: its content, and the rest.
-fn element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
+fn split_der_element(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = bytes.split_first()?;
     if found != tag {
         return None;

@@ -39,11 +39,11 @@ impl ErrorFields {
         // Servers before 9.6 send the translated word alone.
         let mut plain = None;
         loop {
-            let code = reader.u8()?;
+            let code = reader.take_u8()?;
             if code == 0 {
                 break;
             }
-            let text = reader.until_nul()?;
+            let text = reader.take_until_nul()?;
             let string = || String::from_utf8_lossy(text).into_owned();
             match code {
                 b'S' => fields.severity = string(),

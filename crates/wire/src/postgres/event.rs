@@ -14,6 +14,7 @@ pub enum TransactionStatus {
 }
 
 impl TransactionStatus {
+    /// Reads the status of a transaction.
     pub(crate) fn parse(body: &[u8]) -> Result<Self> {
         match body {
             b"I" => Ok(Self::Idle),

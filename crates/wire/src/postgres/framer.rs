@@ -45,12 +45,14 @@ impl Framer {
         Self { limits, rows: Rows::default(), rows_skipped: 0, skip: 0, partial: Vec::new(), delivered: false }
     }
 
+    /// Memory that the framer keeps.
     pub(super) fn memory_bytes(&self) -> usize {
         self.partial.capacity()
     }
 
+    /// Takes the next message from the front of `input`, skipping those of no interest.
     #[inline]
-    pub(super) fn next<'a, 'i: 'a>(
+    pub(super) fn next_frame<'a, 'i: 'a>(
         &'a mut self,
         input: &mut &'i [u8],
         interest: Interest,
@@ -68,6 +70,7 @@ impl Framer {
         })
     }
 
+    /// Gives back the memory of the message that was given out.
     #[cold]
     fn release(&mut self) {
         self.delivered = false;
@@ -75,6 +78,7 @@ impl Framer {
         self.partial.shrink_to(self.limits.retained_bytes as usize);
     }
 
+    /// Finds the next message: in `input`, or put together from pieces.
     #[inline]
     fn locate<'i>(&mut self, input: &mut &'i [u8], interest: Interest) -> Result<Option<Located<'i>>> {
         loop {
@@ -94,18 +98,18 @@ impl Framer {
                 }
             }
             let Some((header, rest)) = input.split_first_chunk::<HEADER_BYTES>() else {
-                self.keep(input);
+                self.keep_rest(input);
                 return Ok(None);
             };
             let tag = header[0];
             let length = self.body_length(header)?;
-            if self.skips(tag, interest)? {
+            if self.skips_unread(tag, interest)? {
                 *input = rest;
                 self.skip = length;
                 continue;
             }
             let Some((body, rest)) = rest.split_at_checked(length) else {
-                self.keep(input);
+                self.keep_rest(input);
                 return Ok(None);
             };
             *input = rest;
@@ -113,16 +117,17 @@ impl Framer {
         }
     }
 
+    /// Goes on with a message that was torn.
     #[cold]
     fn resume(&mut self, input: &mut &[u8], interest: Interest) -> Result<Resumed> {
         if self.partial.len() < HEADER_BYTES {
-            self.fill(input, HEADER_BYTES);
+            self.fill_partial(input, HEADER_BYTES);
             let Some((header, _)) = self.partial.split_first_chunk::<HEADER_BYTES>() else {
                 return Ok(Resumed::Torn);
             };
             let header = *header;
             let length = self.body_length(&header)?;
-            if self.skips(header[0], interest)? {
+            if self.skips_unread(header[0], interest)? {
                 self.partial.clear();
                 self.skip = length;
                 return Ok(Resumed::Skipped);
@@ -132,25 +137,26 @@ impl Framer {
             return Ok(Resumed::Torn);
         };
         let total = HEADER_BYTES + self.body_length(header)?;
-        self.fill(input, total);
+        self.fill_partial(input, total);
         self.delivered = self.partial.len() == total;
         Ok(if self.delivered { Resumed::Whole } else { Resumed::Torn })
     }
 
     /// Moves bytes from `input` until `partial` has `target`. Memory grows with received bytes, never with an
     /// announced length.
-    fn fill(&mut self, input: &mut &[u8], target: usize) {
+    fn fill_partial(&mut self, input: &mut &[u8], target: usize) {
         let (now, rest) = input.split_at(input.len().min(target - self.partial.len()));
         self.partial.extend_from_slice(now);
         *input = rest;
     }
 
     /// Keeps the torn rest of the input.
-    fn keep(&mut self, input: &mut &[u8]) {
+    fn keep_rest(&mut self, input: &mut &[u8]) {
         self.partial.extend_from_slice(input);
         *input = &[];
     }
 
+    /// The body's length by the header.
     #[inline]
     fn body_length(&self, header: &[u8; HEADER_BYTES]) -> Result<usize> {
         let [_, length @ ..] = header;
@@ -169,7 +175,7 @@ impl Framer {
 
     /// Whether to skip the message unread. Counts rows.
     #[inline]
-    fn skips(&mut self, tag: u8, interest: Interest) -> Result<bool> {
+    fn skips_unread(&mut self, tag: u8, interest: Interest) -> Result<bool> {
         let skip_rows = interest == Interest::Outcome || self.rows == Rows::Skip;
         match tag {
             b'D' if skip_rows => {

@@ -44,6 +44,7 @@ impl Handshake {
         Self { config, state: State::New, authenticator, buffer: Vec::new(), received_bytes: 0, session }
     }
 
+    /// Begins the handshake: asks for encryption, or logs in.
     pub fn start(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         if !matches!(self.state, State::New) {
             return Err(WireError::Misuse("the handshake was started before"));
@@ -89,7 +90,7 @@ impl Handshake {
     }
 
     /// The error that a closed connection means at this point.
-    pub fn closed(&self) -> WireError {
+    pub fn closed_error(&self) -> WireError {
         WireError::Protocol(match self.state {
             State::EncryptionAnswer => "it closed the connection instead of answering whether it has TLS",
             State::Authenticating => "it closed the connection during authentication",
@@ -97,16 +98,18 @@ impl Handshake {
         })
     }
 
+    /// Sends the startup message.
     fn send_startup(&mut self, out: &mut Vec<u8>) -> Result<()> {
         let config = &self.config;
         let database = config.database.as_deref().map(|name| ("database", name));
         let further = config.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         let fixed = [("user", config.user.as_str()), ("client_encoding", config.encoding)];
-        frontend::startup(fixed.into_iter().chain(database).chain(further), out)?;
+        frontend::write_startup(fixed.into_iter().chain(database).chain(further), out)?;
         self.state = State::Authenticating;
         Ok(())
     }
 
+    /// Takes messages until something else must happen first.
     fn advance(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         let mut bytes = bytes;
         match self.state {
@@ -117,14 +120,14 @@ impl Handshake {
                 let Some((&answer, rest)) = bytes.split_first() else {
                     return Ok(Progress::Receive);
                 };
-                return self.encryption_answer(answer, rest, out);
+                return self.take_encryption_answer(answer, rest, out);
             }
             State::Authenticating | State::Starting => {}
         }
         // Message by message, so that the limit applies to the handshake only.
-        while let Some(length) = self.fill(&mut bytes)? {
+        while let Some(length) = self.fill_message(&mut bytes)? {
             let message = std::mem::take(&mut self.buffer);
-            let ready = self.message(message[0], &message[5..length], out)?;
+            let ready = self.take_message(message[0], &message[5..length], out)?;
             self.buffer = message;
             self.buffer.clear();
             if ready {
@@ -138,7 +141,7 @@ impl Handshake {
     }
 
     /// Moves one message into the buffer; its length once complete.
-    fn fill(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>> {
+    fn fill_message(&mut self, bytes: &mut &[u8]) -> Result<Option<usize>> {
         self.fill_to(bytes, 5)?;
         let Some((header, _)) = self.buffer.split_first_chunk::<5>() else {
             return Ok(None);
@@ -157,6 +160,7 @@ impl Handshake {
         Ok((self.buffer.len() == total).then_some(total))
     }
 
+    /// Moves bytes into the buffer until it has `target`.
     fn fill_to(&mut self, bytes: &mut &[u8], target: usize) -> Result<()> {
         let wanted = target.saturating_sub(self.buffer.len());
         let (now, rest) = bytes.split_at(bytes.len().min(wanted));
@@ -170,7 +174,8 @@ impl Handshake {
         Ok(())
     }
 
-    fn encryption_answer(&mut self, answer: u8, rest: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
+    /// Takes the server's answer to the request for encryption.
+    fn take_encryption_answer(&mut self, answer: u8, rest: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         if !rest.is_empty() {
             // It was not encrypted, yet would be taken as if it were (CVE-2021-23222).
             return Err(WireError::Protocol("bytes follow the answer to SSLRequest"));
@@ -190,7 +195,8 @@ impl Handshake {
         }
     }
 
-    fn message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool> {
+    /// Takes a message of the login; `true` once the session is ready.
+    fn take_message(&mut self, tag: u8, body: &[u8], out: &mut Vec<u8>) -> Result<bool> {
         match (tag, &self.state) {
             (b'R', State::Authenticating) => {
                 match self.authenticator.answer(&self.config, self.session.security, body, out)? {
@@ -208,7 +214,7 @@ impl Handshake {
             (b'N', _) | (b'S', State::Starting) => {}
             (b'K', State::Starting) => {
                 let mut reader = Reader::new(body);
-                self.session.process_id = reader.u32_be()?;
+                self.session.process_id = reader.take_u32_be()?;
                 // A key follows, by which its owner can cancel commands.
             }
             (b'Z', State::Starting) => {
@@ -230,6 +236,7 @@ impl std::fmt::Debug for Handshake {
     }
 }
 
+/// The error of a message beyond the limit.
 fn too_large(what: &'static str, length_bytes: u64, limit: u32) -> WireError {
     WireError::TooLarge { what, length_bytes, limit_bytes: limit.into() }
 }

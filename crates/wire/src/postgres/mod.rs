@@ -44,6 +44,7 @@ pub(crate) enum Format {
 }
 
 impl Format {
+    /// The format's code on the wire.
     pub(crate) fn code(self) -> u8 {
         match self {
             Self::Text => 0,

@@ -22,9 +22,9 @@ impl<'a> Encoded<'a> {
     /// A value that does not fit (a fraction for an `integer`, a number beyond its range) goes as text on purpose: the
     /// server judges it with its own message.
     pub(crate) fn new(oid: u32, value: Value<'a>) -> Self {
-        match binary(oid, value) {
+        match binary_payload(oid, value) {
             Some(payload) => Self { format: Format::Binary, payload },
-            None => match value.text() {
+            None => match value.to_text() {
                 Text::Null => Self { format: Format::Text, payload: Payload::Null },
                 Text::Inline(text) => Self { format: Format::Text, payload: Payload::Inline(text) },
                 Text::Borrowed(text) => Self { format: Format::Text, payload: Payload::Borrowed(text) },
@@ -42,9 +42,9 @@ impl<'a> Encoded<'a> {
         }
     }
 
-    /// Length (-1: `NULL`) and bytes.
+    /// Appends length (-1: `NULL`) and bytes.
     #[inline]
-    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<()> {
+    pub(crate) fn write_value(&self, out: &mut Vec<u8>) -> Result<()> {
         let Some(bytes) = self.bytes() else {
             out.extend_from_slice(&(-1i32).to_be_bytes());
             return Ok(());
@@ -56,8 +56,9 @@ impl<'a> Encoded<'a> {
     }
 }
 
+/// The value in its type's binary form, if it has one.
 #[inline]
-fn binary<'a>(oid: u32, value: Value<'a>) -> Option<Payload<'a>> {
+fn binary_payload<'a>(oid: u32, value: Value<'a>) -> Option<Payload<'a>> {
     let inline = |bytes: &[u8]| Some(Payload::Inline(Inline::new(bytes)));
     match (oid, value) {
         (oid::INT4, Value::Int(value)) => inline(&i32::try_from(value).ok()?.to_be_bytes()),

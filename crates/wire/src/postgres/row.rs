@@ -11,32 +11,37 @@ pub struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// Reads a row.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
-        let columns = reader.u16_be()?;
-        let row = Self { columns, body: reader.rest() };
+        let columns = reader.take_u16_be()?;
+        let row = Self { columns, body: reader.unread() };
         for _ in 0..columns {
-            column(&mut reader)?;
+            take_column(&mut reader)?;
         }
         if reader.is_empty() { Ok(row) } else { Err(WireError::Protocol("a row is longer than its columns")) }
     }
 
+    /// Number of columns.
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
+    /// Tests whether the row has no columns.
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
+    /// The columns' bytes in order; `None` is `NULL`.
     pub fn iter(&self) -> impl Iterator<Item = Option<&'a [u8]>> + use<'a> {
         let mut reader = Reader::new(self.body);
-        (0..self.columns).map_while(move |_| column(&mut reader).ok())
+        (0..self.columns).map_while(move |_| take_column(&mut reader).ok())
     }
 }
 
-fn column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
-    match reader.i32_be()? {
+/// Takes the next column.
+fn take_column<'a>(reader: &mut Reader<'a>) -> Result<Option<&'a [u8]>> {
+    match reader.take_i32_be()? {
         -1 => Ok(None),
         length => {
             let length = usize::try_from(length).map_err(|_| WireError::Protocol("a column has a negative length"))?;
@@ -53,44 +58,49 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Reads the description of a row.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
-        let columns = reader.u16_be()?;
-        let fields = Self { columns, body: reader.rest() };
+        let columns = reader.take_u16_be()?;
+        let fields = Self { columns, body: reader.unread() };
         for _ in 0..columns {
             name_and_type(&mut reader)?;
         }
         Ok(fields)
     }
 
+    /// Number of columns.
     pub fn len(&self) -> usize {
         usize::from(self.columns)
     }
 
+    /// Tests whether there are no columns.
     pub fn is_empty(&self) -> bool {
         self.columns == 0
     }
 
+    /// The columns' names.
     pub fn iter(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        self.columns().map(|(name, _)| name)
+        self.names_and_types().map(|(name, _)| name)
     }
 
     /// The OID of each column's type.
     pub fn types(&self) -> impl Iterator<Item = u32> + use<'a> {
-        self.columns().map(|(_, oid)| oid)
+        self.names_and_types().map(|(_, oid)| oid)
     }
 
-    fn columns(&self) -> impl Iterator<Item = (&'a [u8], u32)> + use<'a> {
+    /// Name and type of each column.
+    fn names_and_types(&self) -> impl Iterator<Item = (&'a [u8], u32)> + use<'a> {
         let mut reader = Reader::new(self.body);
         (0..self.columns).map_while(move |_| name_and_type(&mut reader).ok())
     }
 }
 
 fn name_and_type<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], u32)> {
-    let name = reader.until_nul()?;
+    let name = reader.take_until_nul()?;
     // Table and attribute.
     reader.take(4 + 2)?;
-    let oid = reader.u32_be()?;
+    let oid = reader.take_u32_be()?;
     // The type's size and modifier, and the format.
     reader.take(2 + 4 + 2)?;
     Ok((name, oid))
@@ -101,20 +111,23 @@ fn name_and_type<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], u32)> {
 pub struct ParameterTypes<'a>(&'a [u8]);
 
 impl<'a> ParameterTypes<'a> {
+    /// Reads the types of a statement's parameters.
     pub(crate) fn parse(body: &'a [u8]) -> Result<Self> {
         let mut reader = Reader::new(body);
-        let count = usize::from(reader.u16_be()?);
-        if reader.rest().len() == count * 4 {
-            Ok(Self(reader.rest()))
+        let count = usize::from(reader.take_u16_be()?);
+        if reader.unread().len() == count * 4 {
+            Ok(Self(reader.unread()))
         } else {
             Err(WireError::Protocol("ParameterDescription has the wrong length"))
         }
     }
 
+    /// Number of parameters.
     pub fn len(&self) -> usize {
         self.0.len() / 4
     }
 
+    /// Tests whether there are no parameters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -122,7 +135,7 @@ impl<'a> ParameterTypes<'a> {
     /// The types' OIDs in order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + use<'a> {
         let mut reader = Reader::new(self.0);
-        std::iter::from_fn(move || reader.u32_be().ok())
+        std::iter::from_fn(move || reader.take_u32_be().ok())
     }
 }
 

@@ -91,22 +91,23 @@ impl Scanner {
         self.counts.changed
     }
 
+    /// Memory that the scanner keeps.
     pub fn memory_bytes(&self) -> usize {
         self.framer.memory_bytes()
     }
 
     /// Takes the next message from the front of `input`. `None`: `input` is used up. After an error it stays the same
     /// error.
-    pub fn next<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
+    pub fn next_event<'a, 'i: 'a>(&'a mut self, input: &mut &'i [u8]) -> Result<Option<Event<'a>>> {
         self.begin()?;
-        let event = match self.framer.next(input, Interest::Events) {
+        let event = match self.framer.next_frame(input, Interest::Events) {
             Ok(None) => return Ok(None),
             Ok(Some(frame)) => event_of(&frame),
             Err(error) => Err(error),
         };
         match &event {
             Ok(Event::Ready(_)) => self.ended = true,
-            Ok(Event::Done(tag)) => self.counts.command(*tag),
+            Ok(Event::Done(tag)) => self.counts.add_command(*tag),
             Ok(Event::Row(_)) => self.counts.rows += 1,
             Ok(_) => {}
             Err(error) => self.broken = Some(error.clone()),
@@ -127,13 +128,14 @@ impl Scanner {
         outcome
     }
 
+    /// Reads to the end of a reply without its rows.
     #[inline]
     fn scan(&mut self, bytes: &[u8]) -> Result<ScanOutcome> {
         let mut input = bytes;
-        while let Some(frame) = self.framer.next(&mut input, Interest::Outcome)? {
+        while let Some(frame) = self.framer.next_frame(&mut input, Interest::Outcome)? {
             let consumed = bytes.len() - input.len();
             match frame.tag {
-                b'C' => self.counts.command(CommandTag::parse(frame.body)?),
+                b'C' => self.counts.add_command(CommandTag::parse(frame.body)?),
                 b'I' => self.counts.commands = self.counts.commands.saturating_add(1),
                 b'E' => {
                     let error = ErrorFields::parse(frame.body)?;
@@ -157,6 +159,7 @@ impl Scanner {
         Ok(ScanOutcome::NeedMore)
     }
 
+    /// Gets ready for the next message; fails if the stream is broken.
     #[inline]
     fn begin(&mut self) -> Result<()> {
         if let Some(error) = &self.broken {
@@ -170,6 +173,7 @@ impl Scanner {
         Ok(())
     }
 
+    /// Ends a reply, and returns its counts.
     fn finish(&mut self, status: TransactionStatus, consumed: usize) -> ScanOutcome {
         let rows = self.rows_seen();
         let ReplyCounts { affected, changed, commands, .. } = self.counts;
@@ -183,16 +187,18 @@ impl Scanner {
 }
 
 impl ReplyCounts {
-    fn command(&mut self, tag: CommandTag<'_>) {
+    /// Adds a command's rows.
+    fn add_command(&mut self, tag: CommandTag<'_>) {
         self.commands = self.commands.saturating_add(1);
-        let rows = tag.rows();
+        let rows = tag.row_count();
         self.affected = self.affected.saturating_add(rows);
-        if tag.changes() {
+        if tag.counts_changes() {
             self.changed = self.changed.saturating_add(rows);
         }
     }
 }
 
+/// The event that a message is.
 fn event_of<'a>(frame: &Frame<'a>) -> Result<Event<'a>> {
     let body = frame.body;
     Ok(match frame.tag {

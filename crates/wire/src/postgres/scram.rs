@@ -52,7 +52,7 @@ impl std::fmt::Debug for ScramCache {
 
 impl ScramCache {
     /// Derives the keys if not cached. Concurrent callers wait for the first.
-    fn keys(&self, user: &str, password: &[u8], salt: &[u8], iterations: u32) -> Keys {
+    fn keys_for(&self, user: &str, password: &[u8], salt: &[u8], iterations: u32) -> Keys {
         let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = entries.iter().find(|entry| {
             entry.user == user && entry.password == password && entry.salt == salt && entry.iterations == iterations
@@ -60,7 +60,7 @@ impl ScramCache {
         if let Some(entry) = known {
             return entry.keys;
         }
-        let keys = derive(password, salt, iterations);
+        let keys = derive_keys(password, salt, iterations);
         if entries.len() >= KEPT {
             entries.remove(0);
         }
@@ -85,7 +85,8 @@ pub(super) enum Binding {
 }
 
 impl Binding {
-    fn header(&self) -> &'static str {
+    /// What the first message says of channel binding.
+    fn gs2_header(&self) -> &'static str {
         match self {
             Binding::Unsupported => "n,,",
             Binding::Unrequested => "y,,",
@@ -94,8 +95,8 @@ impl Binding {
     }
 
     /// The header and the channel's data, in base64.
-    fn encoded(&self) -> String {
-        let mut input = self.header().as_bytes().to_vec();
+    fn to_base64(&self) -> String {
+        let mut input = self.gs2_header().as_bytes().to_vec();
         if let Binding::EndPoint(hash) = self {
             input.extend_from_slice(hash);
         }
@@ -120,13 +121,13 @@ impl Started {
         Ok(Started { nonce: STANDARD.encode(chance), binding })
     }
 
-    /// The user's name is in the start-up message; here it stays empty.
-    pub(super) fn message(&self) -> String {
-        format!("{}n=,r={}", self.binding.header(), self.nonce)
+    /// The client's first message. The user's name is in the start-up message; here it stays empty.
+    pub(super) fn first_message(&self) -> String {
+        format!("{}n=,r={}", self.binding.gs2_header(), self.nonce)
     }
 
     /// Proves to the server that the password is known.
-    pub(super) fn prove(
+    pub(super) fn prove_password(
         self,
         user: &str,
         password: &Secret,
@@ -138,8 +139,8 @@ impl Started {
         if nonce.len() <= self.nonce.len() || !nonce.starts_with(&self.nonce) {
             return Err(failed("the server did not take over the client's nonce"));
         }
-        let keys = cache.keys(user, &prepared(password.expose()), &salt, iterations);
-        let bare = format!("c={},r={nonce}", self.binding.encoded());
+        let keys = cache.keys_for(user, &prepare_password(password.expose()), &salt, iterations);
+        let bare = format!("c={},r={nonce}", self.binding.to_base64());
         let signed = format!("n=,r={},{text},{bare}", self.nonce);
         let stored: Key = Sha256::digest(keys.client).into();
         let mut proof = hmac(&stored, &[signed.as_bytes()]);
@@ -151,7 +152,7 @@ impl Started {
 
 impl Proved {
     /// Checks the server's proof that it knows the password, too.
-    pub(super) fn verify(&self, server_final: &[u8]) -> Result<()> {
+    pub(super) fn verify_server(&self, server_final: &[u8]) -> Result<()> {
         let text = std::str::from_utf8(server_final).map_err(|_| malformed())?;
         if let Some(error) = text.strip_prefix("e=") {
             return Err(failed(format!("the server says `{}`", error.escape_debug())));
@@ -174,6 +175,7 @@ struct First<'a> {
 }
 
 impl<'a> First<'a> {
+    /// Reads the server's first message.
     fn parse(text: &'a str) -> Result<First<'a>> {
         let mut parts = text.split(',');
         let mut part = |name: &str| parts.next().and_then(|part| part.strip_prefix(name)).ok_or_else(malformed);
@@ -191,28 +193,31 @@ impl<'a> First<'a> {
     }
 }
 
+/// The error of a SCRAM exchange that failed.
 fn failed(cause: impl Into<String>) -> WireError {
     WireError::Authentication(cause.into())
 }
 
+/// The error of a SCRAM message that cannot be read.
 fn malformed() -> WireError {
     failed("a SCRAM message is malformed")
 }
 
 /// SASLprep (RFC 4013); as in PostgreSQL, what it rejects stays as it is.
-fn prepared(password: &[u8]) -> Vec<u8> {
+fn prepare_password(password: &[u8]) -> Vec<u8> {
     let text = std::str::from_utf8(password).ok().and_then(|text| stringprep::saslprep(text).ok());
     text.map_or_else(|| password.to_vec(), |text| text.into_owned().into_bytes())
 }
 
-fn derive(password: &[u8], salt: &[u8], iterations: u32) -> Keys {
+/// Derives the keys from the password, RFC 5802, section 3.
+fn derive_keys(password: &[u8], salt: &[u8], iterations: u32) -> Keys {
     let salted = salted_password(password, salt, iterations);
     Keys { client: hmac(&salted, &[b"Client Key"]), server: hmac(&salted, &[b"Server Key"]) }
 }
 
 /// `Hi` of RFC 5802, section 2.2.
 fn salted_password(password: &[u8], salt: &[u8], iterations: u32) -> Key {
-    let keyed = keyed(password);
+    let keyed = keyed_hmac_state(password);
     let mut last = keyed_hmac(&keyed, &[salt, &[0, 0, 0, 1]]);
     let mut sum = last;
     for _ in 1..iterations {
@@ -222,8 +227,9 @@ fn salted_password(password: &[u8], salt: &[u8], iterations: u32) -> Key {
     sum
 }
 
+/// HMAC ready with its key.
 #[expect(clippy::expect_used, reason = "HMAC takes keys of any length")]
-fn keyed(key: &[u8]) -> Hmac<Sha256> {
+fn keyed_hmac_state(key: &[u8]) -> Hmac<Sha256> {
     Hmac::<Sha256>::new_from_slice(key).expect("any length is good")
 }
 
@@ -234,8 +240,9 @@ fn keyed_hmac(keyed: &Hmac<Sha256>, parts: &[&[u8]]) -> Key {
     mac.finalize().into_bytes().into()
 }
 
+/// HMAC of the parts, one behind the other.
 fn hmac(key: &[u8], parts: &[&[u8]]) -> Key {
-    keyed_hmac(&keyed(key), parts)
+    keyed_hmac(&keyed_hmac_state(key), parts)
 }
 
 #[cfg(test)]
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn keys_are_those_of_the_rfc() {
         let salt = STANDARD.decode("W22ZaJ0SNY7soEsUEjb6gQ==").unwrap();
-        let keys = derive(b"pencil", &salt, 4096);
+        let keys = derive_keys(b"pencil", &salt, 4096);
         let signed = "n=user,r=rOprNGfwEbeRWgbNEkqO,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,\
                       s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096,c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0";
         let stored: Key = Sha256::digest(keys.client).into();
@@ -264,12 +271,12 @@ mod tests {
     fn keys_are_derived_once_for_each_salt() {
         let cache = ScramCache::default();
         let twin = cache.clone();
-        let first = cache.keys("a", b"p", b"salt", 100).client;
-        assert_eq!(twin.keys("a", b"p", b"salt", 100).client, first);
+        let first = cache.keys_for("a", b"p", b"salt", 100).client;
+        assert_eq!(twin.keys_for("a", b"p", b"salt", 100).client, first);
         assert_eq!(cache.0.lock().unwrap().len(), 1);
-        assert_ne!(cache.keys("a", b"p", b"salz", 100).client, first);
-        assert_ne!(cache.keys("a", b"q", b"salt", 100).client, first);
-        (0..20).for_each(|n| _ = cache.keys("a", b"p", &[n], 1));
+        assert_ne!(cache.keys_for("a", b"p", b"salz", 100).client, first);
+        assert_ne!(cache.keys_for("a", b"q", b"salt", 100).client, first);
+        (0..20).for_each(|n| _ = cache.keys_for("a", b"p", &[n], 1));
         assert_eq!(cache.0.lock().unwrap().len(), KEPT);
         assert!(!format!("{cache:?}").contains("salt"));
     }
@@ -279,7 +286,7 @@ mod tests {
         fn prove(message: impl Fn(&str) -> String) -> Result<()> {
             let started = Started::new(Binding::Unsupported).unwrap();
             let text = message(&started.nonce);
-            started.prove("u", &Secret::new("p"), &ScramCache::default(), text.as_bytes()).map(|_| ())
+            started.prove_password("u", &Secret::new("p"), &ScramCache::default(), text.as_bytes()).map(|_| ())
         }
         assert_eq!(prove(|nonce| format!("r={nonce}x,s=AAAA,i=1")), Ok(()));
         assert_eq!(prove(|nonce| format!("r={nonce}x,s=AAAA,i=200000")), Ok(()));
@@ -298,9 +305,9 @@ mod tests {
             assert!(prove(|nonce| wrong.replace("NONCE", nonce)).is_err(), "{wrong}");
         }
         let proved = Proved { server_signature: [0; 32] };
-        assert_eq!(proved.verify(format!("v={}", STANDARD.encode([0; 32])).as_bytes()), Ok(()));
+        assert_eq!(proved.verify_server(format!("v={}", STANDARD.encode([0; 32])).as_bytes()), Ok(()));
         for wrong in ["", "v=", "v=AAAA", "v=!", "e=other-error", "x"] {
-            assert!(proved.verify(wrong.as_bytes()).is_err(), "{wrong}");
+            assert!(proved.verify_server(wrong.as_bytes()).is_err(), "{wrong}");
         }
     }
 }

@@ -27,11 +27,13 @@ pub struct Session {
 }
 
 impl Session {
+    /// A session that has not logged in yet.
     pub(crate) fn empty(limits: Limits) -> Self {
         let (authentication, security) = (Authentication::None, Security::Plain);
         Self { process_id: 0, authentication, security, leftover: Vec::new(), limits }
     }
 
+    /// A scanner for the session's replies.
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits)
     }

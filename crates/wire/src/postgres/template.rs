@@ -57,7 +57,7 @@ const LENGTH_BYTES: usize = 4;
 
 /// Writes the bytes, and returns the offset at which they end.
 #[inline]
-fn put<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> usize {
+fn write_at<const N: usize>(out: &mut [u8], at: usize, bytes: [u8; N]) -> usize {
     out[at..at + N].copy_from_slice(&bytes);
     at + N
 }
@@ -72,7 +72,7 @@ impl Template {
         let name = match statement {
             Statement::Prepared(name) => name,
             Statement::Unprepared(sql) => {
-                frontend::parse("", sql, types, &mut head)?;
+                frontend::write_parse("", sql, types, &mut head)?;
                 ""
             }
         };
@@ -82,37 +82,38 @@ impl Template {
         if options.describe == DescribePortal::Include {
             frontend::describe_portal("", &mut tail)?;
         }
-        frontend::execute("", 0, &mut tail)?;
+        frontend::write_execute("", 0, &mut tail)?;
         if options.ending == Ending::Sync {
-            frontend::sync(&mut tail);
+            frontend::write_sync(&mut tail);
         }
         let mut template = Self { types: types.to_vec(), head, bind_length_at, formats_at, tail, fixed: Vec::new() };
         if types.iter().all(|oid| matches!(*oid, oid::INT2 | oid::INT4 | oid::INT8)) {
             let mut fixed = Vec::new();
-            template.write(&vec![Value::Int(0); types.len()], &mut fixed)?;
+            template.write_request(&vec![Value::Int(0); types.len()], &mut fixed)?;
             template.fixed = fixed;
         }
         Ok(template)
     }
 
-    pub fn parameters(&self) -> usize {
+    /// Number of the statement's parameters.
+    pub fn parameter_count(&self) -> usize {
         self.types.len()
     }
 
     /// Appends the request with these parameters. `out` stays as it was when this fails.
     pub fn encode(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
-        if parameters.len() != self.parameters() {
-            return Err(WireError::ParameterCount { expected: self.parameters(), given: parameters.len() });
+        if parameters.len() != self.parameter_count() {
+            return Err(WireError::ParameterCount { expected: self.parameter_count(), given: parameters.len() });
         }
-        if !self.fixed.is_empty() && self.patch(parameters, out) {
+        if !self.fixed.is_empty() && self.patch_numbers(parameters, out) {
             return Ok(());
         }
-        self.write(parameters, out)
+        self.write_request(parameters, out)
     }
 
     /// `false` if one of them is no number of its type; then nothing is appended.
     #[inline]
-    fn patch(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> bool {
+    fn patch_numbers(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> bool {
         let start = out.len();
         out.extend_from_slice(&self.fixed);
         let mut at = start + self.head.len();
@@ -121,11 +122,11 @@ impl Template {
             at += LENGTH_BYTES;
             let written = match (oid, value) {
                 (oid::INT4, Value::Int(value)) => {
-                    i32::try_from(value).ok().map(|value| put(out, at, value.to_be_bytes()))
+                    i32::try_from(value).ok().map(|value| write_at(out, at, value.to_be_bytes()))
                 }
-                (oid::INT8, Value::Int(value)) => Some(put(out, at, value.to_be_bytes())),
+                (oid::INT8, Value::Int(value)) => Some(write_at(out, at, value.to_be_bytes())),
                 (oid::INT2, Value::Int(value)) => {
-                    i16::try_from(value).ok().map(|value| put(out, at, value.to_be_bytes()))
+                    i16::try_from(value).ok().map(|value| write_at(out, at, value.to_be_bytes()))
                 }
                 _ => None,
             };
@@ -138,13 +139,14 @@ impl Template {
         true
     }
 
-    fn write(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
+    /// Appends the request, every part written again.
+    fn write_request(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.extend_from_slice(&self.head);
         for (index, (&oid, &value)) in self.types.iter().zip(parameters).enumerate() {
             let encoded = Encoded::new(oid, value);
             out[start + self.formats_at + 2 * index + 1] = encoded.format.code();
-            if let Err(error) = encoded.write(out) {
+            if let Err(error) = encoded.write_value(out) {
                 out.truncate(start);
                 return Err(error);
             }
@@ -175,7 +177,7 @@ mod tests {
             prop_assert_eq!(template.fixed.is_empty(), types.contains(&oid::TEXT));
             let (mut encoded, mut written) = (b"before".to_vec(), b"before".to_vec());
             template.encode(&values, &mut encoded).unwrap();
-            template.write(&values, &mut written).unwrap();
+            template.write_request(&values, &mut written).unwrap();
             prop_assert_eq!(encoded, written);
         }
     }

@@ -44,9 +44,9 @@ impl Bulk {
         Ok(Self { columns, payload, number: 0, packet_bytes })
     }
 
-    /// [`WireError::NoBinaryForm`] for a value that its column cannot take, such as text beyond ASCII in a column of a
-    /// code page.
-    pub fn row(&mut self, values: &[Value<'_>]) -> Result<()> {
+    /// Adds a row. [`WireError::NoBinaryForm`] for a value that its column cannot take, such as text beyond ASCII in a
+    /// column of another code page.
+    pub fn push_row(&mut self, values: &[Value<'_>]) -> Result<()> {
         if values.len() != self.columns.len() {
             return Err(WireError::ParameterCount { expected: self.columns.len(), given: values.len() });
         }
@@ -58,6 +58,7 @@ impl Bulk {
         Ok(())
     }
 
+    /// Moves all full packets to `out`.
     pub fn drain(&mut self, out: &mut Vec<u8>) {
         let room = self.packet_bytes - HEADER_BYTES;
         let full = self.payload.len().saturating_sub(1) / room;
@@ -69,7 +70,7 @@ impl Bulk {
         self.payload.drain(..full * room);
     }
 
-    /// The answer counts the rows.
+    /// Ends the rows, and moves the last packets to `out`. The answer counts the rows.
     pub fn finish(mut self, out: &mut Vec<u8>) {
         self.payload.extend([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         self.drain(out);
@@ -79,7 +80,7 @@ impl Bulk {
     }
 }
 
-/// `None` if the column cannot take it.
+/// Appends a value as its column has it; `None` if the column cannot take it.
 fn write_cell(column: &Column, value: Value<'_>, out: &mut Vec<u8>) -> Option<()> {
     let info = &column.info;
     let framing = info.framing();
@@ -169,6 +170,7 @@ fn write_moment(text: &str, scale: u8, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
+/// Tests whether a type is a floating-point number.
 fn is_float(id: u8) -> bool {
     matches!(id, kind::FLT4 | kind::FLT8 | kind::FLTN)
 }
@@ -207,7 +209,7 @@ mod tests {
 
     impl Sink for Rows {
         fn row(&mut self, row: crate::tds::Row<'_>) -> Result<()> {
-            self.0.push(row.cells()?.into_iter().map(crate::tds::Cell::text).collect());
+            self.0.push(row.cells()?.into_iter().map(crate::tds::Cell::to_text).collect());
             Ok(())
         }
     }
@@ -242,7 +244,7 @@ mod tests {
         let mut out = Vec::new();
         for number in 0..100 {
             let bid = if number % 2 == 0 { Value::Null } else { Value::Int(-number) };
-            bulk.row(&[Value::Int(number), bid, Value::Text("it's"), Value::Float(0.5)]).unwrap();
+            bulk.push_row(&[Value::Int(number), bid, Value::Text("it's"), Value::Float(0.5)]).unwrap();
             bulk.drain(&mut out);
         }
         let rows = read_back(bulk, out);
@@ -266,16 +268,17 @@ mod tests {
         let mut bulk = Bulk::new(columns, 512).unwrap();
         let (first, last) = (Value::Text("0001-01-01 00:00:00"), Value::Text("9999-12-31 23:59:59"));
         let leap = Value::Text("2024-02-29 12:34:56");
-        bulk.row(&[Value::Float(1.1), Value::Int(-300_000), Value::Float(0.2899), leap, leap]).unwrap();
-        bulk.row(&[Value::Float(-999.99), Value::Float(9_999_999_999.99), Value::Int(0), first, last]).unwrap();
-        bulk.row(&[Value::Null, Value::Null, Value::Null, Value::Null, Value::Text("2026-03-01 00:00:00")]).unwrap();
+        bulk.push_row(&[Value::Float(1.1), Value::Int(-300_000), Value::Float(0.2899), leap, leap]).unwrap();
+        bulk.push_row(&[Value::Float(-999.99), Value::Float(9_999_999_999.99), Value::Int(0), first, last]).unwrap();
+        bulk.push_row(&[Value::Null, Value::Null, Value::Null, Value::Null, Value::Text("2026-03-01 00:00:00")])
+            .unwrap();
         let rows = read_back(bulk, Vec::new());
         assert_eq!(rows[0], "1.10 -300000.00 0.2899 2024-02-29 12:34:56.000000 2024-02-29 12:34:56");
         assert_eq!(rows[1], "-999.99 9999999999.99 0.0000 0001-01-01 00:00:00.000000 9999-12-31 23:59:59");
         assert_eq!(rows[2], "NULL NULL NULL NULL 2026-03-01 00:00:00");
         for wrong in ["2026-13-01 00:00:00", "2026-01-01", "noon"] {
             let mut bulk = Bulk::new(vec![column(kind::DATETIME2N, 0, 0, 6)], 512).unwrap();
-            assert!(bulk.row(&[Value::Text(wrong)]).is_err(), "{wrong}");
+            assert!(bulk.push_row(&[Value::Text(wrong)]).is_err(), "{wrong}");
         }
     }
 
@@ -283,10 +286,10 @@ mod tests {
     fn what_does_not_fit_is_refused() {
         let mut bulk = Bulk::new(vec![column("c", kind::BIGCHAR, 3)], 512).unwrap();
         for text in ["é", "long"] {
-            assert!(matches!(bulk.row(&[Value::Text(text)]), Err(WireError::NoBinaryForm { column: 0, .. })));
+            assert!(matches!(bulk.push_row(&[Value::Text(text)]), Err(WireError::NoBinaryForm { column: 0, .. })));
         }
         assert!(Bulk::new(vec![column("g", kind::UDT, 0)], 512).is_err());
         let mut narrow = Bulk::new(vec![column("c", kind::INTN, 4)], 512).unwrap();
-        assert!(narrow.row(&[Value::Int(1 << 40)]).is_err());
+        assert!(narrow.push_row(&[Value::Int(1 << 40)]).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! Values of rows, decoded only on request.
 
-use super::cursor::{Cursor, Parse, utf16, wrong};
-use super::types::{Raw, TypeInfo, kind, next_part};
+use super::cursor::{Cursor, Parse, decode_utf16, wrong};
+use super::types::{Raw, TypeInfo, kind, take_part};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Cell {
@@ -14,8 +14,8 @@ pub enum Cell {
 }
 
 impl Cell {
-    /// `None` is `NULL`. Bytes are hexadecimal, as the server prints them.
-    pub fn text(self) -> Option<String> {
+    /// The value as text; `None` is `NULL`. Bytes are hexadecimal, as the server prints them.
+    pub fn to_text(self) -> Option<String> {
         Some(match self {
             Cell::Null => return None,
             Cell::Int(number) => number.to_string(),
@@ -25,14 +25,15 @@ impl Cell {
         })
     }
 
+    /// Reads a value of this type.
     pub(super) fn parse(info: &TypeInfo, cursor: &mut Cursor<'_>) -> Parse<Self> {
-        match info.raw(cursor)? {
+        match info.take_raw(cursor)? {
             Raw::Null => Ok(Cell::Null),
-            Raw::Whole(bytes) if info.id == kind::VARIANT => variant(bytes),
+            Raw::Whole(bytes) if info.id == kind::VARIANT => parse_variant(bytes),
             Raw::Whole(bytes) => decode(info, bytes),
             Raw::Parts(parts) => {
                 let (mut cursor, mut bytes) = (Cursor::new(parts), Vec::new());
-                while let Some(part) = next_part(&mut cursor)? {
+                while let Some(part) = take_part(&mut cursor)? {
                     bytes.extend_from_slice(part);
                 }
                 decode(info, &bytes)
@@ -42,50 +43,53 @@ impl Cell {
 }
 
 /// "sql_variant": the type and its properties stand before the value.
-fn variant(bytes: &[u8]) -> Parse<Cell> {
+fn parse_variant(bytes: &[u8]) -> Parse<Cell> {
     let mut cursor = Cursor::new(bytes);
-    let mut info = TypeInfo::new(cursor.u8()?);
-    let count = cursor.u8()?.into();
+    let mut info = TypeInfo::new(cursor.take_u8()?);
+    let count = cursor.take_u8()?.into();
     let properties = cursor.take(count)?;
     match (info.id, properties) {
         (kind::DECIMALN | kind::NUMERICN, &[_, scale]) => info.scale = scale,
         (kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN, &[scale]) => info.scale = scale,
         _ => {}
     }
-    let rest = bytes.len() - cursor.at();
+    let rest = bytes.len() - cursor.position();
     decode(&info, cursor.take(rest)?)
 }
 
+/// Decodes the bytes of a value by its type.
 fn decode(info: &TypeInfo, bytes: &[u8]) -> Parse<Cell> {
     Ok(match info.id {
-        kind::INT1 | kind::INT2 | kind::INT4 | kind::INT8 | kind::INTN | kind::BIT | kind::BITN => whole_number(bytes)?,
-        kind::FLT4 | kind::FLT8 | kind::FLTN => float(bytes)?,
-        kind::MONEY | kind::MONEY4 | kind::MONEYN => money(bytes)?,
-        kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => decimal(bytes, info.scale)?,
-        kind::DATETIME | kind::DATETIME4 | kind::DATETIMN => datetime(bytes)?,
-        kind::DATEN => Cell::Text(date(number(bytes)?)),
-        kind::TIMEN => Cell::Text(time(number(bytes)?, info.scale)),
-        kind::DATETIME2N => Cell::Text(datetime2(bytes, info.scale)?),
-        kind::DATETIMEOFFSETN => datetimeoffset(bytes, info.scale)?,
-        kind::GUID => Cell::Text(guid(bytes)?),
-        kind::NVARCHAR | kind::NCHAR | kind::NTEXT | kind::XML => Cell::Text(utf16(bytes)),
+        kind::INT1 | kind::INT2 | kind::INT4 | kind::INT8 | kind::INTN | kind::BIT | kind::BITN => {
+            decode_whole_number(bytes)?
+        }
+        kind::FLT4 | kind::FLT8 | kind::FLTN => decode_float(bytes)?,
+        kind::MONEY | kind::MONEY4 | kind::MONEYN => decode_money(bytes)?,
+        kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => decode_decimal(bytes, info.scale)?,
+        kind::DATETIME | kind::DATETIME4 | kind::DATETIMN => decode_datetime(bytes)?,
+        kind::DATEN => Cell::Text(date_text(decode_number(bytes)?)),
+        kind::TIMEN => Cell::Text(time_text(decode_number(bytes)?, info.scale)),
+        kind::DATETIME2N => Cell::Text(datetime2_text(bytes, info.scale)?),
+        kind::DATETIMEOFFSETN => decode_datetimeoffset(bytes, info.scale)?,
+        kind::GUID => Cell::Text(guid_text(bytes)?),
+        kind::NVARCHAR | kind::NCHAR | kind::NTEXT | kind::XML => Cell::Text(decode_utf16(bytes)),
         kind::VARCHAR | kind::CHAR | kind::BIGVARCHAR | kind::BIGCHAR | kind::TEXT | kind::JSON => {
-            Cell::Text(characters(bytes))
+            Cell::Text(decode_characters(bytes))
         }
         _ => Cell::Bytes(bytes.to_vec()),
     })
 }
 
 /// UTF-8, else Latin, which covers nearly all code pages.
-fn characters(bytes: &[u8]) -> String {
+fn decode_characters(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
         Err(_) => bytes.iter().map(|&byte| char::from(byte)).collect(),
     }
 }
 
-/// Unsigned, little-endian.
-fn number(bytes: &[u8]) -> Parse<u64> {
+/// Reads an unsigned little-endian number.
+fn decode_number(bytes: &[u8]) -> Parse<u64> {
     let mut wide = [0; 8];
     match wide.get_mut(..bytes.len()) {
         Some(room) => room.copy_from_slice(bytes),
@@ -94,8 +98,9 @@ fn number(bytes: &[u8]) -> Parse<u64> {
     Ok(u64::from_le_bytes(wide))
 }
 
-fn whole_number(bytes: &[u8]) -> Parse<Cell> {
-    let value = number(bytes)?;
+/// Reads a whole number of any size.
+fn decode_whole_number(bytes: &[u8]) -> Parse<Cell> {
+    let value = decode_number(bytes)?;
     Ok(Cell::Int(match bytes.len() {
         // `tinyint` has no sign.
         1 => value as i64,
@@ -106,29 +111,31 @@ fn whole_number(bytes: &[u8]) -> Parse<Cell> {
     }))
 }
 
-fn float(bytes: &[u8]) -> Parse<Cell> {
+/// Reads a floating-point number of 4 or 8 bytes.
+fn decode_float(bytes: &[u8]) -> Parse<Cell> {
     match bytes.len() {
         // The shortest text of its 32 bits, as the server prints it.
         4 => {
-            let single = f32::from_bits(number(bytes)? as u32);
+            let single = f32::from_bits(decode_number(bytes)? as u32);
             Ok(Cell::Double(single.to_string().parse().unwrap_or(single.into())))
         }
-        8 => Ok(Cell::Double(f64::from_bits(number(bytes)?))),
+        8 => Ok(Cell::Double(f64::from_bits(decode_number(bytes)?))),
         _ => wrong("a floating point number has no such length"),
     }
 }
 
-/// Ten-thousandths, the upper half first.
-fn money(bytes: &[u8]) -> Parse<Cell> {
+/// Reads an amount of money: ten-thousandths, the upper half first.
+fn decode_money(bytes: &[u8]) -> Parse<Cell> {
     let value: i64 = match bytes.len() {
-        4 => (number(bytes)? as i32).into(),
-        8 => number(bytes)?.rotate_left(32).cast_signed(),
+        4 => (decode_number(bytes)? as i32).into(),
+        8 => decode_number(bytes)?.rotate_left(32).cast_signed(),
         _ => return wrong("an amount of money has no such length"),
     };
-    Ok(Cell::Text(scaled(value < 0, value.unsigned_abs().into(), 4)))
+    Ok(Cell::Text(scaled_text(value < 0, value.unsigned_abs().into(), 4)))
 }
 
-fn decimal(bytes: &[u8], scale: u8) -> Parse<Cell> {
+/// Reads a decimal number: a sign and a magnitude.
+fn decode_decimal(bytes: &[u8], scale: u8) -> Parse<Cell> {
     let Some((&sign, digits)) = bytes.split_first() else { return wrong("a decimal number has no sign") };
     let mut wide = [0; 16];
     match wide.get_mut(..digits.len()) {
@@ -136,10 +143,11 @@ fn decimal(bytes: &[u8], scale: u8) -> Parse<Cell> {
         None => return wrong("a decimal number is longer than its type"),
     }
     let value = u128::from_le_bytes(wide);
-    Ok(Cell::Text(scaled(sign == 0 && value != 0, value, scale)))
+    Ok(Cell::Text(scaled_text(sign == 0 && value != 0, value, scale)))
 }
 
-fn scaled(negative: bool, magnitude: u128, scale: u8) -> String {
+/// A magnitude with its point `scale` digits from the right.
+fn scaled_text(negative: bool, magnitude: u128, scale: u8) -> String {
     let scale = usize::from(scale.min(38));
     let digits = format!("{magnitude:0width$}", width = scale + 1);
     let (front, behind) = digits.split_at(digits.len() - scale);
@@ -152,7 +160,7 @@ const DAYS_TO_1900: i64 = 693_595;
 
 /// A day as year, month and day, by days since 0001-01-01. Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms",
 /// <https://howardhinnant.github.io/date_algorithms.html#civil_from_days>.
-fn date(days: u64) -> String {
+fn date_text(days: u64) -> String {
     // The algorithm counts from 0000-03-01; days beyond the type's range are cut to its last.
     let shifted = days.min(3_652_058) + 306;
     let (era, of_era) = (shifted / 146_097, shifted % 146_097);
@@ -165,7 +173,7 @@ fn date(days: u64) -> String {
 }
 
 /// A time of the day in units of 10 to the power of minus `scale` seconds.
-fn time(units: u64, scale: u8) -> String {
+fn time_text(units: u64, scale: u8) -> String {
     let scale = u32::from(scale.min(7));
     let per_second = 10_u64.pow(scale);
     let (seconds, fraction) = (units / per_second, units % per_second);
@@ -173,32 +181,36 @@ fn time(units: u64, scale: u8) -> String {
     if scale == 0 { clock } else { format!("{clock}.{fraction:0width$}", width = scale as usize) }
 }
 
-fn datetime2(bytes: &[u8], scale: u8) -> Parse<String> {
+/// A date with a time, as the server prints it.
+fn datetime2_text(bytes: &[u8], scale: u8) -> Parse<String> {
     let Some(clock) = bytes.len().checked_sub(3) else { return wrong("a date with a time is too short") };
-    Ok(format!("{} {}", date(number(&bytes[clock..])?), time(number(&bytes[..clock])?, scale)))
+    Ok(format!("{} {}", date_text(decode_number(&bytes[clock..])?), time_text(decode_number(&bytes[..clock])?, scale)))
 }
 
-fn datetimeoffset(bytes: &[u8], scale: u8) -> Parse<Cell> {
+/// Reads a date and time with its offset from UTC.
+fn decode_datetimeoffset(bytes: &[u8], scale: u8) -> Parse<Cell> {
     let Some(at) = bytes.len().checked_sub(2) else { return wrong("a date with an offset is too short") };
-    let offset_min = number(&bytes[at..])? as i16;
+    let offset_min = decode_number(&bytes[at..])? as i16;
     let sign = if offset_min < 0 { '-' } else { '+' };
     let offset = offset_min.unsigned_abs();
     // Printed in UTC with its offset.
-    Ok(Cell::Text(format!("{} UTC{sign}{:02}:{:02}", datetime2(&bytes[..at], scale)?, offset / 60, offset % 60)))
+    Ok(Cell::Text(format!("{} UTC{sign}{:02}:{:02}", datetime2_text(&bytes[..at], scale)?, offset / 60, offset % 60)))
 }
 
-fn datetime(bytes: &[u8]) -> Parse<Cell> {
+/// Reads a `datetime` or `smalldatetime`.
+fn decode_datetime(bytes: &[u8]) -> Parse<Cell> {
     let (days, milliseconds) = match bytes.len() {
-        4 => (number(&bytes[..2])? as i64, number(&bytes[2..])? * 60_000),
+        4 => (decode_number(&bytes[..2])? as i64, decode_number(&bytes[2..])? * 60_000),
         // Three hundredths of a second; the server rounds what it prints to milliseconds.
-        8 => ((number(&bytes[..4])? as i32).into(), (number(&bytes[4..])? * 10 + 1) / 3),
+        8 => ((decode_number(&bytes[..4])? as i32).into(), (decode_number(&bytes[4..])? * 10 + 1) / 3),
         _ => return wrong("a date has no such length"),
     };
     let days = (days + DAYS_TO_1900).max(0).cast_unsigned();
-    Ok(Cell::Text(format!("{} {}", date(days), time(milliseconds, 3))))
+    Ok(Cell::Text(format!("{} {}", date_text(days), time_text(milliseconds, 3))))
 }
 
-fn guid(bytes: &[u8]) -> Parse<String> {
+/// A `uniqueidentifier`, as the server prints it.
+fn guid_text(bytes: &[u8]) -> Parse<String> {
     let Ok(b) = <[u8; 16]>::try_from(bytes) else { return wrong("a uniqueidentifier has no such length") };
     let first = u32::from_le_bytes([b[0], b[1], b[2], b[3]]);
     let (second, third) = (u16::from_le_bytes([b[4], b[5]]), u16::from_le_bytes([b[6], b[7]]));
@@ -215,7 +227,7 @@ mod tests {
     }
 
     fn text(id: u8, scale: u8, bytes: &[u8]) -> String {
-        cell(id, scale, bytes).text().unwrap()
+        cell(id, scale, bytes).to_text().unwrap()
     }
 
     #[test]
@@ -235,7 +247,7 @@ mod tests {
     fn dates_and_times_are_written_as_the_server_writes_them() {
         assert_eq!(text(kind::DATEN, 0, &[0, 0, 0]), "0001-01-01");
         assert_eq!(text(kind::DATEN, 0, &3_652_058_u32.to_le_bytes()[..3]), "9999-12-31");
-        assert_eq!(date(693_595), "1900-01-01");
+        assert_eq!(date_text(693_595), "1900-01-01");
         // 2008-02-29 12:34:56.7 is day 733,100 since 0001-01-01.
         let mut bytes = 452_967_u32.to_le_bytes()[..3].to_vec();
         bytes.extend(&733_100_u32.to_le_bytes()[..3]);
@@ -258,8 +270,11 @@ mod tests {
 
     #[test]
     fn a_variant_says_what_it_is() {
-        assert_eq!(variant(&[kind::INT4, 0, 7, 0, 0, 0]).unwrap(), Cell::Int(7));
-        assert_eq!(variant(&[kind::NVARCHAR, 7, 0, 0, 0, 0, 0, 0, 0, b'a', 0]).unwrap(), Cell::Text("a".to_owned()));
-        assert!(variant(&[kind::NVARCHAR, 200]).is_err());
+        assert_eq!(parse_variant(&[kind::INT4, 0, 7, 0, 0, 0]).unwrap(), Cell::Int(7));
+        assert_eq!(
+            parse_variant(&[kind::NVARCHAR, 7, 0, 0, 0, 0, 0, 0, 0, b'a', 0]).unwrap(),
+            Cell::Text("a".to_owned())
+        );
+        assert!(parse_variant(&[kind::NVARCHAR, 200]).is_err());
     }
 }

@@ -67,18 +67,18 @@ impl Handshake {
         Self { config, state: State::Begin, scanner, received_bytes: 0, refusal: Refusal::default() }
     }
 
-    /// The client speaks first in this protocol.
+    /// Sends the first message: the client speaks first in this protocol.
     pub fn begin(&mut self, out: &mut Vec<u8>) {
         let stance = match self.config.encryption {
             Encryption::LoginOnly => EncryptionOption::Off,
             Encryption::Everything => EncryptionOption::On,
         };
-        prelogin::write(stance, out);
+        prelogin::write_prelogin(stance, out);
         self.state = State::Prelogin(Vec::new());
     }
 
     /// The meaning of a connection that is closed at this point.
-    pub fn closed(&self) -> &'static str {
+    pub fn closed_meaning(&self) -> &'static str {
         match self.state {
             State::Begin | State::Prelogin(_) => "the server closed the connection before it had said anything",
             State::Tls => "the server closed the connection while TLS was agreed on",
@@ -86,6 +86,7 @@ impl Handshake {
         }
     }
 
+    /// Takes received bytes and appends what to send.
     pub fn receive(&mut self, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         self.received_bytes += received.len() as u64;
         let limit_bytes = u64::from(self.config.limits.handshake_total_bytes);
@@ -108,12 +109,14 @@ impl Handshake {
         }
     }
 
+    /// Sends the login.
     fn log_in(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
-        login::write(&self.config, out)?;
+        login::write_login(&self.config, out)?;
         self.state = State::Login;
         Ok(Progress::Receive)
     }
 
+    /// Takes the server's answer about encryption, and starts TLS or logs in.
     fn receive_prelogin(&mut self, mut pending: Vec<u8>, received: &[u8], out: &mut Vec<u8>) -> Result<Progress> {
         pending.extend_from_slice(received);
         let Some((payload, length)) = super::unwrap_tls(&pending)? else {
@@ -123,7 +126,7 @@ impl Handshake {
         if length != pending.len() {
             return Err(WireError::Protocol("it speaks before it was spoken to"));
         }
-        let scope = match (self.config.encryption, prelogin::parse(payload)?) {
+        let scope = match (self.config.encryption, prelogin::parse_prelogin(payload)?) {
             (_, EncryptionOption::On | EncryptionOption::Required) => TlsScope::Connection,
             (Encryption::LoginOnly, EncryptionOption::Off) => TlsScope::Login,
             (Encryption::Everything, EncryptionOption::Off | EncryptionOption::Unsupported) => {
@@ -140,6 +143,7 @@ impl Handshake {
         Ok(Progress::StartTls(scope))
     }
 
+    /// Takes the server's answer to the login.
     fn receive_login(&mut self, received: &[u8]) -> Result<Progress> {
         let consumed = match self.scanner.scan(received, &mut self.refusal)? {
             Scan::NeedMore => {

@@ -17,7 +17,8 @@ const FLAGS_2: u8 = 0x03;
 /// Longest name.
 const NAME_CHARACTERS: usize = 128;
 
-pub(super) fn write(config: &Config, out: &mut Vec<u8>) -> Result<()> {
+/// Appends the login message.
+pub(super) fn write_login(config: &Config, out: &mut Vec<u8>) -> Result<()> {
     let mut fixed = Vec::with_capacity(FIXED_BYTES);
     let mut data = Vec::new();
     let packet_bytes = usize::from(config.packet_bytes).clamp(*PACKET_BYTES.start(), *PACKET_BYTES.end());
@@ -56,7 +57,7 @@ pub(super) fn write(config: &Config, out: &mut Vec<u8>) -> Result<()> {
     let length = fixed.len() as u32;
     fixed[..4].copy_from_slice(&length.to_le_bytes());
     // The size that is asked for is not agreed on yet.
-    packet::write(Kind::Login, &fixed, 4096, out);
+    packet::write_packets(Kind::Login, &fixed, 4096, out);
     Ok(())
 }
 
@@ -73,7 +74,7 @@ mod tests {
             ..Config::new("sa")
         };
         let mut out = Vec::new();
-        write(&config, &mut out).unwrap();
+        write_login(&config, &mut out).unwrap();
         assert_eq!(out[0], 0x10);
         let body = &out[8..];
         assert_eq!(u32::from_le_bytes(body[..4].try_into().unwrap()) as usize, body.len());
@@ -94,6 +95,6 @@ mod tests {
     #[test]
     fn a_name_without_end_is_refused() {
         let config = Config::new("x".repeat(129));
-        assert!(matches!(write(&config, &mut Vec::new()), Err(WireError::RequestTooLarge(129))));
+        assert!(matches!(write_login(&config, &mut Vec::new()), Err(WireError::RequestTooLarge(129))));
     }
 }

@@ -19,11 +19,18 @@ pub struct ServerMessage {
 const FATAL: u8 = 20;
 
 impl ServerMessage {
+    /// Reads an error or a message of the server.
     pub(super) fn parse(body: &[u8]) -> Parse<Self> {
         let mut cursor = Cursor::new(body);
-        Ok(Self { number: cursor.u32()?.cast_signed(), state: cursor.u8()?, class: cursor.u8()?, text: cursor.text()? })
+        Ok(Self {
+            number: cursor.take_u32()?.cast_signed(),
+            state: cursor.take_u8()?,
+            class: cursor.take_u8()?,
+            text: cursor.take_text()?,
+        })
     }
 
+    /// Tests whether the server ends the session with it.
     pub fn is_fatal(&self) -> bool {
         self.class >= FATAL
     }

@@ -27,7 +27,7 @@ pub use config::{Config, Encryption, Medium};
 pub use handshake::{Handshake, Progress, TlsScope};
 pub use message::ServerMessage;
 pub use packet::{HEADER_BYTES, Kind, unwrap_tls, wrap_tls};
-pub use request::{Declared, Request, Session as RequestSession, attention, batch};
+pub use request::{Declared, Request, Session as RequestSession, write_attention, write_batch};
 pub use scanner::{Done, Ignore, Row, Scan, Scanner, Sink};
 pub use session::Session;
 pub use types::{Column, TypeInfo, kind};

@@ -25,12 +25,14 @@ pub enum Kind {
     Prelogin = 0x12,
 }
 
+/// The header of a packet.
 pub(super) fn header(kind: Kind, status: u8, length: usize, number: u8) -> [u8; HEADER_BYTES] {
     let [high, low] = (length as u16).to_be_bytes();
     [kind as u8, status, high, low, 0, 0, number, 0]
 }
 
-pub(super) fn write(kind: Kind, payload: &[u8], packet_bytes: usize, out: &mut Vec<u8>) {
+/// Appends a payload as packets.
+pub(super) fn write_packets(kind: Kind, payload: &[u8], packet_bytes: usize, out: &mut Vec<u8>) {
     let room = packet_bytes - HEADER_BYTES;
     let count = payload.len().div_ceil(room).max(1);
     for number in 0..count {
@@ -43,7 +45,7 @@ pub(super) fn write(kind: Kind, payload: &[u8], packet_bytes: usize, out: &mut V
 
 /// Wraps bytes of the TLS handshake in packets.
 pub fn wrap_tls(bytes: &[u8], out: &mut Vec<u8>) {
-    write(Kind::Prelogin, bytes, 4096, out);
+    write_packets(Kind::Prelogin, bytes, 4096, out);
 }
 
 /// Unwraps one packet of the server's TLS handshake: its bytes, and its length. `None` while incomplete.
@@ -75,12 +77,12 @@ pub(super) struct Piece<'a> {
 
 impl Framer {
     /// The number of the session, as the last header has it.
-    pub(super) fn session(&self) -> u16 {
+    pub(super) fn session_number(&self) -> u16 {
         u16::from_be_bytes([self.header[4], self.header[5]])
     }
 
     /// `None` when `input` is used up. A piece may be empty.
-    pub(super) fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
+    pub(super) fn next_piece<'a>(&mut self, input: &mut &'a [u8]) -> Result<Option<Piece<'a>>> {
         if self.left == 0 && self.header_len < HEADER_BYTES {
             let taken = (HEADER_BYTES - self.header_len).min(input.len());
             self.header[self.header_len..self.header_len + taken].copy_from_slice(&input[..taken]);
@@ -118,11 +120,11 @@ mod tests {
         let payload: Vec<u8> = (0..2000).map(|n| n as u8).collect();
         for packet_bytes in [512, 2008, 2009, 4096] {
             let mut out = Vec::new();
-            write(Kind::Reply, &payload, packet_bytes, &mut out);
+            write_packets(Kind::Reply, &payload, packet_bytes, &mut out);
             for chunk in [1, 7, 5000] {
                 let (mut framer, mut came, mut ends) = (Framer::default(), Vec::new(), 0);
                 for mut input in out.chunks(chunk) {
-                    while let Some(piece) = framer.next(&mut input).unwrap() {
+                    while let Some(piece) = framer.next_piece(&mut input).unwrap() {
                         came.extend_from_slice(piece.bytes);
                         ends += u32::from(piece.ends);
                     }
@@ -130,15 +132,15 @@ mod tests {
                 assert_eq!((came == payload, ends), (true, 1), "{packet_bytes}, {chunk}");
             }
         }
-        assert!(Framer::default().next(&mut &b"\x04\x01\0\x07\0\0\x01\0"[..]).is_err());
-        assert!(Framer::default().next(&mut &b"HTTP/1.1"[..]).is_err());
+        assert!(Framer::default().next_piece(&mut &b"\x04\x01\0\x07\0\0\x01\0"[..]).is_err());
+        assert!(Framer::default().next_piece(&mut &b"HTTP/1.1"[..]).is_err());
     }
 
     #[test]
     fn an_empty_message_has_an_end() {
         let mut out = Vec::new();
-        write(Kind::Reply, &[], 512, &mut out);
-        let piece = Framer::default().next(&mut out.as_slice()).unwrap().unwrap();
+        write_packets(Kind::Reply, &[], 512, &mut out);
+        let piece = Framer::default().next_piece(&mut out.as_slice()).unwrap().unwrap();
         assert!(piece.ends && piece.bytes.is_empty());
     }
 }

@@ -20,7 +20,8 @@ pub(super) enum EncryptionOption {
     Required,
 }
 
-pub(super) fn write(option: EncryptionOption, out: &mut Vec<u8>) {
+/// Appends the first message, with what the client wants of encryption.
+pub(super) fn write_prelogin(option: EncryptionOption, out: &mut Vec<u8>) {
     let option = match option {
         EncryptionOption::Off => 0,
         EncryptionOption::On => 1,
@@ -30,17 +31,18 @@ pub(super) fn write(option: EncryptionOption, out: &mut Vec<u8>) {
     // Three options of five bytes each and the terminator, then their data at these places.
     let mut payload = vec![VERSION, 0, 16, 0, 6, ENCRYPTION, 0, 22, 0, 1, MARS, 0, 23, 0, 1, TERMINATOR];
     payload.extend([0, 0, 0, 0, 0, 0, option, 0]);
-    packet::write(Kind::Prelogin, &payload, 4096, out);
+    packet::write_packets(Kind::Prelogin, &payload, 4096, out);
 }
 
-pub(super) fn parse(payload: &[u8]) -> Result<EncryptionOption> {
+/// Reads what the server wants of encryption.
+pub(super) fn parse_prelogin(payload: &[u8]) -> Result<EncryptionOption> {
     let mut reader = Reader::new(payload);
     loop {
-        let option = reader.u8()?;
+        let option = reader.take_u8()?;
         if option == TERMINATOR {
             return Err(WireError::Protocol("it does not say whether it encrypts"));
         }
-        let (offset, length) = (usize::from(reader.u16_be()?), usize::from(reader.u16_be()?));
+        let (offset, length) = (usize::from(reader.take_u16_be()?), usize::from(reader.take_u16_be()?));
         let data = payload.get(offset..offset + length).ok_or_else(WireError::malformed)?;
         if option == ENCRYPTION {
             return match data.first() {
@@ -64,12 +66,12 @@ mod tests {
             [EncryptionOption::Off, EncryptionOption::On, EncryptionOption::Unsupported, EncryptionOption::Required]
         {
             let mut out = Vec::new();
-            write(option, &mut out);
+            write_prelogin(option, &mut out);
             assert_eq!(usize::from(u16::from_be_bytes([out[2], out[3]])), out.len());
-            assert_eq!(parse(&out[8..]).unwrap(), option);
+            assert_eq!(parse_prelogin(&out[8..]).unwrap(), option);
         }
-        assert!(parse(&[]).is_err());
-        assert!(parse(&[TERMINATOR]).is_err());
-        assert!(parse(&[ENCRYPTION, 0xff, 0xff, 0xff, 0xff, TERMINATOR]).is_err());
+        assert!(parse_prelogin(&[]).is_err());
+        assert!(parse_prelogin(&[TERMINATOR]).is_err());
+        assert!(parse_prelogin(&[ENCRYPTION, 0xff, 0xff, 0xff, 0xff, TERMINATOR]).is_err());
     }
 }

@@ -63,7 +63,8 @@ pub struct Request {
     split: Vec<u8>,
 }
 
-fn begin(kind: Kind, out: &mut Vec<u8>) {
+/// Appends the head of a request, with lengths to be filled in.
+fn begin_request(kind: Kind, out: &mut Vec<u8>) {
     out.extend(packet::header(kind, END_OF_MESSAGE, 0, 1));
     out.extend((ALL_HEADERS_BYTES as u32).to_le_bytes());
     out.extend((ALL_HEADERS_BYTES as u32 - 4).to_le_bytes());
@@ -73,16 +74,18 @@ fn begin(kind: Kind, out: &mut Vec<u8>) {
 }
 
 impl Request {
+    /// A call of a procedure by its number.
     fn call(procedure: u16, declared: Vec<Declared>) -> Self {
         let mut bytes = Vec::with_capacity(128);
-        begin(Kind::Rpc, &mut bytes);
+        begin_request(Kind::Rpc, &mut bytes);
         bytes.extend(0xffff_u16.to_le_bytes());
         bytes.extend(procedure.to_le_bytes());
         bytes.extend([0, 0]);
         Self { bytes, prefix: 0, declared, split: Vec::new() }
     }
 
-    fn sealed(mut self) -> Self {
+    /// Ends the part of the request that stays the same.
+    fn seal_prefix(mut self) -> Self {
         self.prefix = self.bytes.len();
         self
     }
@@ -92,7 +95,7 @@ impl Request {
         let mut request = Self::call(EXECUTE, declared);
         request.bytes.extend([0, 0, kind::INTN, 4, 4]);
         request.bytes.extend(handle.to_le_bytes());
-        request.sealed()
+        request.seal_prefix()
     }
 
     /// `sp_prepexec`: prepares and executes; the handle is the return value. `declarations` are the parameters': `@P1
@@ -102,26 +105,28 @@ impl Request {
         request.bytes.extend([0, BY_REFERENCE, kind::INTN, 4, 0]);
         write_name_and_text(declarations, &mut request.bytes);
         write_name_and_text(sql, &mut request.bytes);
-        request.sealed()
+        request.seal_prefix()
     }
 
-    /// `sp_executesql`: not kept.
+    /// A statement that the server does not keep: `sp_executesql`.
     pub fn execute_sql(declarations: &str, sql: &str, declared: Vec<Declared>) -> Self {
         let mut request = Self::call(EXECUTE_SQL, declared);
         write_name_and_text(sql, &mut request.bytes);
         if !declarations.is_empty() {
             write_name_and_text(declarations, &mut request.bytes);
         }
-        request.sealed()
+        request.seal_prefix()
     }
 
+    /// A batch of statements as text.
     pub fn batch(sql: &str) -> Self {
         let mut bytes = Vec::new();
-        begin(Kind::Batch, &mut bytes);
+        begin_request(Kind::Batch, &mut bytes);
         write_utf16(sql, &mut bytes);
-        Self { bytes, prefix: 0, declared: Vec::new(), split: Vec::new() }.sealed()
+        Self { bytes, prefix: 0, declared: Vec::new(), split: Vec::new() }.seal_prefix()
     }
 
+    /// Encodes the request with these parameters.
     pub fn encode(&mut self, values: &[Value<'_>], session: Session) -> Result<&[u8]> {
         if values.len() != self.declared.len() {
             return Err(WireError::ParameterCount { expected: self.declared.len(), given: values.len() });
@@ -132,17 +137,17 @@ impl Request {
             write_value(*value, *declared, session.collation, &mut self.bytes)?;
         }
         self.bytes[DESCRIPTOR_AT..DESCRIPTOR_AT + 8].copy_from_slice(&session.transaction.to_le_bytes());
-        seal(&mut self.bytes, session.packet_bytes, &mut self.split)
+        seal_packets(&mut self.bytes, session.packet_bytes, &mut self.split)
     }
 }
 
 /// Fills in the length, or cuts the request into packets.
-fn seal<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) -> Result<&'a [u8]> {
+fn seal_packets<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) -> Result<&'a [u8]> {
     if bytes.len() > packet_bytes {
         u32::try_from(bytes.len()).map_err(|_| WireError::RequestTooLarge(bytes.len() as u64))?;
         split.clear();
         let kind = if bytes[0] == Kind::Batch as u8 { Kind::Batch } else { Kind::Rpc };
-        packet::write(kind, &bytes[HEADER_BYTES..], packet_bytes, split);
+        packet::write_packets(kind, &bytes[HEADER_BYTES..], packet_bytes, split);
         return Ok(split);
     }
     let length = (bytes.len() as u16).to_be_bytes();
@@ -150,14 +155,15 @@ fn seal<'a>(bytes: &'a mut [u8], packet_bytes: usize, split: &'a mut Vec<u8>) ->
     Ok(bytes)
 }
 
-pub fn batch(sql: &str, session: Session, out: &mut Vec<u8>) -> Result<()> {
+/// Appends a batch of statements as text.
+pub fn write_batch(sql: &str, session: Session, out: &mut Vec<u8>) -> Result<()> {
     let mut request = Request::batch(sql);
     out.extend_from_slice(request.encode(&[], session)?);
     Ok(())
 }
 
 /// Cancels the current request. The scanner must learn of it.
-pub fn attention(out: &mut Vec<u8>) {
+pub fn write_attention(out: &mut Vec<u8>) {
     out.extend(packet::header(Kind::Attention, END_OF_MESSAGE, HEADER_BYTES, 1));
 }
 
@@ -209,6 +215,7 @@ fn write_value(value: Value<'_>, declared: Declared, collation: [u8; 5], out: &m
     }
 }
 
+/// Appends a whole number as a parameter.
 fn write_int(number: i64, declared: Declared, out: &mut Vec<u8>) {
     match i32::try_from(number) {
         Ok(narrow) if declared == Declared::Int => {
@@ -292,7 +299,7 @@ mod tests {
     #[test]
     fn a_long_batch_is_cut_into_packets() {
         let mut out = Vec::new();
-        batch(&"x".repeat(5000), SESSION, &mut out).unwrap();
+        write_batch(&"x".repeat(5000), SESSION, &mut out).unwrap();
         assert_eq!(out[..4], [1, 0, 0x10, 0]);
         assert_eq!(out.len(), 10_022 + 3 * 8);
         assert_eq!(out[4096 * 2 + 1], END_OF_MESSAGE);

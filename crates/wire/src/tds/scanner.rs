@@ -21,19 +21,20 @@ pub struct Done {
 
 impl Done {
     /// Counts the rows that a statement changed; a `SELECT` and a whole procedure have none of their own.
-    pub fn changed(&self) -> u64 {
+    pub fn changed_rows(&self) -> u64 {
         const COUNTED: u16 = 0x10;
         const SELECT: u16 = 0xC1;
         let counts = self.status & COUNTED != 0 && self.command != SELECT && !self.of_procedure;
         if counts { self.rows } else { 0 }
     }
 
+    /// Tests whether the statement failed.
     pub fn is_error(&self) -> bool {
         self.status & 0x102 != 0
     }
 
-    /// `None` if it does not count rows.
-    pub fn rows(&self) -> Option<u64> {
+    /// Number of rows, if it counts any.
+    pub fn row_count(&self) -> Option<u64> {
         (self.status & 0x10 != 0).then_some(self.rows)
     }
 
@@ -51,11 +52,12 @@ pub struct Row<'a> {
 }
 
 impl Row<'_> {
+    /// Decodes the row's values.
     pub fn cells(&self) -> Result<Vec<Cell>> {
         let mut cursor = Cursor::new(self.values);
         let cells = self.columns.iter().enumerate().map(|(index, column)| match self.nulls {
             Some(nulls) if is_null(nulls, index) => Ok(Cell::Null),
-            _ => Cell::parse(&column.info, &mut cursor).map_err(plain),
+            _ => Cell::parse(&column.info, &mut cursor).map_err(wire_error),
         });
         cells.collect()
     }
@@ -63,16 +65,21 @@ impl Row<'_> {
 
 /// Receives what an answer holds; every method is optional.
 pub trait Sink {
+    /// Takes the columns of a result.
     fn columns(&mut self, _columns: &[Column]) {}
 
+    /// Takes a row.
     fn row(&mut self, _row: Row<'_>) -> Result<()> {
         Ok(())
     }
 
+    /// Takes the end of a statement.
     fn done(&mut self, _done: Done) {}
 
+    /// Takes an error.
     fn error(&mut self, _error: ServerMessage) {}
 
+    /// Takes a message that is no error.
     fn info(&mut self, _info: ServerMessage) {}
 
     /// Such as the handle of a prepared statement.
@@ -130,7 +137,8 @@ enum InResult {
     Yes,
 }
 
-fn plain(trouble: Trouble) -> WireError {
+/// The error of a parse that may not be short.
+fn wire_error(trouble: Trouble) -> WireError {
     match trouble {
         Trouble::Short => WireError::malformed(),
         Trouble::Wrong(error) => error,
@@ -155,24 +163,27 @@ impl Scanner {
         }
     }
 
-    /// Every request carries this descriptor; 0 without a transaction.
+    /// The descriptor that every request carries; 0 without a transaction.
     pub fn transaction(&self) -> u64 {
         self.transaction
     }
 
+    /// The size of packets that both sides agreed on.
     pub fn packet_bytes(&self) -> usize {
         self.packet_bytes
     }
 
     /// The server's number of the session (SPID), as its last packet has it.
     pub fn session_number(&self) -> u16 {
-        self.framer.session()
+        self.framer.session_number()
     }
 
+    /// The collation of the session's database.
     pub fn collation(&self) -> [u8; 5] {
         self.collation
     }
 
+    /// Memory that the scanner keeps.
     pub fn retained_bytes(&self) -> usize {
         self.torn.capacity() + self.description.capacity()
     }
@@ -182,18 +193,19 @@ impl Scanner {
         self.attention = Attention::Awaited;
     }
 
+    /// Reads tokens to the end of a reply, and gives them to `sink`.
     pub fn scan<S: Sink>(&mut self, received: &[u8], sink: &mut S) -> Result<Scan> {
         let mut input = received;
-        while let Some(piece) = self.framer.next(&mut input)? {
+        while let Some(piece) = self.framer.next_piece(&mut input)? {
             if self.torn.is_empty() {
-                let used = self.tokens(piece.bytes, sink)?;
+                let used = self.take_tokens(piece.bytes, sink)?;
                 self.torn.extend_from_slice(&piece.bytes[used..]);
                 self.retry_bytes = 2 * self.torn.len();
             } else {
                 self.torn.extend_from_slice(piece.bytes);
                 if piece.ends || self.torn.len() >= self.retry_bytes {
                     let mut torn = std::mem::take(&mut self.torn);
-                    let used = self.tokens(&torn, sink)?;
+                    let used = self.take_tokens(&torn, sink)?;
                     torn.drain(..used);
                     self.torn = torn;
                     self.retry_bytes = 2 * self.torn.len();
@@ -223,16 +235,16 @@ impl Scanner {
         Ok(self.attention == Attention::None)
     }
 
-    /// Returns the length of the complete tokens.
-    fn tokens<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<usize> {
+    /// Takes the complete tokens; returns their length.
+    fn take_tokens<S: Sink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<usize> {
         let mut cursor = Cursor::new(bytes);
         loop {
-            let complete = cursor.at();
-            if cursor.is_empty() {
+            let complete = cursor.position();
+            if cursor.is_at_end() {
                 return Ok(complete);
             }
             if self.is_known(&bytes[complete..]) {
-                cursor.pass(self.description.len());
+                cursor.skip(self.description.len());
                 self.result = InResult::Yes;
                 sink.columns(&self.columns);
                 continue;
@@ -240,9 +252,9 @@ impl Scanner {
             match Token::parse(&mut cursor, &self.columns) {
                 Ok(Token::Columns(Some(columns))) => {
                     sink.columns(&columns);
-                    self.describe(columns, &bytes[complete..cursor.at()]);
+                    self.note_columns(columns, &bytes[complete..cursor.position()]);
                 }
-                Ok(token) => self.take(token, sink)?,
+                Ok(token) => self.take_token(token, sink)?,
                 Err(Trouble::Short) => return Ok(complete),
                 Err(Trouble::Wrong(error)) => return Err(error),
             }
@@ -254,7 +266,8 @@ impl Scanner {
         !self.description.is_empty() && bytes.starts_with(&self.description)
     }
 
-    fn describe(&mut self, columns: Vec<Column>, description: &[u8]) {
+    /// Keeps the columns of a result and their description.
+    fn note_columns(&mut self, columns: Vec<Column>, description: &[u8]) {
         self.columns = columns;
         self.result = InResult::Yes;
         self.description.clear();
@@ -263,7 +276,8 @@ impl Scanner {
         }
     }
 
-    fn take<S: Sink>(&mut self, token: Token<'_>, sink: &mut S) -> Result<()> {
+    /// Takes a token: gives it to `sink`, or notes what it says of the session.
+    fn take_token<S: Sink>(&mut self, token: Token<'_>, sink: &mut S) -> Result<()> {
         match token {
             // Those with columns were taken already.
             Token::Columns(_) => self.result = InResult::No,

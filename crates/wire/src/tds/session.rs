@@ -20,6 +20,7 @@ pub struct Session {
 }
 
 impl Session {
+    /// A scanner for the session's replies.
     pub fn scanner(&self) -> Scanner {
         Scanner::new(self.limits, self.packet_bytes, self.collation)
     }

@@ -65,55 +65,56 @@ pub(super) enum Token<'a> {
 }
 
 impl<'a> Token<'a> {
+    /// Reads the next token.
     pub(super) fn parse(cursor: &mut Cursor<'a>, columns: &[Column]) -> Parse<Self> {
-        let tag = cursor.u8()?;
+        let tag = cursor.take_u8()?;
         Ok(match tag {
             tag::COLUMNS => Token::Columns(parse_columns(cursor)?),
             tag::ROW => {
-                let start = cursor.at();
+                let start = cursor.position();
                 for column in columns {
-                    column.info.raw(cursor)?;
+                    column.info.take_raw(cursor)?;
                 }
-                Token::Row { nulls: None, values: cursor.since(start) }
+                Token::Row { nulls: None, values: cursor.passed_since(start) }
             }
             tag::NBC_ROW => {
                 let nulls = cursor.take(columns.len().div_ceil(8))?;
-                let start = cursor.at();
+                let start = cursor.position();
                 for (place, column) in columns.iter().enumerate() {
                     if !is_null(nulls, place) {
-                        column.info.raw(cursor)?;
+                        column.info.take_raw(cursor)?;
                     }
                 }
-                Token::Row { nulls: Some(nulls), values: cursor.since(start) }
+                Token::Row { nulls: Some(nulls), values: cursor.passed_since(start) }
             }
             tag::ERROR | tag::INFO => {
-                let body = sized(cursor)?;
-                let message = complete(ServerMessage::parse(body))?;
+                let body = take_sized(cursor)?;
+                let message = require_complete(ServerMessage::parse(body))?;
                 if tag == tag::ERROR { Token::Error(message) } else { Token::Info(message) }
             }
             tag::DONE | tag::DONE_PROC | tag::DONE_IN_PROC => {
-                let (status, command, rows) = (cursor.u16()?, cursor.u16()?, cursor.u64()?);
+                let (status, command, rows) = (cursor.take_u16()?, cursor.take_u16()?, cursor.take_u64()?);
                 let (in_procedure, of_procedure) = (tag == tag::DONE_IN_PROC, tag == tag::DONE_PROC);
                 Token::Done(Done { status, command, rows, in_procedure, of_procedure })
             }
             tag::RETURN_VALUE => {
-                cursor.u16()?;
+                cursor.take_u16()?;
                 cursor.short_text()?;
                 cursor.take(1 + 4 + 2)?;
                 let info = TypeInfo::parse(cursor)?;
                 Token::ReturnValue(Cell::parse(&info, cursor)?)
             }
-            tag::LOGIN_ACK => complete(parse_login_ack(sized(cursor)?))?,
-            tag::ENV_CHANGE => Token::Change(complete(parse_change(sized(cursor)?))?),
+            tag::LOGIN_ACK => require_complete(parse_login_ack(take_sized(cursor)?))?,
+            tag::ENV_CHANGE => Token::Change(require_complete(parse_change(take_sized(cursor)?))?),
             tag::FEATURE_ACK => skip_features(cursor)?,
             tag::RETURN_STATUS => skipped(cursor.take(4)?),
-            tag::ORDER | tag::TABLE_NAMES | tag::COLUMN_INFO => skipped(sized(cursor)?),
+            tag::ORDER | tag::TABLE_NAMES | tag::COLUMN_INFO => skipped(take_sized(cursor)?),
             tag::SESSION_STATE => {
-                let count = cursor.u32()?;
+                let count = cursor.take_u32()?;
                 skipped(cursor.take(count as usize)?)
             }
             tag::SSPI => {
-                sized(cursor)?;
+                take_sized(cursor)?;
                 Token::Negotiate
             }
             _ => return wrong("an answer holds a token that the protocol does not have"),
@@ -121,6 +122,7 @@ impl<'a> Token<'a> {
     }
 }
 
+/// A token that is passed over.
 fn skipped(_bytes: &[u8]) -> Token<'_> {
     Token::Skipped
 }
@@ -131,13 +133,13 @@ pub(super) fn is_null(nulls: &[u8], place: usize) -> bool {
 }
 
 /// The body of a token with a length in two bytes.
-fn sized<'a>(cursor: &mut Cursor<'a>) -> Parse<&'a [u8]> {
-    let count = cursor.u16()?;
+fn take_sized<'a>(cursor: &mut Cursor<'a>) -> Parse<&'a [u8]> {
+    let count = cursor.take_u16()?;
     cursor.take(count.into())
 }
 
 /// The body is complete, so a short read is an error.
-fn complete<T>(parsed: Parse<T>) -> Parse<T> {
+fn require_complete<T>(parsed: Parse<T>) -> Parse<T> {
     match parsed {
         Err(Trouble::Short) => wrong("a token is shorter than what it says it holds"),
         other => other,
@@ -145,7 +147,7 @@ fn complete<T>(parsed: Parse<T>) -> Parse<T> {
 }
 
 fn parse_columns(cursor: &mut Cursor<'_>) -> Parse<Option<Vec<Column>>> {
-    match cursor.u16()? {
+    match cursor.take_u16()? {
         NO_COLUMNS => Ok(None),
         count => (0..count).map(|_| Column::parse(cursor)).collect::<Parse<Vec<_>>>().map(Some),
     }
@@ -153,16 +155,16 @@ fn parse_columns(cursor: &mut Cursor<'_>) -> Parse<Option<Vec<Column>>> {
 
 fn parse_login_ack<'a>(body: &[u8]) -> Parse<Token<'a>> {
     let mut cursor = Cursor::new(body);
-    cursor.u8()?;
-    let tds_version = u32::from_be_bytes(cursor.array()?);
+    cursor.take_u8()?;
+    let tds_version = u32::from_be_bytes(cursor.take_array()?);
     cursor.short_text()?;
-    let [major, minor, high, low] = cursor.array()?;
+    let [major, minor, high, low] = cursor.take_array()?;
     Ok(Token::LoginAck { tds_version, version: (major, minor, u16::from_be_bytes([high, low])) })
 }
 
 fn parse_change(body: &[u8]) -> Parse<Change> {
     let mut cursor = Cursor::new(body);
-    Ok(match cursor.u8()? {
+    Ok(match cursor.take_u8()? {
         4 => match cursor.short_text()?.parse() {
             Ok(bytes) if super::packet::PACKET_BYTES.contains(&bytes) => Change::PacketBytes(bytes),
             _ => return wrong("it wants packets of an impossible size"),
@@ -178,9 +180,9 @@ fn parse_change(body: &[u8]) -> Parse<Change> {
         // Committed, rolled back, defected, ended by the server.
         9 | 10 | 12 | 17 => Change::Ended,
         20 => {
-            let mut route = Cursor::new(sized(&mut cursor)?);
-            route.u8()?;
-            Change::Routed { port: route.u16()?, host: route.text()? }
+            let mut route = Cursor::new(take_sized(&mut cursor)?);
+            route.take_u8()?;
+            Change::Routed { port: route.take_u16()?, host: route.take_text()? }
         }
         _ => Change::Other,
     })
@@ -188,8 +190,8 @@ fn parse_change(body: &[u8]) -> Parse<Change> {
 
 /// "FEATUREEXTACK": nothing was asked for.
 fn skip_features<'a>(cursor: &mut Cursor<'a>) -> Parse<Token<'a>> {
-    while cursor.u8()? != 0xff {
-        let count = cursor.u32()?;
+    while cursor.take_u8()? != 0xff {
+        let count = cursor.take_u32()?;
         cursor.take(count as usize)?;
     }
     Ok(Token::Skipped)

@@ -94,52 +94,54 @@ impl TypeInfo {
         Self { id, length_bytes: 0, digits: 0, scale: 0, collation: [0; 5] }
     }
 
+    /// Reads a type.
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
-        let id = cursor.u8()?;
+        let id = cursor.take_u8()?;
         let mut info = Self::new(id);
         match id {
             kind::NULL | kind::INT1 | kind::BIT | kind::INT2 | kind::INT4 | kind::DATETIME4 | kind::FLT4 => {}
             kind::MONEY | kind::DATETIME | kind::FLT8 | kind::MONEY4 | kind::INT8 | kind::DATEN => {}
-            kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN => info.scale = cursor.u8()?,
+            kind::TIMEN | kind::DATETIME2N | kind::DATETIMEOFFSETN => info.scale = cursor.take_u8()?,
             kind::GUID | kind::INTN | kind::BITN | kind::FLTN | kind::MONEYN | kind::DATETIMN => {
-                info.length_bytes = cursor.u8()?.into();
+                info.length_bytes = cursor.take_u8()?.into();
             }
-            kind::VARBINARY | kind::VARCHAR | kind::BINARY | kind::CHAR => info.length_bytes = cursor.u8()?.into(),
+            kind::VARBINARY | kind::VARCHAR | kind::BINARY | kind::CHAR => info.length_bytes = cursor.take_u8()?.into(),
             kind::DECIMAL | kind::NUMERIC | kind::DECIMALN | kind::NUMERICN => {
-                info.length_bytes = cursor.u8()?.into();
-                info.digits = cursor.u8()?;
-                info.scale = cursor.u8()?;
+                info.length_bytes = cursor.take_u8()?.into();
+                info.digits = cursor.take_u8()?;
+                info.scale = cursor.take_u8()?;
             }
-            kind::BIGVARBINARY | kind::BIGBINARY => info.length_bytes = cursor.u16()?.into(),
+            kind::BIGVARBINARY | kind::BIGBINARY => info.length_bytes = cursor.take_u16()?.into(),
             kind::BIGVARCHAR | kind::BIGCHAR | kind::NVARCHAR | kind::NCHAR => {
-                info.length_bytes = cursor.u16()?.into();
-                info.collation = cursor.array()?;
+                info.length_bytes = cursor.take_u16()?.into();
+                info.collation = cursor.take_array()?;
             }
             kind::UDT => {
-                info.length_bytes = cursor.u16()?.into();
+                info.length_bytes = cursor.take_u16()?.into();
                 for _ in 0..3 {
                     cursor.short_text()?;
                 }
-                cursor.text()?;
+                cursor.take_text()?;
             }
             kind::XML => {
-                if cursor.u8()? != 0 {
+                if cursor.take_u8()? != 0 {
                     cursor.short_text()?;
                     cursor.short_text()?;
-                    cursor.text()?;
+                    cursor.take_text()?;
                 }
             }
             kind::JSON => {}
             kind::TEXT | kind::NTEXT => {
-                info.length_bytes = cursor.u32()?;
-                info.collation = cursor.array()?;
+                info.length_bytes = cursor.take_u32()?;
+                info.collation = cursor.take_array()?;
             }
-            kind::IMAGE | kind::VARIANT => info.length_bytes = cursor.u32()?,
+            kind::IMAGE | kind::VARIANT => info.length_bytes = cursor.take_u32()?,
             _ => return wrong("a column is of a type that the protocol does not have"),
         }
         Ok(info)
     }
 
+    /// How values of the type are framed.
     pub(super) fn framing(&self) -> Framing {
         match self.id {
             kind::NULL => Framing::Fixed(0),
@@ -157,19 +159,20 @@ impl TypeInfo {
         }
     }
 
-    pub(super) fn raw<'a>(&self, cursor: &mut Cursor<'a>) -> Parse<Raw<'a>> {
+    /// Takes the bytes of a value of this type.
+    pub(super) fn take_raw<'a>(&self, cursor: &mut Cursor<'a>) -> Parse<Raw<'a>> {
         let count = match self.framing() {
             Framing::Fixed(0) => return Ok(Raw::Null),
             Framing::Fixed(count) => count,
-            Framing::Byte => match cursor.u8()? {
+            Framing::Byte => match cursor.take_u8()? {
                 0 if !matches!(self.id, kind::VARCHAR | kind::CHAR) => return Ok(Raw::Null),
                 count => count.into(),
             },
-            Framing::Short => match cursor.u16()? {
+            Framing::Short => match cursor.take_u16()? {
                 u16::MAX => return Ok(Raw::Null),
                 count => count.into(),
             },
-            Framing::Long => match cursor.u32()? {
+            Framing::Long => match cursor.take_u32()? {
                 0 => return Ok(Raw::Null),
                 count => count as usize,
             },
@@ -178,24 +181,24 @@ impl TypeInfo {
                     return Ok(Raw::Null);
                 }
                 cursor.take(8)?;
-                cursor.u32()? as usize
+                cursor.take_u32()? as usize
             }
             Framing::Parts => {
-                if cursor.u64()? == u64::MAX {
+                if cursor.take_u64()? == u64::MAX {
                     return Ok(Raw::Null);
                 }
-                let start = cursor.at();
-                while next_part(cursor)?.is_some() {}
-                return Ok(Raw::Parts(cursor.since(start)));
+                let start = cursor.position();
+                while take_part(cursor)?.is_some() {}
+                return Ok(Raw::Parts(cursor.passed_since(start)));
             }
         };
         cursor.take(count).map(Raw::Whole)
     }
 }
 
-/// Up to the empty one.
-pub(super) fn next_part<'a>(cursor: &mut Cursor<'a>) -> Parse<Option<&'a [u8]>> {
-    match cursor.u32()? {
+/// Takes the next part of a long value; `None` at its end.
+pub(super) fn take_part<'a>(cursor: &mut Cursor<'a>) -> Parse<Option<&'a [u8]>> {
+    match cursor.take_u32()? {
         0 => Ok(None),
         count => cursor.take(count as usize).map(Some),
     }
@@ -210,13 +213,14 @@ pub struct Column {
 }
 
 impl Column {
+    /// Reads a column's description.
     pub(super) fn parse(cursor: &mut Cursor<'_>) -> Parse<Self> {
-        cursor.u32()?;
-        let flags = cursor.u16()?;
+        cursor.take_u32()?;
+        let flags = cursor.take_u16()?;
         let info = TypeInfo::parse(cursor)?;
         if matches!(info.id, kind::TEXT | kind::NTEXT | kind::IMAGE) {
-            for _ in 0..cursor.u8()? {
-                cursor.text()?;
+            for _ in 0..cursor.take_u8()? {
+                cursor.take_text()?;
             }
         }
         Ok(Self { name: cursor.short_text()?, info, flags })

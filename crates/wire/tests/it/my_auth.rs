@@ -95,7 +95,7 @@ fn the_session_knows_the_server() {
     assert_eq!(client.session.flavor, Flavor::MariaDb);
     assert!(client.session.version.starts_with("1"));
     assert!(client.session.caches_metadata());
-    assert!(client.session.status.autocommit());
+    assert!(client.session.status.has_autocommit());
     let id = client.session.thread_id.to_string();
     assert_eq!(client.column("SELECT connection_id()"), [Some(id)]);
     assert_eq!(client.column("SELECT database()"), [Some("bench".to_owned())]);

@@ -36,7 +36,7 @@ impl Client {
             out.clear();
             progress = match progress {
                 Progress::Receive => match transport.read(&mut buffer) {
-                    Ok(0) | Err(_) => return Err(handshake.closed()),
+                    Ok(0) | Err(_) => return Err(handshake.closed_error()),
                     Ok(count) => handshake.receive(&buffer[..count], &mut out)?,
                 },
                 Progress::StartTls => {
@@ -96,32 +96,32 @@ impl Client {
         self.scanner.expect(command);
         self.send(out);
         self.scanner.set_rows(Rows::Keep);
-        while self.scanner.pending() > 0 {
+        while self.scanner.pending_count() > 0 {
             let mut input = self.input.as_slice();
-            while let Some(event) = self.scanner.next(&mut input).unwrap() {
+            while let Some(event) = self.scanner.next_event(&mut input).unwrap() {
                 on_event(&event);
             }
             self.input.clear();
-            assert!(self.scanner.pending() == 0 || self.receive() > 0, "the server closed the connection");
+            assert!(self.scanner.pending_count() == 0 || self.receive() > 0, "the server closed the connection");
         }
         self.scanner.set_rows(Rows::Skip);
     }
 
     pub fn query(&mut self, sql: &str) -> Result<Reply, Box<ErrorPacket>> {
         let mut out = Vec::new();
-        command::query(sql, &mut out).unwrap();
+        command::write_query(sql, &mut out).unwrap();
         self.run(Command::Query, &out)
     }
 
     pub fn prepare(&mut self, sql: &str) -> Prepared {
         let mut out = Vec::new();
-        command::prepare(sql, &mut out).unwrap();
+        command::write_prepare(sql, &mut out).unwrap();
         self.run(Command::Prepare, &out).unwrap().prepared.unwrap()
     }
 
     pub fn column(&mut self, sql: &str) -> Vec<Option<String>> {
         let mut out = Vec::new();
-        command::query(sql, &mut out).unwrap();
+        command::write_query(sql, &mut out).unwrap();
         let mut values = Vec::new();
         self.events(Command::Query, &out, |event| match event {
             Event::TextRow(row) => {

@@ -108,7 +108,7 @@ fn events(capabilities: u64, chunks: &[&[u8]], rows: Rows) -> Vec<String> {
     for chunk in chunks {
         let mut input = *chunk;
         loop {
-            match scanner.next(&mut input) {
+            match scanner.next_event(&mut input) {
                 Ok(Some(event)) => {
                     touch(&event);
                     seen.push(format!("{event:?}"));
@@ -116,7 +116,7 @@ fn events(capabilities: u64, chunks: &[&[u8]], rows: Rows) -> Vec<String> {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    assert_eq!(scanner.next(&mut input).map(|_| ()), Err(error.clone()), "errors must last");
+                    assert_eq!(scanner.next_event(&mut input).map(|_| ()), Err(error.clone()), "errors must last");
                     seen.push(error.to_string());
                     return seen;
                 }
@@ -125,7 +125,7 @@ fn events(capabilities: u64, chunks: &[&[u8]], rows: Rows) -> Vec<String> {
         assert!(input.is_empty(), "bytes were left although more are asked for");
         assert!(scanner.memory_bytes() <= MEMORY_BOUND_BYTES, "{}", scanner.memory_bytes());
     }
-    seen.push(format!("{:?}, {} pending", scanner.reply(), scanner.pending()));
+    seen.push(format!("{:?}, {} pending", scanner.reply(), scanner.pending_count()));
     seen
 }
 
@@ -219,11 +219,11 @@ fn a_real_servers_bytes_mean_the_same_in_any_chunks() {
         let mut seen = Vec::new();
         for chunk in chunks {
             let mut input = *chunk;
-            while let Some(event) = scanner.next(&mut input).unwrap() {
+            while let Some(event) = scanner.next_event(&mut input).unwrap() {
                 seen.push(format!("{event:?}"));
             }
         }
-        assert_eq!(scanner.pending(), 0);
+        assert_eq!(scanner.pending_count(), 0);
         seen
     };
     let whole = read(&[&bytes]);

@@ -14,13 +14,13 @@ fn replies_tell_what_was_done() {
     let reply = client.query("INSERT INTO t (v) VALUES (1), (2), (3)").unwrap();
     assert_eq!((reply.affected, reply.last_insert_id, reply.rows), (3, 1, 0));
     assert_eq!(client.query("UPDATE t SET v = 2").unwrap().affected, 2);
-    assert!(client.query("BEGIN").unwrap().status.in_transaction());
+    assert!(client.query("BEGIN").unwrap().status.is_in_transaction());
     let error = client.query("INSERT INTO t VALUES (1, 1)").unwrap_err();
     assert_eq!((error.code, error.sqlstate.as_str()), (1062, "23000"));
     // An error does not say where the session stands; what was known stays known.
-    assert!(client.scanner.reply().status.in_transaction());
+    assert!(client.scanner.reply().status.is_in_transaction());
     let status = client.query("COMMIT").unwrap().status;
-    assert!(!status.in_transaction() && status.autocommit());
+    assert!(!status.is_in_transaction() && status.has_autocommit());
     assert_eq!(client.query("SELECT 1 / 0").unwrap().warnings, 1);
 }
 
@@ -53,7 +53,7 @@ fn several_results_are_one_reply() {
 fn simple_commands_are_answered() {
     let mut client = client();
     let mut out = Vec::new();
-    command::ping(&mut out);
+    command::write_ping(&mut out);
     client.run(Command::Simple, &out).unwrap();
     assert_eq!(client.query("SELECT 1").unwrap().rows, 1);
 }
@@ -69,7 +69,7 @@ fn local_files_are_refused() {
     let mut allowed = client_with(Config { local_files: Feature::Use, database: Some("bench".into()), ..root() });
     allowed.query("CREATE TEMPORARY TABLE t (line TEXT)").unwrap();
     let mut out = Vec::new();
-    command::query(load, &mut out).unwrap();
+    command::write_query(load, &mut out).unwrap();
     allowed.scanner.expect(Command::Query);
     allowed.send(&out);
     let ScanOutcome::LocalFile { sequence, .. } = allowed.outcome() else { panic!("it did not ask") };
@@ -81,7 +81,7 @@ fn local_files_are_refused() {
 
     // A caller that decides otherwise can.
     out.clear();
-    command::query(load, &mut out).unwrap();
+    command::write_query(load, &mut out).unwrap();
     allowed.scanner.expect(Command::Query);
     allowed.send(&out);
     let ScanOutcome::LocalFile { sequence, .. } = allowed.outcome() else { panic!("it did not ask") };
@@ -98,7 +98,7 @@ fn local_files_are_refused() {
 fn a_query_is_killed_from_a_second_connection() {
     let mut client = client();
     let mut out = Vec::new();
-    command::query("SELECT COUNT(*) FROM accounts a, accounts b, accounts c", &mut out).unwrap();
+    command::write_query("SELECT COUNT(*) FROM accounts a, accounts b, accounts c", &mut out).unwrap();
     client.scanner.expect(Command::Query);
     client.send(&out);
     std::thread::sleep(Duration::from_millis(300));
@@ -119,7 +119,7 @@ fn deadlocks_are_recognised() {
         client.query(&format!("UPDATE locks SET v = v + 1 WHERE id = {id}")).unwrap();
     }
     let mut out = Vec::new();
-    command::query("UPDATE locks SET v = v + 1 WHERE id = 2", &mut out).unwrap();
+    command::write_query("UPDATE locks SET v = v + 1 WHERE id = 2", &mut out).unwrap();
     one.scanner.expect(Command::Query);
     one.send(&out);
     std::thread::sleep(Duration::from_millis(200));
@@ -137,7 +137,7 @@ fn deadlocks_are_recognised() {
 fn an_end_by_either_side_is_understood() {
     let mut client = client();
     let mut out = Vec::new();
-    command::quit(&mut out);
+    command::write_quit(&mut out);
     client.send(&out);
     assert_eq!(client.receive(), 0);
 

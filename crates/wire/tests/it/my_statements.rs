@@ -32,7 +32,7 @@ fn both_protocols_find_the_same_row_in_every_framing() {
             assert_eq!((reply.rows, reply.results), (rows, 1));
         }
         let mut out = Vec::new();
-        command::query("SELECT abalance FROM accounts WHERE aid < 8", &mut out).unwrap();
+        command::write_query("SELECT abalance FROM accounts WHERE aid < 8", &mut out).unwrap();
         assert_eq!(client.run(Command::Query, &out).unwrap().rows, 7);
         assert_eq!(client.column("SELECT abalance FROM accounts WHERE aid = 8"), [Some("1".to_owned())]);
         // Statements without parameters or columns, whose replies end early.
@@ -40,7 +40,7 @@ fn both_protocols_find_the_same_row_in_every_framing() {
         let update = client.prepare("UPDATE accounts SET abalance = 0 WHERE aid < ?");
         assert_eq!((update.parameters, update.columns), (1, 0));
         assert_eq!(client.prepare("DO 1").columns, 0);
-        assert_eq!(client.scanner.pending(), 0);
+        assert_eq!(client.scanner.pending_count(), 0);
     }
 }
 
@@ -72,7 +72,7 @@ fn metadata_are_sent_once_if_they_are_cached() {
 fn row(client: &mut Client, sql: &str, parameters: &[Value<'_>], mut on_values: impl FnMut(&[Value<'_>])) {
     let mut types: Vec<ColumnType> = Vec::new();
     let mut out = Vec::new();
-    command::prepare(sql, &mut out).unwrap();
+    command::write_prepare(sql, &mut out).unwrap();
     let mut template = None;
     client.events(Command::Prepare, &out, |event| match event {
         Event::Prepared(prepared) => template = Some(Template::new(prepared.statement_id, prepared.parameters)),
@@ -202,13 +202,13 @@ fn commands_may_be_sent_before_the_replies_came() {
         template.encode(&[Value::Int(limit)], &mut out).unwrap();
         client.scanner.expect(Command::Execute);
         if limit == 10 {
-            command::query("SELECT nothing", &mut out).unwrap();
+            command::write_query("SELECT nothing", &mut out).unwrap();
             client.scanner.expect(Command::Query);
         }
     }
-    command::ping(&mut out);
+    command::write_ping(&mut out);
     client.scanner.expect(Command::Simple);
-    assert_eq!(client.scanner.pending(), 22);
+    assert_eq!(client.scanner.pending_count(), 22);
     client.send(&out);
     let (mut rows, mut failed) = (0, 0);
     for _ in 0..22 {
@@ -221,5 +221,5 @@ fn commands_may_be_sent_before_the_replies_came() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!((rows, failed, client.scanner.pending()), (210, 1, 0));
+    assert_eq!((rows, failed, client.scanner.pending_count()), (210, 1, 0));
 }

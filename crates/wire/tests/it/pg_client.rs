@@ -38,7 +38,7 @@ impl Client {
             out.clear();
             progress = match progress {
                 Progress::Receive => match transport.read(&mut buffer) {
-                    Ok(0) | Err(_) => return Err(handshake.closed()),
+                    Ok(0) | Err(_) => return Err(handshake.closed_error()),
                     Ok(count) => handshake.receive(&buffer[..count], &mut out)?,
                 },
                 Progress::StartTls => {
@@ -104,7 +104,7 @@ impl Client {
             let mut input = self.input.as_slice();
             let mut ready = None;
             while ready.is_none()
-                && let Some(event) = self.scanner.next(&mut input).unwrap()
+                && let Some(event) = self.scanner.next_event(&mut input).unwrap()
             {
                 if let Event::Ready(status) = event {
                     ready = Some(status);
@@ -122,7 +122,7 @@ impl Client {
 
     pub fn column(&mut self, sql: &str) -> Vec<Option<String>> {
         let mut out = Vec::new();
-        wire::postgres::frontend::query(sql, &mut out).unwrap();
+        wire::postgres::frontend::write_query(sql, &mut out).unwrap();
         let mut values = Vec::new();
         self.events(&out, |event| match event {
             Event::Row(row) => {
@@ -136,7 +136,7 @@ impl Client {
 
     pub fn query(&mut self, sql: &str) -> Result<Reply, Box<ErrorFields>> {
         let mut out = Vec::new();
-        wire::postgres::frontend::query(sql, &mut out).unwrap();
+        wire::postgres::frontend::write_query(sql, &mut out).unwrap();
         self.run(&out)
     }
 }

@@ -5,7 +5,7 @@ use super::pg_server::trusted;
 
 fn start(client: &mut Client, sql: &str) {
     let mut out = Vec::new();
-    frontend::query(sql, &mut out).unwrap();
+    frontend::write_query(sql, &mut out).unwrap();
     client.send(&out);
     let outcome = client.outcome();
     assert!(matches!(outcome, ScanOutcome::CopyIn { .. }), "{outcome:?}");
@@ -25,7 +25,7 @@ fn a_failed_or_abandoned_copy_leaves_the_session_usable() {
     start(&mut client, "COPY l FROM STDIN");
     out.clear();
     frontend::copy_data(b"1\nno number\n", &mut out).unwrap();
-    frontend::copy_done(&mut out);
+    frontend::write_copy_done(&mut out);
     let error = client.run(&out).unwrap_err();
     assert_eq!(error.code.as_str(), "22P02");
     assert_eq!(client.column("SELECT count(*) FROM l"), [Some("0".to_owned())]);
@@ -40,7 +40,7 @@ fn data_in_any_pieces_are_rows() {
     for piece in ["1\ta\\tb\n2", "\t\\N\n", "3\té\n"] {
         frontend::copy_data(piece.as_bytes(), &mut out).unwrap();
     }
-    frontend::copy_done(&mut out);
+    frontend::write_copy_done(&mut out);
     assert_eq!(client.run(&out).unwrap().affected, 3);
     assert_eq!(
         client.column("SELECT string_agg(coalesce(t, '-'), '|' ORDER BY id) FROM l"),
@@ -54,7 +54,7 @@ fn data_that_the_server_copies_out_is_read_or_skipped() {
     let reply = client.query("COPY accounts TO STDOUT").unwrap();
     assert_eq!(reply.affected, 1000);
     let mut out = Vec::new();
-    frontend::query("COPY (SELECT n FROM generate_series(1, 3) n) TO STDOUT", &mut out).unwrap();
+    frontend::write_query("COPY (SELECT n FROM generate_series(1, 3) n) TO STDOUT", &mut out).unwrap();
     let mut data = Vec::new();
     client.events(&out, |event| {
         if let Event::CopyData(bytes) = event {

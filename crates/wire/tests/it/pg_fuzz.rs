@@ -55,7 +55,7 @@ fn events(chunks: &[&[u8]], rows: Rows) -> Vec<String> {
     for chunk in chunks {
         let mut input = *chunk;
         loop {
-            match scanner.next(&mut input) {
+            match scanner.next_event(&mut input) {
                 Ok(Some(event)) => {
                     touch(&event);
                     seen.push(format!("{event:?}"));
@@ -63,7 +63,7 @@ fn events(chunks: &[&[u8]], rows: Rows) -> Vec<String> {
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    assert_eq!(scanner.next(&mut input).map(|_| ()), Err(error.clone()), "errors must last");
+                    assert_eq!(scanner.next_event(&mut input).map(|_| ()), Err(error.clone()), "errors must last");
                     seen.push(error.to_string());
                     return seen;
                 }

@@ -8,9 +8,9 @@ use super::pg_server::trusted;
 
 fn prepare(client: &mut Client, name: &str, sql: &str) -> Vec<u32> {
     let mut out = Vec::new();
-    frontend::parse(name, sql, &[], &mut out).unwrap();
+    frontend::write_parse(name, sql, &[], &mut out).unwrap();
     frontend::describe_statement(name, &mut out).unwrap();
-    frontend::sync(&mut out);
+    frontend::write_sync(&mut out);
     let mut types = Vec::new();
     client.events(&out, |event| match event {
         Event::ParameterTypes(found) => types.extend(found.iter()),
@@ -43,7 +43,7 @@ fn all_modes_find_the_same_row() {
         }
     }
     let mut out = Vec::new();
-    frontend::query("SELECT abalance FROM accounts WHERE aid = 8", &mut out).unwrap();
+    frontend::write_query("SELECT abalance FROM accounts WHERE aid = 8", &mut out).unwrap();
     assert_eq!(client.run(&out).unwrap().rows, 1);
 }
 

@@ -10,8 +10,8 @@ use super::pg_server::trusted;
 
 fn prepared(client: &mut Client, sql: &str, types: &[u32], ending: Ending) -> Template {
     let mut out = Vec::new();
-    frontend::parse("p", sql, types, &mut out).unwrap();
-    frontend::sync(&mut out);
+    frontend::write_parse("p", sql, types, &mut out).unwrap();
+    frontend::write_sync(&mut out);
     client.run(&out).unwrap();
     Template::new(Statement::Prepared("p"), types, TemplateOptions { ending, ..TemplateOptions::default() }).unwrap()
 }
@@ -24,7 +24,7 @@ fn twenty_binds_before_one_sync_are_one_reply() {
     for limit in 1..=20 {
         select.encode(&[Value::Int(limit)], &mut out).unwrap();
     }
-    frontend::sync(&mut out);
+    frontend::write_sync(&mut out);
     let reply = client.run(&out).unwrap();
     assert_eq!((reply.commands, reply.rows, reply.affected), (20, 210, 210));
 }
@@ -58,9 +58,9 @@ fn an_error_in_the_middle_ends_the_pipeline_up_to_its_sync() {
     for divisor in [1, 1, 0, 1, 1] {
         select.encode(&[Value::Int(divisor)], &mut out).unwrap();
     }
-    frontend::sync(&mut out);
+    frontend::write_sync(&mut out);
     select.encode(&[Value::Int(1)], &mut out).unwrap();
-    frontend::sync(&mut out);
+    frontend::write_sync(&mut out);
     client.send(&out);
     let ScanOutcome::Failed { error, reply, .. } = client.outcome() else { panic!("it succeeded") };
     assert_eq!((error.code.as_str(), reply.commands, reply.rows), ("22012", 2, 2));
@@ -86,12 +86,12 @@ fn a_portal_can_be_read_in_pieces() {
     let mut client = trusted();
     let mut out = Vec::new();
     // The template's own `Execute` has no row limit; a caller who wants one binds by hand.
-    frontend::query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM accounts", &mut out).unwrap();
+    frontend::write_query("BEGIN; DECLARE c CURSOR FOR SELECT * FROM accounts", &mut out).unwrap();
     client.run(&out).unwrap();
     out.clear();
-    frontend::execute("c", 10, &mut out).unwrap();
-    frontend::execute("c", 0, &mut out).unwrap();
-    frontend::sync(&mut out);
+    frontend::write_execute("c", 10, &mut out).unwrap();
+    frontend::write_execute("c", 0, &mut out).unwrap();
+    frontend::write_sync(&mut out);
     let mut rows = 0;
     client.events(&out, |event| match event {
         Event::Row(_) => rows += 1,

@@ -98,7 +98,7 @@ impl PgServer {
         server._private.wait_until(|| Client::connect(&server, Config::new("postgres")).is_ok());
         let mut admin = Client::connect(&server, Config::new("postgres")).unwrap();
         let mut out = Vec::new();
-        frontend::query(ROLES, &mut out).unwrap();
+        frontend::write_query(ROLES, &mut out).unwrap();
         admin.run(&out).unwrap();
         server
     }

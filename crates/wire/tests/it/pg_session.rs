@@ -22,7 +22,7 @@ fn notices_parameters_and_notifications_are_stepped_over() {
     let mut client = trusted();
     let mut out = Vec::new();
     let sql = "LISTEN ch; DO $$ BEGIN RAISE WARNING 'beware'; END $$; SET application_name = 'n'; NOTIFY ch, 'hello'";
-    frontend::query(sql, &mut out).unwrap();
+    frontend::write_query(sql, &mut out).unwrap();
     let mut others = 0;
     client.events(&out, |event| others += u32::from(*event == Event::Other));
     assert_eq!(others, 3);
@@ -38,7 +38,7 @@ fn an_end_by_either_side_is_understood() {
 
     let mut client = trusted();
     let mut out = Vec::new();
-    frontend::terminate(&mut out);
+    frontend::write_terminate(&mut out);
     client.send(&out);
     assert_eq!(client.receive(), 0);
 }
@@ -56,7 +56,7 @@ fn limits_hold() {
     let config = Config { limits, ..config("trusted", "", Encryption::Off) };
     let mut client = Client::connect(server(), config).unwrap();
     let mut out = Vec::new();
-    frontend::query("SELECT repeat('x', 200000)", &mut out).unwrap();
+    frontend::write_query("SELECT repeat('x', 200000)", &mut out).unwrap();
     client.send(&out);
     client.receive();
     let transcript = client.transcript.clone();

@@ -118,7 +118,7 @@ impl Sink for Events {
     }
 
     fn done(&mut self, done: Done) {
-        self.0.push(format!("done {:?}", done.rows()));
+        self.0.push(format!("done {:?}", done.row_count()));
     }
 
     fn error(&mut self, error: ServerMessage) {

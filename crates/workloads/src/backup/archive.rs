@@ -28,12 +28,12 @@ pub struct ArchiveEntry {
     pub size: u64,
 }
 
-fn broken(what: &str) -> io::Error {
+fn broken_archive(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 /// Hands each entry to `begin`, and its bytes, piece by piece, to `data`.
-pub fn read<C>(
+pub fn read_entries<C>(
     layout: BackupLayout,
     from: &mut dyn Read,
     context: &mut C,
@@ -45,7 +45,7 @@ pub fn read<C>(
         let entry = match layout {
             BackupLayout::Tar => tar_entry(from)?,
             BackupLayout::Xbstream => xbstream_entry(from)?,
-            BackupLayout::Database | BackupLayout::Sql => return Err(broken("it is no archive")),
+            BackupLayout::Database | BackupLayout::Sql => return Err(broken_archive("it is no archive")),
         };
         let Some(entry) = entry else { return Ok(()) };
         begin(context, &entry)?;
@@ -75,34 +75,35 @@ fn tar_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
         return Ok(None);
     }
     if header.get(257..262) != Some(b"ustar") {
-        return Err(broken("a header of the tar archive is broken"));
+        return Err(broken_archive("a header of the tar archive is broken"));
     }
-    let (name, prefix) = (text(&header[..100]), text(&header[345..500]));
+    let (name, prefix) = (field_text(&header[..100]), field_text(&header[345..500]));
     let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
-    let size = number(&header[124..136])?;
+    let size = field_number(&header[124..136])?;
     let kind = match header[156] {
         b'0' | 0 => ArchiveEntryKind::File { offset: 0 },
         b'5' => ArchiveEntryKind::Folder,
-        b'2' => ArchiveEntryKind::Link(text(&header[157..257])),
-        _ => return Err(broken("the tar archive has an entry of a kind that PostgreSQL does not write")),
+        b'2' => ArchiveEntryKind::Link(field_text(&header[157..257])),
+        _ => return Err(broken_archive("the tar archive has an entry of a kind that PostgreSQL does not write")),
     };
     let size = if matches!(kind, ArchiveEntryKind::File { .. }) { size } else { 0 };
     Ok(Some(ArchiveEntry { path, kind, size }))
 }
 
-fn text(field: &[u8]) -> String {
+/// A field of a header up to its first zero byte.
+fn field_text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
 /// Octal, or base 256 if the first bit is set.
-fn number(field: &[u8]) -> io::Result<u64> {
+fn field_number(field: &[u8]) -> io::Result<u64> {
     if field.first().is_some_and(|byte| byte & 0x80 != 0) {
         let (first, rest) = (u64::from(field[0] & 0x7f), &field[1..]);
         return Ok(rest.iter().fold(first, |sum, byte| (sum << 8) | u64::from(*byte)));
     }
-    let digits = text(field);
-    u64::from_str_radix(digits.trim(), 8).map_err(|_| broken("a size in the tar archive is no number"))
+    let digits = field_text(field);
+    u64::from_str_radix(digits.trim(), 8).map_err(|_| broken_archive("a size in the tar archive is no number"))
 }
 
 /// A chunk header of MariaDB's stream (`extra/mariabackup/xbstream.h`): magic, flags, type, path; for a payload
@@ -114,12 +115,12 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
             return Ok(None);
         }
         if &head[..8] != b"XBSTCK01" {
-            return Err(broken("it is no stream of mariadb-backup"));
+            return Err(broken_archive("it is no stream of mariadb-backup"));
         }
         let kind = head[9];
         let length = u32::from_le_bytes([head[10], head[11], head[12], head[13]]) as usize;
         if length > 4096 {
-            return Err(broken("a path in the stream is longer than any"));
+            return Err(broken_archive("a path in the stream is longer than any"));
         }
         let mut path = vec![0; length];
         from.read_exact(&mut path)?;
@@ -131,13 +132,14 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
         let path = String::from_utf8_lossy(&path).into_owned();
         return Ok(Some(ArchiveEntry {
             path,
-            kind: ArchiveEntryKind::File { offset: word(&payload, 8) },
-            size: word(&payload, 0),
+            kind: ArchiveEntryKind::File { offset: word_at(&payload, 8) },
+            size: word_at(&payload, 0),
         }));
     }
 }
 
-fn word(payload: &[u8], at: usize) -> u64 {
+/// A number of eight bytes, little-endian.
+fn word_at(payload: &[u8], at: usize) -> u64 {
     payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
@@ -169,6 +171,7 @@ impl Class {
     pub const ALL: [(Class, &'static str); 4] =
         [(Class::Data, "data"), (Class::Log, "log"), (Class::Undo, "undo"), (Class::Other, "other")];
 
+    /// The class of a backup's file by its path.
     fn from_path(layout: BackupLayout, path: &str) -> Class {
         let name = path.rsplit('/').next().unwrap_or(path);
         match layout {
@@ -236,6 +239,7 @@ impl Part {
         })
     }
 
+    /// Ends the streams of a class, and returns its sizes.
     fn finish(self) -> io::Result<ClassSize> {
         let stored_content_bytes = self.content.finish()?.0;
         // An unused stream's frame must not count.
@@ -253,7 +257,8 @@ struct Split {
 }
 
 impl Split {
-    fn begin(&mut self, path: &str) -> io::Result<()> {
+    /// Begins a file of the backup; its class says where its bytes are counted.
+    fn begin_file(&mut self, path: &str) -> io::Result<()> {
         self.end_page()?;
         self.now = Class::from_path(self.layout, path);
         if !self.parts.contains_key(&self.now) {
@@ -279,7 +284,8 @@ impl Split {
         Ok(())
     }
 
-    fn data(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    /// Adds bytes of the current file.
+    fn add_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let Some(part) = self.parts.get_mut(&self.now) else { return Ok(()) };
         part.share.source_bytes += bytes.len() as u64;
         let page_bytes = Class::page_bytes(self.layout);
@@ -297,7 +303,7 @@ impl Split {
 
 /// Splits a backup by file class. Classes and their zero pages are compressed separately, so the sum may differ a
 /// little from the backup's size.
-pub fn split(
+pub fn split_by_class(
     layout: BackupLayout,
     from: &mut dyn Read,
     compression: Compression,
@@ -305,15 +311,21 @@ pub fn split(
     let mut split = Split { compression, layout, parts: BTreeMap::new(), now: Class::Other, page: Vec::new() };
     match layout {
         BackupLayout::Tar | BackupLayout::Xbstream => {
-            read(layout, from, &mut split, &mut |split, entry| split.begin(&entry.path), &mut Split::data)?;
+            read_entries(
+                layout,
+                from,
+                &mut split,
+                &mut |split, entry| split.begin_file(&entry.path),
+                &mut Split::add_bytes,
+            )?;
         }
         BackupLayout::Database | BackupLayout::Sql => {
-            split.begin("")?;
+            split.begin_file("")?;
             let mut buffer = vec![0; CHUNK];
             loop {
                 match from.read(&mut buffer)? {
                     0 => break,
-                    bytes => split.data(&buffer[..bytes])?,
+                    bytes => split.add_bytes(&buffer[..bytes])?,
                 }
             }
         }
@@ -369,14 +381,14 @@ mod tests {
             ("pg_wal/1", b'0', &[1; 700]),
             ("PG_VERSION", b'0', b"15\n"),
         ]);
-        let shares = split(BackupLayout::Tar, &mut &archive[..], Compression::NONE).unwrap();
+        let shares = split_by_class(BackupLayout::Tar, &mut &archive[..], Compression::NONE).unwrap();
         let expected =
             ClassSize { source_bytes: 24576, stored_bytes: 24576, zero_bytes: 16384, stored_content_bytes: 8192 };
         assert_eq!(shares[&Class::Data], expected);
         assert_eq!(shares[&Class::Log].source_bytes, 700);
         assert_eq!(shares[&Class::Other].source_bytes, 3);
         let torn = &archive[..archive.len() / 2];
-        assert!(split(BackupLayout::Tar, &mut &torn[..], Compression::NONE).is_err());
+        assert!(split_by_class(BackupLayout::Tar, &mut &torn[..], Compression::NONE).is_err());
     }
 
     proptest! {
@@ -393,7 +405,7 @@ mod tests {
                 }
                 bytes.splice(at..(at + with.len()).min(bytes.len()), with.iter().copied());
                 let mut read_bytes = 0;
-                let _ = read(layout, &mut &bytes[..], &mut read_bytes, &mut |_, _| Ok(()), &mut |sum: &mut usize, piece: &[u8]| {
+                let _ = read_entries(layout, &mut &bytes[..], &mut read_bytes, &mut |_, _| Ok(()), &mut |sum: &mut usize, piece: &[u8]| {
                     *sum += piece.len();
                     Ok(())
                 });
@@ -417,7 +429,7 @@ mod tests {
         let archive = tar(&[("pg_wal/1", b'0', &segment)]);
         for codec in ["gzip", "lz4", "zstd"] {
             let compression = Compression::new(codec, 0, 0).unwrap();
-            let share = split(BackupLayout::Tar, &mut &archive[..], compression).unwrap()[&Class::Log];
+            let share = split_by_class(BackupLayout::Tar, &mut &archive[..], compression).unwrap()[&Class::Log];
             assert_eq!(share.source_bytes - share.zero_bytes, 16384, "{codec}");
             assert!((8000..9500).contains(&share.stored_content_bytes), "{codec}: {share:?}");
             assert!(share.stored_bytes > share.stored_content_bytes, "{codec}: {share:?}");
@@ -431,10 +443,10 @@ mod tests {
         stream.extend(chunk("etalon/item.ibd", b'P', 16384, &[9; 16384]));
         stream.extend(chunk("etalon/item.ibd", b'E', 0, b""));
         let zstd = Compression::new("zstd", 0, 0).unwrap();
-        let shares = split(BackupLayout::Xbstream, &mut &stream[..], zstd).unwrap();
+        let shares = split_by_class(BackupLayout::Xbstream, &mut &stream[..], zstd).unwrap();
         assert_eq!((shares[&Class::Data].source_bytes, shares[&Class::Data].zero_bytes), (32768, 16384));
         assert!(shares[&Class::Data].stored_bytes < 100);
         assert_eq!(shares[&Class::Log].source_bytes, 100);
-        assert!(split(BackupLayout::Xbstream, &mut &b"SELECT 1, and more than that"[..], zstd).is_err());
+        assert!(split_by_class(BackupLayout::Xbstream, &mut &b"SELECT 1, and more than that"[..], zstd).is_err());
     }
 }

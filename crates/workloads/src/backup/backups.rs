@@ -125,6 +125,7 @@ pub struct BackupRequest<'a> {
 }
 
 impl BackupRequest<'_> {
+    /// What étalon itself compresses by.
     pub fn own_compression(&self) -> Compression {
         match self.compressor {
             Compressor::Own => self.compression,
@@ -143,16 +144,18 @@ impl BackupRequest<'_> {
     }
 
     pub fn no_process_to_hold(&self, why: &str) -> Failure {
-        Failure::new(FailureKind::Unsupported, tool::holding("the backup", self.bounds), why)
-            .hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
+        Failure::new(FailureKind::Unsupported, tool::limit_words("the backup", self.bounds), why)
+            .with_hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
     }
 
-    pub fn go_on(&self) -> Result<(), Failure> {
-        go_on(self.interrupt)
+    /// Fails after an interrupt.
+    pub fn check_interrupt(&self) -> Result<(), Failure> {
+        check_interrupt(self.interrupt)
     }
 }
 
-pub fn go_on(interrupt: &AtomicBool) -> Result<(), Failure> {
+/// Fails after an interrupt.
+pub fn check_interrupt(interrupt: &AtomicBool) -> Result<(), Failure> {
     if interrupt.load(Ordering::Relaxed) {
         Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user"))
     } else {
@@ -201,22 +204,22 @@ pub struct Served {
 /// A private restored database. Dropping it removes it.
 pub trait Restored {
     /// A session in the database that has étalon's tables, or that of others.
-    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure>;
+    fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure>;
 
     /// The CPU time of the server that was started for the restore.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
     /// The server's own figures of the restore.
-    fn figures(&self) -> Vec<Measurement> {
+    fn restore_figures(&self) -> Vec<Measurement> {
         Vec::new()
     }
 
     /// Engine-specific checks, such as SQLite's integrity check.
-    fn check(&self) -> Result<(), Failure> {
+    fn check_integrity(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Like dropping, but reports errors.
+    /// Removes what was restored; like dropping, but reports errors.
     fn remove(self: Box<Self>) -> Result<(), Failure>;
 }
 
@@ -240,16 +243,16 @@ pub trait Backups {
             let names: Vec<String> = known.iter().map(|method| format!("`{}`", method.0)).collect();
             let tried = format!("take a backup by `method = \"{wanted}\"`");
             Failure::new(FailureKind::Unsupported, tried, format!("it is not a way to back up {engine}"))
-                .hint(format!("`native`, or one of {}", names.join(", ")))
+                .with_hint(format!("`native`, or one of {}", names.join(", ")))
         })
     }
 
     /// Whether the backup is possible, before anything is done.
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
     /// Why the engine does not have a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
     /// engines.
-    fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
+    fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
         Ok((!compression.is_known_here())
             .then(|| format!("{name} is a codec that some servers have themselves, and neither this one nor étalon")))
@@ -272,10 +275,11 @@ pub trait Backups {
     }
 
     /// Removes what a backup left at the server, restored or not.
-    fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
+    fn remove_leftovers(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
         Ok(())
     }
 
+    /// Takes a backup, and meters it.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure>;
 
     /// Restores into a private place (SQLite's in `request.folder`), never over an existing database. Prerequisites

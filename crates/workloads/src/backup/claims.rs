@@ -24,7 +24,8 @@ const LIMITED: f64 = 0.8;
 const LIMITED_S: f64 = 1.0;
 const LIMITED_BYTES: u64 = 2 << 20;
 
-fn refuse<T>(cause: String) -> Result<T, Failure> {
+/// The failure of a backup that cannot be trusted.
+fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the backup", cause))
 }
 
@@ -33,23 +34,23 @@ pub(super) struct Watchword(String);
 
 impl Watchword {
     /// Draws one that differs from all before it, since the time of day goes into it.
-    pub(super) fn draw(seed: u64) -> Watchword {
+    pub(super) fn draw_new(seed: u64) -> Watchword {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let word = format!("{:0WORD$x}{seed:0WORD$x}", now as u64);
         Watchword(word.chars().cycle().take(BODY).collect())
     }
 
     /// The words without their repetitions.
-    fn once(&self) -> &[u8] {
+    fn unrepeated(&self) -> &[u8] {
         self.0.as_bytes().get(..2 * WORD).unwrap_or_default()
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         &self.0
     }
 
     /// Puts it, or the note that was loaded, into the first row.
-    pub(super) fn write(note: &str, session: &mut dyn Session) -> Result<(), Failure> {
+    pub(super) fn write_note(note: &str, session: &mut dyn Session) -> Result<(), Failure> {
         session.execute(&format!("UPDATE {TABLE} SET note = '{note}' WHERE id = 1"))
     }
 }
@@ -65,7 +66,7 @@ pub(super) struct Searched<'a> {
 
 impl<'a> Searched<'a> {
     pub(super) fn new(from: &'a mut dyn Read, word: &'a Watchword) -> Searched<'a> {
-        Searched { from, words: word.once(), tail: Vec::new(), is_found: false }
+        Searched { from, words: word.unrepeated(), tail: Vec::new(), is_found: false }
     }
 }
 
@@ -85,7 +86,7 @@ impl Read for Searched<'_> {
 /// Finds rows that anyone can read in the backup of an encrypted database.
 pub(super) fn check_encryption(is_found: bool) -> Result<(), Failure> {
     if is_found {
-        return refuse("the database is encrypted, and its rows can be read in the backup's file".to_owned());
+        return untrusted("the database is encrypted, and its rows can be read in the backup's file".to_owned());
     }
     Ok(())
 }
@@ -94,22 +95,22 @@ pub(super) fn check_encryption(is_found: bool) -> Result<(), Failure> {
 pub(super) fn check_file(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<(), Failure> {
     let is_any = request.method == BackupMethod::NATIVE.0;
     if !is_any && taken.method.0 != request.method {
-        return refuse(format!("it was taken by `{}`, and the plan asks for `{}`", taken.method.0, request.method));
+        return untrusted(format!("it was taken by `{}`, and the plan asks for `{}`", taken.method.0, request.method));
     }
     if taken.served.is_some() {
         return Ok(());
     }
     let (asked, said) = (request.compression, taken.compression);
     if asked.codec != said.codec {
-        return refuse(format!("it is compressed by {}, and the plan asks for {}", said.name(), asked.name()));
+        return untrusted(format!("it is compressed by {}, and the plan asks for {}", said.name(), asked.name()));
     }
-    if let Some(magic) = asked.magic() {
+    if let Some(magic) = asked.magic_bytes() {
         let tried = "look at the backup";
         let mut head = Vec::new();
         let file = File::open(&taken.file).map_err(|error| io_failure(tried, &error))?;
         file.take(magic.len() as u64).read_to_end(&mut head).map_err(|error| io_failure(tried, &error))?;
         if head != magic {
-            return refuse(format!("its file does not begin as one of {} does", asked.name()));
+            return untrusted(format!("its file does not begin as one of {} does", asked.name()));
         }
     }
     check_folder(taken, request.folder)
@@ -122,7 +123,7 @@ fn check_folder(taken: &TakenBackup, folder: &Path) -> Result<(), Failure> {
         let path = entry.map_err(|error| io_failure(tried, &error))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if path != taken.file && !taken.unread.contains(&name.as_ref()) {
-            return refuse(format!("its size is that of one file, and there is also `{name}`"));
+            return untrusted(format!("its size is that of one file, and there is also `{name}`"));
         }
     }
     Ok(())
@@ -137,18 +138,18 @@ pub(super) fn check_source(layout: BackupLayout, said: u64, found: u64) -> Resul
     if (found..=most).contains(&said) {
         return Ok(());
     }
-    refuse(format!("it is said to hold {said} bytes of the source, and {found} were read from its file"))
+    untrusted(format!("it is said to hold {said} bytes of the source, and {found} were read from its file"))
 }
 
 /// Finds a step that was not timed, or that was faster than its limit.
 pub(super) fn check_time(step: &str, elapsed_s: f64, bytes: u64, max_rate_bytes_s: Option<u64>) -> Result<(), Failure> {
     if elapsed_s <= 0.0 {
-        return refuse(format!("the {step} was not timed"));
+        return untrusted(format!("the {step} was not timed"));
     }
     let Some(rate) = max_rate_bytes_s else { return Ok(()) };
     let least_s = LIMITED * bytes.saturating_sub(LIMITED_BYTES) as f64 / rate.max(1) as f64 - LIMITED_S;
     if elapsed_s < least_s {
-        return refuse(format!("the {step} took {elapsed_s:.1} s, and {least_s:.1} s are the least by its limit"));
+        return untrusted(format!("the {step} took {elapsed_s:.1} s, and {least_s:.1} s are the least by its limit"));
     }
     Ok(())
 }

@@ -46,7 +46,7 @@ impl Compression {
     pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
         let found = CODECS.iter().find(|(_, known, ..)| *known == name);
         let Some(&(codec, name, _, usual, highest)) = found else {
-            return refuse(format!("compress with `{name}`"), "there is no such codec".to_owned());
+            return refuse_codec(format!("compress with `{name}`"), "there is no such codec".to_owned());
         };
         // Sweeps over codecs pass level and workers, which mean nothing here.
         if codec == Codec::None {
@@ -54,15 +54,15 @@ impl Compression {
         }
         if level > 0 && highest == 0 {
             let cause = format!("{name} has no levels; 0 is how it works");
-            return refuse(format!("compress with {name} at level {level}"), cause);
+            return refuse_codec(format!("compress with {name} at level {level}"), cause);
         }
         if level > highest {
             let cause = format!("{name} has levels from 1 to {highest}, and 0 for its usual one, {usual}");
-            return refuse(format!("compress with {name} at level {level}"), cause);
+            return refuse_codec(format!("compress with {name} at level {level}"), cause);
         }
         if workers > 0 && codec != Codec::Zstd {
             let cause = "only zstd has them; the others compress in one thread".to_owned();
-            return refuse(format!("compress with {name} by {workers} workers"), cause);
+            return refuse_codec(format!("compress with {name} by {workers} workers"), cause);
         }
         Ok(Compression { codec, level: if level == 0 { usual } else { level }, workers })
     }
@@ -72,22 +72,24 @@ impl Compression {
         !matches!(self.codec, Codec::MsXpress | Codec::QatDeflate)
     }
 
+    /// The error that only servers have this codec.
     fn unknown_here(self) -> io::Error {
         io::Error::new(io::ErrorKind::Unsupported, format!("étalon has no {}: it is a server's own", self.name()))
     }
 
+    /// Name of the codec.
     pub fn name(self) -> &'static str {
-        self.entry().1
+        self.codec_entry().1
     }
 
     /// File extension with dot.
-    pub fn ending(self) -> &'static str {
-        self.entry().2
+    pub fn file_extension(self) -> &'static str {
+        self.codec_entry().2
     }
 
     /// The bytes by which a file of this codec begins: RFC 1952, 2.3.1; LZ4's frame format; RFC 8878, 3.1.1. `None`: it has none, or
     /// étalon does not know it.
-    pub fn magic(self) -> Option<&'static [u8]> {
+    pub fn magic_bytes(self) -> Option<&'static [u8]> {
         match self.codec {
             Codec::Gzip => Some(&[0x1f, 0x8b]),
             Codec::Lz4 => Some(&[0x04, 0x22, 0x4d, 0x18]),
@@ -96,12 +98,14 @@ impl Compression {
         }
     }
 
-    fn entry(self) -> (Codec, &'static str, &'static str, u32, u32) {
+    /// The codec's row in the table of codecs.
+    fn codec_entry(self) -> (Codec, &'static str, &'static str, u32, u32) {
         CODECS.iter().find(|entry| entry.0 == self.codec).copied().unwrap_or(CODECS[0])
     }
 }
 
-fn refuse(what: String, cause: String) -> Result<Compression, Failure> {
+/// The failure of a compression that a plan cannot have.
+fn refuse_codec(what: String, cause: String) -> Result<Compression, Failure> {
     Err(Failure::new(FailureKind::Plan, what, cause))
 }
 
@@ -205,7 +209,7 @@ impl Read for Decoder {
         }
         self.bytes += read as u64;
         if let Some(rate) = &mut self.rate {
-            rate.took(read as u64);
+            rate.wait_for(read as u64);
         }
         Ok(read)
     }

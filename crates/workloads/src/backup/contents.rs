@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::data::TableChecksum;
 use crate::dataset::Dialect;
-use crate::session::{Session, text};
+use crate::session::{Session, datum_text};
 use load::error::{Failure, FailureKind};
 
 const TRIED: &str = "read the whole database";
@@ -14,20 +14,22 @@ const TRIED: &str = "read the whole database";
 pub(super) struct Contents(BTreeMap<String, (u64, String)>);
 
 impl Contents {
+    /// Reads number and checksum of the rows of every table.
+    ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the engine's dialect cannot say. [`FailureKind::Missing`]: there is no table.
-    pub(super) fn read(
+    pub(super) fn read_all(
         session: &mut dyn Session,
         dialect: &dyn Dialect,
         go_on: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Contents, Failure> {
-        let dialect = dialect.contents().ok_or_else(|| {
+        let dialect = dialect.contents_dialect().ok_or_else(|| {
             Failure::new(FailureKind::Unsupported, TRIED, "étalon does not read this engine's databases whole")
-                .hint("leave out `tables`, so that étalon backs up tables of its own")
+                .with_hint("leave out `tables`, so that étalon backs up tables of its own")
         })?;
         let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for row in session.query(dialect.columns())? {
-            tables.entry(text(row.first())).or_default().push(text(row.get(1)));
+        for row in session.query(dialect.columns_sql())? {
+            tables.entry(datum_text(row.first())).or_default().push(datum_text(row.get(1)));
         }
         if tables.is_empty() {
             return Err(Failure::new(FailureKind::Missing, TRIED, "it has no table that the login can see"));
@@ -35,13 +37,13 @@ impl Contents {
         let mut contents = Contents::default();
         for (table, columns) in tables {
             go_on()?;
-            let found = match dialect.digest(&table, &columns) {
+            let found = match dialect.digest_sql(&table, &columns) {
                 Some(sql) => {
                     let row = session.query(&sql)?.into_iter().next().unwrap_or_default();
-                    let rows = text(row.first()).parse().map_err(|_| {
+                    let rows = datum_text(row.first()).parse().map_err(|_| {
                         Failure::new(FailureKind::Verification, TRIED, format!("the rows of {table} are not counted"))
                     })?;
-                    (rows, text(row.get(1)))
+                    (rows, datum_text(row.get(1)))
                 }
                 None => read_rows(session, &format!("SELECT {} FROM {table}", columns.join(", ")))?,
             };
@@ -50,19 +52,24 @@ impl Contents {
         Ok(contents)
     }
 
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         self.0.values().map(|(rows, _)| rows).sum()
     }
 
     /// The first table that is another one here, `None` if all are alike.
-    pub(super) fn difference(&self, original: &Contents) -> Option<String> {
+    pub(super) fn difference_from(&self, original: &Contents) -> Option<String> {
         let names = original.0.keys().chain(self.0.keys());
         let differing = names.into_iter().find(|name| self.0.get(*name) != original.0.get(*name))?;
-        Some(format!("table {differing}: {} and not {}", said(self.0.get(differing)), said(original.0.get(differing))))
+        Some(format!(
+            "table {differing}: {} and not {}",
+            describe_table(self.0.get(differing)),
+            describe_table(original.0.get(differing))
+        ))
     }
 }
 
-fn said(found: Option<&(u64, String)>) -> String {
+/// Says what a table holds.
+fn describe_table(found: Option<&(u64, String)>) -> String {
     found.map_or("none".to_owned(), |(rows, checksum)| format!("{rows} rows with the checksum {checksum}"))
 }
 
@@ -71,7 +78,7 @@ fn read_rows(session: &mut dyn Session, sql: &str) -> Result<(u64, String), Fail
     let (mut rows, mut sum) = (0, 0_u64);
     session.each_row(sql, &mut |row| {
         rows += 1;
-        sum = sum.wrapping_add(TableChecksum::of(row));
+        sum = sum.wrapping_add(TableChecksum::of_row(row));
     })?;
     Ok((rows, format!("{sum:016x}")))
 }
@@ -87,14 +94,14 @@ mod tests {
     #[test]
     fn the_table_that_differs_is_named() {
         let original = contents(&[("a", 2, "x"), ("b", 3, "y")]);
-        assert_eq!(original.difference(&original.clone()), None);
+        assert_eq!(original.difference_from(&original.clone()), None);
         let other = contents(&[("a", 2, "x"), ("b", 3, "z")]);
         assert_eq!(
-            other.difference(&original).unwrap(),
+            other.difference_from(&original).unwrap(),
             "table b: 3 rows with the checksum z and not 3 rows with the checksum y"
         );
         let without = contents(&[("a", 2, "x")]);
-        assert_eq!(without.difference(&original).unwrap(), "table b: none and not 3 rows with the checksum y");
-        assert_eq!(original.difference(&without).unwrap(), "table b: 3 rows with the checksum y and not none");
+        assert_eq!(without.difference_from(&original).unwrap(), "table b: none and not 3 rows with the checksum y");
+        assert_eq!(original.difference_from(&without).unwrap(), "table b: 3 rows with the checksum y and not none");
     }
 }

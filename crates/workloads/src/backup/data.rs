@@ -42,14 +42,14 @@ impl TableChecksum {
     const NONE: TableChecksum = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
 
     /// The checksum of a single row.
-    pub(super) fn of(row: &[Datum]) -> u64 {
+    pub(super) fn of_row(row: &[Datum]) -> u64 {
         let mut one = TableChecksum::NONE;
-        one.add(row);
+        one.add_row(row);
         one.checksum
     }
 
     /// Takes in the next row.
-    fn add(&mut self, row: &[Datum]) {
+    fn add_row(&mut self, row: &[Datum]) {
         self.rows += 1;
         for datum in row {
             let text = match datum {
@@ -58,7 +58,7 @@ impl TableChecksum {
                 Datum::Double(number) => Cow::Owned(number.to_string()),
                 Datum::Text(text) => Cow::Borrowed(text.trim_end_matches(' ')),
             };
-            self.checksum = mix(mix(self.checksum, text.as_bytes()), b"\t");
+            self.checksum = fnv1a_mix(fnv1a_mix(self.checksum, text.as_bytes()), b"\t");
         }
     }
 }
@@ -70,21 +70,21 @@ impl std::fmt::Display for TableChecksum {
 }
 
 impl Material {
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         (self.size_mib << 20) / ROW_BYTES
     }
 
     /// The answer of tables that hold what was loaded, with another note in the first row.
-    pub(super) fn expected(self, first_note: &str) -> TableChecksum {
+    pub(super) fn expected_checksum(self, first_note: &str) -> TableChecksum {
         let mut answer = TableChecksum::NONE;
         let mut row = Vec::new();
-        for index in 0..self.rows() {
+        for index in 0..self.row_count() {
             row.clear();
-            self.row(index, &mut row);
+            self.make_row(index, &mut row);
             if index == 0 {
                 row[NOTE] = Datum::Text(Cow::Owned(first_note.to_owned()));
             }
-            answer.add(&row);
+            answer.add_row(&row);
         }
         answer
     }
@@ -92,24 +92,25 @@ impl Material {
     /// The note that the first row was loaded with.
     pub(super) fn first_note(self) -> String {
         let mut row = Vec::new();
-        self.row(0, &mut row);
+        self.make_row(0, &mut row);
         match row.pop() {
             Some(Datum::Text(note)) => note.into_owned(),
             _ => String::new(),
         }
     }
 
-    /// From 0.
-    fn row(self, index: u64, row: &mut Vec<Datum>) {
+    /// Makes the row of this index, from 0.
+    fn make_row(self, index: u64, row: &mut Vec<Datum>) {
         let mut rng = Rng::of_transaction(self.seed, 0, index);
         let random = BODY * (100 - self.compressible.min(100)) as usize / 100;
         row.push(Datum::Int(index as i64 + 1));
         row.push(Datum::Int((rng.next_u64() % 1_000) as i64));
         for _ in 0..2 {
-            row.push(Datum::Text(Cow::Owned(body(&mut rng, random))));
+            row.push(Datum::Text(Cow::Owned(random_body(&mut rng, random))));
         }
     }
 
+    /// The backup's table as a data set.
     pub(super) fn dataset(self) -> Dataset {
         let Material { size_mib, compressible, seed } = self;
         let table = Table {
@@ -122,9 +123,9 @@ impl Material {
             ],
             primary_key: &["id"],
             create: None,
-            rows: self.rows(),
+            rows: self.row_count(),
             unit_rows: 1,
-            row: Arc::new(move |index, row| self.row(index, row)),
+            row: Arc::new(move |index, row| self.make_row(index, row)),
         };
         Dataset {
             name: format!("backup data of {size_mib} MiB, {compressible} % of it patterns, seed {seed}"),
@@ -140,7 +141,8 @@ fn column(name: &'static str, kind: ColumnKind) -> Column {
     Column { name, kind, nulls: Nulls::Refused }
 }
 
-fn body(rng: &mut Rng, random: usize) -> String {
+/// Draws a row's body, of which `random` bytes are random.
+fn random_body(rng: &mut Rng, random: usize) -> String {
     let span = u64::from(LETTERS.end() - LETTERS.start()) + 1;
     let mut bytes = Vec::with_capacity(BODY);
     while bytes.len() < random {
@@ -162,13 +164,13 @@ fn body(rng: &mut Rng, random: usize) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// FNV-1a, 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
-fn mix(sum: u64, bytes: &[u8]) -> u64 {
+/// Mixes bytes into a hash by FNV-1a, 64 bits: <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>.
+fn fnv1a_mix(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// Every row in order; the checksum covers each value.
-pub(super) fn ask(
+pub(super) fn read_checksum(
     session: &mut dyn Session,
     dialect: &dyn Dialect,
     go_on: &dyn Fn() -> Result<(), Failure>,
@@ -180,12 +182,12 @@ pub(super) fn ask(
         let rest = format!("FROM {TABLE} WHERE id > {last} ORDER BY id");
         let sql = dialect.first_rows("id, kind, body, note", &rest, PAGE);
         let rows = session.query(&sql)?;
-        rows.iter().for_each(|row| answer.add(row));
+        rows.iter().for_each(|row| answer.add_row(row));
         let Some(id) = rows.last().and_then(|row| row.first()) else { return Ok(answer) };
         last = match id {
             Datum::Int(id) => *id,
-            Datum::Text(id) => id.parse().map_err(|_| unreadable(id))?,
-            other => return Err(unreadable(&format!("{other:?}"))),
+            Datum::Text(id) => id.parse().map_err(|_| unreadable_row(id))?,
+            other => return Err(unreadable_row(&format!("{other:?}"))),
         };
         if (rows.len() as u64) < PAGE {
             return Ok(answer);
@@ -193,7 +195,7 @@ pub(super) fn ask(
     }
 }
 
-fn unreadable(id: &str) -> Failure {
+fn unreadable_row(id: &str) -> Failure {
     Failure::new(FailureKind::Verification, "read the rows of the backup's table", format!("`{id}` is no row's number"))
 }
 
@@ -208,9 +210,9 @@ mod tests {
         let material = Material { size_mib: 1, compressible, seed: 1 };
         let (mut whole, mut row) = (0, Vec::new());
         let mut encoder = Encoder::new(Compression::new("zstd", 0, 0).unwrap(), Vec::new()).unwrap();
-        for index in 0..material.rows() {
+        for index in 0..material.row_count() {
             row.clear();
-            material.row(index, &mut row);
+            material.make_row(index, &mut row);
             for datum in &row {
                 let Datum::Text(text) = datum else { continue };
                 assert_eq!(text.len(), BODY);
@@ -256,19 +258,19 @@ mod tests {
     #[test]
     fn a_row_that_is_missing_or_changed_is_another_answer() {
         let material = Material { size_mib: 2, compressible: 50, seed: 3 };
-        let mut rows: Vec<Vec<Datum>> = (0..material.rows())
+        let mut rows: Vec<Vec<Datum>> = (0..material.row_count())
             .map(|index| {
                 let mut row = Vec::new();
-                material.row(index, &mut row);
+                material.make_row(index, &mut row);
                 row
             })
             .collect();
-        let right = ask(&mut Memory(rows.clone()), &Words, &|| Ok(())).unwrap();
-        assert_eq!(right.rows, material.rows());
+        let right = read_checksum(&mut Memory(rows.clone()), &Words, &|| Ok(())).unwrap();
+        assert_eq!(right.rows, material.row_count());
         let mut changed = rows.clone();
         changed[3_000][2] = Datum::Text(Cow::Borrowed("x"));
-        assert_ne!(ask(&mut Memory(changed), &Words, &|| Ok(())).unwrap(), right);
+        assert_ne!(read_checksum(&mut Memory(changed), &Words, &|| Ok(())).unwrap(), right);
         rows.pop();
-        assert_ne!(ask(&mut Memory(rows), &Words, &|| Ok(())).unwrap(), right);
+        assert_ne!(read_checksum(&mut Memory(rows), &Words, &|| Ok(())).unwrap(), right);
     }
 }

@@ -4,7 +4,7 @@ use std::thread;
 
 use model::{Point, RunRecord, RunState};
 
-use super::figures::unavailable;
+use super::figures::unavailable_outcome;
 use crate::dataset::Dataset;
 use crate::step::{StepContext, StepOutcome, Stepped};
 use crate::transactions::Transactions;
@@ -19,22 +19,23 @@ use load::overlap::Overlap;
 const PREFIX: &str = "load.";
 
 /// The load that the point asks for, with its tables; `None` if it asks for none.
-pub(super) fn read(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
+pub(super) fn read_load(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
     let own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
     let Some(any) = own.keys().next().cloned() else { return Ok(None) };
     if !own.contains_key("script") {
         let cause = "there is no load";
         return Err(Failure::new(FailureKind::Plan, format!("read the key `{PREFIX}{any}`"), cause)
-            .hint("set `load.script`, as in `load = { script = \"tpcb-like\" }`"));
+            .with_hint("set `load.script`, as in `load = { script = \"tpcb-like\" }`"));
     }
-    let Task { dataset, action } = Transactions.task(&own, grants)?;
+    let Task { dataset, action } = Transactions.make_task(&own, grants)?;
     match action {
         Action::Stream(stream) => Ok(Some((dataset, stream))),
         Action::Step(_) => Ok(None),
     }
 }
 
+/// The tables of the backup and of the load as one data set.
 pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all.name = format!("{}, and {}", all.name, load.name);
     all.tables.extend(load.tables);
@@ -46,6 +47,7 @@ pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all
 }
 
+/// The run of the load while the backup is taken.
 fn run_task<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     RunTask {
         system: context.system,
@@ -81,7 +83,7 @@ pub(super) fn run_under_load<T>(
 
 /// The same load without a backup, to compare with.
 pub(super) fn run_load_without_backup(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-    context.progress("transactions alone", 0, 1);
+    context.report_progress("transactions alone", 0, 1);
     let run = RunTask {
         system: context.system,
         task,
@@ -89,11 +91,11 @@ pub(super) fn run_load_without_backup(task: &StreamTask, context: &mut StepConte
         seed: context.seed,
         interrupt: context.interrupt,
     };
-    let record = run.run(context.observer)?;
+    let record = run.run_here(context.observer)?;
     if record.state != RunState::Measured {
         return Ok(Stepped::Interrupted);
     }
     let RunRecord { elapsed_s, mut measurements, series, marks, .. } = record;
-    measurements.extend(unavailable("no backup was taken").measurements);
+    measurements.extend(unavailable_outcome("no backup was taken").measurements);
     Ok(Stepped::Done(StepOutcome { elapsed_s, measurements, series, marks, ..StepOutcome::default() }))
 }

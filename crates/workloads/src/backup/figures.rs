@@ -28,23 +28,25 @@ pub(super) struct Cost {
 }
 
 /// Étalon's process without compression, and its programs.
-fn client(meter: &Meter, compressor: f64) -> Reading {
+fn client_cpu(meter: &Meter, compressor: f64) -> Reading {
     meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)).map(|tools| (meter.own_cpu_s - compressor).max(0.0) + tools).into()
 }
 
 impl Cost {
+    /// What a backup cost.
     pub(super) fn of_backup(meter: &Meter, compressor: f64, server: Result<f64, String>, placement: Placement) -> Cost {
         Cost {
             elapsed_s: meter.elapsed_s(),
             parts: meter.parts.clone(),
             server: server_reading(server, placement),
-            client: client(meter, compressor),
+            client: client_cpu(meter, compressor),
             compressor,
             placement,
             source_bytes: meter.source_bytes,
         }
     }
 
+    /// What a restore cost.
     pub(super) fn of_restore(meter: &Meter, server: Result<f64, String>, placement: Placement) -> Cost {
         Cost::of_backup(meter, meter.codec_cpu_s, server, placement)
     }
@@ -52,7 +54,7 @@ impl Cost {
     /// Codec workers cannot be asked one by one: everything is attributed to them, since the client's part is little.
     pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
         self.compressor = meter.own_cpu_s;
-        self.client = client(meter, self.compressor);
+        self.client = client_cpu(meter, self.compressor);
     }
 
     /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
@@ -63,7 +65,7 @@ impl Cost {
     }
 
     /// None without the server's.
-    fn total(&self) -> Reading {
+    fn total_cpu(&self) -> Reading {
         match (&self.server, &self.client) {
             (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
             (Reading::Unavailable(_), Reading::Value(client)) if self.placement != Placement::Server => {
@@ -98,7 +100,7 @@ const NO_BACKUP: [(&str, &str, Direction); 3] = [
 ];
 
 /// The reason in place of every primary figure.
-pub(super) fn unavailable(reason: &str) -> StepOutcome {
+pub(super) fn unavailable_outcome(reason: &str) -> StepOutcome {
     StepOutcome {
         measurements: NO_BACKUP
             .into_iter()
@@ -127,23 +129,25 @@ pub(super) struct Figures {
     pub(super) load: Option<RunRecord>,
 }
 
-fn measured(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
+fn measurement(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
     Measurement::value(id, unit, direction, role, value)
 }
 
+/// How much smaller `stored` is than `source`, in percent.
 fn percent_saved(source: u64, stored: u64) -> f64 {
     100.0 * (1.0 - stored as f64 / source.max(1) as f64)
 }
 
 impl Figures {
+    /// The outcome of the step with all of its measurements.
     pub(super) fn outcome(mut self) -> StepOutcome {
         let load = self.load.take();
         let (mut all, series, mut marks) =
             load.map_or_else(Default::default, |load| (load.measurements, load.series, load.marks));
         let step = |all: &mut Vec<Measurement>, name: &str, cost: &Cost| {
             let rate = self.source_bytes as f64 / MIB / cost.elapsed_s.max(1e-9);
-            all.push(measured(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
-            let per_gib = match cost.total() {
+            all.push(measurement(&format!("{name}_rate"), "MiB/s", Direction::Higher, Role::Primary, rate));
+            let per_gib = match cost.total_cpu() {
                 Reading::Value(seconds) => Reading::Value(seconds / (self.source_bytes.max(1) as f64 / GIB)),
                 unavailable => unavailable,
             };
@@ -151,7 +155,7 @@ impl Figures {
             all.push(Measurement::new(&id, "s/GiB", Direction::Lower, Role::Primary, per_gib));
             if name == "backup" {
                 let size = self.stored_bytes as f64;
-                all.push(measured("backup_size", "bytes", Direction::Lower, Role::Primary, size));
+                all.push(measurement("backup_size", "bytes", Direction::Lower, Role::Primary, size));
             }
         };
         step(&mut all, "backup", &self.backup);
@@ -162,28 +166,28 @@ impl Figures {
                 Measurement::new(id, unit, direction, Role::Primary, none)
             })),
         }
-        all.push(measured("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
+        all.push(measurement("source_size", "bytes", Direction::Neither, Role::Diagnostic, self.source_bytes as f64));
         let saved = percent_saved(self.source_bytes, self.stored_bytes);
-        all.push(measured("saving", "%", Direction::Neither, Role::Diagnostic, saved));
+        all.push(measurement("saving", "%", Direction::Neither, Role::Diagnostic, saved));
         let rows = match self.restored {
             Some(_) => Reading::Value(self.rows as f64),
             None => Reading::unavailable(NOT_RESTORED),
         };
         all.push(Measurement::new("rows_verified", "", Direction::Neither, Role::Diagnostic, rows));
-        self.costs("backup", &self.backup, &mut all);
+        self.add_cost("backup", &self.backup, &mut all);
         if let Some(restored) = &self.restored {
-            self.costs("restore", &restored.cost, &mut all);
+            self.add_cost("restore", &restored.cost, &mut all);
         }
         self.class_figures(&mut all);
         match &self.growth {
-            Ok(seen) => growth("backup_file", seen, &mut all),
+            Ok(seen) => add_growth("backup_file", seen, &mut all),
             Err(reason) => {
                 let unknown = Reading::unavailable(reason);
                 all.push(Measurement::new("backup_file", "bytes", Direction::Neither, Role::Diagnostic, unknown));
             }
         }
         if let Some(restored) = &self.restored {
-            growth("restored_files", &restored.growth, &mut all);
+            add_growth("restored_files", &restored.growth, &mut all);
             all.extend(restored.figures.iter().cloned());
         }
         all.extend(self.taken.served.iter().flat_map(|served| served.figures.iter().cloned()));
@@ -193,12 +197,13 @@ impl Figures {
         StepOutcome { elapsed_s, measurements: all, series, marks, ..StepOutcome::default() }
     }
 
-    fn costs(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
-        all.push(seconds(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
+    /// Adds times and CPU of a backup or a restore.
+    fn add_cost(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
+        all.push(seconds_measurement(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
         if cost.parts.len() > 1 {
             for (part, elapsed_s) in &cost.parts {
                 let id = format!("{name}_time/{}", part.replace(' ', "_"));
-                all.push(seconds(id, Role::Diagnostic, Reading::Value(*elapsed_s)));
+                all.push(seconds_measurement(id, Role::Diagnostic, Reading::Value(*elapsed_s)));
             }
         }
         let compressor = match self.taken.compression.codec {
@@ -209,11 +214,11 @@ impl Figures {
             }
             _ => Reading::Value(cost.compressor),
         };
-        all.push(seconds(format!("{name}_cpu"), Role::Secondary, cost.total()));
+        all.push(seconds_measurement(format!("{name}_cpu"), Role::Secondary, cost.total_cpu()));
         for (part, reading) in
             [("server", cost.server.clone()), ("client", cost.client.clone()), ("compressor", compressor)]
         {
-            all.push(seconds(format!("{name}_cpu/{part}"), Role::Diagnostic, reading));
+            all.push(seconds_measurement(format!("{name}_cpu/{part}"), Role::Diagnostic, reading));
         }
     }
 
@@ -221,33 +226,34 @@ impl Figures {
     fn class_figures(&self, all: &mut Vec<Measurement>) {
         for (class, name) in Class::ALL {
             let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
-            all.push(neither(format!("source_size/{name}"), "bytes", share.source_bytes as f64));
-            all.push(neither(format!("saving/{name}"), "%", percent_saved(share.source_bytes, share.stored_bytes)));
-            all.push(neither(format!("zero_pages/{name}"), "bytes", share.zero_bytes as f64));
+            all.push(diagnostic(format!("source_size/{name}"), "bytes", share.source_bytes as f64));
+            all.push(diagnostic(format!("saving/{name}"), "%", percent_saved(share.source_bytes, share.stored_bytes)));
+            all.push(diagnostic(format!("zero_pages/{name}"), "bytes", share.zero_bytes as f64));
             if share.zero_bytes > 0 && share.zero_bytes < share.source_bytes {
                 let content = share.source_bytes - share.zero_bytes;
                 let saved = percent_saved(content, share.stored_content_bytes);
                 if self.compression.codec != Codec::None {
-                    all.push(neither(format!("saving_without_zero_pages/{name}"), "%", saved));
+                    all.push(diagnostic(format!("saving_without_zero_pages/{name}"), "%", saved));
                 }
             }
         }
     }
 }
 
-fn neither(id: String, unit: &str, value: f64) -> Measurement {
-    measured(&id, unit, Direction::Neither, Role::Diagnostic, value)
+/// A diagnostic measurement in which neither direction is better.
+fn diagnostic(id: String, unit: &str, value: f64) -> Measurement {
+    measurement(&id, unit, Direction::Neither, Role::Diagnostic, value)
 }
 
-fn seconds(id: String, role: Role, reading: Reading) -> Measurement {
+fn seconds_measurement(id: String, role: Role, reading: Reading) -> Measurement {
     Measurement::new(&id, "s", Direction::Lower, role, reading)
 }
 
 /// At twentieths of the time.
-fn growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
+fn add_growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
     let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
     for (percent, bytes) in at_twentieths(&points) {
         let id = format!("{name}/{percent:03}");
-        all.push(measured(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
+        all.push(measurement(&id, "bytes", Direction::Neither, Role::Diagnostic, bytes));
     }
 }

@@ -38,9 +38,14 @@ impl Meter {
         Meter { bounds: bounds.clone(), ..Meter::default() }
     }
 
-    pub fn part<T>(&mut self, name: &'static str, run: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
-        if self.limit.is_none() && !self.bounds.is_none() {
-            self.limit = Some(tool::hold(LimitTarget::Tree(std::process::id()), &self.bounds, "the restore")?);
+    /// Runs a part within its limits, and adds its time and CPU.
+    pub fn meter_part<T>(
+        &mut self,
+        name: &'static str,
+        run: impl FnOnce() -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if self.limit.is_none() && !self.bounds.are_none() {
+            self.limit = Some(tool::apply_limit(LimitTarget::Tree(std::process::id()), &self.bounds, "the restore")?);
         }
         let tools_before = host::cpu::ended_children_cpu();
         let own_before = host::cpu::process_cpu();
@@ -56,7 +61,8 @@ impl Meter {
         Ok(result)
     }
 
-    pub fn let_go(&mut self) -> Result<(), Failure> {
+    /// Ends the limit on étalon's own process.
+    pub fn release_limit(&mut self) -> Result<(), Failure> {
         let released = self.limit.take().map_or(Ok(()), Limit::release);
         released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))
     }
@@ -79,7 +85,7 @@ impl Drop for EndAtDrop<'_> {
 }
 
 /// Polls a folder's size while `run` runs.
-pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
+pub fn watch_growth<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         let watcher = scope.spawn(|| {
@@ -92,7 +98,7 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
                 if last {
                     return growth;
                 }
-                rest(LOOK.max(looked.elapsed() * REST), &ended);
+                sleep_unless(LOOK.max(looked.elapsed() * REST), &ended);
             }
         });
         let result = {
@@ -105,7 +111,7 @@ pub fn watched<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
 }
 
 /// Sleeps, but wakes when `ended`.
-fn rest(length: Duration, ended: &AtomicBool) {
+fn sleep_unless(length: Duration, ended: &AtomicBool) {
     let until = Instant::now() + length;
     while Instant::now() < until && !ended.load(Ordering::Acquire) {
         thread::sleep(LOOK.min(until.saturating_duration_since(Instant::now())));
@@ -135,7 +141,7 @@ mod tests {
     fn a_growing_file_is_seen_to_grow() {
         let folder = tempfile::tempdir().unwrap();
         let mut file = std::fs::File::create(folder.path().join("a")).unwrap();
-        let ((), growth) = watched(folder.path(), || {
+        let ((), growth) = watch_growth(folder.path(), || {
             for _ in 0..100 {
                 file.write_all(b"0123456789").unwrap();
                 thread::sleep(LOOK);

@@ -109,8 +109,8 @@ pub struct Backup;
 /// What étalon's own data are like.
 const OF_THE_DATA: [&str; 3] = ["size_mib", "compressible", "data_seed"];
 
-/// The load alone is one point, and a database that is there one of its own.
-fn idle(point: &Point) -> &'static [&'static str] {
+/// Keys that this point does not use: the load alone is one point, and a database that is there one of its own.
+fn idle_keys(point: &Point) -> &'static [&'static str] {
     match point.get("method") {
         Some(Value::Text(method)) if method == BackupMethod::NONE.0 => &OF_THE_BACKUP,
         _ if is_of_others(point) => &OF_THE_DATA,
@@ -131,7 +131,7 @@ impl Workload for Backup {
             // Of the load.
             rate_unit: "tx/s",
             keys: Keys::SPECS,
-            idle,
+            idle: idle_keys,
         }
     }
 
@@ -139,15 +139,15 @@ impl Workload for Backup {
         is_of_others(point)
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };
         let (rate, percent) = (keys.max_rate_mib_s, keys.server_cpu_percent);
-        let load = during::read(point, grants)?;
+        let load = during::read_load(point, grants)?;
         if keys.method == BackupMethod::NONE.0 && load.is_none() {
             let cause = "there would be neither a backup nor a load";
             return Err(Failure::new(FailureKind::Plan, "run `method = \"none\"`", cause)
-                .hint("set `load = { script = \"tpcb-like\" }`, too"));
+                .with_hint("set `load = { script = \"tpcb-like\" }`, too"));
         }
         let is_of_others = is_of_others(point);
         let (dataset, load) = match load {
@@ -160,7 +160,7 @@ impl Workload for Backup {
             None => (material.dataset(), None),
         };
         let folder = Some(&keys.folder).filter(|folder| !folder.is_empty());
-        let folder = folder.map(|folder| grants.permits.path(Path::new(folder))).transpose()?;
+        let folder = folder.map(|folder| grants.permits.check_path(Path::new(folder))).transpose()?;
         let procedure = BackupProcedure {
             source: if is_of_others { Source::Theirs } else { Source::Made(material) },
             method: keys.method,
@@ -189,11 +189,12 @@ impl Workload for Backup {
     }
 }
 
+/// Limits from percent of a processor and MiB/s.
 fn resource_limits(percent: Option<u64>, mib_s: Option<u64>) -> ResourceLimits {
     ResourceLimits { cores: percent.map(|percent| percent as f64 / 100.0), io_bytes_s: mib_s.map(|mib| mib << 20) }
 }
 
-/// `MAXTRANSFERSIZE` has steps of 64 KiB.
+/// Checks a transfer size: `MAXTRANSFERSIZE` has steps of 64 KiB.
 fn transfer_kib(kib: u64) -> Result<u32, Failure> {
     if kib.is_multiple_of(64) {
         Ok(kib as u32)
@@ -213,25 +214,25 @@ mod tests {
 
     #[test]
     fn the_defaults_are_a_task() {
-        let task = Backup.task(&point(&[]), &Grants::default()).unwrap();
+        let task = Backup.make_task(&point(&[]), &Grants::default()).unwrap();
         assert_eq!(task.dataset.name, "backup data of 64 MiB, 75 % of it patterns, seed 1");
         assert!(matches!(task.action, Action::Step(_)));
     }
 
     #[test]
     fn a_load_alone_is_one_point_however_backups_are_taken() {
-        let alone = idle(&point(&[("method", Value::Text("none".to_owned()))]));
+        let alone = idle_keys(&point(&[("method", Value::Text("none".to_owned()))]));
         assert!(alone.iter().all(|name| Keys::SPECS.iter().any(|key| key.name == *name)), "{alone:?}");
         let others: Vec<&str> = Keys::SPECS.iter().map(|key| key.name).filter(|name| !alone.contains(name)).collect();
         let of_data_and_load = ["size_mib", "compressible", "data_seed", "tables", "method"];
         assert!(others.iter().all(|name| of_data_and_load.contains(name) || name.starts_with("load.")), "{others:?}");
-        assert!(idle(&point(&[])).is_empty());
+        assert!(idle_keys(&point(&[])).is_empty());
     }
 
     #[test]
     fn a_level_that_a_codec_does_not_have_is_refused_before_anything_runs() {
         let point = point(&[("codec", Value::Text("gzip".to_owned())), ("level", Value::Int(19))]);
-        let failure = Backup.task(&point, &Grants::default()).unwrap_err();
+        let failure = Backup.make_task(&point, &Grants::default()).unwrap_err();
         assert_eq!(failure.kind, FailureKind::Plan);
         assert!(failure.to_string().contains("gzip has levels from 1 to 9"), "{failure}");
     }

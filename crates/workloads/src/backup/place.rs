@@ -21,14 +21,19 @@ struct Unpacking<'a> {
 /// The archive is broken, leads out of the folder, holds a tablespace; the device is full.
 pub fn unpack_tar(from: &mut dyn Read, folder: &Path, user: Option<&User>) -> io::Result<()> {
     let mut unpacking = Unpacking { folder, user, file: None };
-    archive::read(BackupLayout::Tar, from, &mut unpacking, &mut |it, entry| it.begin(entry), &mut |it, bytes| {
-        it.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes))
-    })?;
+    archive::read_entries(
+        BackupLayout::Tar,
+        from,
+        &mut unpacking,
+        &mut |it, entry| it.begin_entry(entry),
+        &mut |it, bytes| it.file.as_mut().map_or(Ok(()), |file| file.write_all(bytes)),
+    )?;
     Ok(())
 }
 
 impl Unpacking<'_> {
-    fn begin(&mut self, entry: &ArchiveEntry) -> io::Result<()> {
+    /// Makes the folder or file of an archive's entry.
+    fn begin_entry(&mut self, entry: &ArchiveEntry) -> io::Result<()> {
         self.file = None;
         let inside = Path::new(&entry.path);
         if inside.components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {

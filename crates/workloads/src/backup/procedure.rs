@@ -10,7 +10,7 @@ use model::{Facts, Reading};
 
 use super::claims::{self, Searched, Watchword};
 use super::during;
-use super::figures::{Cost, Figures, RestoredFigures, unavailable};
+use super::figures::{Cost, Figures, RestoredFigures, unavailable_outcome};
 use super::source::{Held, Source};
 use crate::backup::archive;
 use crate::backup::backups::{
@@ -18,7 +18,7 @@ use crate::backup::backups::{
     TakenBackup, Writer,
 };
 use crate::backup::codec::{Compression, Decoder};
-use crate::backup::meter::{Growth, Meter, watched};
+use crate::backup::meter::{Growth, Meter, watch_growth};
 use crate::backup::sink::io_failure;
 use crate::backup::tool;
 use crate::dataset::{Dialect, Tables};
@@ -63,6 +63,7 @@ pub(super) struct ResourceLimits {
 }
 
 impl ResourceLimits {
+    /// These limits, with those of I/O on a folder's device.
     fn in_folder(self, folder: &Path) -> Bounds {
         Bounds {
             cores: self.cores,
@@ -71,12 +72,12 @@ impl ResourceLimits {
     }
 }
 
-fn failed(tried: &str, error: impl std::fmt::Display) -> Failure {
+fn step_failure(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
 impl crate::workload::Procedure for BackupProcedure {
-    fn facts(&self, system: &dyn System) -> Facts {
+    fn procedure_facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
         let programs = system.backups().map(|backups| backups.programs(&self.method)).unwrap_or_default();
         programs.into_iter().for_each(|(name, version)| facts.identity(name, version));
@@ -103,15 +104,15 @@ impl crate::workload::Procedure for BackupProcedure {
             return during::run_load_without_backup(load, context);
         }
         let backups = context.system.backups()?;
-        let missing = backups.lacks(self.compression)?;
+        let missing = backups.missing_codec(self.compression)?;
         let writer = backups.writer();
         drop(backups);
         if let Some(reason) = missing {
-            return Ok(Stepped::Done(unavailable(&reason)));
+            return Ok(Stepped::Done(unavailable_outcome(&reason)));
         }
         let ran = self.run_in_scratch(context, writer);
         match ran {
-            Err(_) if context.interrupted() => Ok(Stepped::Interrupted),
+            Err(_) if context.is_interrupted() => Ok(Stepped::Interrupted),
             other => other.map(|figures| Stepped::Done(figures.outcome())),
         }
     }
@@ -124,15 +125,17 @@ impl BackupProcedure {
         let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
         match (writer, asked, io.iter().find(|(_, bytes_s)| bytes_s.is_some())) {
             (Writer::Here, Some(key), _) => {
-                refuse(key, "only a server that writes its backups itself can be asked for that")
+                unsupported_key(key, "only a server that writes its backups itself can be asked for that")
             }
-            (Writer::Server, _, Some((key, _))) => {
-                refuse(key, "the server writes its backups itself, and étalon can hold only what it has started")
-            }
+            (Writer::Server, _, Some((key, _))) => unsupported_key(
+                key,
+                "the server writes its backups itself, and étalon can hold only what it has started",
+            ),
             _ => Ok(()),
         }
     }
 
+    /// The keys for backups that the server itself writes.
     fn server_side(&self) -> ServerSide<'_> {
         ServerSide {
             stripes: self.stripes,
@@ -145,7 +148,7 @@ impl BackupProcedure {
     }
 
     /// Default: étalon, if it sees the bytes.
-    fn compressor(&self, writer: Writer) -> Compressor {
+    fn choose_compressor(&self, writer: Writer) -> Compressor {
         self.compressor.unwrap_or(match writer {
             Writer::Here => Compressor::Own,
             Writer::Server => Compressor::Server,
@@ -163,26 +166,26 @@ impl BackupProcedure {
                 "hold a backup beside a load by `backup_io_mib_s`",
                 cause,
             )
-            .hint("`max_rate_mib_s`"));
+            .with_hint("`max_rate_mib_s`"));
         }
         let tried = "make a folder for the backup";
         // A server's own folder.
         let base = if writer == Writer::Here { self.folder.as_deref() } else { None };
-        let scratch = Scratch::new("backup", base).map_err(|error| failed(tried, error))?;
+        let scratch = Scratch::new("backup", base).map_err(|error| step_failure(tried, error))?;
         let folders = ["taken", "work", "restored"].map(|name| scratch.path().join(name));
         for folder in &folders {
             fs::create_dir(folder).map_err(|error| io_failure(tried, &error))?;
         }
         let [folder, work, restored] = &folders;
         // For a restored server of another user.
-        scratch.allow_passage().map_err(|error| failed(tried, error))?;
+        scratch.allow_passage().map_err(|error| step_failure(tried, error))?;
         for private in [folder, work] {
-            host::identity::close_to_others(private).map_err(|error| failed(tried, error))?;
+            host::identity::close_to_others(private).map_err(|error| step_failure(tried, error))?;
         }
         let request = BackupRequest {
             method: &self.method,
             compression: self.compression,
-            compressor: self.compressor(writer),
+            compressor: self.choose_compressor(writer),
             max_rate_bytes_s: self.max_rate_bytes_s,
             bounds: &self.backup.in_folder(folder),
             scope: self.scope,
@@ -194,7 +197,7 @@ impl BackupProcedure {
         };
         let figures = self.run_and_tidy(context, &request, restored);
         // Reported unless something else failed before.
-        let removed = scratch.remove().map_err(|error| failed("remove the backup", error));
+        let removed = scratch.remove().map_err(|error| step_failure("remove the backup", error));
         figures.and_then(|figures| removed.map(|()| figures))
     }
 
@@ -207,13 +210,14 @@ impl BackupProcedure {
     ) -> Result<Figures, Failure> {
         let system = context.system;
         let backups = system.backups()?;
-        backups.check(request)?;
-        let figures = self.run(context, &*backups, request, restored);
-        let tidied = backups.tidy(request);
+        backups.check_possible(request)?;
+        let figures = self.run_parts(context, &*backups, request, restored);
+        let tidied = backups.remove_leftovers(request);
         figures.and_then(|figures| tidied.map(|()| figures))
     }
 
-    fn run(
+    /// Takes the backup, restores it and compares, with limits as the plan has them.
+    fn run_parts(
         &self,
         context: &mut StepContext<'_>,
         backups: &dyn Backups,
@@ -221,15 +225,16 @@ impl BackupProcedure {
         restored: &Path,
     ) -> Result<Figures, Failure> {
         let system = context.system;
-        context.progress("reading the original", 0, PARTS);
-        let word = self.source.word(context.seed);
+        context.report_progress("reading the original", 0, PARTS);
+        let word = self.source.draw_watchword(context.seed);
         let mut session = system.session(self.source.session_kind())?;
-        let original = self.source.original(&mut *session, system.dialect(), word.as_ref(), &|| request.go_on())?;
+        let original =
+            self.source.mark_and_read(&mut *session, system.dialect(), word.as_ref(), &|| request.check_interrupt())?;
         drop(session);
-        context.progress("backing up", 1, PARTS);
+        context.report_progress("backing up", 1, PARTS);
         let limited = || {
             let limit = self.server_cores.map(|cores| system.limit_cpu(cores)).transpose()?;
-            let backed_up = back_up(system, backups, request);
+            let backed_up = back_up_metered(system, backups, request);
             let released = limit.map_or(Ok(()), |limit| limit.release());
             backed_up.and_then(|done| released.map(|()| done))
         };
@@ -242,7 +247,7 @@ impl BackupProcedure {
         }
         claims::check_file(&taken, request)?;
         // What is restored must not have this.
-        self.write(system, self.source.word(context.seed).as_ref().map(Watchword::text))?;
+        self.write_note(system, self.source.draw_watchword(context.seed).as_ref().map(Watchword::as_str))?;
         let stored_bytes = match &taken.served {
             Some(served) => served.stored_bytes,
             None => fs::metadata(&taken.file).map_err(|error| io_failure("look at the backup", &error))?.len(),
@@ -251,13 +256,13 @@ impl BackupProcedure {
         let max_rate_bytes_s = self.restore_max_rate_bytes_s;
         let into = BackupRequest { folder: restored, max_rate_bytes_s, bounds: &bounds, ..*request };
         let restored = match request.server_side.destination {
-            Destination::Files => Some(self.restore(context, backups, &taken, &into, &original)?),
+            Destination::Files => Some(self.restore_and_compare(context, backups, &taken, &into, &original)?),
             Destination::Nowhere => None,
         };
         if let Source::Made(material) = &self.source {
-            self.write(system, Some(&material.first_note()))?;
+            self.write_note(system, Some(&material.first_note()))?;
         }
-        let classes = self.split(backups, &taken, word.as_ref())?;
+        let classes = self.split_sizes(backups, &taken, word.as_ref())?;
         let (served_bytes, growth) = match &taken.served {
             Some(served) => (Some(served.source_bytes), served.growth.clone()),
             None => (None, Ok(growth)),
@@ -279,7 +284,7 @@ impl BackupProcedure {
         Ok(Figures {
             source_bytes,
             stored_bytes,
-            rows: original.rows(),
+            rows: original.row_count(),
             restored,
             backup,
             growth,
@@ -291,7 +296,7 @@ impl BackupProcedure {
     }
 
     /// Restores the backup and compares its rows with the original.
-    fn restore(
+    fn restore_and_compare(
         &self,
         context: &mut StepContext<'_>,
         backups: &dyn Backups,
@@ -300,7 +305,7 @@ impl BackupProcedure {
         original: &Held,
     ) -> Result<RestoredFigures, Failure> {
         let system = context.system;
-        context.progress("restoring", 2, PARTS);
+        context.report_progress("restoring", 2, PARTS);
         // Only the server can limit its own restore.
         let (bounds, of_server) = match backups.writer() {
             Writer::Here => (into.bounds.clone(), None),
@@ -308,13 +313,13 @@ impl BackupProcedure {
         };
         let mut meter = Meter::with_limits(&bounds);
         let limit = of_server.map(|cores| system.limit_cpu(cores)).transpose()?;
-        let (back, growth) = watched(into.folder, || backups.restore(taken, into, &mut meter));
-        let let_go = meter.let_go().and(limit.map_or(Ok(()), |limit| limit.release()));
+        let (back, growth) = watch_growth(into.folder, || backups.restore(taken, into, &mut meter));
+        let let_go = meter.release_limit().and(limit.map_or(Ok(()), |limit| limit.release()));
         let mut back = back.and_then(|back| let_go.map(|()| back))?;
         let server_cpu = back.server_cpu_s().map(|all| all - meter.server_cpu_before_s);
-        let figures = back.figures();
-        context.progress("verifying", 3, PARTS);
-        let verified = self.verify(&mut *back, system.dialect(), original, into);
+        let figures = back.restore_figures();
+        context.report_progress("verifying", 3, PARTS);
+        let verified = self.verify_restored(&mut *back, system.dialect(), original, into);
         let removed = back.remove();
         verified.and(removed)?;
         let growth = match taken.served {
@@ -327,33 +332,34 @@ impl BackupProcedure {
     }
 
     /// Puts a note into the first row, if étalon made it.
-    fn write(&self, system: &dyn System, note: Option<&str>) -> Result<(), Failure> {
+    fn write_note(&self, system: &dyn System, note: Option<&str>) -> Result<(), Failure> {
         let Some(note) = note else { return Ok(()) };
-        Watchword::write(note, &mut *system.session(self.source.session_kind())?)
+        Watchword::write_note(note, &mut *system.session(self.source.session_kind())?)
     }
 
-    fn verify(
+    /// Checks the restored database, and compares its rows with the original's.
+    fn verify_restored(
         &self,
         restored: &mut dyn Restored,
         dialect: &dyn Dialect,
         original: &Held,
         request: &BackupRequest<'_>,
     ) -> Result<(), Failure> {
-        restored.check()?;
-        let mut session = restored.session(self.source.session_kind())?;
-        let held = self.source.held(&mut *session, dialect, &|| request.go_on())?;
-        let Some(difference) = held.difference(original) else { return Ok(()) };
+        restored.check_integrity()?;
+        let mut session = restored.open_session(self.source.session_kind())?;
+        let held = self.source.read_held(&mut *session, dialect, &|| request.check_interrupt())?;
+        let Some(difference) = held.difference_from(original) else { return Ok(()) };
         let failure = Failure::new(FailureKind::Verification, "trust the restored database", difference);
         Err(match self.source {
             Source::Made(_) => failure,
             Source::Theirs => {
-                failure.hint("a database that changes meanwhile cannot be compared: back up a copy of it")
+                failure.with_hint("a database that changes meanwhile cannot be compared: back up a copy of it")
             }
         })
     }
 
-    /// Untimed.
-    fn split(
+    /// Sizes of the backup by class of file, not timed.
+    fn split_sizes(
         &self,
         backups: &dyn Backups,
         taken: &TakenBackup,
@@ -368,20 +374,23 @@ impl BackupProcedure {
         match word {
             Some(word) if backups.are_encrypted() => {
                 let mut searched = Searched::new(&mut from, word);
-                let split = archive::split(taken.layout, &mut searched, self.compression);
+                let split = archive::split_by_class(taken.layout, &mut searched, self.compression);
                 let classes = split.map_err(|error| io_failure(tried, &error))?;
                 claims::check_encryption(searched.is_found).map(|()| classes)
             }
-            _ => archive::split(taken.layout, &mut from, self.compression).map_err(|error| io_failure(tried, &error)),
+            _ => archive::split_by_class(taken.layout, &mut from, self.compression)
+                .map_err(|error| io_failure(tried, &error)),
         }
     }
 }
 
-fn refuse(key: &str, cause: &str) -> Result<(), Failure> {
+/// The failure of a key that the engine cannot do.
+fn unsupported_key(key: &str, cause: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
 }
 
-fn back_up(
+/// Takes the backup with its time, CPU and growth.
+fn back_up_metered(
     system: &dyn System,
     backups: &dyn Backups,
     request: &BackupRequest<'_>,
@@ -389,9 +398,10 @@ fn back_up(
     let server_before = system.server_cpu_s();
     let mut meter = Meter::default();
     let own = Bounds { cores: None, io: request.bounds.io.clone() };
-    let limit = (!own.is_none()).then(|| tool::hold(LimitTarget::Own, &own, "the backup")).transpose()?;
-    let (taken, growth) = watched(request.folder, || backups.back_up(request, &mut meter));
-    let released = limit.map_or(Ok(()), Limit::release).map_err(|error| failed("end the limit on the backup", error));
+    let limit = (!own.are_none()).then(|| tool::apply_limit(LimitTarget::Own, &own, "the backup")).transpose()?;
+    let (taken, growth) = watch_growth(request.folder, || backups.back_up(request, &mut meter));
+    let released =
+        limit.map_or(Ok(()), Limit::release).map_err(|error| step_failure("end the limit on the backup", error));
     let taken = taken.and_then(|taken| released.map(|()| taken))?;
     // The server counts ended processes with a delay.
     let server_cpu = server_before.and_then(|before| Ok(system.server_cpu_s()? - before));

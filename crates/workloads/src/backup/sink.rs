@@ -49,8 +49,8 @@ pub const MORE_ROOM: &str =
 
 /// A failure of the operating system, while a backup's file is written or read.
 pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
-    let failure = Failure::io(tried, error);
-    if failure.kind == FailureKind::DiskFull { failure.hint(MORE_ROOM) } else { failure }
+    let failure = Failure::from_io(tried, error);
+    if failure.kind == FailureKind::DiskFull { failure.with_hint(MORE_ROOM) } else { failure }
 }
 
 impl<'a> BackupSink<'a> {
@@ -59,7 +59,7 @@ impl<'a> BackupSink<'a> {
         name: &str,
         compression: Compression,
     ) -> Result<BackupSink<'a>, Failure> {
-        let path = request.folder.join(format!("{name}{}", compression.ending()));
+        let path = request.folder.join(format!("{name}{}", compression.file_extension()));
         let tried = format!("write the backup {}", path.display());
         let file = File::create_new(&path).map_err(|error| io_failure(&tried, &error))?;
         let inner = match compression.codec {
@@ -75,28 +75,30 @@ impl<'a> BackupSink<'a> {
         self
     }
 
-    pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.request.go_on()?;
+    /// Compresses and writes bytes.
+    pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.request.check_interrupt()?;
         self.bytes += bytes.len() as u64;
         let written = match &mut self.inner {
             Inner::Plain(file) => file.write_all(bytes),
-            Inner::Coded(coded) => coded.write(bytes),
+            Inner::Coded(coded) => coded.write_bytes(bytes),
         };
         if let Err(error) = written {
-            return Err(self.explain(error));
+            return Err(self.explain_error(error));
         }
         if let Some(rate) = &mut self.rate {
-            rate.took(bytes.len() as u64);
+            rate.wait_for(bytes.len() as u64);
         }
         Ok(())
     }
 
-    pub fn copy(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
+    /// Copies a stream to its end.
+    pub fn copy_from(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
             match from.read(&mut buffer) {
                 Ok(0) => return Ok(()),
-                Ok(bytes) => self.write(&buffer[..bytes])?,
+                Ok(bytes) => self.write_bytes(&buffer[..bytes])?,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(io_failure(&format!("read {what}"), &error)),
             }
@@ -116,7 +118,7 @@ impl<'a> BackupSink<'a> {
     }
 
     /// The codec's error, which is more precise than its channel's.
-    fn explain(&mut self, error: io::Error) -> Failure {
+    fn explain_error(&mut self, error: io::Error) -> Failure {
         let tried = format!("write the backup {}", self.path.display());
         let inner = std::mem::replace(&mut self.inner, Inner::Coded(Coded::ended()));
         let cause = match inner {
@@ -127,11 +129,12 @@ impl<'a> BackupSink<'a> {
     }
 }
 
-fn gone() -> io::Error {
+fn thread_gone() -> io::Error {
     io::Error::other("the thread that compresses has ended")
 }
 
 impl Coded {
+    /// Starts the thread that compresses into a file.
     fn start(compression: Compression, file: File) -> io::Result<Coded> {
         let (give, full) = sync_channel::<Vec<u8>>(CHUNKS);
         let (give_back, emptied) = channel();
@@ -149,24 +152,27 @@ impl Coded {
         Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
     }
 
+    /// A stream whose thread has ended, to stand in for one that was taken.
     fn ended() -> Coded {
-        let thread = std::thread::spawn(|| Err(gone()));
+        let thread = std::thread::spawn(|| Err(thread_gone()));
         Coded { chunk: Vec::new(), give: sync_channel(0).0, emptied: channel().1, thread }
     }
 
-    fn write(&mut self, mut bytes: &[u8]) -> io::Result<()> {
+    /// Gives bytes to the thread in chunks.
+    fn write_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let now = bytes.len().min(CHUNK_BYTES - self.chunk.len());
             self.chunk.extend_from_slice(&bytes[..now]);
             bytes = &bytes[now..];
             if self.chunk.len() == CHUNK_BYTES {
                 let empty = self.emptied.try_recv().unwrap_or_else(|_| Vec::with_capacity(CHUNK_BYTES));
-                self.give.send(std::mem::replace(&mut self.chunk, empty)).map_err(|_| gone())?;
+                self.give.send(std::mem::replace(&mut self.chunk, empty)).map_err(|_| thread_gone())?;
             }
         }
         Ok(())
     }
 
+    /// Waits for the thread; returns the file and its CPU time.
     fn finish(self) -> io::Result<(File, Duration)> {
         let Coded { chunk, give, emptied: _emptied, thread } = self;
         // If it has ended, its error is reported below.
@@ -193,13 +199,14 @@ impl Rate {
     }
 
     /// Waits until `bytes` more are allowed.
-    pub fn took(&mut self, bytes: u64) {
+    pub fn wait_for(&mut self, bytes: u64) {
         self.taken += bytes;
         let due = Duration::from_secs_f64(self.taken as f64 / self.bytes_s.max(1) as f64);
         std::thread::sleep(due.saturating_sub(self.started.elapsed()));
     }
 }
 
+/// Size of all files in a folder and below it.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

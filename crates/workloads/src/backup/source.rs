@@ -20,17 +20,17 @@ pub(super) enum Held {
 }
 
 impl Held {
-    pub(super) fn rows(&self) -> u64 {
+    pub(super) fn row_count(&self) -> u64 {
         match self {
             Held::Made(answer) => answer.rows,
-            Held::Theirs(contents) => contents.rows(),
+            Held::Theirs(contents) => contents.row_count(),
         }
     }
 
     /// How this copy differs from its original, `None` if it does not.
-    pub(super) fn difference(&self, original: &Held) -> Option<String> {
+    pub(super) fn difference_from(&self, original: &Held) -> Option<String> {
         match (self, original) {
-            (Held::Theirs(copy), Held::Theirs(original)) => copy.difference(original),
+            (Held::Theirs(copy), Held::Theirs(original)) => copy.difference_from(original),
             (Held::Made(copy), Held::Made(original)) => {
                 (copy != original).then(|| format!("it answers {copy}, and the original {original}"))
             }
@@ -40,6 +40,7 @@ impl Held {
 }
 
 impl Source {
+    /// The kind of session in which its tables are seen.
     pub(super) fn session_kind(&self) -> SessionKind {
         match self {
             Source::Made(_) => SessionKind::Plain,
@@ -48,38 +49,38 @@ impl Source {
     }
 
     /// A word that only this run's original has; none in a database that étalon does not write in.
-    pub(super) fn word(&self, seed: u64) -> Option<Watchword> {
+    pub(super) fn draw_watchword(&self, seed: u64) -> Option<Watchword> {
         match self {
-            Source::Made(_) => Some(Watchword::draw(seed)),
+            Source::Made(_) => Some(Watchword::draw_new(seed)),
             Source::Theirs => None,
         }
     }
 
     /// Reads all rows.
-    pub(super) fn held(
+    pub(super) fn read_held(
         &self,
         session: &mut dyn Session,
         dialect: &dyn Dialect,
         go_on: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Held, Failure> {
         match self {
-            Source::Made(_) => data::ask(session, dialect, go_on).map(Held::Made),
-            Source::Theirs => Contents::read(session, dialect, go_on).map(Held::Theirs),
+            Source::Made(_) => data::read_checksum(session, dialect, go_on).map(Held::Made),
+            Source::Theirs => Contents::read_all(session, dialect, go_on).map(Held::Theirs),
         }
     }
 
     /// Puts a word of this run into the rows and holds them against what was loaded, or reads what others have.
-    pub(super) fn original(
+    pub(super) fn mark_and_read(
         &self,
         session: &mut dyn Session,
         dialect: &dyn Dialect,
         word: Option<&Watchword>,
         go_on: &dyn Fn() -> Result<(), Failure>,
     ) -> Result<Held, Failure> {
-        word.map_or(Ok(()), |word| Watchword::write(word.text(), session))?;
-        let held = self.held(session, dialect, go_on)?;
+        word.map_or(Ok(()), |word| Watchword::write_note(word.as_str(), session))?;
+        let held = self.read_held(session, dialect, go_on)?;
         if let (Source::Made(material), Some(word), Held::Made(answer)) = (self, word, &held) {
-            let loaded = material.expected(word.text());
+            let loaded = material.expected_checksum(word.as_str());
             if *answer != loaded {
                 let cause = format!("it answers {answer}, and what was loaded has {loaded}");
                 return Err(Failure::new(FailureKind::Verification, "trust the original", cause));

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use host::process::{Bounds, Limit, LimitTarget};
 
-use super::backups::go_on;
+use super::backups::check_interrupt;
 use load::error::{Failure, FailureKind};
 
 /// Polling interval for programs that write files.
@@ -23,18 +23,18 @@ const SHOWN_LINES: usize = 4;
 const MIB: f64 = (1u64 << 20) as f64;
 
 /// Finds a program in `folders`, else on `PATH`.
-pub fn find(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
+pub fn find_program(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = folders.iter().cloned().chain(std::env::split_paths(&path));
     all.map(|folder| folder.join(format!("{name}{EXE_SUFFIX}"))).find(|file| file.is_file()).ok_or_else(|| {
         let cause = "it is neither on PATH nor beside the server's programs";
-        Failure::new(FailureKind::Missing, format!("find the program {name}"), cause).hint(hint)
+        Failure::new(FailureKind::Missing, format!("find the program {name}"), cause).with_hint(hint)
     })
 }
 
 /// First line of its version output.
-pub fn version(program: &Path) -> String {
-    let answer = host::answers::ask(program, &["--version"]);
+pub fn version_line(program: &Path) -> String {
+    let answer = host::answers::ask_program(program, &["--version"]);
     let line =
         answer.and_then(|answer| Some(answer.stdout.lines().chain(answer.stderr.lines()).next()?.trim().to_owned()));
     line.unwrap_or_default()
@@ -64,13 +64,13 @@ impl ToolCall {
     }
 
     #[must_use]
-    pub fn args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ToolCall {
+    pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ToolCall {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
     #[must_use]
-    pub fn env(mut self, name: &str, value: Option<&str>) -> ToolCall {
+    pub fn with_env(mut self, name: &str, value: Option<&str>) -> ToolCall {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
         self
     }
@@ -83,17 +83,18 @@ impl ToolCall {
     }
 
     #[must_use]
-    pub fn held(mut self, bounds: &Bounds) -> ToolCall {
+    pub fn with_bounds(mut self, bounds: &Bounds) -> ToolCall {
         self.bounds = bounds.clone();
         self
     }
 
-    fn name(&self) -> String {
+    fn program_name(&self) -> String {
         self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
+    /// Starts the program, with its errors going to the log.
     fn start(&self, stdin: Stdio, stdout: Option<Stdio>) -> Result<Running, Failure> {
-        let tried = format!("start {}", self.name());
+        let tried = format!("start {}", self.program_name());
         let log = File::create(&self.log).map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
         let stdout = match stdout {
             Some(stdout) => stdout,
@@ -110,7 +111,7 @@ impl ToolCall {
         let mut running = Running { child, ended: false, limit: None };
         // Children inherit étalon's disk limits, but not its CPU limit.
         if self.bounds.cores.is_some() {
-            running.limit = Some(hold(LimitTarget::Tree(running.child.id()), &self.bounds, "the backup")?);
+            running.limit = Some(apply_limit(LimitTarget::Tree(running.child.id()), &self.bounds, "the backup")?);
         }
         Ok(running)
     }
@@ -120,38 +121,42 @@ impl ToolCall {
         let mut running = self.start(Stdio::null(), None)?;
         loop {
             if let Some(succeeded) = running.has_ended()? {
-                return self.judge(succeeded);
+                return self.check_exit(succeeded);
             }
-            go_on(interrupt)?;
+            check_interrupt(interrupt)?;
             std::thread::sleep(LOOK);
         }
     }
 
     /// Standard output goes to `take`.
-    pub fn run_out(&self, take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>) -> Result<(), Failure> {
+    pub fn run_reading_output(
+        &self,
+        take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), Some(Stdio::piped()))?;
         if let Some(mut out) = running.child.stdout.take() {
             take(&mut out)?;
         }
-        let succeeded = running.wait()?;
-        self.judge(succeeded)
+        let succeeded = running.wait_for_end()?;
+        self.check_exit(succeeded)
     }
 
     /// Standard input comes from `from`.
-    pub fn run_in(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
+    pub fn run_feeding_input(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::piped(), None)?;
-        let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed(from, &mut stdin, interrupt));
+        let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed_input(from, &mut stdin, interrupt));
         match fed {
             Ok(()) => {}
             // It has ended, and reports the reason itself.
             Err(Fed::Pipe) => {}
             Err(Fed::Failed(failure)) => return Err(failure),
         }
-        let succeeded = running.wait()?;
-        self.judge(succeeded)
+        let succeeded = running.wait_for_end()?;
+        self.check_exit(succeeded)
     }
 
-    fn judge(&self, succeeded: bool) -> Result<(), Failure> {
+    /// Fails unless the program succeeded, with the end of its log.
+    fn check_exit(&self, succeeded: bool) -> Result<(), Failure> {
         if succeeded {
             return Ok(());
         }
@@ -159,7 +164,7 @@ impl ToolCall {
         let said = self.last_words(&said);
         let full = ["No space left", "Errcode: 28", "errno: 28", "Disk full"].iter().any(|words| said.contains(words));
         let kind = if full { FailureKind::DiskFull } else { FailureKind::Other };
-        Err(Failure::new(kind, format!("run {}", self.name()), format!("it failed: {said}")))
+        Err(Failure::new(kind, format!("run {}", self.program_name()), format!("it failed: {said}")))
     }
 
     /// The lines that name the reason, else the last ones.
@@ -184,10 +189,11 @@ enum Fed {
     Failed(Failure),
 }
 
-fn feed(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Result<(), Fed> {
+/// Copies input to the program until it ends.
+fn feed_input(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Result<(), Fed> {
     let mut buffer = vec![0; CHUNK];
     loop {
-        go_on(interrupt).map_err(Fed::Failed)?;
+        check_interrupt(interrupt).map_err(Fed::Failed)?;
         match from.read(&mut buffer) {
             Ok(0) => return Ok(()),
             Ok(bytes) => match into.write_all(&buffer[..bytes]) {
@@ -204,8 +210,8 @@ fn feed(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Re
     }
 }
 
-/// For an error message.
-pub fn holding(what: &str, bounds: &Bounds) -> String {
+/// Says what is limited, for an error message.
+pub fn limit_words(what: &str, bounds: &Bounds) -> String {
     let cores = bounds.cores.map(|cores| format!("{:.0} % of a core", cores * 100.0));
     let io = bounds.io.as_ref().map(|io| format!("{:.1} MiB a second on the disk", io.bytes_s as f64 / MIB));
     let parts: Vec<String> = cores.into_iter().chain(io).collect();
@@ -213,8 +219,9 @@ pub fn holding(what: &str, bounds: &Bounds) -> String {
 }
 
 /// Until the result is dropped or released.
-pub fn hold(target: LimitTarget, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
-    Limit::apply(target, bounds).map_err(|error| Failure::new(FailureKind::Unsupported, holding(what, bounds), error))
+pub fn apply_limit(target: LimitTarget, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
+    Limit::apply(target, bounds)
+        .map_err(|error| Failure::new(FailureKind::Unsupported, limit_words(what, bounds), error))
 }
 
 struct Running {
@@ -225,6 +232,7 @@ struct Running {
 }
 
 impl Running {
+    /// Whether the program has ended, and how: `true` for success.
     fn has_ended(&mut self) -> Result<Option<bool>, Failure> {
         let status =
             self.child.try_wait().map_err(|error| Failure::new(FailureKind::Other, "watch a program", error))?;
@@ -232,7 +240,8 @@ impl Running {
         Ok(status.map(|status| status.success()))
     }
 
-    fn wait(&mut self) -> Result<bool, Failure> {
+    /// Waits until the program has ended; `true` for success.
+    fn wait_for_end(&mut self) -> Result<bool, Failure> {
         let status =
             self.child.wait().map_err(|error| Failure::new(FailureKind::Other, "wait for a program", error))?;
         self.ended = true;

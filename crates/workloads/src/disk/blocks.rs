@@ -90,7 +90,7 @@ pub struct BlockLoad {
 }
 
 impl BlockLoad {
-    pub fn threads(&self) -> u32 {
+    pub fn thread_count(&self) -> u32 {
         match &self.pools {
             Pools::OnAll(threads) => *threads,
             Pools::ByFile(threads) => threads.iter().sum(),
@@ -105,12 +105,12 @@ impl BlockLoad {
         }
     }
 
-    pub fn clients(&self) -> u32 {
-        self.threads() * self.clients_per_thread()
+    pub fn client_count(&self) -> u32 {
+        self.thread_count() * self.clients_per_thread()
     }
 
     /// Thread and file of a client.
-    fn place(&self, client: u32) -> (u32, u32) {
+    fn thread_and_file(&self, client: u32) -> (u32, u32) {
         let thread = client / self.clients_per_thread().max(1);
         let file = match &self.pools {
             Pools::OnAll(_) => client % self.clients_per_thread().max(1) / self.depth.max(1),
@@ -126,15 +126,15 @@ impl BlockLoad {
     }
 
     /// Where files have threads of their own, each file has a pool.
-    pub fn pool(&self, thread: u32) -> u32 {
+    pub fn pool_of(&self, thread: u32) -> u32 {
         match &self.pools {
             Pools::OnAll(_) => 0,
-            Pools::ByFile(_) => self.place(thread * self.clients_per_thread()).1,
+            Pools::ByFile(_) => self.thread_and_file(thread * self.clients_per_thread()).1,
         }
     }
 
     /// The place of a thread among those that work on a file, and how many these are.
-    fn among(&self, thread: u32, file: u32) -> (u64, u64) {
+    fn place_among(&self, thread: u32, file: u32) -> (u64, u64) {
         match &self.pools {
             Pools::OnAll(threads) => (u64::from(thread), u64::from(*threads)),
             Pools::ByFile(threads) => {
@@ -145,6 +145,7 @@ impl BlockLoad {
         }
     }
 
+    /// Tests whether the load both reads and writes.
     fn is_mixed(&self) -> bool {
         (1..100).contains(&self.read_percent)
     }
@@ -163,19 +164,20 @@ pub struct Cursors {
 }
 
 impl Cursors {
+    /// Makes the counters by which threads share sequential blocks of this work.
     pub fn for_work(work: &StreamWork) -> Cursors {
         let StreamWork::Blocks(load) = work else { return Cursors::default() };
         let files = load.files.len();
         let threads = match load.pattern {
             AccessPattern::Random => 0,
             AccessPattern::Sequential => 1,
-            _ => load.threads() as usize,
+            _ => load.thread_count() as usize,
         };
         Cursors { files, all: (0..files * threads).map(|_| Cursor::default()).collect() }
     }
 
     /// The number of a thread's next operation in a file.
-    fn take(&self, pattern: AccessPattern, thread: u32, file: u32) -> u64 {
+    fn next_number(&self, pattern: AccessPattern, thread: u32, file: u32) -> u64 {
         let thread = if pattern == AccessPattern::Sequential { 0 } else { thread as usize };
         let cursor = self.all.get(thread * self.files + file as usize);
         cursor.map_or(0, |cursor| cursor.0.fetch_add(1, Ordering::Relaxed))
@@ -235,14 +237,14 @@ impl<'a> BlockStream<'a> {
     }
 
     /// Block number from the beginning of the span.
-    fn block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
+    fn block_number(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
         let pattern = self.load.pattern;
         if pattern == AccessPattern::Random {
             // The bias of the multiplication is below all / 2^64.
             return ((u128::from(rng.next_u64()) * u128::from(all)) >> 64) as u64;
         }
-        let number = self.cursors.take(pattern, client.thread, client.file);
+        let number = self.cursors.next_number(pattern, client.thread, client.file);
         match pattern {
             AccessPattern::SequentialSplit => {
                 let (place, of) = client.among;
@@ -285,15 +287,15 @@ impl Stream for BlockStream<'_> {
     type Op = BlockRequest;
     type Client = BlockClient;
 
-    fn client(&self, seed: u64, client: u32) -> BlockClient {
-        let (thread, file) = self.load.place(client);
-        let among = self.load.among(thread, file);
+    fn new_client(&self, seed: u64, client: u32) -> BlockClient {
+        let (thread, file) = self.load.thread_and_file(client);
+        let among = self.load.place_among(thread, file);
         BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Started }
     }
 
-    fn begin(&self, client: &mut BlockClient, index: u64) {
+    fn begin_transaction(&self, client: &mut BlockClient, index: u64) {
         let mut rng = Rng::of_transaction(client.seed, client.number, index);
-        let offset = self.load.offset_bytes + self.block(client, &mut rng) * u64::from(self.load.block_bytes);
+        let offset = self.load.offset_bytes + self.block_number(client, &mut rng) * u64::from(self.load.block_bytes);
         let file = client.file;
         let reads = match self.load.read_percent {
             0 => false,
@@ -307,7 +309,7 @@ impl Stream for BlockStream<'_> {
         client.stage = Stage::Started;
     }
 
-    fn next(&self, client: &mut BlockClient, op: &mut BlockRequest) -> Next {
+    fn next_op(&self, client: &mut BlockClient, op: &mut BlockRequest) -> Next {
         match client.stage {
             Stage::Started => {
                 *op = client.request;
@@ -329,11 +331,11 @@ impl Stream for BlockStream<'_> {
         }
     }
 
-    fn kinds(&self) -> Vec<String> {
+    fn kind_names(&self) -> Vec<String> {
         if self.load.is_mixed() { vec!["reads".to_owned(), "writes".to_owned()] } else { Vec::new() }
     }
 
-    fn kind(&self, client: &BlockClient) -> usize {
+    fn current_kind(&self, client: &BlockClient) -> usize {
         usize::from(matches!(client.request, BlockRequest::Write { .. }))
     }
 }

@@ -76,79 +76,85 @@ model::keys! {
     }
 }
 
-fn refuse(cause: impl std::fmt::Display, hint: &str) -> Failure {
-    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
+/// The failure of keys that do not go together.
+fn refuse_keys(cause: impl std::fmt::Display, hint: &str) -> Failure {
+    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).with_hint(hint)
 }
 
-pub(super) fn load(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
-    promise::check(keys.promise_p99, keys.promise_errors, None)?;
+/// Reads a load of blocks from the keys.
+pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
+    promise::check_keys(keys.promise_p99, keys.promise_errors, None)?;
     check_length(keys)?;
-    let read_percent = reads(keys)?;
+    let read_percent = read_percent(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
     let span_bytes = keys.span_mb.map(|mb| mb * MIB);
     if span_bytes.is_some_and(|span| span < block_bytes) {
-        return Err(refuse("a block is larger than the span", "raise `span_mb`, or take smaller blocks"));
+        return Err(refuse_keys("a block is larger than the span", "raise `span_mb`, or take smaller blocks"));
     }
     let fsync_every = keys.fsync_every.unwrap_or_default();
     if fsync_every > 0 && read_percent == 100 {
-        return Err(refuse("`fsync_every` is about writes, and there are none", "leave it out, or write"));
+        return Err(refuse_keys("`fsync_every` is about writes, and there are none", "leave it out, or write"));
     }
     let file = DataFile {
         name: None,
         size_bytes: keys.size_mb.map(|mb| mb * MIB),
-        layout: layout(keys)?,
+        layout: file_layout(keys)?,
         reach_bytes: offset_bytes + span_bytes.unwrap_or(block_bytes),
         access: if read_percent == 100 { Access::Read } else { Access::ReadWrite },
     };
-    let (files, pools) = targets(keys.targets.as_deref(), &file, keys.threads)?;
+    let (files, pools) = files_and_pools(keys.targets.as_deref(), &file, keys.threads)?;
     let load = BlockLoad {
         read_percent,
-        pattern: pattern(keys)?,
+        pattern: access_pattern(keys)?,
         block_bytes: block_bytes as u32,
         depth: keys.depth,
-        affinity: affinity(keys.affinity.as_deref(), &pools)?,
+        affinity: thread_affinity(keys.affinity.as_deref(), &pools)?,
         pools,
         files,
         offset_bytes,
         span_bytes,
-        cache: Cache::named(&keys.cache).unwrap_or_default(),
+        cache: Cache::from_name(&keys.cache).unwrap_or_default(),
         fsync_every,
     };
-    let clients = u64::from(load.threads()) * u64::from(load.clients_per_thread());
+    let clients = u64::from(load.thread_count()) * u64::from(load.clients_per_thread());
     if clients > MOST_CLIENTS {
         let cause = format!("{clients} operations would be under way at a time, more than {MOST_CLIENTS}");
-        return Err(refuse(cause, "lower `depth` or `threads`"));
+        return Err(refuse_keys(cause, "lower `depth` or `threads`"));
     }
     Ok(load)
 }
 
+/// Refuses a length of 0.
 fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
     match keys.duration {
-        Some(length) if length.is_zero() => Err(refuse("`duration` is 0", "write a length of time such as \"10s\"")),
+        Some(length) if length.is_zero() => {
+            Err(refuse_keys("`duration` is 0", "write a length of time such as \"10s\""))
+        }
         Some(_) if keys.promise_p99.is_some() => {
             let cause = "the short runs that find the rate of a `promise` are as long as the schedule says";
-            Err(refuse(cause, "set `schedule.duration`"))
+            Err(refuse_keys(cause, "set `schedule.duration`"))
         }
         _ => Ok(()),
     }
 }
 
 /// The share of reads in percent.
-fn reads(keys: &DiskKeys) -> Result<u32, Failure> {
+fn read_percent(keys: &DiskKeys) -> Result<u32, Failure> {
     match (keys.op.as_str(), keys.read_percent) {
         ("mixed", Some(percent)) => Ok(percent),
-        ("mixed", None) => Err(refuse("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
-        (_, Some(_)) => Err(refuse("`read_percent` is set, and `op` is not `mixed`", "set `op = \"mixed\"`")),
+        ("mixed", None) => Err(refuse_keys("`op` is `mixed`, and nothing says how", "set `read_percent`, as to 70")),
+        (_, Some(_)) => Err(refuse_keys("`read_percent` is set, and `op` is not `mixed`", "set `op = \"mixed\"`")),
         ("write", None) => Ok(0),
         (_, None) => Ok(100),
     }
 }
 
-fn pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
+/// Reads in which order blocks are accessed.
+fn access_pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
     let (blocks, rows) = (keys.stride_blocks, keys.stride_rows);
     if keys.pattern != "stride" && (blocks.is_some() || rows.is_some()) {
-        return Err(refuse("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
+        return Err(refuse_keys("`stride` is set, and `pattern` is not `stride`", "set `pattern = \"stride\"`"));
     }
     Ok(match keys.pattern.as_str() {
         "sequential" => AccessPattern::Sequential,
@@ -159,16 +165,17 @@ fn pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
     })
 }
 
-fn layout(keys: &DiskKeys) -> Result<FileLayout, Failure> {
+/// Reads how files lie on the volume.
+fn file_layout(keys: &DiskKeys) -> Result<FileLayout, Failure> {
     if keys.layout.as_deref() == Some("fragmented") {
         let kb = keys.fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
         if !kb.is_multiple_of(4) {
-            return Err(refuse(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
+            return Err(refuse_keys(format!("pieces of {kb} KiB cannot be had"), "write a multiple of 4"));
         }
         return Ok(FileLayout::Fragmented { piece_bytes: kb * KIB });
     }
     match keys.fragment_kb {
-        Some(_) => Err(refuse("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
+        Some(_) => Err(refuse_keys("`fragment_kb` is set, and the file is fresh", "set `layout = \"fragmented\"`")),
         None => Ok(FileLayout::Fresh),
     }
 }
@@ -196,17 +203,17 @@ pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
 }
 
 /// Files, and their threads.
-fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
+fn files_and_pools(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
     let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
     let mut files = Vec::new();
     let mut pools = Vec::new();
     for part in target_parts(written) {
         if part.name.is_empty() {
-            return Err(refuse(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
+            return Err(refuse_keys(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
         }
         if let Some(mb) = part.size_mb.filter(|mb| !(1..=MOST_MB).contains(mb)) {
             let cause = format!("`{written}`: {} cannot have {mb} MiB", part.name);
-            return Err(refuse(cause, "write 1 to 1000000000, as in `a.dat@4:5000`"));
+            return Err(refuse_keys(cause, "write 1 to 1000000000, as in `a.dat@4:5000`"));
         }
         pools.extend(part.threads.filter(|count| (1..=256).contains(count)));
         let size_bytes = part.size_mb.map(|mb| mb * MIB).or(file.size_bytes);
@@ -217,15 +224,15 @@ fn targets(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<
         count if count == files.len() => Ok((files, Pools::ByFile(pools))),
         _ => {
             let cause = format!("`{written}` gives threads to some of the files only");
-            Err(refuse(cause, "give each of them 1 to 256, as in `a.dat@4, b.dat@1`, or none"))
+            Err(refuse_keys(cause, "give each of them 1 to 256, as in `a.dat@4, b.dat@1`, or none"))
         }
     }
 }
 
-/// Decimal or hexadecimal masks like SQLIO's, or a word.
-fn affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinity, Failure> {
+/// Reads which processors threads are bound to: masks like SQLIO's, decimal or hexadecimal, or a word.
+fn thread_affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinity, Failure> {
     let Some(written) = written else { return Ok(ThreadAffinity::Free) };
-    let mask = |text: &str| mask(text.trim(), written);
+    let mask = |text: &str| processors_of_mask(text.trim(), written);
     if let Some(rest) = written.trim().strip_prefix("spread") {
         return match rest.trim() {
             "" => Ok(ThreadAffinity::Spread),
@@ -244,12 +251,13 @@ fn affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinity, Fail
         (count, _) => {
             let cause =
                 format!("`affinity = \"{written}\"` holds {count} masks, and not as many files have own threads");
-            Err(refuse(cause, "write one mask, or one for each of `targets = \"a.dat@4, b.dat@1\"`"))
+            Err(refuse_keys(cause, "write one mask, or one for each of `targets = \"a.dat@4, b.dat@1\"`"))
         }
     }
 }
 
-fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
+/// The processors of a mask.
+fn processors_of_mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let mask = match digits {
         Some(digits) => u128::from_str_radix(digits, 16),
@@ -257,7 +265,7 @@ fn mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     };
     match mask {
         Ok(mask) => Ok((0..128).filter(|core| mask >> core & 1 == 1).collect()),
-        Err(_) => Err(refuse(
+        Err(_) => Err(refuse_keys(
             format!("`affinity = \"{written}\"`: `{text}` is no mask"),
             "write `0x3`, `spread 0x3` or `spread`",
         )),

@@ -9,7 +9,8 @@ use load::counters::Devices;
 use load::durations::Durations;
 use load::lane::{Helpers, Transfer};
 use load::measure::{
-    LoadResult, Steady, client, concurrency, error_marks, errors, failed_share, latencies, motion, rate_not_met, shape,
+    LoadResult, Steady, add_errors, add_latencies, client, concurrency, error_marks, failed_share, motion_measurements,
+    rate_not_met, shape,
 };
 use load::recorder::KindCounts;
 use load::worker::{LoadCounts, Pace};
@@ -22,36 +23,36 @@ const SOONEST_OF_FLASH_NS: u64 = 30_000;
 /// What latencies are taken of.
 const WHAT: &str = "operations in the run";
 
-/// `before`: the devices at the start.
-pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
+/// Makes the record of a run; `before` are the devices' counters at the start.
+pub fn run_record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
     let rate = evidence.counts.completed.total() / window_s;
-    let mut all = rates(load, rate);
-    let stopped = evidence.counts.stopped();
-    latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
+    let mut all = rate_measurements(load, rate);
+    let stopped = evidence.counts.stopped_count();
+    add_latencies(WHAT, "latency", (evidence.latencies.service(), stopped), Role::Secondary, &mut all);
     if evidence.pace != Pace::Closed {
-        latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
+        add_latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
     }
     for kind in &evidence.counts.kinds {
         of_kind(kind, &evidence.counts, &mut all);
     }
     all.push(failed_share(&evidence));
     all.push(concurrency(&evidence, rate));
-    errors(&evidence.counts, &mut all);
-    shape::limits(&evidence, &mut all);
-    cost(&evidence, &mut all);
+    add_errors(&evidence.counts, &mut all);
+    shape::add_limits(&evidence, &mut all);
+    add_cost(&evidence, &mut all);
     let steady = Steady::judge(&evidence.latencies.rates_per_s, "io/s");
     all.push(steady.measurement());
-    all.extend(motion(&evidence.latencies.rates_per_s));
-    let reached = reached(&evidence, before);
-    of_devices(&evidence, before, reached.as_ref(), &mut all);
+    all.extend(motion_measurements(&evidence.latencies.rates_per_s));
+    let reached = device_traffic(&evidence, before);
+    add_devices(&evidence, before, reached.as_ref(), &mut all);
     let mut marks = evidence.marks.clone();
     marks.extend(error_marks(&evidence.counts));
     marks.extend(client::marks_of_blocks(&evidence));
     marks.extend(rate_not_met(&evidence, "operations"));
-    marks.extend(steady.mark());
+    marks.extend(steady.into_mark());
     marks.extend(reached.as_ref().ok().and_then(served_by_cache));
-    marks.extend(done_without(evidence.counts.transfer.as_ref()));
+    marks.extend(missing_feature_marks(evidence.counts.transfer.as_ref()));
     let is_real = evidence.counts.transfer.as_ref().is_some_and(|transfer| transfer.form != "null");
     if is_real {
         marks.extend(sooner_than_flash(load, evidence.latencies.service()));
@@ -70,7 +71,7 @@ pub fn record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Device
 }
 
 /// Published tables judge random I/O by operations, sequential I/O by bytes.
-fn rates(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
+fn rate_measurements(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
     let (iops, bandwidth) =
         if load.pattern.is_sequential() { (Role::Secondary, Role::Primary) } else { (Role::Primary, Role::Secondary) };
     let mib_per_s = rate * f64::from(load.block_bytes) / MIB;
@@ -91,13 +92,14 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
     into.push(shape::failed_share(kind, counts));
     for (id, quantile) in [("p50", 0.5), ("p99", 0.99)] {
-        let reading = kind.response.quantile(quantile, "operations of this kind");
+        let reading = kind.response.quantile_reading(quantile, "operations of this kind");
         let id = format!("latency_{id}_{name}");
         into.push(Measurement::new(&id, "us", Direction::Lower, Role::Secondary, reading));
     }
 }
 
-fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
+/// Adds the CPU cost of an operation.
+fn add_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let operations = counts.succeeded_in_window.max(1) as f64;
     let with_helpers = counts.transfer.as_ref().is_some_and(|transfer| transfer.helpers == Helpers::Threads);
@@ -109,36 +111,37 @@ fn cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     into.push(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, cpu));
     if let Some(transfer) = &counts.transfer {
         let submission = (&transfer.submission, 0);
-        latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
+        add_latencies("hand-overs that were timed", "submission", submission, Role::Diagnostic, into);
         let syncs = transfer.syncs as f64;
         into.push(Measurement::value("syncs", "", Direction::Neither, Role::Diagnostic, syncs));
         let span = transfer.span_bytes as f64;
         into.push(Measurement::value(SPAN, "bytes", Direction::Neither, Role::Diagnostic, span));
     }
-    client::shares(evidence, into);
+    client::add_shares(evidence, into);
     let entries = match counts.kernel_entries {
         Some(entries) => Reading::Value(entries as f64 / operations),
         None => Reading::unavailable("they are not counted"),
     };
     into.push(Measurement::new("kernel_entries", "/io", Direction::Lower, Role::Diagnostic, entries));
-    client::lag(evidence, into);
+    client::add_lag(evidence, into);
 }
 
 /// Device traffic compared with what was asked.
-fn reached(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reached, String> {
+fn device_traffic(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reached, String> {
     let transfer = evidence.counts.transfer.as_ref().ok_or_else(devices_were_not_asked)?;
     let then = before.ok_or_else(devices_were_not_asked)?.layers.as_ref().map_err(Clone::clone)?;
     let now =
         evidence.counters.devices.as_ref().ok_or_else(devices_were_not_asked)?.layers.as_ref().map_err(Clone::clone)?;
     let asked = RequestedBytes { read_bytes: transfer.read_bytes, written_bytes: transfer.written_bytes };
-    Ok(now.since(then, asked))
+    Ok(now.reached_since(then, asked))
 }
 
 fn devices_were_not_asked() -> String {
     "the devices were not asked".to_owned()
 }
 
-fn of_devices(
+/// Adds what the devices counted.
+fn add_devices(
     evidence: &LoadResult<'_>,
     before: Option<&Devices>,
     reached: Result<&Reached, &String>,
@@ -151,17 +154,17 @@ fn of_devices(
         Ok(reached) => Reading::from(value(reached).ok_or(why)),
         Err(reason) => Reading::unavailable(reason),
     };
-    push("device_read_share", "", of_reached(&|reached| reached.read.value(), "nothing was to be read"));
-    push("device_write_share", "", of_reached(&|reached| reached.written.value(), "nothing was to be written"));
+    push("device_read_share", "", of_reached(&|reached| reached.read.share(), "nothing was to be read"));
+    push("device_write_share", "", of_reached(&|reached| reached.written.share(), "nothing was to be written"));
     let none = "there are no devices";
-    push("device_reads", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.reads as f64), none));
-    push("device_writes", "", of_reached(&|reached| deepest(reached, &|traffic| traffic.did.writes as f64), none));
+    push("device_reads", "", of_reached(&|reached| deepest_sum(reached, &|traffic| traffic.did.reads as f64), none));
+    push("device_writes", "", of_reached(&|reached| deepest_sum(reached, &|traffic| traffic.did.writes as f64), none));
     push(
         "device_flushes",
         "",
         of_reached(
             &|reached: &Reached| {
-                deepest(reached, &|traffic: &LayerTraffic| {
+                deepest_sum(reached, &|traffic: &LayerTraffic| {
                     traffic.did.flushes.map_or(f64::NAN, |flushes| flushes as f64)
                 })
                 .filter(|count| !count.is_nan())
@@ -175,6 +178,7 @@ fn of_devices(
     push("extents", "", of_devices_at(after, &|devices| devices.extents.clone().map(|count| count as f64)));
 }
 
+/// Temperature of the hottest device, °C.
 fn celsius(devices: &Devices) -> Result<f64, String> {
     devices.celsius.clone()
 }
@@ -184,7 +188,8 @@ fn of_devices_at(devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f
     read.into()
 }
 
-fn deepest(reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64) -> Option<f64> {
+/// Sum of a figure over the devices of the deepest layer.
+fn deepest_sum(reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64) -> Option<f64> {
     let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
     Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
 }
@@ -214,7 +219,7 @@ fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
 }
 
 /// Missing kernel features.
-fn done_without(transfer: Option<&Transfer>) -> Vec<Mark> {
+fn missing_feature_marks(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
     shortfalls.iter().map(|shortfall| Mark::new(MarkKind::Note, format!("done without: {shortfall}"))).collect()
 }
@@ -231,10 +236,10 @@ mod tests {
     fn load(pairs: &[(&str, &str)]) -> BlockLoad {
         let spec = DiskWorkload.spec();
         let defaults =
-            spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::value)?)));
+            spec.keys.iter().filter_map(|key| Some((key.name.to_owned(), key.default.and_then(Literal::to_value)?)));
         let mut point: Point = defaults.collect();
         point.extend(pairs.iter().map(|(key, value)| ((*key).to_owned(), Value::Text((*value).to_owned()))));
-        let Action::Stream(task) = DiskWorkload.task(&point, &Grants::default()).unwrap().action else {
+        let Action::Stream(task) = DiskWorkload.make_task(&point, &Grants::default()).unwrap().action else {
             panic!("a stream")
         };
         let StreamWork::Blocks(load) = task.work else { panic!("of blocks") };
@@ -254,7 +259,7 @@ mod tests {
 
     fn mark_of(ns: u64, pairs: &[(&str, &str)]) -> Option<Mark> {
         let mut latencies = Durations::default();
-        latencies.record(ns, 1_000);
+        latencies.record_successes(ns, 1_000);
         sooner_than_flash(&load(pairs), &latencies)
     }
 }

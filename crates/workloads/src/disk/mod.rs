@@ -20,7 +20,7 @@ pub use blocks::{AccessPattern, BlockClient, BlockLoad, BlockRequest, BlockStrea
 use keys::DiskKeys;
 pub use keys::size_to_make;
 pub use keys::{TargetPart, target_parts};
-pub(crate) use measure::record;
+pub(crate) use measure::run_record;
 
 pub struct DiskWorkload;
 
@@ -36,10 +36,13 @@ impl Workload for DiskWorkload {
         }
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = DiskKeys::read(point)?;
-        let load = keys::load(&keys)?;
-        load.files.iter().filter_map(|file| file.name.as_deref()).try_for_each(|name| grants.permits.name(name))?;
+        let load = keys::load_from_keys(&keys)?;
+        load.files
+            .iter()
+            .filter_map(|file| file.name.as_deref())
+            .try_for_each(|name| grants.permits.check_name(name))?;
         let names: Vec<String> = load
             .files
             .iter()
@@ -58,8 +61,8 @@ impl Workload for DiskWorkload {
             dataset,
             action: Action::Stream(StreamTask {
                 shape: LoadShape {
-                    clients: 0..load.clients(),
-                    threads: ThreadLimit::AtMost(load.threads()),
+                    clients: 0..load.client_count(),
+                    threads: ThreadLimit::AtMost(load.thread_count()),
                     pace: keys.rate.filter(|rate| *rate > 0.0).map_or(Pace::Closed, Pace::Rate),
                     traffic: NetworkTraffic {
                         limits_ns: promised_ns(&keys),

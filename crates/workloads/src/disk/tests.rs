@@ -19,11 +19,11 @@ fn text(text: &str) -> Value {
 }
 
 fn load(pairs: &[(&str, Value)]) -> BlockLoad {
-    keys::load(&DiskKeys::read(&point(pairs)).unwrap()).unwrap()
+    keys::load_from_keys(&DiskKeys::read(&point(pairs)).unwrap()).unwrap()
 }
 
 fn refused(pairs: &[(&str, Value)]) -> String {
-    keys::load(&DiskKeys::read(&point(pairs)).unwrap()).unwrap_err().to_string()
+    keys::load_from_keys(&DiskKeys::read(&point(pairs)).unwrap()).unwrap_err().to_string()
 }
 
 const BLOCK: u64 = 8 << 10;
@@ -35,13 +35,13 @@ fn blocks(load: BlockLoad, all: u64, rounds: u64) -> Vec<Vec<u64>> {
     let StreamWork::Blocks(load) = &work else { unreachable!("it is one of blocks") };
     let sizes = vec![load.offset_bytes + all * BLOCK; load.files.len()];
     let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
-    let mut clients = stream.clients(7, 0..load.clients());
+    let mut clients = stream.new_clients(7, 0..load.client_count());
     let mut places = vec![Vec::new(); clients.len()];
     for index in 0..rounds {
         for (client, places) in clients.iter_mut().zip(&mut places) {
-            stream.begin(client, index);
+            stream.begin_transaction(client, index);
             let mut op = BlockRequest::Nothing;
-            assert_eq!(stream.next(client, &mut op), Next::Op);
+            assert_eq!(stream.next_op(client, &mut op), Next::Op);
             let (BlockRequest::Read { offset, .. } | BlockRequest::Write { offset, .. }) = op else {
                 panic!("{op:?} moves no block");
             };
@@ -55,7 +55,7 @@ fn blocks(load: BlockLoad, all: u64, rounds: u64) -> Vec<Vec<u64>> {
 #[test]
 fn keys_become_a_load() {
     let plain = load(&[]);
-    assert_eq!((plain.read_percent, plain.block_bytes, plain.clients()), (100, 8192, 1));
+    assert_eq!((plain.read_percent, plain.block_bytes, plain.client_count()), (100, 8192, 1));
     assert_eq!((plain.files.len(), plain.files[0].access), (1, Access::Read));
     assert_eq!((plain.files[0].size_bytes, size_to_make(&plain.files[0])), (None, 1 << 30));
     let full = load(&[
@@ -71,7 +71,7 @@ fn keys_become_a_load() {
         ("affinity", text("0x5")),
         ("fsync_every", Value::Int(10)),
     ]);
-    assert_eq!((full.clients(), full.clients_per_thread(), full.fsync_every), (24, 8, 10));
+    assert_eq!((full.client_count(), full.clients_per_thread(), full.fsync_every), (24, 8, 10));
     assert_eq!(full.affinity, ThreadAffinity::Among(vec![0, 2]));
     let file = &full.files[1];
     assert_eq!((file.name.as_deref(), file.access), (Some("b.dat"), Access::ReadWrite));
@@ -91,7 +91,7 @@ fn keys_become_a_load() {
     assert_eq!(bound("spread 0x6").affinity, ThreadAffinity::InTurn(vec![1, 2]));
     let by_file = bound("0x3, 0");
     assert_eq!(by_file.affinity, ThreadAffinity::ByPool(vec![vec![0, 1], Vec::new()]));
-    assert_eq!([0, 1, 2].map(|thread| by_file.pool(thread)), [0, 0, 1]);
+    assert_eq!([0, 1, 2].map(|thread| by_file.pool_of(thread)), [0, 0, 1]);
 }
 
 fn bound(affinity: &str) -> BlockLoad {
@@ -158,10 +158,10 @@ fn files_of(load: &BlockLoad) -> Vec<u32> {
     let cursors = Cursors::default();
     let stream = BlockStream::new(load, &cursors, &sizes).unwrap();
     let mut files = Vec::new();
-    for client in &mut stream.clients(1, 0..load.clients()) {
+    for client in &mut stream.new_clients(1, 0..load.client_count()) {
         let mut op = BlockRequest::Nothing;
-        stream.begin(client, 0);
-        stream.next(client, &mut op);
+        stream.begin_transaction(client, 0);
+        stream.next_op(client, &mut op);
         let BlockRequest::Read { file, .. } = op else { panic!("{op:?}") };
         files.push(file);
     }
@@ -185,12 +185,12 @@ fn every_so_many_writes_end_with_a_sync() {
     let load = load(&[("op", text("write")), ("fsync_every", Value::Int(2))]);
     let cursors = Cursors::default();
     let stream = BlockStream::new(&load, &cursors, &[1 << 20]).unwrap();
-    let mut client = stream.client(1, 0);
+    let mut client = stream.new_client(1, 0);
     let mut seen = String::new();
     for index in 0..4 {
-        stream.begin(&mut client, index);
+        stream.begin_transaction(&mut client, index);
         let mut op = BlockRequest::Nothing;
-        while stream.next(&mut client, &mut op) == Next::Op {
+        while stream.next_op(&mut client, &mut op) == Next::Op {
             seen.push(match op {
                 BlockRequest::Write { .. } => 'w',
                 BlockRequest::Sync { .. } => 's',
@@ -212,18 +212,18 @@ fn the_writes_of_all_outstanding_operations_of_a_thread_on_a_file_count_together
     ]);
     let cursors = Cursors::default();
     let stream = BlockStream::new(&load, &cursors, &[1 << 20, 1 << 20]).unwrap();
-    let mut clients = stream.clients(1, 0..4);
+    let mut clients = stream.new_clients(1, 0..4);
     let mut synced = Vec::new();
     // Clients 0 and 1 are on the first file, 2 and 3 on the second.
     for (number, client) in [0, 1, 2, 1, 3, 0, 2].into_iter().enumerate() {
         let client = &mut clients[client];
-        stream.begin(client, number as u64);
+        stream.begin_transaction(client, number as u64);
         let mut op = BlockRequest::Nothing;
-        assert_eq!(stream.next(client, &mut op), Next::Op);
-        if stream.next(client, &mut op) == Next::Op {
+        assert_eq!(stream.next_op(client, &mut op), Next::Op);
+        if stream.next_op(client, &mut op) == Next::Op {
             let BlockRequest::Sync { file } = op else { panic!("{op:?}") };
             synced.push((number, file));
-            assert_eq!(stream.next(client, &mut op), Next::End);
+            assert_eq!(stream.next_op(client, &mut op), Next::End);
         }
     }
     assert_eq!(synced, [(3, 0), (6, 1)]);
@@ -234,12 +234,12 @@ fn a_mixed_load_tells_reads_from_writes() {
     let load = load(&[("op", text("mixed")), ("read_percent", Value::Int(70))]);
     let cursors = Cursors::default();
     let stream = BlockStream::new(&load, &cursors, &[1 << 20]).unwrap();
-    assert_eq!(stream.kinds(), ["reads", "writes"]);
-    let mut client = stream.client(1, 0);
+    assert_eq!(stream.kind_names(), ["reads", "writes"]);
+    let mut client = stream.new_client(1, 0);
     let mut reads = 0;
     for index in 0..10_000 {
-        stream.begin(&mut client, index);
-        reads += usize::from(stream.kind(&client) == 0);
+        stream.begin_transaction(&mut client, index);
+        reads += usize::from(stream.current_kind(&client) == 0);
     }
     // A standard deviation is 46.
     assert!((6_750..7_250).contains(&reads), "{reads}");

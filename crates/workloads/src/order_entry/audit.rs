@@ -105,7 +105,7 @@ impl Even {
 
     /// The name of the values, their least and their most, by the specification's clauses 2.4.1.2 to 2.4.1.5, 2.5.1.2,
     /// 2.5.1.3, 2.6.1.2, 2.7.1.2 and 2.8.1.2.
-    const fn rule(self, size: Size) -> (&'static str, i64, i64) {
+    const fn range_rule(self, size: Size) -> (&'static str, i64, i64) {
         match self {
             Even::Warehouse => ("warehouses of transactions", 1, size.warehouses as i64),
             Even::District => ("districts of terminals", 1, 10),
@@ -122,14 +122,14 @@ impl Even {
         }
     }
 
-    fn bins(self, size: Size) -> usize {
-        let (_, least, most) = self.rule(size);
+    fn bin_count(self, size: Size) -> usize {
+        let (_, least, most) = self.range_rule(size);
         EVEN_BINS.min((most - least + 1) as usize)
     }
 
     /// The bin of a value; one that is out of the range has none.
-    fn bin(self, value: i64, size: Size) -> Option<usize> {
-        let (_, least, most) = self.rule(size);
+    fn bin_of(self, value: i64, size: Size) -> Option<usize> {
+        let (_, least, most) = self.range_rule(size);
         let values = (most - least + 1) as usize;
         if !(least..=most).contains(&value) {
             return None;
@@ -140,9 +140,9 @@ impl Even {
     }
 
     /// The share of the values that a bin has.
-    fn share(self, bin: usize, size: Size) -> f64 {
-        let (_, least, most) = self.rule(size);
-        let (values, bins) = ((most - least + 1) as usize, self.bins(size));
+    fn bin_share(self, bin: usize, size: Size) -> f64 {
+        let (_, least, most) = self.range_rule(size);
+        let (values, bins) = ((most - least + 1) as usize, self.bin_count(size));
         (first_of_bin(bin + 1, values, bins) - first_of_bin(bin, values, bins)) as f64 / values as f64
     }
 }
@@ -172,18 +172,19 @@ pub struct InputCounts {
 }
 
 impl InputCounts {
-    pub fn count(&mut self, what: Count, count: u64) {
+    pub fn add_count(&mut self, what: Count, count: u64) {
         self.counts[what as usize] += count;
     }
 
-    pub fn draw_evenly(&mut self, what: Even, value: i64) {
+    pub fn add_even(&mut self, what: Even, value: i64) {
         self.even.push((what, value));
     }
 
-    pub fn draw(&mut self, what: Drawn, value: i64) {
+    pub fn add_drawn(&mut self, what: Drawn, value: i64) {
         self.drawn.push((what, value));
     }
 
+    /// Counts a district without an order to deliver.
     pub fn skip_district(&mut self) {
         self.counts[Count::SkippedDistricts as usize] += 1;
         self.counts[Count::SkippedDeliveries as usize] = 1;
@@ -195,6 +196,7 @@ impl InputCounts {
         self.drawn.clear();
     }
 
+    /// Adds the counts of a transaction that has ended to the sums.
     pub fn add_to(&self, size: Size, end: TransactionEnd, sent: &[Sent], sums: &mut Vec<u64>) {
         sums.resize(FIRST_SENT + 2 * SENT, 0);
         let (done, rest) = sums.split_at_mut(ENTERED);
@@ -204,20 +206,20 @@ impl InputCounts {
         rest.iter_mut().zip(self.counts).for_each(|(sum, count)| *sum += count);
         if end == TransactionEnd::Succeeded {
             for Sent { statement, rows } in sent {
-                let place = FIRST_SENT + 2 * sent::group(*statement);
+                let place = FIRST_SENT + 2 * sent::group_of_statement(*statement);
                 sums[place] += 1;
                 sums[place + 1] += rows;
             }
         }
         for (what, value) in &self.even {
-            let place = match what.bin(*value, size) {
+            let place = match what.bin_of(*value, size) {
                 Some(bin) => FIRST_EVEN + *what as usize * EVEN_BINS + bin,
                 None => OUT_OF_RANGE + *what as usize,
             };
             sums[place] += 1;
         }
         for (what, value) in &self.drawn {
-            let bin = *value as u64 * BINS as u64 / what.values(size);
+            let bin = *value as u64 * BINS as u64 / what.value_count(size);
             if let Some(sum) = sums.get_mut(FIRST_BIN + *what as usize * BINS + bin as usize) {
                 *sum += 1;
             }
@@ -226,7 +228,8 @@ impl InputCounts {
 }
 
 impl Drawn {
-    fn values(self, size: Size) -> u64 {
+    /// Number of different values.
+    fn value_count(self, size: Size) -> u64 {
         match self {
             Drawn::Name => size.customers.min(NAMES as u64),
             Drawn::Customer => size.customers,
@@ -234,12 +237,13 @@ impl Drawn {
         }
     }
 
-    fn range(self, constants: Constants, size: Size) -> Uneven {
+    /// The distribution by which the values are drawn.
+    fn distribution(self, constants: Constants, size: Size) -> Uneven {
         let rules = Rules::SPECIFICATION;
         match self {
-            Drawn::Name => rules.names(constants, size),
-            Drawn::Customer => rules.customers(constants, size),
-            Drawn::Item => rules.items(constants, size),
+            Drawn::Name => rules.name_distribution(constants, size),
+            Drawn::Customer => rules.customer_distribution(constants, size),
+            Drawn::Item => rules.item_distribution(constants, size),
         }
     }
 }
@@ -318,12 +322,12 @@ const MISSED_ORDERS: f64 = 50.0;
 
 impl Audit<'_> {
     /// A count of the transactions that have succeeded.
-    pub fn succeeded(&self, count: Count) -> u64 {
+    pub fn succeeded_count(&self, count: Count) -> u64 {
         self.sums.get(count as usize).copied().unwrap_or_default()
     }
 
     /// How often a statement was sent in transactions that succeeded, and the rows that came back.
-    pub fn sent(&self, group: usize) -> (u64, u64) {
+    pub fn sent_and_returned(&self, group: usize) -> (u64, u64) {
         (
             self.sums.get(FIRST_SENT + 2 * group).copied().unwrap_or_default(),
             self.sums.get(FIRST_SENT + 2 * group + 1).copied().unwrap_or_default(),
@@ -331,17 +335,19 @@ impl Audit<'_> {
     }
 
     /// A count of all transactions that were entered.
-    pub fn entered(&self, count: Count) -> u64 {
+    pub fn entered_count(&self, count: Count) -> u64 {
         self.sums.get(ENTERED + count as usize).copied().unwrap_or_default()
     }
 
-    fn percent(&self, part: Count, of: Count) -> Option<f64> {
-        let all = self.entered(of);
-        (all > 0).then(|| 100.0 * self.entered(part) as f64 / all as f64)
+    /// The share of one count in another, of all transactions that were entered.
+    fn percent_entered(&self, part: Count, of: Count) -> Option<f64> {
+        let all = self.entered_count(of);
+        (all > 0).then(|| 100.0 * self.entered_count(part) as f64 / all as f64)
     }
 
+    /// The shares that the specification prescribes.
     pub fn measurements(&self) -> Vec<Measurement> {
-        let share = |part, of| match self.percent(part, of) {
+        let share = |part, of| match self.percent_entered(part, of) {
             Some(share) => Reading::Value(share),
             None => Reading::unavailable("none were entered"),
         };
@@ -349,34 +355,34 @@ impl Audit<'_> {
             .iter()
             .map(|rule| match self.size.warehouses {
                 1 if rule.is_of_others() => {
-                    percent_of(rule.metric, Reading::unavailable("there is one warehouse only"))
+                    percent_measurement(rule.metric, Reading::unavailable("there is one warehouse only"))
                 }
-                _ => percent_of(rule.metric, share(rule.part, rule.of)),
+                _ => percent_measurement(rule.metric, share(rule.part, rule.of)),
             })
             .collect();
         let skipped = share(Count::SkippedDeliveries, Count::Deliveries);
         all.push(Measurement::new("skipped_deliveries", "%", Direction::Lower, Role::Diagnostic, skipped));
-        let lines = match self.entered(Count::NewOrders) {
+        let lines = match self.entered_count(Count::NewOrders) {
             0 => Reading::unavailable("none were entered"),
-            orders => Reading::Value(self.entered(Count::Lines) as f64 / orders as f64),
+            orders => Reading::Value(self.entered_count(Count::Lines) as f64 / orders as f64),
         };
         all.push(Measurement::new("lines_per_order", "", Direction::Neither, Role::Diagnostic, lines));
         all
     }
 
     /// What chance does not explain, so that the load is not the one that it says it is.
-    pub fn fault(&self) -> Option<String> {
-        let drawn = [Drawn::Name, Drawn::Customer, Drawn::Item].into_iter().filter_map(|what| self.misdrawn(what));
+    pub fn find_fault(&self) -> Option<String> {
+        let drawn = [Drawn::Name, Drawn::Customer, Drawn::Item].into_iter().filter_map(|what| self.find_misdrawn(what));
         self.shares_beyond_chance()
-            .chain(Even::ALL.into_iter().filter_map(|what| self.uneven(what)))
+            .chain(Even::ALL.into_iter().filter_map(|what| self.find_uneven(what)))
             .chain(drawn)
             .next()
     }
 
     /// Deliveries that did not find the orders which the specification's mix has entered.
-    pub fn undelivered(&self) -> Option<String> {
-        let skipped = self.percent(Count::SkippedDeliveries, Count::Deliveries)?;
-        let deliveries = self.entered(Count::Deliveries) as f64;
+    pub fn find_undelivered(&self) -> Option<String> {
+        let skipped = self.percent_entered(Count::SkippedDeliveries, Count::Deliveries)?;
+        let deliveries = self.entered_count(Count::Deliveries) as f64;
         let chance = most_chance(deliveries, skipped / 100.0, MISSED_ORDERS / 100.0);
         (skipped > MISSED_ORDERS && chance < BEYOND_CHANCE).then(|| {
             format!(
@@ -392,13 +398,13 @@ impl Audit<'_> {
     }
 
     /// χ² of the values drawn, in bins that hold five of them at least.
-    fn misdrawn(&self, what: Drawn) -> Option<String> {
+    fn find_misdrawn(&self, what: Drawn) -> Option<String> {
         let first = FIRST_BIN + what as usize * BINS;
         let counts = self.sums.get(first..first + BINS)?;
         let drawn: u64 = counts.iter().sum();
-        let values = what.values(self.size) as usize;
+        let values = what.value_count(self.size) as usize;
         let mut shares = vec![0.0; BINS];
-        for (value, share) in what.range(Constants::OF_RUN, self.size).shares().into_iter().enumerate() {
+        for (value, share) in what.distribution(Constants::OF_RUN, self.size).value_shares().into_iter().enumerate() {
             shares[value * BINS / values] += share;
         }
         let (mut chi2, mut bins) = (0.0, 0_u32);
@@ -424,20 +430,21 @@ impl Audit<'_> {
     }
 
     /// What the specification asks to be reported.
-    pub fn mark(&self) -> Option<Mark> {
-        let skipped = self.percent(Count::SkippedDeliveries, Count::Deliveries)?;
+    pub fn skipped_mark(&self) -> Option<Mark> {
+        let skipped = self.percent_entered(Count::SkippedDeliveries, Count::Deliveries)?;
         let detail = format!(
             "{skipped:.1} % of the deliveries found a district without an order, where the specification allows \
              {MOST_SKIPPED} %"
         );
-        let is_much = skipped > MOST_SKIPPED && self.entered(Count::SkippedDeliveries) > 1;
+        let is_much = skipped > MOST_SKIPPED && self.entered_count(Count::SkippedDeliveries) > 1;
         is_much.then_some(Mark::new(MarkKind::Note, detail))
     }
 
+    /// Says that a share lies outside its rule's range by more than chance explains.
     fn beyond_chance(&self, rule: &Rule) -> Option<String> {
-        let share = self.percent(rule.part, rule.of)?;
+        let share = self.percent_entered(rule.part, rule.of)?;
         let (least, most) = rule.range;
-        let entered = self.entered(rule.of);
+        let entered = self.entered_count(rule.of);
         let chance = most_chance(entered as f64, share / 100.0, rule.drawn / 100.0);
         let is_outside = !(least..=most).contains(&share) && chance < BEYOND_CHANCE;
         is_outside.then(|| {
@@ -449,16 +456,16 @@ impl Audit<'_> {
     }
 
     /// χ² of what is drawn evenly.
-    fn uneven(&self, what: Even) -> Option<String> {
-        let (name, least, most) = what.rule(self.size);
+    fn find_uneven(&self, what: Even) -> Option<String> {
+        let (name, least, most) = what.range_rule(self.size);
         let out = self.sums.get(OUT_OF_RANGE + what as usize).copied().unwrap_or_default();
         if out > 0 {
             return Some(format!("{out} {name} are not {least} to {most}, as the specification says"));
         }
         let first = FIRST_EVEN + what as usize * EVEN_BINS;
-        let counts = self.sums.get(first..first + what.bins(self.size))?;
+        let counts = self.sums.get(first..first + what.bin_count(self.size))?;
         let drawn: u64 = counts.iter().sum();
-        let means: Vec<f64> = (0..counts.len()).map(|bin| drawn as f64 * what.share(bin, self.size)).collect();
+        let means: Vec<f64> = (0..counts.len()).map(|bin| drawn as f64 * what.bin_share(bin, self.size)).collect();
         let chi2: f64 = counts.iter().zip(&means).map(|(count, mean)| (*count as f64 - mean).powi(2) / mean).sum();
         let degrees = counts.len().saturating_sub(1) as f64;
         let is_uneven = means.iter().all(|mean| *mean >= FEWEST_IN_BIN) && chi2 > most_chi2(degrees);
@@ -468,7 +475,8 @@ impl Audit<'_> {
     }
 }
 
-fn percent_of(id: &str, reading: Reading) -> Measurement {
+/// A diagnostic share in percent.
+fn percent_measurement(id: &str, reading: Reading) -> Measurement {
     Measurement::new(id, "%", Direction::Neither, Role::Diagnostic, reading)
 }
 
@@ -482,11 +490,11 @@ fn most_chi2(degrees: f64) -> f64 {
 /// The chance, at most, that `draws` independent draws of a share come to this one or further off (Chernoff's bound, by the
 /// relative entropy of the two).
 pub fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
-    let entropy = entropy_of(share, drawn) + entropy_of(1.0 - share, 1.0 - drawn);
+    let entropy = entropy_term(share, drawn) + entropy_term(1.0 - share, 1.0 - drawn);
     2.0 * (-draws * entropy).exp()
 }
 
-fn entropy_of(share: f64, drawn: f64) -> f64 {
+fn entropy_term(share: f64, drawn: f64) -> f64 {
     if share > 0.0 { share * (share / drawn).ln() } else { 0.0 }
 }
 
@@ -512,23 +520,23 @@ mod tests {
         for _ in 0..20_000 {
             tally.clear();
             for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
-                let range = what.range(Constants::OF_RUN, size);
-                tally.draw(what, range.draw(&mut rng) - range.least);
+                let range = what.distribution(Constants::OF_RUN, size);
+                tally.add_drawn(what, range.draw_value(&mut rng) - range.least);
             }
             tally.add_to(size, TransactionEnd::Succeeded, &[], &mut sums);
         }
-        assert_eq!(audit(&sums, 1).fault(), None);
+        assert_eq!(audit(&sums, 1).find_fault(), None);
         for what in [Drawn::Name, Drawn::Customer, Drawn::Item] {
             let mut others = sums.clone();
             let of_one = FIRST_BIN + what as usize * BINS;
             others[of_one..of_one + BINS].rotate_right(1);
-            assert!(audit(&others, 1).misdrawn(what).is_some(), "{what:?} of another constant");
+            assert!(audit(&others, 1).find_misdrawn(what).is_some(), "{what:?} of another constant");
         }
     }
 
     fn sums(of: &[(Count, u64)]) -> Vec<u64> {
         let mut tally = InputCounts::default();
-        of.iter().for_each(|(count, number)| tally.count(*count, *number));
+        of.iter().for_each(|(count, number)| tally.add_count(*count, *number));
         let mut sums = Vec::new();
         tally.add_to(Size::for_warehouses(1), TransactionEnd::Succeeded, &[], &mut sums);
         sums
@@ -554,15 +562,15 @@ mod tests {
         assert!(fault(&[(NewOrders, 2_000), (RolledBack, 0)], 1).is_some());
         assert_eq!(fault(&[(Payments, 10_000), (PaymentsByName, 6_000)], 1), None, "one warehouse has no others");
         let sums = sums(&[(Deliveries, 100), (SkippedDeliveries, 3)]);
-        let said = audit(&sums, 1).mark().unwrap().detail;
+        let said = audit(&sums, 1).skipped_mark().unwrap().detail;
         assert!(said.starts_with("3.0 % of the deliveries"), "{said}");
     }
 
     #[test]
     fn deliveries_that_miss_the_orders_entered_are_found() {
         let share = |skipped| sums(&[(Count::Deliveries, 100), (Count::SkippedDeliveries, skipped)]);
-        assert_eq!(audit(&share(60), 1).undelivered(), None, "by chance");
-        let said = audit(&share(100), 1).undelivered().unwrap();
+        assert_eq!(audit(&share(60), 1).find_undelivered(), None, "by chance");
+        let said = audit(&share(100), 1).find_undelivered().unwrap();
         assert!(said.starts_with("100.0 % of 100 deliveries"), "{said}");
     }
 
@@ -572,20 +580,20 @@ mod tests {
         for (what, warehouses) in [11, 12, 25].into_iter().flat_map(|count| Even::ALL.map(|what| (what, count))) {
             let (mut tally, mut sums) = (InputCounts::default(), Vec::new());
             let size = Size::for_warehouses(warehouses);
-            let (_, least, most) = what.rule(size);
+            let (_, least, most) = what.range_rule(size);
             let mut rng = load::rng::Rng::new(7);
-            (0..2_000).for_each(|_| tally.draw_evenly(what, rng.int_between(least, most)));
+            (0..2_000).for_each(|_| tally.add_even(what, rng.int_between(least, most)));
             tally.add_to(size, TransactionEnd::Failed, &[], &mut sums);
-            assert_eq!(audit(&sums, warehouses).uneven(what), None);
+            assert_eq!(audit(&sums, warehouses).find_uneven(what), None);
             let first = FIRST_EVEN + what as usize * EVEN_BINS;
             sums[first] += 250;
             assert!(
-                audit(&sums, warehouses).uneven(what).is_some_and(|said| said.contains("equally often")),
+                audit(&sums, warehouses).find_uneven(what).is_some_and(|said| said.contains("equally often")),
                 "{what:?}"
             );
-            tally.draw_evenly(what, most + 1);
+            tally.add_even(what, most + 1);
             tally.add_to(size, TransactionEnd::Failed, &[], &mut sums);
-            assert!(audit(&sums, warehouses).uneven(what).is_some_and(|said| said.starts_with("1 ")), "{what:?}");
+            assert!(audit(&sums, warehouses).find_uneven(what).is_some_and(|said| said.starts_with("1 ")), "{what:?}");
         }
     }
 }

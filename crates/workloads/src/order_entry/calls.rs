@@ -9,7 +9,7 @@ use super::dialect::LINE;
 use super::new_order::NewOrder;
 use super::payment::count_payer;
 use super::statements::{FEWEST_LINES, Field, MOST_LINES};
-use super::terminal::{Fields, Steps, amount, characters, found, missing, whole};
+use super::terminal::{Fields, Steps, amount_of, found_row, missing_rows, text_of, whole_number_at};
 use crate::dataset::{Dialect, Routines};
 use crate::transactions::{Flow, NextStep, Rows};
 use load::datum::Datum;
@@ -32,16 +32,17 @@ const TEXTS: [&str; 5] = [
     "CALL stock_level(:w, :d, :threshold)",
 ];
 
-pub fn texts() -> Vec<String> {
+/// Texts of the statements that call the procedures.
+pub fn call_texts() -> Vec<String> {
     TEXTS.map(str::to_owned).to_vec()
 }
 
 /// The procedures, changed by `alter` in tests.
-pub fn routines(alter: fn(&mut Vec<String>)) -> Routines {
+pub fn make_routines(alter: fn(&mut Vec<String>)) -> Routines {
     Routines {
         name: "order entry",
         statements: Arc::new(move |dialect: &dyn Dialect| {
-            let mut texts = dialect.order_entry()?.procedures();
+            let mut texts = dialect.order_entry()?.create_procedures();
             alter(&mut texts);
             Some(texts)
         }),
@@ -50,12 +51,12 @@ pub fn routines(alter: fn(&mut Vec<String>)) -> Routines {
 
 /// Forgets the customer of the last transaction: a call names the one or the other.
 pub fn forget_customer(fields: &mut Fields) {
-    fields.set(Field::Customer, 0);
-    fields.put(Field::LastName, Datum::Text("".into()));
+    fields.set_number(Field::Customer, 0);
+    fields.put_datum(Field::LastName, Datum::Text("".into()));
 }
 
 /// The lines as a procedure takes them.
-pub fn written(lines: impl Iterator<Item = (i64, i64, i64)>) -> Datum {
+pub fn lines_datum(lines: impl Iterator<Item = (i64, i64, i64)>) -> Datum {
     let mut text = String::with_capacity(MOST_LINES * LINE);
     for (item, supply, quantity) in lines {
         text.push_str(&format!("{item:06}{supply:05}{quantity:02}"));
@@ -82,21 +83,21 @@ impl Call {
         std::mem::take(&mut self.server_work)
     }
 
-    /// Whether it was rolled back.
+    /// Checks a procedure's answer to an order; `true` if the order was rolled back.
     fn verify_order(&self, row: &KeptRow) -> Result<bool, OpError> {
         let Some(order) = &self.order else { return Ok(false) };
-        let is_entered = whole(row, 0)? == 1;
+        let is_entered = whole_number_at(row, 0)? == 1;
         if is_entered == order.is_rolled_back() {
-            return Err(missing(if is_entered { "the end of the items" } else { "an item" }));
+            return Err(missing_rows(if is_entered { "the end of the items" } else { "an item" }));
         }
-        if whole(row, 1)? < 1 {
-            return Err(wrong("an order has no number"));
+        if whole_number_at(row, 1)? < 1 {
+            return Err(wrong_answer("an order has no number"));
         }
         if is_entered { verify_total(order, row).map(|()| false) } else { Ok(true) }
     }
 }
 
-fn wrong(what: &str) -> OpError {
+fn wrong_answer(what: &str) -> OpError {
     OpError { class: ErrorClass::Script, message: format!("a procedure's answer is not right: {what}") }
 }
 
@@ -109,32 +110,32 @@ fn delivered_places(warehouse: i64, shown: &str) -> Result<u64, OpError> {
             Some(order_place(warehouse, district.trim().parse().ok()?, number.trim().parse().ok()?))
         })
         .sum();
-    places.ok_or_else(|| wrong("a delivered order has no district or number"))
+    places.ok_or_else(|| wrong_answer("a delivered order has no district or number"))
 }
 
 /// The lines that the terminal shows, and what they come to with discount and taxes (clause 2.4.2.2).
 fn verify_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
     const COLUMNS: usize = 5;
     let [discount, of_warehouse, of_district, total] = share_and_total(row)?;
-    let shown = characters(row.values.get(9));
+    let shown = text_of(row.values.get(9));
     let mut sum = 0.0;
     let mut lines = 0;
     for (line, quantity) in shown.split_terminator(';').zip(order.quantities_entered()) {
         let mut cells = line.split('|').skip(COLUMNS - 2).map(|cell| cell.parse::<f64>().ok());
         let (Some(Some(price)), Some(Some(amount))) = (cells.next(), cells.next()) else {
-            return Err(wrong("a line has no price"));
+            return Err(wrong_answer("a line has no price"));
         };
         if (price * quantity as f64 - amount).abs() > CENT {
-            return Err(wrong("a line costs something else than its item"));
+            return Err(wrong_answer("a line costs something else than its item"));
         }
         (sum, lines) = (sum + amount, lines + 1);
     }
     if lines != order.quantities_entered().count() || shown.split_terminator(';').count() != lines {
-        return Err(wrong("it has not the lines that were entered"));
+        return Err(wrong_answer("it has not the lines that were entered"));
     }
     let due = sum * (1.0 - discount) * (1.0 + of_warehouse + of_district);
     if (due - total).abs() > CENT {
-        return Err(wrong(&format!("an order comes to {due:.2}, and the answer says {total}")));
+        return Err(wrong_answer(&format!("an order comes to {due:.2}, and the answer says {total}")));
     }
     Ok(())
 }
@@ -145,19 +146,20 @@ const CENT: f64 = 0.0101;
 fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
     let mut shares = [0.0; 4];
     for (share, column) in shares.iter_mut().zip(5..) {
-        *share = amount(row.values.get(column)).ok_or_else(|| wrong("an order has no total, discount or tax"))?;
+        *share =
+            amount_of(row.values.get(column)).ok_or_else(|| wrong_answer("an order has no total, discount or tax"))?;
     }
     Ok(shares)
 }
 
 /// The customer who was entered by number, or one of the name.
 fn verify_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
-    let customer = whole(row, 0)?;
-    let is_same = match fields.get(Field::Customer).as_int() {
-        Some(0) | None => Some(characters(row.values.get(last_name))) == fields.text(Field::LastName),
+    let customer = whole_number_at(row, 0)?;
+    let is_same = match fields.datum_at(Field::Customer).as_int() {
+        Some(0) | None => Some(text_of(row.values.get(last_name))) == fields.text_at(Field::LastName),
         Some(entered) => entered == customer,
     };
-    if is_same { Ok(()) } else { Err(wrong("it is of another customer")) }
+    if is_same { Ok(()) } else { Err(wrong_answer("it is of another customer")) }
 }
 
 impl Steps for Call {
@@ -168,10 +170,15 @@ impl Steps for Call {
         NextStep::Statement(self.kind as usize, Rows::Keep, Flow::Wait)
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        tally: &mut InputCounts,
+    ) -> Result<(), OpError> {
         // Some engines end a procedure with an empty result.
         let answer = results.iter().position(|result| result.rows > 0).map_or(0, |place| place + 1);
-        let row = found(&results[..answer], "a procedure's answer")?;
+        let row = found_row(&results[..answer], "a procedure's answer")?;
         let mut is_rolled_back = false;
         match self.kind {
             Kind::NewOrder => is_rolled_back = self.verify_order(row)?,
@@ -179,27 +186,33 @@ impl Steps for Call {
                 const LAST_NAME: usize = 3;
                 const CREDIT: usize = 5;
                 verify_customer(row, LAST_NAME, fields)?;
-                let has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
-                count_payer(tally, fields, whole(row, 0)?, characters(row.values.get(LAST_NAME)), has_bad_credit);
+                let has_bad_credit = text_of(row.values.get(CREDIT)) == "BC";
+                count_payer(
+                    tally,
+                    fields,
+                    whole_number_at(row, 0)?,
+                    text_of(row.values.get(LAST_NAME)),
+                    has_bad_credit,
+                );
             }
             Kind::OrderStatus => {
                 verify_customer(row, 4, fields)?;
-                let lines = characters(row.values.get(8)).split_terminator(';').count();
-                if whole(row, 5)? < 1 || !(FEWEST_LINES..=MOST_LINES).contains(&lines) {
-                    return Err(missing("a customer's order"));
+                let lines = text_of(row.values.get(8)).split_terminator(';').count();
+                if whole_number_at(row, 5)? < 1 || !(FEWEST_LINES..=MOST_LINES).contains(&lines) {
+                    return Err(missing_rows("a customer's order"));
                 }
             }
             Kind::Delivery => {
-                let (delivered, skipped) = (whole(row, 0)?, whole(row, 1)?);
+                let (delivered, skipped) = (whole_number_at(row, 0)?, whole_number_at(row, 1)?);
                 let delivered = u64::try_from(delivered).unwrap_or_default();
-                let carrier = fields.get(Field::Carrier).as_int().unwrap_or_default() as u64;
-                tally.count(Count::DeliveredOrders, delivered);
-                tally.count(Count::Carriers, delivered * carrier);
-                let warehouse = fields.get(Field::Warehouse).as_int().unwrap_or_default();
-                tally.count(Count::DeliveredPlaces, delivered_places(warehouse, characters(row.values.get(2)))?);
+                let carrier = fields.datum_at(Field::Carrier).as_int().unwrap_or_default() as u64;
+                tally.add_count(Count::DeliveredOrders, delivered);
+                tally.add_count(Count::Carriers, delivered * carrier);
+                let warehouse = fields.datum_at(Field::Warehouse).as_int().unwrap_or_default();
+                tally.add_count(Count::DeliveredPlaces, delivered_places(warehouse, text_of(row.values.get(2)))?);
                 (0..skipped).for_each(|_| tally.skip_district());
             }
-            Kind::StockLevel => _ = whole(row, 0)?,
+            Kind::StockLevel => _ = whole_number_at(row, 0)?,
         }
         // A rollback in a procedure is followed by a transaction in which it answers.
         let rollbacks = u64::from(is_rolled_back);
@@ -221,7 +234,7 @@ mod tests {
 
     #[test]
     fn lines_have_their_places() {
-        let Datum::Text(text) = written([(1, 1, 1), (100_001, 10_000, 10)].into_iter()) else { panic!() };
+        let Datum::Text(text) = lines_datum([(1, 1, 1), (100_001, 10_000, 10)].into_iter()) else { panic!() };
         assert_eq!((&*text, text.len()), ("00000100001011000011000010", 2 * LINE));
     }
 }

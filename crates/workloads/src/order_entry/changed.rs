@@ -18,16 +18,16 @@ fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
     match kind {
         // The district, the order, its row of new orders; of each line that is not the unused item, the stock and the line.
         Kind::NewOrder => {
-            let rows = 3 * audit.succeeded(Count::NewOrders)
-                + 2 * audit.succeeded(Count::Lines).saturating_sub(audit.succeeded(Count::RolledBack));
+            let rows = 3 * audit.succeeded_count(Count::NewOrders)
+                + 2 * audit.succeeded_count(Count::Lines).saturating_sub(audit.succeeded_count(Count::RolledBack));
             (rows, rows)
         }
         // The warehouse, the district, the customer, the history; with bad credit the customer's data.
         Kind::Payment => {
-            let rows = 4 * audit.succeeded(Count::Payments) + audit.succeeded(Count::BadCredit);
+            let rows = 4 * audit.succeeded_count(Count::Payments) + audit.succeeded_count(Count::BadCredit);
             (rows, rows)
         }
-        Kind::Delivery => DELIVERED.map(|rows| rows * audit.succeeded(Count::DeliveredOrders)).into(),
+        Kind::Delivery => DELIVERED.map(|rows| rows * audit.succeeded_count(Count::DeliveredOrders)).into(),
         Kind::OrderStatus | Kind::StockLevel => (0, 0),
     }
 }
@@ -44,10 +44,10 @@ fn most_of_one(kind: Kind) -> u64 {
 
 /// The first kind that was counted less often than it was entered, or whose rows are not those of what was entered. Tries that
 /// failed change rows, too, and so does one of each terminal that the end of the run cut off.
-pub fn fault(audit: &Audit<'_>, kinds: &[KindCounts], terminals: u32) -> Option<String> {
+pub fn find_fault(audit: &Audit<'_>, kinds: &[KindCounts], terminals: u32) -> Option<String> {
     ENTERED.into_iter().find_map(|(kind, count)| {
         let counted = kinds.get(kind as usize)?;
-        let (name, done) = (kind.name(), audit.succeeded(count));
+        let (name, done) = (kind.name(), audit.succeeded_count(count));
         if counted.tries < done {
             return Some(format!("{done} {name} were entered, and {} are counted as such", counted.tries));
         }
@@ -81,7 +81,7 @@ mod tests {
             (Count::Payments, 10),
             (Count::BadCredit, 1),
         ] {
-            tally.count(count, times);
+            tally.add_count(count, times);
         }
         let mut sums = Vec::new();
         tally.add_to(Size::for_warehouses(1), TransactionEnd::Succeeded, &[], &mut sums);
@@ -103,16 +103,16 @@ mod tests {
     fn writes_that_meet_no_row_and_kinds_of_others_are_found() {
         let sums = sums();
         let audit = Audit { sums: &sums, size: Size::for_warehouses(1) };
-        assert_eq!(fault(&audit, &kinds([10, 10], [228, 41]), 0), None);
-        assert_eq!(fault(&audit, &kinds([11, 10], [250, 41]), 0), None, "a try that failed changed some");
+        assert_eq!(find_fault(&audit, &kinds([10, 10], [228, 41]), 0), None);
+        assert_eq!(find_fault(&audit, &kinds([11, 10], [250, 41]), 0), None, "a try that failed changed some");
         assert_eq!(
-            fault(&audit, &kinds([10, 10], [129, 41]), 0).unwrap(),
+            find_fault(&audit, &kinds([10, 10], [129, 41]), 0).unwrap(),
             "rows that were changed: 10 new-order change 228 rows, the server says that it changed 129"
         );
-        assert!(fault(&audit, &kinds([10, 10], [228, 40]), 0).unwrap().contains("10 payment change 41 rows"));
-        assert!(fault(&audit, &kinds([10, 10], [240, 41]), 0).is_some());
+        assert!(find_fault(&audit, &kinds([10, 10], [228, 40]), 0).unwrap().contains("10 payment change 41 rows"));
+        assert!(find_fault(&audit, &kinds([10, 10], [240, 41]), 0).is_some());
         assert_eq!(
-            fault(&audit, &kinds([20, 0], [269, 0]), 0).unwrap(),
+            find_fault(&audit, &kinds([20, 0], [269, 0]), 0).unwrap(),
             "10 payment were entered, and 0 are counted as such"
         );
     }

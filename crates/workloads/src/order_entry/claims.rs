@@ -52,16 +52,18 @@ struct Claim {
     in_doubt: (Kind, fn(Size) -> u64),
 }
 
-fn nothing(_: Size) -> u64 {
+fn zero(_: Size) -> u64 {
     0
 }
 
+/// A claim of one for each size.
 fn one(_: Size) -> u64 {
     1
 }
 
+/// Number of orders that are loaded.
 fn first_orders(size: Size) -> u64 {
-    size.districts() * size.customers
+    size.district_count() * size.customers
 }
 
 /// Largest number of an order (clause 1.3.1).
@@ -77,7 +79,9 @@ const CLAIMS: [Claim; COUNT] = [
         what: "orders",
         question: "SELECT count(*) FROM orders",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::NewOrders).saturating_sub(audit.succeeded(Count::RolledBack)),
+        claimed: |audit| {
+            audit.succeeded_count(Count::NewOrders).saturating_sub(audit.succeeded_count(Count::RolledBack))
+        },
         loaded: first_orders,
         in_doubt: (Kind::NewOrder, one),
     },
@@ -85,7 +89,7 @@ const CLAIMS: [Claim; COUNT] = [
         what: "payments",
         question: "SELECT count(*) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::Payments),
+        claimed: |audit| audit.succeeded_count(Count::Payments),
         loaded: first_orders,
         in_doubt: (Kind::Payment, one),
     },
@@ -93,73 +97,73 @@ const CLAIMS: [Claim; COUNT] = [
         what: "deliveries",
         question: "SELECT count(*) FROM orders WHERE o_carrier_id IS NOT NULL",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::DeliveredOrders),
-        loaded: |size| size.districts() * size.delivered(),
+        claimed: |audit| audit.succeeded_count(Count::DeliveredOrders),
+        loaded: |size| size.district_count() * size.delivered_orders(),
         in_doubt: (Kind::Delivery, |_| DISTRICTS),
     },
     Claim {
         what: "places and customers of orders",
         question: "SELECT sum(1.0 * (10007 * o.o_w_id + 131 * o.o_d_id + o.o_c_id)) {new_orders}",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::OrderPlaces),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::OrderPlaces),
+        loaded: zero,
         in_doubt: (Kind::NewOrder, |size| order_place(size.warehouses as i64, 10, size.customers as i64)),
     },
     Claim {
         what: "lines of orders",
         question: "SELECT count(*) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::WrittenLines),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::WrittenLines),
+        loaded: zero,
         in_doubt: (Kind::NewOrder, |_| MOST_LINES),
     },
     Claim {
         what: "remote lines",
         question: "SELECT count(*) {new_lines} WHERE ol.ol_supply_w_id <> ol.ol_w_id",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::WrittenRemoteLines),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::WrittenRemoteLines),
+        loaded: zero,
         in_doubt: (Kind::NewOrder, |_| MOST_LINES),
     },
     Claim {
         what: "pieces of lines",
         question: "SELECT sum(1.0 * ol.ol_quantity) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::WrittenPieces),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::WrittenPieces),
+        loaded: zero,
         in_doubt: (Kind::NewOrder, |_| MOST_PIECES),
     },
     Claim {
         what: "items of lines, by the sum of their numbers",
         question: "SELECT sum(1.0 * ol.ol_i_id) {new_lines}",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::WrittenItems),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::WrittenItems),
+        loaded: zero,
         in_doubt: (Kind::NewOrder, |size| MOST_LINES * size.items),
     },
     Claim {
         what: "payments by a customer of another warehouse",
         question: "SELECT count(*) FROM history WHERE h_c_w_id <> h_w_id",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::RemotePayments),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::RemotePayments),
+        loaded: zero,
         in_doubt: (Kind::Payment, one),
     },
     Claim {
         what: "large payments",
         question: "SELECT count(*) FROM history WHERE h_amount > 2500.004",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::LargePayments),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::LargePayments),
+        loaded: zero,
         in_doubt: (Kind::Payment, one),
     },
     Claim {
         what: "places of payments",
         question: "SELECT sum(1.0 * (13 * h_w_id + 131 * h_d_id + 1009 * h_c_w_id + 10007 * h_c_d_id)) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::PaymentPlaces),
+        claimed: |audit| audit.succeeded_count(Count::PaymentPlaces),
         loaded: |size| {
-            let places = (0..size.districts()).map(|place| (place / DISTRICTS + 1, place % DISTRICTS + 1));
+            let places = (0..size.district_count()).map(|place| (place / DISTRICTS + 1, place % DISTRICTS + 1));
             let all: u64 = places
                 .map(|(warehouse, district)| {
                     let (warehouse, district) = (warehouse as i64, district as i64);
@@ -177,8 +181,8 @@ const CLAIMS: [Claim; COUNT] = [
         what: "customers who paid, by the sum of their numbers",
         question: "SELECT sum(1.0 * h_c_id) FROM history",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::PayerNumbers),
-        loaded: |size| size.districts() * size.customers * (size.customers + 1) / 2,
+        claimed: |audit| audit.succeeded_count(Count::PayerNumbers),
+        loaded: |size| size.district_count() * size.customers * (size.customers + 1) / 2,
         in_doubt: (Kind::Payment, |size| size.customers),
     },
     Claim {
@@ -186,8 +190,8 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(1.0 * {name}) FROM history h JOIN customer c ON c.c_w_id = h.h_c_w_id AND c.c_d_id = h.h_c_d_id \
                    AND c.c_id = h.h_c_id WHERE h.h_amount <> 10",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::PayerNames),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::PayerNames),
+        loaded: zero,
         in_doubt: (Kind::Payment, |_| 99),
     },
     Claim {
@@ -198,8 +202,8 @@ const CLAIMS: [Claim; COUNT] = [
                    AND 2 * sum(CASE WHEN b.c_first <= c.c_first THEN 1 ELSE 0 END) >= count(*) THEN 1 ELSE 0 END \
                    FROM customer b WHERE b.c_w_id = c.c_w_id AND b.c_d_id = c.c_d_id AND b.c_last = c.c_last) = 1",
         bound: Bound::Least,
-        claimed: |audit| audit.succeeded(Count::MiddlePayments),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::MiddlePayments),
+        loaded: zero,
         in_doubt: (Kind::Payment, one),
     },
     Claim {
@@ -207,8 +211,8 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT count(*) FROM history h JOIN customer c ON c.c_w_id = h.h_c_w_id AND c.c_d_id = h.h_c_d_id \
                    AND c.c_id = h.h_c_id WHERE h.h_amount <> 10 AND c.c_credit = 'BC'",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::NotedPayments),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::NotedPayments),
+        loaded: zero,
         in_doubt: (Kind::Payment, one),
     },
     Claim {
@@ -216,8 +220,8 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(1.0 * o.o_carrier_id) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id AND o.o_d_id = d.d_id \
                    AND o.o_id > {delivered}",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::Carriers),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::Carriers),
+        loaded: zero,
         in_doubt: (Kind::Delivery, |_| 10 * DISTRICTS),
     },
     Claim {
@@ -225,29 +229,34 @@ const CLAIMS: [Claim; COUNT] = [
         question: "SELECT sum(1.0 * (10007 * o.o_w_id + 131 * o.o_d_id + o.o_id)) FROM district d JOIN orders o ON o.o_w_id = d.d_w_id \
                    AND o.o_d_id = d.d_id AND o.o_id > {delivered} WHERE o.o_carrier_id IS NOT NULL",
         bound: Bound::Equal,
-        claimed: |audit| audit.succeeded(Count::DeliveredPlaces),
-        loaded: nothing,
+        claimed: |audit| audit.succeeded_count(Count::DeliveredPlaces),
+        loaded: zero,
         in_doubt: (Kind::Delivery, |size| DISTRICTS * order_place(size.warehouses as i64, 10, MOST_ORDERS)),
     },
 ];
 
 impl Claim {
-    fn question(&self, size: Size) -> String {
+    /// The claim's query, with the numbers of this size.
+    fn question_for(&self, size: Size) -> String {
         let question = self.question.replace("{new_orders}", NEW_ORDERS).replace("{new_lines}", NEW_LINES);
         let question = question.replace("{name}", &name_mark_sql("c.c_last"));
-        question.replace("{loaded}", &size.customers.to_string()).replace("{delivered}", &size.delivered().to_string())
+        question
+            .replace("{loaded}", &size.customers.to_string())
+            .replace("{delivered}", &size.delivered_orders().to_string())
     }
 }
 
 /// The questions, whose answers are of what runs add.
-pub fn questions(size: Size) -> Vec<String> {
-    CLAIMS.iter().map(|claim| claim.question(size)).collect()
+pub fn growing_questions(size: Size) -> Vec<String> {
+    CLAIMS.iter().map(|claim| claim.question_for(size)).collect()
 }
 
+/// Checks all claims on the tables.
+///
 /// # Errors
 /// [`FailureKind::Verification`], with the first claim that the tables do not bear out.
-pub fn check(server: &dyn ServerCounters, audit: &Audit<'_>, counts: &LoadCounts) -> Result<(), Failure> {
-    let answers = server.scalars(&questions(audit.size))?;
+pub fn check_claims(server: &dyn ServerCounters, audit: &Audit<'_>, counts: &LoadCounts) -> Result<(), Failure> {
+    let answers = server.scalars(&growing_questions(audit.size))?;
     for (claim, rows) in CLAIMS.iter().zip(answers) {
         let (kind, of_each) = claim.in_doubt;
         // Before the measured part failures of one kind are not distinguished from others'.

@@ -15,8 +15,8 @@ use super::deck::{Cards, Kind, MOST_NEW_ORDERS, most_new_orders_a_minute};
 pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
     let fault = match mix {
         Mix::Specification => entered_fault(audit)
-            .or_else(|| audit.undelivered())
-            .or_else(|| fault(&counts.kinds))
+            .or_else(|| audit.find_undelivered())
+            .or_else(|| find_unbalanced(&counts.kinds))
             .or_else(|| failed_orders(&counts.kinds)),
         Mix::Own(cards) => own_mix_fault(audit, cards),
     };
@@ -25,7 +25,7 @@ pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Res
     let cause = format!("{fault}{}", first.unwrap_or_default());
     let refused = Failure::new(FailureKind::Verification, "trust the mix of what committed", cause);
     if counts.messages.iter().any(|error| error.class.is_contention()) {
-        Err(refused.hint(
+        Err(refused.with_hint(
             "transactions that lose against others are tried again: write a larger `max_tries` in the benchmark, or 0, which \
              is until they succeed",
         ))
@@ -39,7 +39,7 @@ const HASTE_DEVIATIONS: f64 = 5.0;
 
 /// Finds more new orders than terminals that key and think can enter, as where their waits were left out. What waited for its
 /// answer when the measured part began, one transaction of each terminal, may end in it besides.
-pub fn haste(kinds: &[KindCounts], window_min: f64, cards: Cards, terminals: u32) -> Option<String> {
+pub fn find_haste(kinds: &[KindCounts], window_min: f64, cards: Cards, terminals: u32) -> Option<String> {
     let entered = kinds.get(Kind::NewOrder as usize)?.in_window as f64;
     let most = most_new_orders_a_minute(cards) * f64::from(terminals) * window_min;
     (entered > most + HASTE_DEVIATIONS * most.sqrt() + f64::from(terminals)).then(|| {
@@ -61,10 +61,10 @@ pub const ENTERED: [(Kind, Count); 5] = [
 
 /// A share of what was entered that is not the plan's own.
 fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
-    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered(*count)).sum();
+    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered_count(*count)).sum();
     let of_deck = cards.iter().sum::<usize>().max(1) as f64;
     ENTERED.into_iter().zip(cards).find_map(|((kind, count), cards)| {
-        let (share, planned) = (audit.entered(count) as f64 / all.max(1) as f64, cards as f64 / of_deck);
+        let (share, planned) = (audit.entered_count(count) as f64 / all.max(1) as f64, cards as f64 / of_deck);
         (most_chance(all as f64, share, planned) < BEYOND_CHANCE).then(|| {
             format!(
                 "{:.2} % of the {all} transactions that were entered are {}, where the plan's own mix has {:.2} %",
@@ -79,9 +79,9 @@ fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
 /// A share of what was entered, by the tallies that the tables bear out, that the specification does not allow. Terminals draw
 /// from decks, whose shares vary less than those of independent draws: what chance explains here is more than what it does.
 fn entered_fault(audit: &Audit<'_>) -> Option<String> {
-    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered(*count)).sum();
+    let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered_count(*count)).sum();
     ENTERED.into_iter().find_map(|(kind, count)| {
-        let share = audit.entered(count) as f64 / all.max(1) as f64;
+        let share = audit.entered_count(count) as f64 / all.max(1) as f64;
         let (limit, bound, is_beyond) = match kind {
             Kind::NewOrder => (MOST_NEW_ORDERS, "at most", share > MOST_NEW_ORDERS),
             _ => (kind.least_share(), "at least", share < kind.least_share()),
@@ -110,7 +110,7 @@ const MOST_FAILED_ORDERS: u64 = 20;
 
 /// A share of what committed that is less than the specification allows, by failures. A share that is small for another
 /// reason, as in a short run that cuts slow transactions off, is no fault.
-fn fault(kinds: &[KindCounts]) -> Option<String> {
+fn find_unbalanced(kinds: &[KindCounts]) -> Option<String> {
     let committed: u64 = kinds.iter().map(|counted| counted.in_window).sum();
     Kind::ALL.into_iter().find_map(|kind| {
         let counted = kinds.get(kind as usize)?;
@@ -152,32 +152,32 @@ mod tests {
 
     #[test]
     fn kinds_that_fail_are_missed_in_what_committed() {
-        assert_eq!(fault(&counts(0, 0)), None);
-        assert_eq!(fault(&counts(20, 100)), None, "a few failures are in `failed_share`");
-        let said = fault(&counts(1_000, 0)).unwrap();
+        assert_eq!(find_unbalanced(&counts(0, 0)), None);
+        assert_eq!(find_unbalanced(&counts(20, 100)), None, "a few failures are in `failed_share`");
+        let said = find_unbalanced(&counts(1_000, 0)).unwrap();
         assert!(said.starts_with("of the 22000 transactions that committed"), "{said}");
         assert!(
             said.contains(" 0.00 % were delivery, where the specification has at least 4 %")
                 && said.contains(": 1000 of"),
             "{said}"
         );
-        assert!(fault(&counts(500, 0)).is_some());
+        assert!(find_unbalanced(&counts(500, 0)).is_some());
         let mut orders = counts(0, 0);
         assert_eq!(failed_orders(&orders), None);
         (orders[0].in_window, orders[0].failed) = (10, 9_990);
-        assert_eq!(fault(&orders), None, "there is no least share of them");
+        assert_eq!(find_unbalanced(&orders), None, "there is no least share of them");
         assert!(failed_orders(&orders).unwrap().starts_with("9990 new-order failed, and 10 committed"));
-        assert!(fault(&counts(0, 3_000)).unwrap().contains("were payment"));
+        assert!(find_unbalanced(&counts(0, 3_000)).unwrap().contains("were payment"));
     }
 
     #[test]
     fn terminals_that_do_not_wait_are_found_by_their_orders() {
         let cards = Rules::SPECIFICATION.cards;
         // 20 terminals enter some 25 orders a minute.
-        assert_eq!(haste(&counts(0, 0), 10_000.0 / 25.0, cards, 20), None);
-        assert_eq!(haste(&counts(0, 0), 9_700.0 / 25.0, cards, 20), None, "by chance");
+        assert_eq!(find_haste(&counts(0, 0), 10_000.0 / 25.0, cards, 20), None);
+        assert_eq!(find_haste(&counts(0, 0), 9_700.0 / 25.0, cards, 20), None, "by chance");
         assert!(
-            haste(&counts(0, 0), 9_000.0 / 25.0, cards, 20)
+            find_haste(&counts(0, 0), 9_000.0 / 25.0, cards, 20)
                 .unwrap()
                 .starts_with("10000 new orders were entered in 21600 s")
         );
@@ -188,8 +188,8 @@ mod tests {
         use super::super::audit::InputCounts;
         use super::super::tables::Size;
         let mut tally = InputCounts::default();
-        tally.count(Count::NewOrders, 5_000);
-        tally.count(Count::Payments, 5_000);
+        tally.add_count(Count::NewOrders, 5_000);
+        tally.add_count(Count::Payments, 5_000);
         let mut sums = Vec::new();
         tally.add_to(Size::for_warehouses(1), load::stream::TransactionEnd::Succeeded, &[], &mut sums);
         let audit = Audit { sums: &sums, size: Size::for_warehouses(1) };
@@ -204,10 +204,10 @@ mod tests {
         let mut few = counts(0, 0);
         few.iter_mut().for_each(|kind| kind.in_window /= 500);
         (few[3].in_window, few[3].failed) = (0, 2);
-        assert_eq!(fault(&few), None, "two of 46 by chance");
+        assert_eq!(find_unbalanced(&few), None, "two of 46 by chance");
         let mut cut_off = counts(0, 0);
         (cut_off[3].in_window, cut_off[3].failed) = (500, 3);
-        assert_eq!(fault(&cut_off), None);
-        assert_eq!(fault(&[]), None);
+        assert_eq!(find_unbalanced(&cut_off), None);
+        assert_eq!(find_unbalanced(&[]), None);
     }
 }

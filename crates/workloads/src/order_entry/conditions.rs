@@ -58,11 +58,12 @@ fn by_district(table: &str, prefix: &str, columns: &str) -> String {
 }
 
 /// Joins them to their district `d`.
-fn of_district(prefix: &str) -> String {
+fn join_district(prefix: &str) -> String {
     format!("{prefix}.{prefix}_w_id = d.d_w_id AND {prefix}.{prefix}_d_id = d.d_id")
 }
 
-fn of_payments() -> Vec<Condition> {
+/// Conditions on payments.
+fn payment_conditions() -> Vec<Condition> {
     vec![
         Condition {
             name: "1",
@@ -88,7 +89,7 @@ fn of_payments() -> Vec<Condition> {
             broken: format!(
                 "FROM district d LEFT JOIN {} ON {} WHERE abs(d.d_ytd - coalesce(h.paid, 0)) > {SAME_CENT}",
                 by_district("history", "h", "sum(h_amount) AS paid"),
-                of_district("h"),
+                join_district("h"),
             ),
             place: ("d.d_w_id", "d.d_id"),
         },
@@ -96,7 +97,7 @@ fn of_payments() -> Vec<Condition> {
 }
 
 fn of_order_numbers() -> Vec<Condition> {
-    let (orders, news, lines) = (of_district("o"), of_district("no"), of_district("ol"));
+    let (orders, news, lines) = (join_district("o"), join_district("no"), join_district("ol"));
     vec![
         Condition {
             name: "2",
@@ -147,7 +148,7 @@ fn of_orders() -> Vec<Condition> {
                 "FROM orders o LEFT JOIN new_order no ON {} WHERE o.o_id > {{since}} \
                  AND ((o.o_carrier_id IS NULL AND no.no_o_id IS NULL) \
                  OR (o.o_carrier_id IS NOT NULL AND no.no_o_id IS NOT NULL))",
-                of_order("no")
+                join_order("no")
             ),
             place: order,
         },
@@ -158,7 +159,7 @@ fn of_orders() -> Vec<Condition> {
                 "FROM orders o LEFT JOIN (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted FROM order_line \
                  WHERE ol_o_id > {{since}} GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} \
                  WHERE o.o_id > {{since}} AND o.o_ol_cnt <> coalesce(ol.counted, 0)",
-                of_order("ol")
+                join_order("ol")
             ),
             place: order,
         },
@@ -169,7 +170,7 @@ fn of_orders() -> Vec<Condition> {
                 "FROM order_line ol JOIN orders o ON {} WHERE o.o_id > {{since}} \
                  AND ((ol.ol_delivery_d IS NULL AND o.o_carrier_id IS NOT NULL) \
                  OR (ol.ol_delivery_d IS NOT NULL AND o.o_carrier_id IS NULL))",
-                of_order("ol")
+                join_order("ol")
             ),
             place: order,
         },
@@ -186,13 +187,14 @@ fn of_orders() -> Vec<Condition> {
     ]
 }
 
-fn of_order(other: &str) -> String {
+/// SQL that joins a table to its order `o`.
+fn join_order(other: &str) -> String {
     format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
 }
 
 /// Joins to the customer `c` what the orders since the load of tables have as `columns`, each with its lines `ol` and its
 /// new order `no`.
-fn bought(columns: &str) -> String {
+fn join_bought(columns: &str) -> String {
     format!(
         "(SELECT o.o_w_id, o.o_d_id, o.o_c_id, {columns} FROM orders o LEFT JOIN \
          (SELECT ol_w_id, ol_d_id, ol_o_id, count(*) AS counted, count(ol_delivery_d) AS delivered, \
@@ -201,8 +203,8 @@ fn bought(columns: &str) -> String {
          WHERE ol_o_id > {{since}} GROUP BY ol_w_id, ol_d_id, ol_o_id) ol ON {} \
          LEFT JOIN new_order no ON {} WHERE o.o_id > {{since}} GROUP BY o.o_w_id, o.o_d_id, o.o_c_id) b \
          ON b.o_w_id = c.c_w_id AND b.o_d_id = c.c_d_id AND b.o_c_id = c.c_id",
-        of_order("ol"),
-        of_order("no"),
+        join_order("ol"),
+        join_order("no"),
     )
 }
 
@@ -233,25 +235,28 @@ fn of_orders_and_customers() -> Pass {
         Condition {
             name: "10",
             says: "a customer owes what was delivered less what was paid",
-            broken: format!("FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {owes}", bought(AMOUNT)),
+            broken: format!("FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {owes}", join_bought(AMOUNT)),
             place: customer,
         },
         Condition {
             name: "12",
             says: "what a customer owes and has paid is what was delivered",
-            broken: format!("FROM customer c LEFT JOIN {} WHERE {has_paid}", bought(AMOUNT)),
+            broken: format!("FROM customer c LEFT JOIN {} WHERE {has_paid}", join_bought(AMOUNT)),
             place: customer,
         },
         Condition {
             name: "of counts",
             says: "a customer has counted each payment, and each delivery since the load",
-            broken: format!("FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {has_counted}", bought(DELIVERIES)),
+            broken: format!(
+                "FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE {has_counted}",
+                join_bought(DELIVERIES)
+            ),
             place: customer,
         },
     ]);
     let broken = format!(
         "FROM customer c LEFT JOIN {} LEFT JOIN {PAID} WHERE b.broken > 0 OR {owes} OR {has_paid} OR {has_counted}",
-        bought(&[AMOUNT, DELIVERIES, BROKEN].join(", "))
+        join_bought(&[AMOUNT, DELIVERIES, BROKEN].join(", "))
     );
     Pass { broken, conditions }
 }
@@ -282,8 +287,8 @@ const TAKEN: &str = "sum(s_order_cnt) AS taken, sum(s_ytd) AS pieces, sum(s_remo
 const NOT_SUPPLIED: &str = "s.taken <> coalesce(ol.ordered, 0) OR s.pieces <> coalesce(ol.quantity, 0) \
                             OR s.remote <> coalesce(ol.by_others, 0) OR s.items <> coalesce(ol.items, 0)";
 
-/// Reads the stock once.
-fn of_stock() -> Pass {
+/// The pass that reads the stock once, with its conditions.
+fn stock_pass() -> Pass {
     let conditions = vec![
         Condition {
             name: "of stock",
@@ -316,7 +321,7 @@ fn of_stock() -> Pass {
 }
 
 /// A condition of étalon's own.
-fn of_amounts() -> Condition {
+fn amounts_condition() -> Condition {
     Condition {
         name: "of amounts",
         says: "a line since the load costs its item's price for each piece",
@@ -330,7 +335,7 @@ fn of_amounts() -> Condition {
 }
 
 /// Holds of tables that nothing has run on.
-fn eleventh(size: Size) -> Condition {
+fn condition_11(size: Size) -> Condition {
     Condition {
         name: "11",
         says: "all but the newest three tenths of a district's orders are delivered",
@@ -338,7 +343,7 @@ fn eleventh(size: Size) -> Condition {
             "FROM (SELECT o_w_id, o_d_id, count(*) AS entered FROM orders GROUP BY o_w_id, o_d_id) o LEFT JOIN \
              (SELECT no_w_id, no_d_id, count(*) AS waiting FROM new_order GROUP BY no_w_id, no_d_id) no \
              ON no.no_w_id = o.o_w_id AND no.no_d_id = o.o_d_id WHERE o.entered - coalesce(no.waiting, 0) <> {}",
-            size.delivered()
+            size.delivered_orders()
         ),
         place: ("o.o_w_id", "o.o_d_id"),
     }
@@ -359,11 +364,11 @@ fn of_rows(size: Size) -> Condition {
                 "c",
                 &format!("count(*) AS customers, count(DISTINCT CASE WHEN c_id <= {named} THEN c_last END) AS names")
             ),
-            of_district("c"),
+            join_district("c"),
             by_district("orders", "o", "count(DISTINCT o_c_id) AS buyers"),
-            of_district("o"),
+            join_district("o"),
             by_district("history", "h", "count(DISTINCT h_c_id) AS payers"),
-            of_district("h"),
+            join_district("h"),
         ),
         place: ("d.d_w_id", "d.d_id"),
     }
@@ -385,7 +390,7 @@ fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -
 /// Conditions of étalon's own, of tables that nothing has run on.
 fn of_shares(size: Size) -> Vec<Condition> {
     let everything = "1 = 1";
-    let customers = size.districts() * size.customers;
+    let customers = size.district_count() * size.customers;
     let tenths = [
         unless_a_share("item", "i_data LIKE '%ORIGINAL%'", everything, size.items, 0.1),
         unless_a_share("stock", "s_data LIKE '%ORIGINAL%'", everything, size.warehouses * size.items, 0.1),
@@ -397,9 +402,9 @@ fn of_shares(size: Size) -> Vec<Condition> {
         broken: format!("FROM ({}) b", tenths.join(" UNION ALL ")),
         place: ("0", "0"),
     }];
-    let drawn = size.districts() * size.customers.saturating_sub(NAMES as u64);
+    let drawn = size.district_count() * size.customers.saturating_sub(NAMES as u64);
     if drawn > 0 {
-        let shares = Rules::SPECIFICATION.names(Constants::OF_LOAD, size).shares();
+        let shares = Rules::SPECIFICATION.name_distribution(Constants::OF_LOAD, size).value_shares();
         let mut popular: Vec<usize> = (0..shares.len()).collect();
         popular.sort_by(|a, b| shares[*b].total_cmp(&shares[*a]));
         popular.truncate(POPULAR);
@@ -420,39 +425,39 @@ fn of_shares(size: Size) -> Vec<Condition> {
 const POPULAR: usize = 32;
 
 /// Lists them in the order in which they are asked: what breaks several is named by the first.
-fn passes(size: Size, extent: Extent) -> Vec<Pass> {
-    let quick = of_payments().into_iter().chain(of_order_numbers()).map(Pass::from);
+fn passes_over_tables(size: Size, extent: Extent) -> Vec<Pass> {
+    let quick = payment_conditions().into_iter().chain(of_order_numbers()).map(Pass::from);
     let mut all: Vec<Pass> = if extent == Extent::Rest { Vec::new() } else { quick.collect() };
     if extent != Extent::Quick {
-        all.extend([of_orders_and_customers(), of_stock()]);
-        all.extend([of_buyers(), of_amounts()].map(Pass::from));
+        all.extend([of_orders_and_customers(), stock_pass()]);
+        all.extend([of_buyers(), amounts_condition()].map(Pass::from));
     }
     if extent == Extent::Loaded {
         let of_load =
-            [eleventh(size), of_rows(size)].into_iter().chain(of_shares(size)).chain(loaded::conditions(size));
+            [condition_11(size), of_rows(size)].into_iter().chain(of_shares(size)).chain(loaded::row_conditions(size));
         all.extend(of_load.map(Pass::from));
     }
     all
 }
 
 /// Number of conditions that were checked of a run that was measured.
-pub fn count(size: Size, extent: Extent) -> usize {
-    passes(size, extent).iter().map(|pass| pass.conditions.len()).sum()
+pub fn count_conditions(size: Size, extent: Extent) -> usize {
+    passes_over_tables(size, extent).iter().map(|pass| pass.conditions.len()).sum()
 }
 
 /// Every query that they are asked by.
-pub fn questions(size: Size, extent: Extent) -> Vec<String> {
-    let passes = passes(size, extent);
+pub fn all_questions(size: Size, extent: Extent) -> Vec<String> {
+    let passes = passes_over_tables(size, extent);
     let each = passes.iter().flat_map(|pass| &pass.conditions).flat_map(|condition| condition.questions(size, extent));
-    let together = passes.iter().filter(|pass| pass.conditions.len() > 1).map(|pass| pass.question(size, extent));
+    let together = passes.iter().filter(|pass| pass.conditions.len() > 1).map(|pass| pass.count_question(size, extent));
     each.chain(together).collect()
 }
 
 /// A condition's text with the numbers of the tables.
 fn with_numbers(broken: &str, size: Size, extent: Extent) -> String {
-    let since = if extent == Extent::Loaded { 0 } else { size.delivered() };
+    let since = if extent == Extent::Loaded { 0 } else { size.delivered_orders() };
     let broken = broken.replace("{since}", &since.to_string()).replace("{loaded}", &size.customers.to_string());
-    let broken = broken.replace("{delivered}", &size.delivered().to_string());
+    let broken = broken.replace("{delivered}", &size.delivered_orders().to_string());
     if !broken.contains("{pieces}") {
         return broken;
     }
@@ -462,7 +467,7 @@ fn with_numbers(broken: &str, size: Size, extent: Extent) -> String {
 
 impl Pass {
     /// Asks for the number of rows that any of its conditions does not hold of.
-    fn question(&self, size: Size, extent: Extent) -> String {
+    fn count_question(&self, size: Size, extent: Extent) -> String {
         format!("SELECT count(*) {}", with_numbers(&self.broken, size, extent))
     }
 
@@ -470,12 +475,18 @@ impl Pass {
     ///
     /// # Errors
     /// [`FailureKind::Verification`], with the first warehouse and district of which one of its conditions does not hold.
-    fn judge(&self, count: i64, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+    fn blame_condition(
+        &self,
+        count: i64,
+        server: &dyn ServerCounters,
+        size: Size,
+        extent: Extent,
+    ) -> Result<(), Failure> {
         if count == 0 {
             return Ok(());
         }
         for condition in &self.conditions {
-            condition.check(server, size, extent)?;
+            condition.check_alone(server, size, extent)?;
         }
         let names: Vec<&str> = self.conditions.iter().map(|condition| condition.name).collect();
         let cause = format!("{count} rows break one of the conditions {}, and none by itself", names.join(", "));
@@ -491,7 +502,8 @@ impl Condition {
         [format!("SELECT count(*) {broken}"), format!("SELECT min({warehouse} * 100 + {district}) {broken}")]
     }
 
-    fn check(&self, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+    /// Fails if any row breaks the condition, with the place of the first.
+    fn check_alone(&self, server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
         let [count, first] = self.questions(size, extent);
         let count = server.scalar(&count)?;
         if count == 0 {
@@ -512,9 +524,9 @@ impl Condition {
 
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
-pub fn check(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
-    let passes = passes(size, extent);
-    let questions: Vec<String> = passes.iter().map(|pass| pass.question(size, extent)).collect();
+pub fn check_conditions(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {
+    let passes = passes_over_tables(size, extent);
+    let questions: Vec<String> = passes.iter().map(|pass| pass.count_question(size, extent)).collect();
     let counts = server.scalars(&questions)?;
-    passes.iter().zip(counts).try_for_each(|(pass, count)| pass.judge(count, server, size, extent))
+    passes.iter().zip(counts).try_for_each(|(pass, count)| pass.blame_condition(count, server, size, extent))
 }

@@ -14,6 +14,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 5] = [Kind::NewOrder, Kind::Payment, Kind::OrderStatus, Kind::Delivery, Kind::StockLevel];
 
+    /// Name of the transaction, such as `new-order`.
     pub fn name(self) -> &'static str {
         match self {
             Kind::NewOrder => "new-order",
@@ -33,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Clause 5.2.5.2.
+    /// How long a terminal keys before it (clause 5.2.5.2).
     pub fn keying_s(self) -> f64 {
         match self {
             Kind::NewOrder => 18.0,
@@ -43,7 +44,7 @@ impl Kind {
     }
 
     /// On average (clause 5.2.5.7).
-    pub fn thinking_s(self) -> f64 {
+    pub fn mean_thinking_s(self) -> f64 {
         match self {
             Kind::NewOrder | Kind::Payment => 12.0,
             Kind::OrderStatus => 10.0,
@@ -88,7 +89,7 @@ pub struct Deck {
 impl Deck {
     pub fn new(seed: u64, client: u32, pace: Pace, mix: Cards) -> Deck {
         let mut deck = Deck { seed, client, mix, number: 0, cards: Vec::new(), drawn: 0, first_wait_ns: 0 };
-        deck.shuffle();
+        deck.shuffle_cards();
         if pace == Pace::Spec {
             deck.begin_in_the_middle();
         }
@@ -96,19 +97,19 @@ impl Deck {
     }
 
     /// The card of transaction `index`.
-    pub fn card(&mut self, index: u64) -> Kind {
+    pub fn card_at(&mut self, index: u64) -> Kind {
         let place = self.drawn + index;
         let count = self.cards.len() as u64;
         let number = place / count;
         if number != self.number {
             self.number = number;
-            self.shuffle();
+            self.shuffle_cards();
         }
         self.cards[(place % count) as usize]
     }
 
     /// Fisher and Yates's shuffle of all cards.
-    fn shuffle(&mut self) {
+    fn shuffle_cards(&mut self) {
         self.cards.clear();
         self.cards.extend(Kind::ALL.iter().zip(self.mix).flat_map(|(kind, cards)| std::iter::repeat_n(*kind, cards)));
         let mut rng = Rng::of_transaction(self.seed ^ SHUFFLE_SALT, self.client, self.number);
@@ -132,19 +133,20 @@ impl Deck {
                 return;
             }
             left_s -= card.keying_s();
-            if left_s < card.thinking_s() || place + 1 == count {
+            if left_s < card.mean_thinking_s() || place + 1 == count {
                 self.drawn = place + 1;
                 // How long a thought has lasted says nothing of how long it still will: it is as long as a new one.
-                self.first_wait_ns = ((thought_s(card, &mut rng) + self.card(0).keying_s()) * 1e9) as u64;
+                self.first_wait_ns = ((draw_thinking_s(card, &mut rng) + self.card_at(0).keying_s()) * 1e9) as u64;
                 return;
             }
-            left_s -= card.thinking_s();
+            left_s -= card.mean_thinking_s();
         }
     }
 }
 
-fn thought_s(after: Kind, rng: &mut Rng) -> f64 {
-    let mean_s = after.thinking_s();
+/// Draws a think time: exponential, cut at ten times its mean.
+fn draw_thinking_s(after: Kind, rng: &mut Rng) -> f64 {
+    let mean_s = after.mean_thinking_s();
     (rng.exponential() * mean_s).min(LONGEST_THOUGHT * mean_s)
 }
 
@@ -157,14 +159,15 @@ pub enum Pace {
 }
 
 impl Pace {
+    /// How long a terminal waits before this transaction.
     pub fn wait_ns(self, deck: &mut Deck, index: u64) -> u64 {
         match self {
             Pace::None => 0,
             Pace::Spec => {
                 let Some(last) = index.checked_sub(1) else { return deck.first_wait_ns };
                 let mut rng = Rng::of_transaction(deck.seed ^ THINK_SALT, deck.client, index);
-                let before_s = thought_s(deck.card(last), &mut rng);
-                ((before_s + deck.card(index).keying_s()) * 1e9) as u64
+                let before_s = draw_thinking_s(deck.card_at(last), &mut rng);
+                ((before_s + deck.card_at(index).keying_s()) * 1e9) as u64
             }
         }
     }
@@ -172,7 +175,8 @@ impl Pace {
 
 /// What a transaction of the mix takes of a terminal's time on average, apart from the response.
 fn cycle_s(mix: Cards) -> f64 {
-    let cycles = Kind::ALL.iter().zip(mix).map(|(kind, cards)| cards as f64 * (kind.keying_s() + kind.thinking_s()));
+    let cycles =
+        Kind::ALL.iter().zip(mix).map(|(kind, cards)| cards as f64 * (kind.keying_s() + kind.mean_thinking_s()));
     cycles.sum::<f64>() / mix.iter().sum::<usize>() as f64
 }
 
@@ -192,7 +196,7 @@ mod tests {
         let mut deck = Deck::new(7, 3, Pace::None, MIX);
         let mut orders = std::collections::BTreeSet::new();
         for number in 0..50 {
-            let drawn: Vec<usize> = (0..23).map(|place| deck.card(number * 23 + place) as usize).collect();
+            let drawn: Vec<usize> = (0..23).map(|place| deck.card_at(number * 23 + place) as usize).collect();
             assert_eq!(
                 Kind::ALL.map(|kind| drawn.iter().filter(|card| **card == kind as usize).count()),
                 [10, 10, 1, 1, 1]
@@ -200,8 +204,8 @@ mod tests {
             orders.insert(drawn);
         }
         assert_eq!(orders.len(), 50);
-        let again = Deck::new(7, 3, Pace::None, MIX).card(40 * 23 + 5);
-        assert_eq!(deck.card(40 * 23 + 5), again, "a card depends on its number alone");
+        let again = Deck::new(7, 3, Pace::None, MIX).card_at(40 * 23 + 5);
+        assert_eq!(deck.card_at(40 * 23 + 5), again, "a card depends on its number alone");
         assert_ne!(Deck::new(7, 4, Pace::None, MIX).cards, Deck::new(7, 3, Pace::None, MIX).cards);
     }
 
@@ -218,7 +222,7 @@ mod tests {
         let count = 23 * 400;
         for index in 1..=count {
             let wait_s = Pace::Spec.wait_ns(&mut deck, index) as f64 / 1e9;
-            assert!(wait_s >= deck.card(index).keying_s());
+            assert!(wait_s >= deck.card_at(index).keying_s());
             sum_s += wait_s;
         }
         let mean_s = sum_s / count as f64;
@@ -236,7 +240,7 @@ mod tests {
             for index in 0.. {
                 now_ns += Pace::Spec.wait_ns(&mut deck, index);
                 let Some(slot) = entered.get_mut((now_ns / (SLOT_S * 1_000_000_000)) as usize) else { break };
-                *slot += u32::from(deck.card(index) == Kind::NewOrder);
+                *slot += u32::from(deck.card_at(index) == Kind::NewOrder);
             }
         }
         let steady = most_new_orders_a_minute(MIX) / 60.0 * SLOT_S as f64 * f64::from(terminals);

@@ -5,7 +5,10 @@
 use super::audit::{Count, Even, InputCounts};
 use super::claims::order_place;
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, amount, ask, found, missing, pipe, read, whole};
+use super::terminal::{
+    Fields, Input, Steps, amount_of, ask_for_effect, ask_in_pipeline, ask_last_row, found_row, missing_rows,
+    whole_number_at,
+};
 use crate::transactions::NextStep;
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError};
@@ -35,9 +38,10 @@ pub struct Delivery {
 }
 
 impl Delivery {
+    /// Draws the input of a delivery.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Delivery {
-        fields.set(Field::Carrier, input.even(Even::Carrier, 1, 10));
-        input.tally.count(Count::Deliveries, 1);
+        fields.set_number(Field::Carrier, input.draw_even(Even::Carrier, 1, 10));
+        input.tally.add_count(Count::Deliveries, 1);
         Delivery { district: 0, last: input.rules.delivered_districts, step: Step::Begin, asked: Step::Begin }
     }
 
@@ -52,57 +56,62 @@ impl Steps for Delivery {
     fn next(&mut self, fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
-            Step::Begin => (ask(Ask::Begin), self.next_district()),
+            Step::Begin => (ask_for_effect(Ask::Begin), self.next_district()),
             Step::Oldest => {
-                fields.set(Field::District, self.district);
-                (read(Ask::OldestOrder), Step::Order)
+                fields.set_number(Field::District, self.district);
+                (ask_last_row(Ask::OldestOrder), Step::Order)
             }
-            Step::Order => (read(Ask::OrderToDeliver), Step::Delete),
-            Step::Delete => (pipe(Ask::DeleteNewOrder), Step::Deliver),
-            Step::Deliver => (pipe(Ask::DeliverOrder), Step::Lines),
-            Step::Lines => (pipe(Ask::DeliverLines), Step::Together),
+            Step::Order => (ask_last_row(Ask::OrderToDeliver), Step::Delete),
+            Step::Delete => (ask_in_pipeline(Ask::DeleteNewOrder), Step::Deliver),
+            Step::Deliver => (ask_in_pipeline(Ask::DeliverOrder), Step::Lines),
+            Step::Lines => (ask_in_pipeline(Ask::DeliverLines), Step::Together),
             Step::Together => (NextStep::Together, Step::Total),
-            Step::Total => (read(Ask::LinesTotal), Step::Credit),
-            Step::Credit => (ask(Ask::CreditCustomer), self.next_district()),
-            Step::Commit => (ask(Ask::Commit), Step::Ended),
+            Step::Total => (ask_last_row(Ask::LinesTotal), Step::Credit),
+            Step::Credit => (ask_for_effect(Ask::CreditCustomer), self.next_district()),
+            Step::Commit => (ask_for_effect(Ask::Commit), Step::Ended),
             Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        tally: &mut InputCounts,
+    ) -> Result<(), OpError> {
         match self.asked {
             Step::Oldest => match results.last().and_then(|row| row.values.first()).and_then(Datum::as_int) {
-                Some(order) => fields.set(Field::Order, order),
+                Some(order) => fields.set_number(Field::Order, order),
                 None => {
                     tally.skip_district();
                     self.step = self.next_district();
                 }
             },
             Step::Order => {
-                let row = found(results, "an order to deliver")?;
+                let row = found_row(results, "an order to deliver")?;
                 if row.values.get(1) != Some(&Datum::Null) {
                     // Its lock should have shown it. Delivered twice it would be paid for twice.
                     let message = "another Delivery has delivered the order meanwhile".to_owned();
                     return Err(OpError { class: ErrorClass::Serialization, message });
                 }
-                tally.count(Count::DeliveredOrders, 1);
-                tally.count(Count::Carriers, fields.get(Field::Carrier).as_int().unwrap_or_default() as u64);
-                tally.count(
+                tally.add_count(Count::DeliveredOrders, 1);
+                tally.add_count(Count::Carriers, fields.datum_at(Field::Carrier).as_int().unwrap_or_default() as u64);
+                tally.add_count(
                     Count::DeliveredPlaces,
                     order_place(
-                        fields.get(Field::Warehouse).as_int().unwrap_or_default(),
-                        fields.get(Field::District).as_int().unwrap_or_default(),
-                        fields.get(Field::Order).as_int().unwrap_or_default(),
+                        fields.datum_at(Field::Warehouse).as_int().unwrap_or_default(),
+                        fields.datum_at(Field::District).as_int().unwrap_or_default(),
+                        fields.datum_at(Field::Order).as_int().unwrap_or_default(),
                     ),
                 );
-                fields.set(Field::Customer, whole(row, 0)?);
+                fields.set_number(Field::Customer, whole_number_at(row, 0)?);
             }
             Step::Total => {
-                let total = amount(found(results, "an order's line")?.values.first());
-                let total = total.ok_or_else(|| missing("an order's line"))?;
-                fields.put(Field::Total, Datum::Double((total * 100.0).round() / 100.0));
+                let total = amount_of(found_row(results, "an order's line")?.values.first());
+                let total = total.ok_or_else(|| missing_rows("an order's line"))?;
+                fields.put_datum(Field::Total, Datum::Double((total * 100.0).round() / 100.0));
             }
             _ => {}
         }

@@ -23,5 +23,5 @@ pub const PROCEDURES: [&str; 5] = ["enter_order", "enter_payment", "order_status
 
 pub trait OrderEntryDialect: Sync {
     /// The statements that make the procedures, run once in étalon's schema when the tables are loaded.
-    fn procedures(&self) -> Vec<String>;
+    fn create_procedures(&self) -> Vec<String>;
 }

@@ -21,7 +21,7 @@ pub struct Uneven {
 
 impl Uneven {
     /// NURand (clause 2.1.6).
-    pub fn draw(self, rng: &mut Rng) -> i64 {
+    pub fn draw_value(self, rng: &mut Rng) -> i64 {
         let Uneven { a, c, least, most } = self;
         ((rng.int_between(0, a) | rng.int_between(least, most)) + c) % (most - least + 1) + least
     }
@@ -29,7 +29,7 @@ impl Uneven {
     /// How often each value is drawn, by the pairs whose bits come to it; `a` is one less than a power of two. Of two numbers
     /// below that power 3 pairs to the power of its bits come to a value; where the upper number ends within such a block,
     /// those of its numbers that have no other bit are counted.
-    pub fn shares(self) -> Vec<f64> {
+    pub fn value_shares(self) -> Vec<f64> {
         let Uneven { a, c, least, most } = self;
         let count = most - least + 1;
         let mut pairs = vec![0.0; count as usize];
@@ -77,15 +77,18 @@ impl Constants {
 /// Lest the popular names be those with most customers (clause 2.1.6.1).
 const _: () = assert!(is_apart(Constants::OF_RUN.last_name, Constants::OF_LOAD.last_name));
 
+/// Tests whether two constants differ as the specification asks (clause 2.1.6.1).
 const fn is_apart(run: i64, load: i64) -> bool {
     let distance = (run - load).abs();
     distance >= 65 && distance <= 119 && distance != 96 && distance != 112
 }
 
+/// The last name of a number, 0 to 999: three syllables.
 pub fn last_name(number: i64) -> String {
     format!("{}{}{}", syllable(number, 100), syllable(number, 10), syllable(number, 1))
 }
 
+/// The syllable of a number's digit at this place.
 fn syllable(number: i64, place: i64) -> &'static str {
     SYLLABLES[(number / place % 10) as usize]
 }
@@ -102,10 +105,11 @@ pub fn name_mark(name: &str) -> u64 {
 
 /// The same of a column, in SQL.
 pub fn name_mark_sql(column: &str) -> String {
-    format!("({} + {})", cases(column, "", "%", 10), cases(column, "%", "", 1))
+    format!("({} + {})", syllable_cases_sql(column, "", "%", 10), syllable_cases_sql(column, "%", "", 1))
 }
 
-fn cases(column: &str, before: &str, after: &str, weight: usize) -> String {
+/// SQL that turns a syllable back to its digit, times `weight`.
+fn syllable_cases_sql(column: &str, before: &str, after: &str, weight: usize) -> String {
     let each = SYLLABLES.iter().enumerate();
     let each =
         each.map(|(digit, syllable)| format!("WHEN {column} LIKE '{before}{syllable}{after}' THEN {}", digit * weight));
@@ -113,7 +117,7 @@ fn cases(column: &str, before: &str, after: &str, weight: usize) -> String {
 }
 
 /// Letters and digits, `count` of them.
-pub fn letters(rng: &mut Rng, length: i64) -> String {
+pub fn random_letters(rng: &mut Rng, length: i64) -> String {
     let mut text = String::with_capacity(length as usize);
     let mut left = length;
     while left > 0 {
@@ -126,32 +130,32 @@ pub fn letters(rng: &mut Rng, length: i64) -> String {
 }
 
 /// A random a-string of `least` to `most` characters (clause 4.3.2.2).
-pub fn text(rng: &mut Rng, least: i64, most: i64) -> Datum {
+pub fn random_text(rng: &mut Rng, least: i64, most: i64) -> Datum {
     let length = rng.int_between(least, most);
-    Datum::Text(letters(rng, length).into())
+    Datum::Text(random_letters(rng, length).into())
 }
 
 /// A state is two letters (clause 4.3.3.1).
-pub fn state(rng: &mut Rng) -> Datum {
+pub fn random_state(rng: &mut Rng) -> Datum {
     let mut letter = || char::from(b'A' + rng.int_between(0, 25) as u8);
     Datum::Text([letter(), letter()].iter().collect::<String>().into())
 }
 
 /// A text of digits.
-pub fn digits(rng: &mut Rng, count: u32) -> String {
+pub fn random_digits(rng: &mut Rng, count: u32) -> String {
     (0..count).map(|_| char::from(b'0' + rng.int_between(0, 9) as u8)).collect()
 }
 
-/// Clause 4.3.2.7.
-pub fn zip(rng: &mut Rng) -> Datum {
-    Datum::Text(format!("{}11111", digits(rng, 4)).into())
+/// Draws a zip code (clause 4.3.2.7).
+pub fn random_zip(rng: &mut Rng) -> Datum {
+    Datum::Text(format!("{}11111", random_digits(rng, 4)).into())
 }
 
 /// A tenth of them hold the word that distinguishes brands.
 pub fn item_data(rng: &mut Rng) -> Datum {
     const ORIGINAL: &str = "ORIGINAL";
     let length = rng.int_between(26, 50);
-    let mut data = letters(rng, length);
+    let mut data = random_letters(rng, length);
     if rng.int_between(1, 10) == 1 {
         let at = rng.int_between(0, length - ORIGINAL.len() as i64) as usize;
         data.replace_range(at..at + ORIGINAL.len(), ORIGINAL);
@@ -160,13 +164,13 @@ pub fn item_data(rng: &mut Rng) -> Datum {
 }
 
 /// An amount of money, or a share, from its smallest unit.
-pub fn decimal(units: i64, units_of_one: i64) -> Datum {
+pub fn decimal_datum(units: i64, units_of_one: i64) -> Datum {
     Datum::Double(units as f64 / units_of_one as f64)
 }
 
 /// The place of `index` in a random order of `0..count`, by a cipher on a range of a power of four that is walked until it
 /// meets the range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
-pub fn shuffled(key: u64, count: u64, index: u64) -> u64 {
+pub fn shuffled_index(key: u64, count: u64, index: u64) -> u64 {
     let half_bits = (64 - count.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << half_bits) - 1;
     let mut at = index;
@@ -211,7 +215,7 @@ mod tests {
         let mut rng = Rng::new(11);
         let mut counts = vec![0_u64; expected.len()];
         for _ in 0..draws {
-            counts[(range.draw(&mut rng) - range.least) as usize] += 1;
+            counts[(range.draw_value(&mut rng) - range.least) as usize] += 1;
         }
         let chi2: f64 =
             counts.iter().zip(expected).filter(|(_, share)| **share > 0.0).fold(0.0, |sum, (count, share)| {
@@ -229,7 +233,7 @@ mod tests {
         let customers = Uneven { a: 1_023, c: 5, least: 1, most: 3_000 };
         for range in [names, customers] {
             let shares = expected(range);
-            let known = range.shares();
+            let known = range.value_shares();
             assert!(known.iter().zip(&shares).all(|(known, share)| (known - share).abs() < 1e-12), "{range:?}");
             let found = misfit(range, &shares, 10_000_000);
             assert!((0.8..1.25).contains(&found), "{range:?}: {found}");
@@ -243,7 +247,7 @@ mod tests {
 
     #[test]
     fn the_shares_of_items_add_up() {
-        let shares = Uneven { a: 8_191, c: 5_000, least: 1, most: 100_000 }.shares();
+        let shares = Uneven { a: 8_191, c: 5_000, least: 1, most: 100_000 }.value_shares();
         assert_eq!(shares.len(), 100_000);
         assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9);
     }
@@ -258,7 +262,7 @@ mod tests {
     #[test]
     fn a_shuffle_meets_everything_once() {
         for count in [1, 2, 10, 64, 3_000] {
-            let mut met: Vec<u64> = (0..count).map(|index| shuffled(9, count, index)).collect();
+            let mut met: Vec<u64> = (0..count).map(|index| shuffled_index(9, count, index)).collect();
             let in_order = met.windows(2).filter(|pair| pair[0] < pair[1]).count();
             assert!(count < 64 || (count / 3..2 * count / 3).contains(&(in_order as u64)), "{count}: {in_order}");
             met.sort_unstable();

@@ -10,7 +10,7 @@ const SAMPLED_WAREHOUSES: u64 = 8;
 const CHANCE: f64 = 6.0;
 
 /// Restricts a table to the sampled warehouses: the first, the last and some between them.
-fn sample(warehouse: &str, size: Size) -> String {
+fn sample_sql(warehouse: &str, size: Size) -> String {
     if size.warehouses <= SAMPLED_WAREHOUSES {
         return "1 = 1".to_owned();
     }
@@ -25,31 +25,36 @@ fn sampled_warehouses(size: Size) -> u64 {
 }
 
 /// A text has `least` to `most` characters and no blank. Engines have different functions for a length, and all have `LIKE`.
-fn text(column: &str, least: usize, most: usize) -> String {
+fn text_condition(column: &str, least: usize, most: usize) -> String {
     let (fewest, too_many) = ("_".repeat(least), "_".repeat(most + 1));
     format!("{column} LIKE '{fewest}%' AND {column} NOT LIKE '{too_many}%' AND {column} NOT LIKE '% %'")
 }
 
 /// A text has nothing but digits.
-fn digits(column: &str) -> String {
+fn digits_condition(column: &str) -> String {
     let without = (0..10).fold(column.to_owned(), |text, digit| format!("replace({text}, '{digit}', '')"));
     format!("{without} = ''")
 }
 
 /// A state is two letters.
-fn state(column: &str) -> String {
+fn state_condition(column: &str) -> String {
     let no_digit = (0..10).map(|digit| format!("{column} NOT LIKE '%{digit}%'")).collect::<Vec<_>>();
-    format!("{} AND {}", text(column, 2, 2), no_digit.join(" AND "))
+    format!("{} AND {}", text_condition(column, 2, 2), no_digit.join(" AND "))
 }
 
 /// Two streets, city, state and zip code (clauses 4.3.2.7 and 4.3.3.1).
-fn address(prefix: &str) -> String {
-    let zip = column_of(prefix, "zip");
-    let streets = ["street_1", "street_2", "city"].map(|name| text(&column_of(prefix, name), 10, 20)).join(" AND ");
-    format!("{streets} AND {} AND {zip} LIKE '____11111' AND {}", state(&column_of(prefix, "state")), digits(&zip))
+fn address_condition(prefix: &str) -> String {
+    let zip = column_name(prefix, "zip");
+    let streets =
+        ["street_1", "street_2", "city"].map(|name| text_condition(&column_name(prefix, name), 10, 20)).join(" AND ");
+    format!(
+        "{streets} AND {} AND {zip} LIKE '____11111' AND {}",
+        state_condition(&column_name(prefix, "state")),
+        digits_condition(&zip)
+    )
 }
 
-fn column_of(prefix: &str, name: &str) -> String {
+fn column_name(prefix: &str, name: &str) -> String {
     format!("{prefix}_{name}")
 }
 
@@ -58,54 +63,59 @@ fn unless_all(table: &str, sample: &str, rules: &[String]) -> String {
     format!("FROM {table} WHERE {sample} AND CASE WHEN {} THEN 0 ELSE 1 END = 1", rules.join(" AND "))
 }
 
-fn condition(name: &'static str, says: &'static str, broken: String, place: (&'static str, &'static str)) -> Condition {
+fn make_condition(
+    name: &'static str,
+    says: &'static str,
+    broken: String,
+    place: (&'static str, &'static str),
+) -> Condition {
     Condition { name, says, broken, place }
 }
 
 /// Every condition on the rows as they were loaded.
-pub fn conditions(size: Size) -> Vec<Condition> {
+pub fn row_conditions(size: Size) -> Vec<Condition> {
     let mut all = Vec::from(of_fixed_tables(size));
     all.extend(of_customers_and_stock(size));
     all.extend(of_orders_and_lines(size));
-    all.extend([of_permutation(size), of_draws(size), of_texts(size)]);
+    all.extend([of_permutation(size), drawn_conditions(size), of_texts(size)]);
     all
 }
 
 fn of_fixed_tables(size: Size) -> [Condition; 3] {
     let paid = size.customers * 10;
     let warehouse = [
-        text("w_name", 6, 10),
-        address("w"),
+        text_condition("w_name", 6, 10),
+        address_condition("w"),
         "w_tax BETWEEN 0 AND 0.2".to_owned(),
         format!("w_ytd = {}", DISTRICTS * paid),
     ];
     let district = [
-        text("d_name", 6, 10),
-        address("d"),
+        text_condition("d_name", 6, 10),
+        address_condition("d"),
         "d_tax BETWEEN 0 AND 0.2".to_owned(),
         format!("d_ytd = {paid} AND d_next_o_id = {}", size.customers + 1),
     ];
     let item = [
-        text("i_name", 14, 24),
-        text("i_data", 26, 50),
+        text_condition("i_name", 14, 24),
+        text_condition("i_data", 26, 50),
         "i_im_id BETWEEN 1 AND 10000 AND i_price BETWEEN 1 AND 100".to_owned(),
         format!("i_id BETWEEN 1 AND {}", size.items),
     ];
     let every = "1 = 1";
     [
-        condition(
+        make_condition(
             "of items",
             "an item has an image, a name, a price of 1 to 100 and data as loaded",
             unless_all("item", every, &item),
             ("0", "0"),
         ),
-        condition(
+        make_condition(
             "of warehouses",
             "a warehouse has a name, an address, a tax and a sum of payments as loaded",
             unless_all("warehouse", every, &warehouse),
             ("w_id", "0"),
         ),
-        condition(
+        make_condition(
             "of districts",
             "a district has a name, an address, a tax, a sum of payments and a next order as loaded",
             unless_all("district", every, &district),
@@ -116,41 +126,41 @@ fn of_fixed_tables(size: Size) -> [Condition; 3] {
 
 fn of_customers_and_stock(size: Size) -> [Condition; 2] {
     let customer = [
-        text("c_first", 8, 16),
-        address("c"),
-        text("c_phone", 16, 16),
-        digits("c_phone"),
-        text("c_data", 300, 500),
+        text_condition("c_first", 8, 16),
+        address_condition("c"),
+        text_condition("c_phone", 16, 16),
+        digits_condition("c_phone"),
+        text_condition("c_data", 300, 500),
         format!("c_middle = 'OE' AND c_since = '{ENTERED_TEXT}' AND c_credit IN ('GC', 'BC') AND c_credit_lim = 50000"),
         "c_discount BETWEEN 0 AND 0.5 AND c_balance = -10 AND c_ytd_payment = 10".to_owned(),
         "c_payment_cnt = 1 AND c_delivery_cnt = 0".to_owned(),
     ];
     let mut stock = vec![
-        text("s_data", 26, 50),
+        text_condition("s_data", 26, 50),
         "s_quantity BETWEEN 10 AND 100 AND s_ytd = 0 AND s_order_cnt = 0 AND s_remote_cnt = 0".to_owned(),
     ];
-    stock.extend((1..=DISTRICTS).map(|district| text(&format!("s_dist_{district:02}"), 24, 24)));
+    stock.extend((1..=DISTRICTS).map(|district| text_condition(&format!("s_dist_{district:02}"), 24, 24)));
     [
-        condition(
+        make_condition(
             "of customers",
             "a customer has a name, an address, a phone number, terms, counts and data as loaded",
-            unless_all("customer", &sample("c_w_id", size), &customer),
+            unless_all("customer", &sample_sql("c_w_id", size), &customer),
             ("c_w_id", "c_d_id"),
         ),
-        condition(
+        make_condition(
             "of stock rows",
             "an item's stock has 10 to 100 pieces, no counts, and texts as loaded",
-            unless_all("stock", &sample("s_w_id", size), &stock),
+            unless_all("stock", &sample_sql("s_w_id", size), &stock),
             ("s_w_id", "0"),
         ),
     ]
 }
 
 fn of_orders_and_lines(size: Size) -> [Condition; 3] {
-    let (delivered, items) = (size.delivered(), size.items);
+    let (delivered, items) = (size.delivered_orders(), size.items);
     let (fewest, most) = (LINES.start(), LINES.end());
     let history = [
-        text("h_data", 12, 24),
+        text_condition("h_data", 12, 24),
         format!("h_d_id = h_c_d_id AND h_w_id = h_c_w_id AND h_amount = 10 AND h_date = '{ENTERED_TEXT}'"),
     ];
     let order = [
@@ -160,7 +170,7 @@ fn of_orders_and_lines(size: Size) -> [Condition; 3] {
         ),
     ];
     let line = [
-        text("ol_dist_info", 24, 24),
+        text_condition("ol_dist_info", 24, 24),
         format!("ol_i_id BETWEEN 1 AND {items} AND ol_supply_w_id = ol_w_id AND ol_quantity = 5"),
         format!(
             "((ol_o_id <= {delivered} AND ol_amount = 0 AND ol_delivery_d = '{ENTERED_TEXT}') OR \
@@ -168,22 +178,22 @@ fn of_orders_and_lines(size: Size) -> [Condition; 3] {
         ),
     ];
     [
-        condition(
+        make_condition(
             "of history",
             "a payment of the load is of 10, at the customer's own district",
-            unless_all("history", &sample("h_w_id", size), &history),
+            unless_all("history", &sample_sql("h_w_id", size), &history),
             ("h_w_id", "h_d_id"),
         ),
-        condition(
+        make_condition(
             "of orders",
             "an order of the load has 5 to 15 local lines, and a carrier if it is delivered",
-            unless_all("orders", &sample("o_w_id", size), &order),
+            unless_all("orders", &sample_sql("o_w_id", size), &order),
             ("o_w_id", "o_d_id"),
         ),
-        condition(
+        make_condition(
             "of lines",
             "a line of the load is of five pieces from its own warehouse, and costs nothing if it is delivered",
-            unless_all("order_line", &sample("ol_w_id", size), &line),
+            unless_all("order_line", &sample_sql("ol_w_id", size), &line),
             ("ol_w_id", "ol_d_id"),
         ),
     ]
@@ -194,13 +204,13 @@ fn of_permutation(size: Size) -> Condition {
     let count = size.customers as f64;
     let mean = count * ((count + 1.0) / 2.0).powi(2);
     let spread = count * (count * count - 1.0) / 12.0 / (count - 1.0).max(1.0).sqrt();
-    condition(
+    make_condition(
         "of permutations",
         "the customers of a district's first orders are in random order",
         format!(
             "FROM (SELECT o_w_id, o_d_id, sum(1.0 * o_id * o_c_id) AS mixed FROM orders WHERE {} GROUP BY o_w_id, o_d_id) o \
              WHERE abs(o.mixed - {mean:.1}) > {:.1}",
-            sample("o_w_id", size),
+            sample_sql("o_w_id", size),
             CHANCE * spread
         ),
         ("o.o_w_id", "o.o_d_id"),
@@ -219,7 +229,7 @@ struct EvenColumn {
 
 impl EvenColumn {
     /// One row each if the sum of the column, or of its squares, is not one that even draws have.
-    fn broken(&self) -> [String; 2] {
+    fn broken_sql(&self) -> [String; 2] {
         let EvenColumn { table, column, among, rows, range } = self;
         [1, 2].map(|power| {
             let (mean, spread) = mean_and_spread(*range, power);
@@ -242,25 +252,26 @@ fn mean_and_spread([least, most, step]: [f64; 3], power: i32) -> (f64, f64) {
     (mean, (squares / count as f64 - mean * mean).max(0.0).sqrt())
 }
 
-fn of_draws(size: Size) -> Condition {
+/// The condition that columns are drawn evenly.
+fn drawn_conditions(size: Size) -> Condition {
     let districts = sampled_warehouses(size) * DISTRICTS;
     let even =
         |table, column, among: &str, rows, range| EvenColumn { table, column, among: among.to_owned(), rows, range };
-    let (every, delivered) = ("1 = 1", size.delivered());
-    let orders = sample("o_w_id", size);
-    let (customers, of_delivered) = (sample("c_w_id", size), format!("{orders} AND o_id <= {delivered}"));
+    let (every, delivered) = ("1 = 1", size.delivered_orders());
+    let orders = sample_sql("o_w_id", size);
+    let (customers, of_delivered) = (sample_sql("c_w_id", size), format!("{orders} AND o_id <= {delivered}"));
     let stock = sampled_warehouses(size) * size.items;
     let columns = [
         even("item", "i_im_id", every, size.items, [1.0, 10_000.0, 1.0]),
         even("item", "i_price", every, size.items, [1.0, 100.0, 0.01]),
-        even("district", "d_tax", every, size.districts(), [0.0, 0.2, 0.0001]),
+        even("district", "d_tax", every, size.district_count(), [0.0, 0.2, 0.0001]),
         even("customer", "c_discount", &customers, districts * size.customers, [0.0, 0.5, 0.0001]),
-        even("stock", "s_quantity", &sample("s_w_id", size), stock, [10.0, 100.0, 1.0]),
+        even("stock", "s_quantity", &sample_sql("s_w_id", size), stock, [10.0, 100.0, 1.0]),
         even("orders", "o_ol_cnt", &orders, districts * size.customers, [5.0, 15.0, 1.0]),
         even("orders", "o_carrier_id", &of_delivered, districts * delivered, [1.0, 10.0, 1.0]),
     ];
-    let all: Vec<String> = columns.iter().flat_map(EvenColumn::broken).collect();
-    condition(
+    let all: Vec<String> = columns.iter().flat_map(EvenColumn::broken_sql).collect();
+    make_condition(
         "of draws",
         "images, prices, taxes, discounts, stock, lengths and carriers are drawn evenly",
         format!("FROM ({}) b", all.join(" UNION ALL ")),
@@ -271,19 +282,24 @@ fn of_draws(size: Size) -> Condition {
 /// Texts that repeat would be compressed, and cached, better than the specification's.
 fn of_texts(size: Size) -> Condition {
     let all = [
-        same_text("item", "i_data", "i_id <= 1000"),
-        same_text("stock", "s_data", &of_last_warehouse(size, "s_w_id", "s_i_id <= 1000")),
-        same_text("customer", "c_data", &of_last_warehouse(size, "c_w_id", "c_d_id = 1")),
-        same_text("order_line", "ol_dist_info", &of_last_warehouse(size, "ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100")),
+        same_text_sql("item", "i_data", "i_id <= 1000"),
+        same_text_sql("stock", "s_data", &of_last_warehouse(size, "s_w_id", "s_i_id <= 1000")),
+        same_text_sql("customer", "c_data", &of_last_warehouse(size, "c_w_id", "c_d_id = 1")),
+        same_text_sql(
+            "order_line",
+            "ol_dist_info",
+            &of_last_warehouse(size, "ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100"),
+        ),
     ];
-    condition("of texts", "no two texts are alike", format!("FROM ({}) b", all.join(" UNION ALL ")), ("0", "0"))
+    make_condition("of texts", "no two texts are alike", format!("FROM ({}) b", all.join(" UNION ALL ")), ("0", "0"))
 }
 
 fn of_last_warehouse(size: Size, warehouse: &str, more: &str) -> String {
     format!("{warehouse} = {} AND {more}", size.warehouses)
 }
 
-fn same_text(table: &str, column: &str, among: &str) -> String {
+/// A query that has a row if the texts of a column are all alike.
+fn same_text_sql(table: &str, column: &str, among: &str) -> String {
     format!(
         "SELECT 1 AS one FROM (SELECT count(*) AS texts, count(DISTINCT {column}) AS differ FROM {table} WHERE {among}) t \
              WHERE t.texts <> t.differ"

@@ -159,9 +159,11 @@ enum Mix {
 }
 
 impl Keys {
+    /// The shares of the kinds of transactions.
+    ///
     /// # Errors
     /// A mix in which nothing has a weight.
-    fn mix(&self) -> Result<Mix, Failure> {
+    fn mix_of_weights(&self) -> Result<Mix, Failure> {
         let weights =
             [self.mix_new_order, self.mix_payment, self.mix_order_status, self.mix_delivery, self.mix_stock_level];
         if weights.iter().all(Option::is_none) {
@@ -172,17 +174,19 @@ impl Keys {
             let cause = "no transaction has a weight in it";
             let hint =
                 "for example `mix = { new_order = 45, payment = 43, order_status = 4, delivery = 4, stock_level = 4 }`";
-            return Err(Failure::new(FailureKind::Plan, "use the `mix`", cause).hint(hint));
+            return Err(Failure::new(FailureKind::Plan, "use the `mix`", cause).with_hint(hint));
         }
         Ok(Mix::Own(cards))
     }
 
+    /// Says when transactions arrive.
+    ///
     /// # Errors
     /// A `rate` and keying times at once.
-    fn arrivals(&self) -> Result<worker::Pace, Failure> {
+    fn arrival_pace(&self) -> Result<worker::Pace, Failure> {
         if self.rate > 0.0 && self.pace == Pace::Spec {
             let cause = "with `pace = \"spec\"` keying and thinking say when a transaction begins";
-            return Err(Failure::new(FailureKind::Plan, "use the `rate`", cause).hint("leave one of the two out"));
+            return Err(Failure::new(FailureKind::Plan, "use the `rate`", cause).with_hint("leave one of the two out"));
         }
         Ok(if self.rate > 0.0 { worker::Pace::Rate(self.rate) } else { worker::Pace::Closed })
     }
@@ -209,15 +213,16 @@ enum Pipelines {
 }
 
 impl OrderEntry {
-    fn program(self, texts: &[String], options: &ScriptOptions) -> Result<Program, Failure> {
-        let compiled = Program::native(Arc::new(self), texts, &statements::field_names(), options);
+    /// Compiles the load to a program of these statements.
+    fn compile(self, texts: &[String], options: &ScriptOptions) -> Result<Program, Failure> {
+        let compiled = Program::from_native(Arc::new(self), texts, &statements::field_names(), options);
         compiled.map_err(|cause| Failure::new(FailureKind::Plan, "prepare the statements of order entry", cause))
     }
 
     /// Paced as the specification has it, while its warehouses have other numbers of terminals.
     fn other_terminals(&self) -> Option<Mark> {
         let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
-        let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.districts();
+        let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.district_count();
         let detail = format!("a warehouse has {of_each:.1} terminals, where the specification has {DISTRICTS}");
         is_other.then_some(Mark::new(MarkKind::Note, detail))
     }
@@ -233,14 +238,15 @@ impl OrderEntry {
         Some(Mark::new(MarkKind::Note, detail))
     }
 
-    fn audit<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
+    /// The audit of a run's counts.
+    fn audit_of<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
         Audit { sums: &counts.tallies, size: self.size }
     }
 
     /// A business transaction is one of the database's, and a delivery visits every district.
     fn check_work(&self, counts: &LoadCounts) -> Result<(), Failure> {
-        let audit = self.audit(counts);
-        let (asked, rolled_back) = (counts.asked, audit.succeeded(Count::RolledBack));
+        let audit = self.audit_of(counts);
+        let (asked, rolled_back) = (counts.asked, audit.succeeded_count(Count::RolledBack));
         if (asked.commits, asked.rollbacks) != (counts.succeeded.saturating_sub(rolled_back), rolled_back) {
             let (entered, commits, rollbacks) = (counts.succeeded, asked.commits, asked.rollbacks);
             return Err(untrusted(format!(
@@ -248,8 +254,8 @@ impl OrderEntry {
                  commits and {rollbacks} rollbacks"
             )));
         }
-        let visited = audit.succeeded(Count::DeliveredOrders) + audit.succeeded(Count::SkippedDistricts);
-        let deliveries = audit.succeeded(Count::Deliveries);
+        let visited = audit.succeeded_count(Count::DeliveredOrders) + audit.succeeded_count(Count::SkippedDistricts);
+        let deliveries = audit.succeeded_count(Count::Deliveries);
         if visited != deliveries * DISTRICTS {
             return Err(untrusted(format!(
                 "{deliveries} deliveries visited {visited} districts, and not {DISTRICTS} each"
@@ -259,12 +265,13 @@ impl OrderEntry {
     }
 }
 
+/// The failure of a run whose counts cannot be trusted.
 fn untrusted(cause: String) -> Failure {
     Failure::new(FailureKind::Verification, "trust the run's counts", cause)
 }
 
 impl Native for OrderEntry {
-    fn kinds(&self) -> Vec<String> {
+    fn kind_names(&self) -> Vec<String> {
         Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
     }
 
@@ -272,34 +279,36 @@ impl Native for OrderEntry {
         self.calls == Calls::Procedure
     }
 
-    fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient> {
+    fn new_client(&self, seed: u64, client: u32) -> Box<dyn NativeClient> {
         Box::new(Terminal::new(Arc::new(*self), seed, client))
     }
 
-    fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
+    fn check_run(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
         self.check_work(counts)?;
-        let audit = self.audit(counts);
-        if let Some(cause) = sent::fault(&audit, self.calls) {
+        let audit = self.audit_of(counts);
+        if let Some(cause) = sent::find_fault(&audit, self.calls) {
             return Err(untrusted(cause));
         }
-        claims::check(server, &audit, counts)?;
-        conditions::check(server, self.size, self.extent)?;
-        if let Some(cause) = audit.fault() {
+        claims::check_claims(server, &audit, counts)?;
+        conditions::check_conditions(server, self.size, self.extent)?;
+        if let Some(cause) = audit.find_fault() {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
         committed::refuse_other_mix(&audit, counts, self.mix)?;
         let window_min = counts.window_ns as f64 / 60e9;
         if let Some(cause) = (self.pace == Pace::Spec)
-            .then(|| committed::haste(&counts.kinds, window_min, self.rules.cards, self.terminals))
+            .then(|| committed::find_haste(&counts.kinds, window_min, self.rules.cards, self.terminals))
             .flatten()
         {
             return Err(untrusted(cause));
         }
         // A call says nothing of the rows that its procedure changes.
-        if let (Calls::Statements, Some(cause)) = (self.calls, changed::fault(&audit, &counts.kinds, self.terminals)) {
+        if let (Calls::Statements, Some(cause)) =
+            (self.calls, changed::find_fault(&audit, &counts.kinds, self.terminals))
+        {
             return Err(untrusted(cause));
         }
-        Ok(audit.mark().into_iter().collect())
+        Ok(audit.skipped_mark().into_iter().collect())
     }
 
     fn facts(&self) -> Vec<(&'static str, String)> {
@@ -310,7 +319,7 @@ impl Native for OrderEntry {
         vec![("order_entry.home", home.to_owned())]
     }
 
-    fn checking(&self) -> Checking {
+    fn check_cost(&self) -> Checking {
         let warehouses = self.size.warehouses as f64;
         let (each_run_s, others_s) = match self.extent {
             Extent::All => (QUICK_CHECK_S + OTHER_CHECK_S, 0.0),
@@ -319,25 +328,25 @@ impl Native for OrderEntry {
         Checking { each_run_s: warehouses * each_run_s, case_s: warehouses * (LOADED_CHECK_S + others_s) }
     }
 
-    fn questions(&self) -> Vec<String> {
-        self.counts().into_iter().chain(conditions::questions(self.size, self.extent)).collect()
+    fn check_queries(&self) -> Vec<String> {
+        self.growing_queries().into_iter().chain(conditions::all_questions(self.size, self.extent)).collect()
     }
 
-    fn counts(&self) -> Vec<String> {
-        claims::questions(self.size)
+    fn growing_queries(&self) -> Vec<String> {
+        claims::growing_questions(self.size)
     }
 
-    fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
+    fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
         match moment {
-            Moment::Loaded => conditions::check(server, self.size, Extent::Loaded),
+            Moment::Loaded => conditions::check_conditions(server, self.size, Extent::Loaded),
             // All of them have been checked already.
             Moment::Ended if self.extent == Extent::All => Ok(()),
             // The quick ones have been checked after the run.
-            Moment::Ended => conditions::check(server, self.size, Extent::Rest),
+            Moment::Ended => conditions::check_conditions(server, self.size, Extent::Rest),
         }
     }
 
-    fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
+    fn extra_measurements(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
         let window_min = counts.window_ns as f64 / 60e9;
         let entered = counts.kinds.get(Kind::NewOrder as usize).map_or(0.0, |kind| kind.completed.total());
         let rate = entered / window_min;
@@ -348,7 +357,7 @@ impl Native for OrderEntry {
         }
         for kind in Kind::ALL {
             let Some(counted) = counts.kinds.get(kind as usize) else { continue };
-            let p90 = counted.response.quantile(0.9, "transactions of this kind");
+            let p90 = counted.response.quantile_reading(0.9, "transactions of this kind");
             let is_kept = match &p90 {
                 Reading::Value(us) => Reading::Value(f64::from(*us <= kind.limit_s() * 1e6)),
                 Reading::Unavailable(reason) => Reading::Unavailable(reason.clone()),
@@ -361,11 +370,11 @@ impl Native for OrderEntry {
         }
         let again = 100.0 * counts.retried as f64 / counts.succeeded.max(1) as f64;
         all.push(Measurement::value("tried_again", "%", Direction::Lower, Role::Diagnostic, again));
-        let checked = conditions::count(self.size, self.extent) as f64;
+        let checked = conditions::count_conditions(self.size, self.extent) as f64;
         all.push(Measurement::value("conditions_held", "", Direction::Neither, Role::Diagnostic, checked));
-        let claims = (claims::COUNT + sent::count(self.calls)) as f64;
+        let claims = (claims::COUNT + sent::count_comparisons(self.calls)) as f64;
         all.push(Measurement::value("claims_held", "", Direction::Neither, Role::Diagnostic, claims));
-        all.extend(self.audit(counts).measurements());
+        all.extend(self.audit_of(counts).measurements());
         (all, self.other_terminals().into_iter().chain(self.own_mix()).collect())
     }
 }
@@ -396,19 +405,19 @@ impl OrderEntryWorkload {
     };
 
     /// What clients ask, and the tables with what they call.
-    fn asked(&self, calls: Calls, size: Size) -> (Vec<String>, Dataset) {
+    fn texts_and_tables(&self, calls: Calls, size: Size) -> (Vec<String>, Dataset) {
         let mut dataset = tables::dataset(size);
         (self.spoil)(&mut dataset);
         match calls {
             Calls::Statements => {
-                let mut texts = statements::texts();
+                let mut texts = statements::statement_texts();
                 (self.alter)(&mut texts);
                 (texts, dataset)
             }
             Calls::Procedure => {
                 dataset.name.push_str(", with procedures");
-                dataset.routines = Some(calls::routines(self.alter));
-                (calls::texts(), dataset)
+                dataset.routines = Some(calls::make_routines(self.alter));
+                (calls::call_texts(), dataset)
             }
         }
     }
@@ -426,9 +435,9 @@ impl Workload for OrderEntryWorkload {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
-        let (mix, arrivals) = (keys.mix()?, keys.arrivals()?);
+        let (mix, arrivals) = (keys.mix_of_weights()?, keys.arrival_pace()?);
         let Keys { warehouses, clients, pace, calls, pool_size, pipeline, max_tries, conditions, home, .. } = keys;
         let terminals = clients.unwrap_or((warehouses * DISTRICTS) as u32);
         let size = Size { warehouses, items: self.items, customers: self.customers };
@@ -437,7 +446,7 @@ impl Workload for OrderEntryWorkload {
             retry: Retry { max_tries, within_ns: None },
             ..ScriptOptions::default()
         };
-        let (texts, dataset) = self.asked(calls, size);
+        let (texts, dataset) = self.texts_and_tables(calls, size);
         let rules = match mix {
             Mix::Specification => self.rules,
             Mix::Own(cards) => Rules { cards, ..self.rules },
@@ -445,7 +454,7 @@ impl Workload for OrderEntryWorkload {
         let home = home.unwrap_or(if pace == Pace::Spec { Home::Fixed } else { Home::Any });
         let pipelines = if pipeline { Pipelines::WhereTheyAre } else { Pipelines::Never };
         let program = OrderEntry { size, pace, extent: conditions, calls, terminals, pipelines, home, mix, rules }
-            .program(&texts, &options)?;
+            .compile(&texts, &options)?;
         let pool = pool_size.map(|connections| PoolSize { connections, acquire_timeout_ns: None });
         Ok(Task {
             dataset,

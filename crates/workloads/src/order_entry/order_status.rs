@@ -1,9 +1,11 @@
 //! Order-Status: what has become of a customer's last order (clause 2.6).
 
 use super::audit::{Count, Even, InputCounts};
-use super::payment::{middle, select_customer};
+use super::payment::{middle_customer, select_customer};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, found, read, read_all, verify_name, whole};
+use super::terminal::{
+    Fields, Input, Steps, ask_all_rows, ask_for_effect, ask_last_row, found_row, verify_name, whole_number_at,
+};
 use crate::transactions::NextStep;
 use load::lane::{KeptRow, OpError};
 
@@ -26,13 +28,14 @@ pub struct OrderStatus {
 }
 
 impl OrderStatus {
+    /// Draws the input of an order's status.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> OrderStatus {
-        let district = input.district_of(Even::StatusDistrict);
+        let district = input.draw_district(Even::StatusDistrict);
         let customer = select_customer(input, fields);
-        fields.set(Field::CustomerWarehouse, input.home);
-        fields.set(Field::CustomerDistrict, district);
-        input.tally.count(Count::OrderStatuses, 1);
-        input.tally.count(Count::OrderStatusesByName, u64::from(customer.is_none()));
+        fields.set_number(Field::CustomerWarehouse, input.home);
+        fields.set_number(Field::CustomerDistrict, district);
+        input.tally.add_count(Count::OrderStatuses, 1);
+        input.tally.add_count(Count::OrderStatusesByName, u64::from(customer.is_none()));
         OrderStatus { is_by_name: customer.is_none(), step: Step::Begin, asked: Step::Begin }
     }
 }
@@ -41,33 +44,38 @@ impl Steps for OrderStatus {
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
-            Step::Begin if self.is_by_name => (ask(Ask::BeginReading), Step::ByName),
-            Step::Begin => (ask(Ask::BeginReading), Step::Customer),
-            Step::ByName => (read_all(Ask::CustomersByName as usize), Step::Customer),
-            Step::Customer => (read(Ask::CustomerBalance), Step::Order),
-            Step::Order => (read(Ask::LastOrder), Step::Lines),
-            Step::Lines => (read_all(Ask::OrderLines as usize), Step::Commit),
-            Step::Commit => (ask(Ask::Commit), Step::Ended),
+            Step::Begin if self.is_by_name => (ask_for_effect(Ask::BeginReading), Step::ByName),
+            Step::Begin => (ask_for_effect(Ask::BeginReading), Step::Customer),
+            Step::ByName => (ask_all_rows(Ask::CustomersByName as usize), Step::Customer),
+            Step::Customer => (ask_last_row(Ask::CustomerBalance), Step::Order),
+            Step::Order => (ask_last_row(Ask::LastOrder), Step::Lines),
+            Step::Lines => (ask_all_rows(Ask::OrderLines as usize), Step::Commit),
+            Step::Commit => (ask_for_effect(Ask::Commit), Step::Ended),
             Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut InputCounts) -> Result<(), OpError> {
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        _tally: &mut InputCounts,
+    ) -> Result<(), OpError> {
         match self.asked {
-            Step::ByName => middle(results, fields).map(drop),
+            Step::ByName => middle_customer(results, fields).map(drop),
             Step::Customer => {
                 const LAST_NAME: usize = 3;
-                let row = found(results, "a customer")?;
+                let row = found_row(results, "a customer")?;
                 if self.is_by_name { verify_name(row, LAST_NAME, fields) } else { Ok(()) }
             }
             // Every customer has one from the beginning.
             Step::Order => {
-                fields.set(Field::Order, whole(found(results, "a customer's order")?, 0)?);
+                fields.set_number(Field::Order, whole_number_at(found_row(results, "a customer's order")?, 0)?);
                 Ok(())
             }
-            Step::Lines => found(results, "an order's line").map(drop),
+            Step::Lines => found_row(results, "an order's line").map(drop),
             _ => Ok(()),
         }
     }

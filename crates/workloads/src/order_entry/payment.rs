@@ -2,9 +2,11 @@
 
 use super::audit::{Count, Even, InputCounts};
 use super::claims::{LARGE_CENTS, LOADED_CENTS, payment_place};
-use super::draw::{decimal, last_name, name_mark};
+use super::draw::{decimal_datum, last_name, name_mark};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, characters, found, read, read_all, verify_name, whole};
+use super::terminal::{
+    Fields, Input, Steps, ask_all_rows, ask_for_effect, ask_last_row, found_row, text_of, verify_name, whole_number_at,
+};
 use crate::transactions::NextStep;
 use load::datum::Datum;
 use load::lane::{KeptRow, OpError};
@@ -45,39 +47,39 @@ pub struct Payment {
 /// Draws a customer by last name, or by number.
 pub fn select_customer(input: &mut Input<'_>, fields: &mut Fields) -> Option<i64> {
     if input.rng.int_between(1, 100) <= input.rules.by_name {
-        let name = last_name(input.last_name());
-        fields.put(Field::LastName, Datum::Text(name.into()));
+        let name = last_name(input.draw_last_name());
+        fields.put_datum(Field::LastName, Datum::Text(name.into()));
         return None;
     }
-    let customer = input.customer();
-    fields.set(Field::Customer, customer);
+    let customer = input.draw_customer();
+    fields.set_number(Field::Customer, customer);
     Some(customer)
 }
 
 /// The customer in the middle of those of a name, by first name: place n/2, rounded up.
-pub fn middle(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> {
-    let row = found(results, "a customer of that name")?;
+pub fn middle_customer(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> {
+    let row = found_row(results, "a customer of that name")?;
     let place = row.values.len().div_ceil(2) - 1;
-    let customer = whole(row, place)?;
-    fields.set(Field::Customer, customer);
+    let customer = whole_number_at(row, place)?;
+    fields.set_number(Field::Customer, customer);
     Ok(customer)
 }
 
 /// Counts who has paid: the name that was entered, or that of the customer whose number was.
 pub fn count_payer(tally: &mut InputCounts, fields: &Fields, customer: i64, name: &str, has_bad_credit: bool) {
-    let entered = fields.text(Field::LastName).filter(|name| !name.is_empty());
-    let is_the_load_s = cents(fields.get(Field::Payment)) == LOADED_CENTS;
-    tally.count(Count::PayerNumbers, customer as u64);
+    let entered = fields.text_at(Field::LastName).filter(|name| !name.is_empty());
+    let is_the_load_s = to_cents(fields.datum_at(Field::Payment)) == LOADED_CENTS;
+    tally.add_count(Count::PayerNumbers, customer as u64);
     if !is_the_load_s {
-        tally.count(Count::PayerNames, name_mark(entered.unwrap_or(name)));
+        tally.add_count(Count::PayerNames, name_mark(entered.unwrap_or(name)));
     }
     if has_bad_credit {
-        tally.count(Count::BadCredit, 1);
-        tally.count(Count::NotedPayments, u64::from(!is_the_load_s));
+        tally.add_count(Count::BadCredit, 1);
+        tally.add_count(Count::NotedPayments, u64::from(!is_the_load_s));
     }
 }
 
-fn cents(amount: &Datum) -> i64 {
+fn to_cents(amount: &Datum) -> i64 {
     match amount {
         Datum::Double(amount) => (amount * 100.0).round() as i64,
         _ => 0,
@@ -85,26 +87,27 @@ fn cents(amount: &Datum) -> i64 {
 }
 
 impl Payment {
+    /// Draws the input of a payment.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
-        let district = input.district_of(Even::PaymentDistrict);
+        let district = input.draw_district(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
         let (warehouse_of_customer, district_of_customer) = match input.other_warehouse() {
-            Some(other) if is_remote => (other, input.district_of(Even::OtherDistrict)),
+            Some(other) if is_remote => (other, input.draw_district(Even::OtherDistrict)),
             _ => (input.home, district),
         };
         let customer = select_customer(input, fields);
-        let cents = input.even(Even::Amount, 100, 500_000);
-        fields.set(Field::District, district);
-        fields.set(Field::CustomerWarehouse, warehouse_of_customer);
-        fields.set(Field::CustomerDistrict, district_of_customer);
-        fields.put(Field::Payment, decimal(cents, 100));
-        input.tally.count(Count::Payments, 1);
-        input.tally.count(Count::RemotePayments, u64::from(warehouse_of_customer != input.home));
-        input.tally.count(Count::PaymentsByName, u64::from(customer.is_none()));
-        input.tally.count(Count::MiddlePayments, u64::from(customer.is_none() && cents != LOADED_CENTS));
-        input.tally.count(Count::LargePayments, u64::from(cents > LARGE_CENTS));
+        let cents = input.draw_even(Even::Amount, 100, 500_000);
+        fields.set_number(Field::District, district);
+        fields.set_number(Field::CustomerWarehouse, warehouse_of_customer);
+        fields.set_number(Field::CustomerDistrict, district_of_customer);
+        fields.put_datum(Field::Payment, decimal_datum(cents, 100));
+        input.tally.add_count(Count::Payments, 1);
+        input.tally.add_count(Count::RemotePayments, u64::from(warehouse_of_customer != input.home));
+        input.tally.add_count(Count::PaymentsByName, u64::from(customer.is_none()));
+        input.tally.add_count(Count::MiddlePayments, u64::from(customer.is_none() && cents != LOADED_CENTS));
+        input.tally.add_count(Count::LargePayments, u64::from(cents > LARGE_CENTS));
         let of_customer = (warehouse_of_customer, district_of_customer);
-        input.tally.count(Count::PaymentPlaces, payment_place(input.home, district, of_customer));
+        input.tally.add_count(Count::PaymentPlaces, payment_place(input.home, district, of_customer));
         Payment {
             is_by_name: customer.is_none(),
             place: [district_of_customer, warehouse_of_customer, district, input.home],
@@ -118,7 +121,7 @@ impl Payment {
     }
 
     /// The newest to the left; what no longer fits is lost on the right.
-    fn noted(&self, known: &str) -> String {
+    fn customer_note(&self, known: &str) -> String {
         let [district_of_customer, warehouse_of_customer, district, warehouse] = self.place;
         let customer = self.customer;
         let amount = self.amount;
@@ -135,52 +138,57 @@ impl Steps for Payment {
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
-            Step::Begin => (ask(Ask::Begin), Step::PayWarehouse),
-            Step::PayWarehouse => (ask(Ask::PayWarehouse), Step::Warehouse),
-            Step::Warehouse => (read(Ask::WarehouseAddress), Step::PayDistrict),
-            Step::PayDistrict => (ask(Ask::PayDistrict), Step::District),
-            Step::District if self.is_by_name => (read(Ask::DistrictAddress), Step::ByName),
-            Step::District => (read(Ask::DistrictAddress), Step::PayCustomer),
-            Step::ByName => (read_all(Ask::CustomersByName as usize), Step::PayCustomer),
-            Step::PayCustomer => (ask(Ask::PayCustomer), Step::Customer),
-            Step::Customer => (read(Ask::Customer), Step::Data),
-            Step::Data if self.has_bad_credit => (read(Ask::CustomerData), Step::NoteData),
-            Step::NoteData => (ask(Ask::NoteCustomer), Step::History),
-            Step::Data | Step::History => (ask(Ask::InsertHistory), Step::Commit),
-            Step::Commit => (ask(Ask::Commit), Step::Ended),
+            Step::Begin => (ask_for_effect(Ask::Begin), Step::PayWarehouse),
+            Step::PayWarehouse => (ask_for_effect(Ask::PayWarehouse), Step::Warehouse),
+            Step::Warehouse => (ask_last_row(Ask::WarehouseAddress), Step::PayDistrict),
+            Step::PayDistrict => (ask_for_effect(Ask::PayDistrict), Step::District),
+            Step::District if self.is_by_name => (ask_last_row(Ask::DistrictAddress), Step::ByName),
+            Step::District => (ask_last_row(Ask::DistrictAddress), Step::PayCustomer),
+            Step::ByName => (ask_all_rows(Ask::CustomersByName as usize), Step::PayCustomer),
+            Step::PayCustomer => (ask_for_effect(Ask::PayCustomer), Step::Customer),
+            Step::Customer => (ask_last_row(Ask::Customer), Step::Data),
+            Step::Data if self.has_bad_credit => (ask_last_row(Ask::CustomerData), Step::NoteData),
+            Step::NoteData => (ask_for_effect(Ask::NoteCustomer), Step::History),
+            Step::Data | Step::History => (ask_for_effect(Ask::InsertHistory), Step::Commit),
+            Step::Commit => (ask_for_effect(Ask::Commit), Step::Ended),
             Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError> {
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        tally: &mut InputCounts,
+    ) -> Result<(), OpError> {
         match self.asked {
             Step::Warehouse => {
-                let row = found(results, "a warehouse")?;
-                self.warehouse_name = characters(row.values.first()).to_owned();
+                let row = found_row(results, "a warehouse")?;
+                self.warehouse_name = text_of(row.values.first()).to_owned();
             }
             Step::District => {
-                let row = found(results, "a district")?;
-                let name = format!("{}    {}", self.warehouse_name, characters(row.values.first()));
-                fields.put(Field::PaymentData, Datum::Text(name.into()));
+                let row = found_row(results, "a district")?;
+                let name = format!("{}    {}", self.warehouse_name, text_of(row.values.first()));
+                fields.put_datum(Field::PaymentData, Datum::Text(name.into()));
             }
-            Step::ByName => self.customer = middle(results, fields)?,
+            Step::ByName => self.customer = middle_customer(results, fields)?,
             Step::Customer => {
                 const LAST_NAME: usize = 2;
                 const CREDIT: usize = 10;
-                let row = found(results, "a customer")?;
+                let row = found_row(results, "a customer")?;
                 if self.is_by_name {
                     verify_name(row, LAST_NAME, fields)?;
                 }
-                self.has_bad_credit = characters(row.values.get(CREDIT)) == "BC";
-                let name = characters(row.values.get(LAST_NAME));
+                self.has_bad_credit = text_of(row.values.get(CREDIT)) == "BC";
+                let name = text_of(row.values.get(LAST_NAME));
                 count_payer(tally, fields, self.customer, name, self.has_bad_credit);
             }
             Step::Data => {
-                let row = found(results, "a customer")?;
-                let noted = self.noted(characters(row.values.first()));
-                fields.put(Field::CustomerData, Datum::Text(noted.into()));
+                let row = found_row(results, "a customer")?;
+                let noted = self.customer_note(text_of(row.values.first()));
+                fields.put_datum(Field::CustomerData, Datum::Text(noted.into()));
             }
             _ => {}
         }

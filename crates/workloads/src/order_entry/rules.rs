@@ -60,16 +60,18 @@ impl Rules {
     };
 
     /// Every one is some customer's.
-    pub fn names(&self, constants: Constants, size: Size) -> Uneven {
+    pub fn name_distribution(&self, constants: Constants, size: Size) -> Uneven {
         let c = if self.names_of_load { Constants::OF_LOAD.last_name } else { constants.last_name };
         Uneven { a: self.names_a, c, least: 0, most: NAMES.min(size.customers as i64) - 1 }
     }
 
-    pub fn customers(&self, constants: Constants, size: Size) -> Uneven {
+    /// How a customer's number is drawn.
+    pub fn customer_distribution(&self, constants: Constants, size: Size) -> Uneven {
         Uneven { a: self.customers_a, c: constants.customer, least: 1, most: size.customers as i64 }
     }
 
-    pub fn items(&self, constants: Constants, size: Size) -> Uneven {
+    /// How an item's number is drawn.
+    pub fn item_distribution(&self, constants: Constants, size: Size) -> Uneven {
         let most = size.items as i64 * self.items_sold / 100;
         Uneven { a: self.items_a, c: constants.item, least: 1, most }
     }
@@ -84,8 +86,8 @@ mod tests {
     fn the_constants_are_the_specification_s() {
         let constants = Constants { last_name: 1, customer: 2, item: 3 };
         let (rules, size) = (Rules::SPECIFICATION, Size::for_warehouses(1));
-        assert_eq!(rules.items(constants, size), Uneven { a: 8_191, c: 3, least: 1, most: 100_000 });
-        assert_eq!(rules.customers(constants, size), Uneven { a: 1_023, c: 2, least: 1, most: 3_000 });
-        assert_eq!(rules.names(constants, size), Uneven { a: 255, c: 1, least: 0, most: 999 });
+        assert_eq!(rules.item_distribution(constants, size), Uneven { a: 8_191, c: 3, least: 1, most: 100_000 });
+        assert_eq!(rules.customer_distribution(constants, size), Uneven { a: 1_023, c: 2, least: 1, most: 3_000 });
+        assert_eq!(rules.name_distribution(constants, size), Uneven { a: 255, c: 1, least: 0, most: 999 });
     }
 }

@@ -16,7 +16,7 @@ const STOCK: usize = PLAIN_STATEMENTS + 2;
 const READS: usize = 4;
 
 /// The place at which a statement is counted.
-pub fn group(statement: usize) -> usize {
+pub fn group_of_statement(statement: usize) -> usize {
     match statement {
         plain if plain < PLAIN_STATEMENTS => plain,
         items if items < own_stock_of(FEWEST_LINES) => ITEMS,
@@ -33,7 +33,8 @@ struct Step {
     times: u64,
 }
 
-const fn step(what: &'static str, groups: &'static [usize], times: u64) -> Step {
+/// A step that belongs to what was entered `times` times.
+const fn expected_step(what: &'static str, groups: &'static [usize], times: u64) -> Step {
     Step { what, groups, times }
 }
 
@@ -42,13 +43,13 @@ macro_rules! ask {
 }
 
 /// The first step that was not sent as often as it belongs to what was entered.
-pub fn fault(audit: &Audit<'_>, calls: Calls) -> Option<String> {
+pub fn find_fault(audit: &Audit<'_>, calls: Calls) -> Option<String> {
     let steps = match calls {
-        Calls::Statements => of_statements(audit),
-        Calls::Procedure => of_procedures(audit),
+        Calls::Statements => statement_steps(audit),
+        Calls::Procedure => procedure_steps(audit),
     };
     let wrong = steps.into_iter().find_map(|Step { what, groups, times }| {
-        let sent: u64 = groups.iter().map(|group| audit.sent(*group).0).sum();
+        let sent: u64 = groups.iter().map(|group| audit.sent_and_returned(*group).0).sum();
         (sent != times).then(|| {
             format!("steps of transactions: {what} was sent {sent} times, where {times} belong to what was entered")
         })
@@ -59,29 +60,29 @@ pub fn fault(audit: &Audit<'_>, calls: Calls) -> Option<String> {
     }
 }
 
-/// Number of comparisons that [`fault`] makes.
-pub fn count(calls: Calls) -> usize {
+/// Number of comparisons that [`find_fault`] makes.
+pub fn count_comparisons(calls: Calls) -> usize {
     let nothing = Audit { sums: &[], size: Size::for_warehouses(1) };
     match calls {
-        Calls::Statements => of_statements(&nothing).len() + READS,
-        Calls::Procedure => of_procedures(&nothing).len(),
+        Calls::Statements => statement_steps(&nothing).len() + READS,
+        Calls::Procedure => procedure_steps(&nothing).len(),
     }
 }
 
 /// A read that brought back other rows than it must.
 fn rows_fault(audit: &Audit<'_>) -> Option<String> {
-    let statuses = audit.succeeded(Count::OrderStatuses);
-    let by_name = audit.succeeded(Count::PaymentsByName) + audit.succeeded(Count::OrderStatusesByName);
+    let statuses = audit.succeeded_count(Count::OrderStatuses);
+    let by_name = audit.succeeded_count(Count::PaymentsByName) + audit.succeeded_count(Count::OrderStatusesByName);
     let (fewest, most) = (*LINES.start() as u64, *LINES.end() as u64);
-    let lines = audit.succeeded(Count::Lines) - audit.succeeded(Count::RolledBack);
+    let lines = audit.succeeded_count(Count::Lines) - audit.succeeded_count(Count::RolledBack);
     let reads: [_; READS] = [
         ("the lines of an order", Ask::OrderLines as usize, fewest * statuses, most * statuses),
         ("a customer's last order", Ask::LastOrder as usize, statuses, statuses),
         ("the customers of a name", Ask::CustomersByName as usize, by_name, u64::MAX),
-        ("the items of an order", ITEMS, audit.succeeded(Count::NewOrders), lines),
+        ("the items of an order", ITEMS, audit.succeeded_count(Count::NewOrders), lines),
     ];
     reads.into_iter().find_map(|(what, group, least, most)| {
-        let (sent, rows) = audit.sent(group);
+        let (sent, rows) = audit.sent_and_returned(group);
         (!(least..=most).contains(&rows)).then(|| {
             let bounds = if most == u64::MAX { format!("{least} or more") } else { format!("{least} to {most}") };
             format!(
@@ -91,66 +92,76 @@ fn rows_fault(audit: &Audit<'_>) -> Option<String> {
     })
 }
 
-fn of_statements(audit: &Audit<'_>) -> Vec<Step> {
-    let (orders, rolled_back) = (audit.succeeded(Count::NewOrders), audit.succeeded(Count::RolledBack));
-    let (payments, statuses) = (audit.succeeded(Count::Payments), audit.succeeded(Count::OrderStatuses));
+/// How often each statement must have been sent.
+fn statement_steps(audit: &Audit<'_>) -> Vec<Step> {
+    let (orders, rolled_back) = (audit.succeeded_count(Count::NewOrders), audit.succeeded_count(Count::RolledBack));
+    let (payments, statuses) = (audit.succeeded_count(Count::Payments), audit.succeeded_count(Count::OrderStatuses));
     let (deliveries, delivered, levels) = (
-        audit.succeeded(Count::Deliveries),
-        audit.succeeded(Count::DeliveredOrders),
-        audit.succeeded(Count::StockLevels),
+        audit.succeeded_count(Count::Deliveries),
+        audit.succeeded_count(Count::DeliveredOrders),
+        audit.succeeded_count(Count::StockLevels),
     );
     // An order that is rolled back names an item that does not exist in the place of its last line.
-    let lines = audit.succeeded(Count::Lines) - rolled_back;
+    let lines = audit.succeeded_count(Count::Lines) - rolled_back;
     vec![
-        step("the begin of a transaction that writes", ask![Begin], orders + payments + deliveries),
-        step("the begin of a transaction that reads", ask![BeginReading], statuses + levels),
-        step("a commit", ask![Commit], orders - rolled_back + payments + deliveries + statuses + levels),
-        step("a rollback", ask![Rollback], rolled_back),
-        step("New-Order's update of the district", ask![TakeOrderNumber], orders),
-        step("New-Order's read of the district", ask![District], orders),
-        step("New-Order's read of the warehouse", ask![WarehouseTax], orders),
-        step("New-Order's read of the customer", ask![CustomerTerms], orders),
-        step("New-Order's read of the items", &[ITEMS], orders),
-        step("New-Order's order", ask![InsertOrder], orders),
-        step("New-Order's row of new orders", ask![InsertNewOrder], orders),
-        step("New-Order's update of a line's stock", ask![TakeStock], lines),
-        step("New-Order's read of the stock", &[OWN_STOCK, STOCK], orders),
-        step("New-Order's line", ask![InsertLine], lines),
-        step("Payment's update of the warehouse", ask![PayWarehouse], payments),
-        step("Payment's read of the warehouse", ask![WarehouseAddress], payments),
-        step("Payment's update of the district", ask![PayDistrict], payments),
-        step("Payment's read of the district", ask![DistrictAddress], payments),
-        step(
+        expected_step("the begin of a transaction that writes", ask![Begin], orders + payments + deliveries),
+        expected_step("the begin of a transaction that reads", ask![BeginReading], statuses + levels),
+        expected_step("a commit", ask![Commit], orders - rolled_back + payments + deliveries + statuses + levels),
+        expected_step("a rollback", ask![Rollback], rolled_back),
+        expected_step("New-Order's update of the district", ask![TakeOrderNumber], orders),
+        expected_step("New-Order's read of the district", ask![District], orders),
+        expected_step("New-Order's read of the warehouse", ask![WarehouseTax], orders),
+        expected_step("New-Order's read of the customer", ask![CustomerTerms], orders),
+        expected_step("New-Order's read of the items", &[ITEMS], orders),
+        expected_step("New-Order's order", ask![InsertOrder], orders),
+        expected_step("New-Order's row of new orders", ask![InsertNewOrder], orders),
+        expected_step("New-Order's update of a line's stock", ask![TakeStock], lines),
+        expected_step("New-Order's read of the stock", &[OWN_STOCK, STOCK], orders),
+        expected_step("New-Order's line", ask![InsertLine], lines),
+        expected_step("Payment's update of the warehouse", ask![PayWarehouse], payments),
+        expected_step("Payment's read of the warehouse", ask![WarehouseAddress], payments),
+        expected_step("Payment's update of the district", ask![PayDistrict], payments),
+        expected_step("Payment's read of the district", ask![DistrictAddress], payments),
+        expected_step(
             "the look-up of a customer by name",
             ask![CustomersByName],
-            audit.succeeded(Count::PaymentsByName) + audit.succeeded(Count::OrderStatusesByName),
+            audit.succeeded_count(Count::PaymentsByName) + audit.succeeded_count(Count::OrderStatusesByName),
         ),
-        step("Payment's update of the customer", ask![PayCustomer], payments),
-        step("Payment's read of the customer", ask![Customer], payments),
-        step("the read of a customer's data", ask![CustomerData], audit.succeeded(Count::BadCredit)),
-        step("the note of a customer's payment", ask![NoteCustomer], audit.succeeded(Count::BadCredit)),
-        step("Payment's row of history", ask![InsertHistory], payments),
-        step("Order-Status's read of the customer", ask![CustomerBalance], statuses),
-        step("Order-Status's read of the order", ask![LastOrder], statuses),
-        step("Order-Status's read of the lines", ask![OrderLines], statuses),
-        step("Delivery's read of the oldest order", ask![OldestOrder], deliveries * DISTRICTS),
-        step("Delivery's read of the order", ask![OrderToDeliver], delivered),
-        step("Delivery's removal of the new order", ask![DeleteNewOrder], delivered),
-        step("Delivery's update of the order", ask![DeliverOrder], delivered),
-        step("Delivery's update of the lines", ask![DeliverLines], delivered),
-        step("Delivery's sum of the lines", ask![LinesTotal], delivered),
-        step("Delivery's update of the customer", ask![CreditCustomer], delivered),
-        step("Stock-Level's read of the district", ask![NextOrder], levels),
-        step("Stock-Level's count", ask![LowStock], levels),
+        expected_step("Payment's update of the customer", ask![PayCustomer], payments),
+        expected_step("Payment's read of the customer", ask![Customer], payments),
+        expected_step("the read of a customer's data", ask![CustomerData], audit.succeeded_count(Count::BadCredit)),
+        expected_step("the note of a customer's payment", ask![NoteCustomer], audit.succeeded_count(Count::BadCredit)),
+        expected_step("Payment's row of history", ask![InsertHistory], payments),
+        expected_step("Order-Status's read of the customer", ask![CustomerBalance], statuses),
+        expected_step("Order-Status's read of the order", ask![LastOrder], statuses),
+        expected_step("Order-Status's read of the lines", ask![OrderLines], statuses),
+        expected_step("Delivery's read of the oldest order", ask![OldestOrder], deliveries * DISTRICTS),
+        expected_step("Delivery's read of the order", ask![OrderToDeliver], delivered),
+        expected_step("Delivery's removal of the new order", ask![DeleteNewOrder], delivered),
+        expected_step("Delivery's update of the order", ask![DeliverOrder], delivered),
+        expected_step("Delivery's update of the lines", ask![DeliverLines], delivered),
+        expected_step("Delivery's sum of the lines", ask![LinesTotal], delivered),
+        expected_step("Delivery's update of the customer", ask![CreditCustomer], delivered),
+        expected_step("Stock-Level's read of the district", ask![NextOrder], levels),
+        expected_step("Stock-Level's count", ask![LowStock], levels),
     ]
 }
 
-fn of_procedures(audit: &Audit<'_>) -> Vec<Step> {
+/// How often each procedure must have been called.
+fn procedure_steps(audit: &Audit<'_>) -> Vec<Step> {
     vec![
-        step("the call for New-Order", &[Kind::NewOrder as usize], audit.succeeded(Count::NewOrders)),
-        step("the call for Payment", &[Kind::Payment as usize], audit.succeeded(Count::Payments)),
-        step("the call for Order-Status", &[Kind::OrderStatus as usize], audit.succeeded(Count::OrderStatuses)),
-        step("the call for Delivery", &[Kind::Delivery as usize], audit.succeeded(Count::Deliveries)),
-        step("the call for Stock-Level", &[Kind::StockLevel as usize], audit.succeeded(Count::StockLevels)),
+        expected_step("the call for New-Order", &[Kind::NewOrder as usize], audit.succeeded_count(Count::NewOrders)),
+        expected_step("the call for Payment", &[Kind::Payment as usize], audit.succeeded_count(Count::Payments)),
+        expected_step(
+            "the call for Order-Status",
+            &[Kind::OrderStatus as usize],
+            audit.succeeded_count(Count::OrderStatuses),
+        ),
+        expected_step("the call for Delivery", &[Kind::Delivery as usize], audit.succeeded_count(Count::Deliveries)),
+        expected_step(
+            "the call for Stock-Level",
+            &[Kind::StockLevel as usize],
+            audit.succeeded_count(Count::StockLevels),
+        ),
     ]
 }

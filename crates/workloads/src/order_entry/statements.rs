@@ -87,12 +87,13 @@ pub fn supply_of(line: usize) -> usize {
     FIRST_ITEM + 2 * line + 1
 }
 
+/// Names of all fields.
 pub fn field_names() -> Vec<String> {
     let of_lines = (0..MOST_LINES).flat_map(|line| [format!("i{line}"), format!("supply{line}")]);
     NAMES.iter().map(|name| (*name).to_owned()).chain(of_lines).collect()
 }
 
-/// A statement, in the order of [`texts`].
+/// A statement, in the order of [`statement_texts`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ask {
     Begin,
@@ -200,7 +201,8 @@ pub fn stock_of(lines: usize) -> usize {
     own_stock_of(lines) + SIZES
 }
 
-pub fn texts() -> Vec<String> {
+/// Texts of all statements, by number.
+pub fn statement_texts() -> Vec<String> {
     let items = (FEWEST_LINES..=MOST_LINES)
         .map(|lines| format!("SELECT i_id, i_price, i_name, i_data FROM item WHERE i_id IN ({})", item_list(lines)));
     // A sum, so that servers know that it is a number.
@@ -219,6 +221,7 @@ pub fn texts() -> Vec<String> {
     PLAIN.iter().map(|text| (*text).to_owned()).chain(items).chain(own_stock).chain(stock).collect()
 }
 
+/// The list of so many items as fields.
 fn item_list(lines: usize) -> String {
     (0..lines).map(|line| format!(":i{line}")).collect::<Vec<_>>().join(", ")
 }
@@ -229,7 +232,7 @@ mod tests {
 
     #[test]
     fn statements_and_fields_have_the_numbers_of_their_names() {
-        let texts = texts();
+        let texts = statement_texts();
         let at = |ask: Ask| texts[ask as usize].as_str();
         assert_eq!((at(Ask::Begin), at(Ask::Rollback)), ("BEGIN", "ROLLBACK"));
         assert!(at(Ask::TakeStock).starts_with("UPDATE stock") && at(Ask::InsertHistory).contains("history"));

@@ -2,7 +2,7 @@
 
 use super::audit::{Count, Even, InputCounts};
 use super::statements::{Ask, Field};
-use super::terminal::{Fields, Input, Steps, ask, found, read, whole};
+use super::terminal::{Fields, Input, Steps, ask_for_effect, ask_last_row, found_row, whole_number_at};
 use crate::transactions::NextStep;
 use load::lane::{KeptRow, OpError};
 
@@ -26,10 +26,11 @@ pub struct StockLevel {
 }
 
 impl StockLevel {
+    /// Draws the input of a stock level.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> StockLevel {
-        fields.set(Field::District, input.district);
-        fields.set(Field::Threshold, input.even(Even::Threshold, 10, 20));
-        input.tally.count(Count::StockLevels, 1);
+        fields.set_number(Field::District, input.district);
+        fields.set_number(Field::Threshold, input.draw_even(Even::Threshold, 10, 20));
+        input.tally.add_count(Count::StockLevels, 1);
         StockLevel::default()
     }
 }
@@ -38,25 +39,30 @@ impl Steps for StockLevel {
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
-            Step::Begin => (ask(Ask::BeginReading), Step::NextOrder),
-            Step::NextOrder => (read(Ask::NextOrder), Step::LowStock),
-            Step::LowStock => (read(Ask::LowStock), Step::Commit),
-            Step::Commit => (ask(Ask::Commit), Step::Ended),
+            Step::Begin => (ask_for_effect(Ask::BeginReading), Step::NextOrder),
+            Step::NextOrder => (ask_last_row(Ask::NextOrder), Step::LowStock),
+            Step::LowStock => (ask_last_row(Ask::LowStock), Step::Commit),
+            Step::Commit => (ask_for_effect(Ask::Commit), Step::Ended),
             Step::Ended => (NextStep::End, Step::Ended),
         };
         self.step = then;
         asking
     }
 
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, _tally: &mut InputCounts) -> Result<(), OpError> {
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        _tally: &mut InputCounts,
+    ) -> Result<(), OpError> {
         match self.asked {
             Step::NextOrder => {
-                let next = whole(found(results, "a district")?, 0)?;
-                fields.set(Field::Order, next);
-                fields.set(Field::Since, next - LAST_ORDERS);
+                let next = whole_number_at(found_row(results, "a district")?, 0)?;
+                fields.set_number(Field::Order, next);
+                fields.set_number(Field::Since, next - LAST_ORDERS);
                 Ok(())
             }
-            Step::LowStock => whole(found(results, "a count of items")?, 0).map(drop),
+            Step::LowStock => whole_number_at(found_row(results, "a count of items")?, 0).map(drop),
             _ => Ok(()),
         }
     }

@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use super::draw::{Constants, NAMES, decimal, digits, item_data, last_name, letters, shuffled, state, text, zip};
+use super::draw::{
+    Constants, NAMES, decimal_datum, item_data, last_name, random_digits, random_letters, random_state, random_text,
+    random_zip, shuffled_index,
+};
 use super::rules::Rules;
 use crate::dataset::{Column, ColumnKind, Dataset, Index, Nulls, RowRule, Table};
 use load::datum::Datum;
@@ -37,16 +40,17 @@ pub struct Size {
 }
 
 impl Size {
+    /// The size of the specification's tables for this many warehouses.
     pub fn for_warehouses(warehouses: u64) -> Size {
         Size { warehouses, items: ITEMS, customers: CUSTOMERS }
     }
 
-    pub fn districts(self) -> u64 {
+    pub fn district_count(self) -> u64 {
         self.warehouses * DISTRICTS
     }
 
     /// First orders of a district that have been delivered: 2,100 of 3,000.
-    pub fn delivered(self) -> u64 {
+    pub fn delivered_orders(self) -> u64 {
         self.customers * 7 / 10
     }
 
@@ -68,7 +72,7 @@ enum Part {
 }
 
 /// The random numbers of one row.
-fn rng(part: Part, index: u64) -> Rng {
+fn row_rng(part: Part, index: u64) -> Rng {
     Rng::of_transaction(SEED, part as u32, index)
 }
 
@@ -77,22 +81,23 @@ fn rng(part: Part, index: u64) -> Rng {
 struct Place(u64);
 
 impl Place {
-    fn warehouse(self) -> Datum {
-        number(self.0 / DISTRICTS + 1)
+    fn warehouse_number(self) -> Datum {
+        number_datum(self.0 / DISTRICTS + 1)
     }
 
-    fn district(self) -> Datum {
-        number(self.0 % DISTRICTS + 1)
+    fn district_number(self) -> Datum {
+        number_datum(self.0 % DISTRICTS + 1)
     }
 }
 
-fn number(value: u64) -> Datum {
+fn number_datum(value: u64) -> Datum {
     Datum::Int(value as i64)
 }
 
+/// The nine tables at this size.
 pub fn dataset(size: Size) -> Dataset {
     let lines = of_all_lengths(size.customers);
-    let undelivered = size.customers - size.delivered();
+    let undelivered = size.customers - size.delivered_orders();
     let table = |name: &'static str, columns, primary_key, rows: u64, row| Table {
         name: Cow::Borrowed(name),
         columns,
@@ -104,32 +109,38 @@ pub fn dataset(size: Size) -> Dataset {
         row,
     };
     let tables = vec![
-        table("item", item_columns(), &["i_id"][..], size.items, Arc::new(item) as RowRule),
-        table("warehouse", warehouse_columns(), &["w_id"], size.warehouses, warehouse(size)),
-        table("stock", stock_columns(), &["s_w_id", "s_i_id"], size.warehouses * size.items, stock(size)),
-        table("district", district_columns(), &["d_w_id", "d_id"], size.districts(), district(size)),
+        table("item", item_columns(), &["i_id"][..], size.items, Arc::new(item_row) as RowRule),
+        table("warehouse", warehouse_columns(), &["w_id"], size.warehouses, warehouse_row(size)),
+        table("stock", stock_columns(), &["s_w_id", "s_i_id"], size.warehouses * size.items, stock_row(size)),
+        table("district", district_columns(), &["d_w_id", "d_id"], size.district_count(), district_row(size)),
         table(
             "customer",
             customer_columns(),
             &["c_w_id", "c_d_id", "c_id"],
-            size.districts() * size.customers,
-            customer(size),
+            size.district_count() * size.customers,
+            customer_row(size),
         ),
-        table("history", history_columns(), &[], size.districts() * size.customers, history(size)),
-        table("orders", order_columns(), &["o_w_id", "o_d_id", "o_id"], size.districts() * size.customers, order(size)),
+        table("history", history_columns(), &[], size.district_count() * size.customers, history_row(size)),
+        table(
+            "orders",
+            order_columns(),
+            &["o_w_id", "o_d_id", "o_id"],
+            size.district_count() * size.customers,
+            order_row(size),
+        ),
         table(
             "new_order",
             new_order_columns(),
             &["no_w_id", "no_d_id", "no_o_id"],
-            size.districts() * undelivered,
-            new_order(size),
+            size.district_count() * undelivered,
+            new_order_row(size),
         ),
         table(
             "order_line",
             line_columns(),
             &["ol_w_id", "ol_d_id", "ol_o_id", "ol_number"],
-            size.districts() * lines,
-            line(size),
+            size.district_count() * lines,
+            line_row(size),
         ),
     ];
     let by_name = &["c_w_id", "c_d_id", "c_last", "c_first"];
@@ -156,7 +167,7 @@ pub fn dataset(size: Size) -> Dataset {
 }
 
 /// `column(name, kind)`; all but three columns refuse NULL.
-fn columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
+fn make_columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
     of.iter()
         .map(|(name, kind)| Column {
             name,
@@ -172,7 +183,7 @@ fn columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
 use ColumnKind::{Char, Decimal, Int, Timestamp, VarChar};
 
 fn item_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("i_id", Int),
         ("i_im_id", Int),
         ("i_name", VarChar(24)),
@@ -181,17 +192,18 @@ fn item_columns() -> Vec<Column> {
     ])
 }
 
-fn item(index: u64, row: &mut Vec<Datum>) {
-    let rng = &mut rng(Part::Item, index);
-    row.push(number(index + 1));
+/// Appends the columns of an item.
+fn item_row(index: u64, row: &mut Vec<Datum>) {
+    let rng = &mut row_rng(Part::Item, index);
+    row.push(number_datum(index + 1));
     row.push(Datum::Int(rng.int_between(1, 10_000)));
-    row.push(text(rng, 14, 24));
-    row.push(decimal(rng.int_between(100, 10_000), 100));
+    row.push(random_text(rng, 14, 24));
+    row.push(decimal_datum(rng.int_between(100, 10_000), 100));
     row.push(item_data(rng));
 }
 
 fn warehouse_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("w_id", Int),
         ("w_name", VarChar(10)),
         ("w_street_1", VarChar(20)),
@@ -205,28 +217,29 @@ fn warehouse_columns() -> Vec<Column> {
 }
 
 /// Two streets, city, state and zip code.
-fn address(rng: &mut Rng, row: &mut Vec<Datum>) {
+fn address_values(rng: &mut Rng, row: &mut Vec<Datum>) {
     for _ in 0..3 {
-        row.push(text(rng, 10, 20));
+        row.push(random_text(rng, 10, 20));
     }
-    row.push(state(rng));
-    row.push(zip(rng));
+    row.push(random_state(rng));
+    row.push(random_zip(rng));
 }
 
-fn warehouse(size: Size) -> RowRule {
+/// The rule that makes the rows of warehouses.
+fn warehouse_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
-        let rng = &mut rng(Part::Warehouse, index);
-        row.push(number(index + 1));
-        row.push(text(rng, 6, 10));
-        address(rng, row);
-        row.push(decimal(rng.int_between(0, 2_000), 10_000));
+        let rng = &mut row_rng(Part::Warehouse, index);
+        row.push(number_datum(index + 1));
+        row.push(random_text(rng, 6, 10));
+        address_values(rng, row);
+        row.push(decimal_datum(rng.int_between(0, 2_000), 10_000));
         // What the customers of all districts have paid: 300,000.00 by the specification's size.
-        row.push(number(DISTRICTS * size.customers * 10));
+        row.push(number_datum(DISTRICTS * size.customers * 10));
     })
 }
 
 fn stock_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("s_i_id", Int),
         ("s_w_id", Int),
         ("s_quantity", Int),
@@ -247,6 +260,7 @@ fn stock_columns() -> Vec<Column> {
     ])
 }
 
+/// Draws the quantity that a stock begins with.
 fn first_quantity(rng: &mut Rng) -> i64 {
     rng.int_between(10, 100)
 }
@@ -254,18 +268,19 @@ fn first_quantity(rng: &mut Rng) -> i64 {
 /// Pieces on stock in the first rows; and those of each item as often as its number modulo 90, and once more.
 pub fn first_pieces(size: Size) -> (i64, i64) {
     let all = (0..size.warehouses * size.items)
-        .map(|index| (first_quantity(&mut rng(Part::Stock, index)), (index % size.items + 1) as i64));
+        .map(|index| (first_quantity(&mut row_rng(Part::Stock, index)), (index % size.items + 1) as i64));
     all.fold((0, 0), |(pieces, weighed), (of_item, item)| (pieces + of_item, weighed + of_item * (item % 90 + 1)))
 }
 
-fn stock(size: Size) -> RowRule {
+/// The rule that makes the rows of stock.
+fn stock_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
-        let rng = &mut rng(Part::Stock, index);
-        row.push(number(index % size.items + 1));
-        row.push(number(index / size.items + 1));
+        let rng = &mut row_rng(Part::Stock, index);
+        row.push(number_datum(index % size.items + 1));
+        row.push(number_datum(index / size.items + 1));
         row.push(Datum::Int(first_quantity(rng)));
         for _ in 0..DISTRICTS {
-            row.push(text(rng, 24, 24));
+            row.push(random_text(rng, 24, 24));
         }
         row.extend([Datum::Int(0), Datum::Int(0), Datum::Int(0)]);
         row.push(item_data(rng));
@@ -273,7 +288,7 @@ fn stock(size: Size) -> RowRule {
 }
 
 fn district_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("d_id", Int),
         ("d_w_id", Int),
         ("d_name", VarChar(10)),
@@ -288,20 +303,21 @@ fn district_columns() -> Vec<Column> {
     ])
 }
 
-fn district(size: Size) -> RowRule {
+/// The rule that makes the rows of districts.
+fn district_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
-        let rng = &mut rng(Part::District, index);
-        row.extend([Place(index).district(), Place(index).warehouse()]);
-        row.push(text(rng, 6, 10));
-        address(rng, row);
-        row.push(decimal(rng.int_between(0, 2_000), 10_000));
-        row.push(number(size.customers * 10));
-        row.push(number(size.customers + 1));
+        let rng = &mut row_rng(Part::District, index);
+        row.extend([Place(index).district_number(), Place(index).warehouse_number()]);
+        row.push(random_text(rng, 6, 10));
+        address_values(rng, row);
+        row.push(decimal_datum(rng.int_between(0, 2_000), 10_000));
+        row.push(number_datum(size.customers * 10));
+        row.push(number_datum(size.customers + 1));
     })
 }
 
 fn customer_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("c_id", Int),
         ("c_d_id", Int),
         ("c_w_id", Int),
@@ -326,31 +342,32 @@ fn customer_columns() -> Vec<Column> {
     ])
 }
 
-fn customer(size: Size) -> RowRule {
+/// The rule that makes the rows of customers.
+fn customer_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
-        let rng = &mut rng(Part::Customer, index);
+        let rng = &mut row_rng(Part::Customer, index);
         let (place, customer) = (Place(index / size.customers), index % size.customers);
-        row.extend([number(customer + 1), place.district(), place.warehouse()]);
+        row.extend([number_datum(customer + 1), place.district_number(), place.warehouse_number()]);
         let name = if (customer as i64) < NAMES {
             customer as i64
         } else {
-            Rules::SPECIFICATION.names(Constants::OF_LOAD, size).draw(rng)
+            Rules::SPECIFICATION.name_distribution(Constants::OF_LOAD, size).draw_value(rng)
         };
-        row.push(text(rng, 8, 16));
+        row.push(random_text(rng, 8, 16));
         row.extend([Datum::Text("OE".into()), Datum::Text(last_name(name).into())]);
-        address(rng, row);
-        row.push(Datum::Text(digits(rng, 16).into()));
+        address_values(rng, row);
+        row.push(Datum::Text(random_digits(rng, 16).into()));
         row.push(ENTERED);
         row.push(Datum::Text(if rng.int_between(1, 10) == 1 { "BC" } else { "GC" }.into()));
         row.push(Datum::Int(50_000));
-        row.push(decimal(rng.int_between(0, 5_000), 10_000));
+        row.push(decimal_datum(rng.int_between(0, 5_000), 10_000));
         row.extend([Datum::Int(-10), Datum::Int(10), Datum::Int(1), Datum::Int(0)]);
-        row.push(text(rng, 300, 500));
+        row.push(random_text(rng, 300, 500));
     })
 }
 
 fn history_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("h_c_id", Int),
         ("h_c_d_id", Int),
         ("h_c_w_id", Int),
@@ -362,17 +379,18 @@ fn history_columns() -> Vec<Column> {
     ])
 }
 
-fn history(size: Size) -> RowRule {
+/// The rule that makes the rows of the history.
+fn history_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
         let place = Place(index / size.customers);
-        row.extend([number(index % size.customers + 1), place.district(), place.warehouse()]);
-        row.extend([place.district(), place.warehouse(), ENTERED, Datum::Int(10)]);
-        row.push(text(&mut rng(Part::History, index), 12, 24));
+        row.extend([number_datum(index % size.customers + 1), place.district_number(), place.warehouse_number()]);
+        row.extend([place.district_number(), place.warehouse_number(), ENTERED, Datum::Int(10)]);
+        row.push(random_text(&mut row_rng(Part::History, index), 12, 24));
     })
 }
 
 fn order_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("o_id", Int),
         ("o_d_id", Int),
         ("o_w_id", Int),
@@ -387,7 +405,8 @@ fn order_columns() -> Vec<Column> {
 /// Salt of the orders' lengths.
 const LENGTHS: u64 = 0x6c65_6e67_7468;
 
-fn length(number: u64) -> u64 {
+/// Number of lines of an order.
+fn order_length(number: u64) -> u64 {
     let (fewest, most) = (*LINES.start() as u64, *LINES.end() as u64);
     fewest + number % (most - fewest + 1)
 }
@@ -395,43 +414,49 @@ fn length(number: u64) -> u64 {
 /// Lines of a first order. Every district has as many orders of each length, in an order of its own, so that all have as many
 /// lines.
 fn lines_of(district: Place, order: u64, orders: u64) -> u64 {
-    length(shuffled(SEED ^ LENGTHS ^ district.0, orders, order))
+    order_length(shuffled_index(SEED ^ LENGTHS ^ district.0, orders, order))
 }
 
 /// Lines of a district's first orders.
 fn of_all_lengths(orders: u64) -> u64 {
-    (0..orders).map(length).sum()
+    (0..orders).map(order_length).sum()
 }
 
-fn order(size: Size) -> RowRule {
+/// The rule that makes the rows of orders.
+fn order_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
         let (place, order) = (Place(index / size.customers), index % size.customers);
-        row.extend([number(order + 1), place.district(), place.warehouse()]);
-        row.push(number(shuffled(SEED ^ place.0, size.customers, order) + 1));
+        row.extend([number_datum(order + 1), place.district_number(), place.warehouse_number()]);
+        row.push(number_datum(shuffled_index(SEED ^ place.0, size.customers, order) + 1));
         row.push(ENTERED);
-        row.push(if order < size.delivered() {
+        row.push(if order < size.delivered_orders() {
             Datum::Int(Rng::of_transaction(SEED, Part::Order as u32, !index).int_between(1, 10))
         } else {
             Datum::Null
         });
-        row.extend([number(lines_of(place, order, size.customers)), Datum::Int(1)]);
+        row.extend([number_datum(lines_of(place, order, size.customers)), Datum::Int(1)]);
     })
 }
 
 fn new_order_columns() -> Vec<Column> {
-    columns(&[("no_o_id", Int), ("no_d_id", Int), ("no_w_id", Int)])
+    make_columns(&[("no_o_id", Int), ("no_d_id", Int), ("no_w_id", Int)])
 }
 
-fn new_order(size: Size) -> RowRule {
+/// The rule that makes the rows of orders not yet delivered.
+fn new_order_row(size: Size) -> RowRule {
     Arc::new(move |index, row| {
-        let undelivered = size.customers - size.delivered();
+        let undelivered = size.customers - size.delivered_orders();
         let place = Place(index / undelivered);
-        row.extend([number(size.delivered() + index % undelivered + 1), place.district(), place.warehouse()]);
+        row.extend([
+            number_datum(size.delivered_orders() + index % undelivered + 1),
+            place.district_number(),
+            place.warehouse_number(),
+        ]);
     })
 }
 
 fn line_columns() -> Vec<Column> {
-    columns(&[
+    make_columns(&[
         ("ol_o_id", Int),
         ("ol_d_id", Int),
         ("ol_w_id", Int),
@@ -446,7 +471,7 @@ fn line_columns() -> Vec<Column> {
 }
 
 /// The line, within its district, at which each first order begins.
-fn starts(district: Place, orders: u64) -> Vec<u64> {
+fn first_lines(district: Place, orders: u64) -> Vec<u64> {
     (0..orders)
         .scan(0, |at: &mut u64, order| {
             let start = *at;
@@ -464,7 +489,8 @@ struct LinesOf {
     starts: Vec<u64>,
 }
 
-fn line(size: Size) -> RowRule {
+/// The rule that makes the rows of order lines.
+fn line_row(size: Size) -> RowRule {
     thread_local! {
         static LAST: RefCell<LinesOf> = RefCell::default();
     }
@@ -475,25 +501,26 @@ fn line(size: Size) -> RowRule {
             if last.district != Some((district, size.customers)) {
                 *last = LinesOf {
                     district: Some((district, size.customers)),
-                    starts: starts(Place(district), size.customers),
+                    starts: first_lines(Place(district), size.customers),
                 };
             }
             let order = last.starts.partition_point(|start| *start <= within) as u64 - 1;
             let line = within - last.starts[order as usize];
-            line_of(Place(district), order, line, size, &mut rng(Part::Line, index), row);
+            line_values(Place(district), order, line, size, &mut row_rng(Part::Line, index), row);
         });
     })
 }
 
-fn line_of(place: Place, order: u64, line: u64, size: Size, rng: &mut Rng, row: &mut Vec<Datum>) {
-    let is_delivered = order < size.delivered();
-    row.extend([number(order + 1), place.district(), place.warehouse(), number(line + 1)]);
+/// Appends the columns of an order line.
+fn line_values(place: Place, order: u64, line: u64, size: Size, rng: &mut Rng, row: &mut Vec<Datum>) {
+    let is_delivered = order < size.delivered_orders();
+    row.extend([number_datum(order + 1), place.district_number(), place.warehouse_number(), number_datum(line + 1)]);
     row.push(Datum::Int(rng.int_between(1, size.items as i64)));
-    row.push(place.warehouse());
+    row.push(place.warehouse_number());
     row.push(if is_delivered { ENTERED } else { Datum::Null });
     row.push(Datum::Int(5));
-    row.push(if is_delivered { Datum::Int(0) } else { decimal(rng.int_between(1, 999_999), 100) });
-    row.push(Datum::Text(letters(rng, 24).into()));
+    row.push(if is_delivered { Datum::Int(0) } else { decimal_datum(rng.int_between(1, 999_999), 100) });
+    row.push(Datum::Text(random_letters(rng, 24).into()));
 }
 
 #[cfg(test)]
@@ -545,7 +572,7 @@ mod tests {
     #[test]
     fn parts_are_whole_warehouses_and_leave_nothing_out() {
         let data = dataset(Size::for_warehouses(40));
-        let parts = data.parts();
+        let parts = data.split_into_parts();
         for (place, table) in data.tables.iter().enumerate() {
             let mut next = 0;
             for part in parts.iter().filter(|part| part.table == place) {

@@ -25,26 +25,26 @@ use load::stream::{RequestedWork, TransactionEnd};
 pub struct Fields([Datum; FIELDS]);
 
 impl Fields {
-    pub fn set(&mut self, field: Field, value: i64) {
+    pub fn set_number(&mut self, field: Field, value: i64) {
         self.0[field as usize] = Datum::Int(value);
     }
 
-    pub fn put(&mut self, field: Field, value: Datum) {
+    pub fn put_datum(&mut self, field: Field, value: Datum) {
         self.0[field as usize] = value;
     }
 
-    pub fn get(&self, field: Field) -> &Datum {
+    pub fn datum_at(&self, field: Field) -> &Datum {
         &self.0[field as usize]
     }
 
-    pub fn text(&self, field: Field) -> Option<&str> {
-        match self.get(field) {
+    pub fn text_at(&self, field: Field) -> Option<&str> {
+        match self.datum_at(field) {
             Datum::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub fn put_at(&mut self, place: usize, value: i64) {
+    pub fn set_number_at(&mut self, place: usize, value: i64) {
         self.0[place] = Datum::Int(value);
     }
 }
@@ -62,13 +62,15 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
-    pub fn district_of(&mut self, what: Even) -> i64 {
-        self.even(what, 1, self.rules.districts)
+    /// Draws a district's number.
+    pub fn draw_district(&mut self, what: Even) -> i64 {
+        self.draw_even(what, 1, self.rules.districts)
     }
 
-    pub fn even(&mut self, what: Even, least: i64, most: i64) -> i64 {
+    /// Draws evenly from `least` to `most`, and counts it.
+    pub fn draw_even(&mut self, what: Even, least: i64, most: i64) -> i64 {
         let value = self.rng.int_between(least, most);
-        self.tally.draw_evenly(what, value);
+        self.tally.add_even(what, value);
         value
     }
 
@@ -78,36 +80,45 @@ impl Input<'_> {
         if all < 2 {
             return None;
         }
-        let drawn = self.even(Even::OtherWarehouse, 1, all - 1);
+        let drawn = self.draw_even(Even::OtherWarehouse, 1, all - 1);
         Some(if drawn >= self.home { drawn + 1 } else { drawn })
     }
 
-    pub fn customer(&mut self) -> i64 {
-        let customer = self.rules.customers(self.constants, self.size).draw(&mut self.rng);
-        self.tally.draw(Drawn::Customer, customer - 1);
+    /// Draws a customer's number, and counts it.
+    pub fn draw_customer(&mut self) -> i64 {
+        let customer = self.rules.customer_distribution(self.constants, self.size).draw_value(&mut self.rng);
+        self.tally.add_drawn(Drawn::Customer, customer - 1);
         customer
     }
 
-    pub fn last_name(&mut self) -> i64 {
-        let name = self.rules.names(self.constants, self.size).draw(&mut self.rng);
-        self.tally.draw(Drawn::Name, name);
+    /// Draws a last name's number, and counts it.
+    pub fn draw_last_name(&mut self) -> i64 {
+        let name = self.rules.name_distribution(self.constants, self.size).draw_value(&mut self.rng);
+        self.tally.add_drawn(Drawn::Name, name);
         name
     }
 
-    pub fn item(&mut self) -> i64 {
-        let item = self.rules.items(self.constants, self.size).draw(&mut self.rng);
-        self.tally.draw(Drawn::Item, item - 1);
+    /// Draws an item's number, and counts it.
+    pub fn draw_item(&mut self) -> i64 {
+        let item = self.rules.item_distribution(self.constants, self.size).draw_value(&mut self.rng);
+        self.tally.add_drawn(Drawn::Item, item - 1);
         item
     }
 }
 
 /// A step of a transaction.
 pub trait Steps {
+    /// Fills `fields` for the next statement, and says which it is.
     fn next(&mut self, fields: &mut Fields) -> NextStep;
 
     /// # Errors
     /// The answer is not what the tables must hold, or another transaction was first.
-    fn receive(&mut self, results: &[KeptRow], fields: &mut Fields, tally: &mut InputCounts) -> Result<(), OpError>;
+    fn receive_rows(
+        &mut self,
+        results: &[KeptRow],
+        fields: &mut Fields,
+        tally: &mut InputCounts,
+    ) -> Result<(), OpError>;
 }
 
 enum Work {
@@ -121,7 +132,7 @@ enum Work {
 }
 
 impl Work {
-    fn steps(&mut self) -> &mut dyn Steps {
+    fn steps_mut(&mut self) -> &mut dyn Steps {
         match self {
             Work::NewOrder(work) => work,
             Work::Payment(work) => work,
@@ -173,8 +184,8 @@ impl NativeClient for Terminal {
         self.load.pace.wait_ns(&mut self.deck, index)
     }
 
-    fn begin(&mut self, index: u64) {
-        self.kind = self.deck.card(index);
+    fn begin_transaction(&mut self, index: u64) {
+        self.kind = self.deck.card_at(index);
         self.tally.clear();
         let mut rng = Rng::of_transaction(self.seed, self.client, index);
         let (home, district) = match self.load.home {
@@ -183,8 +194,8 @@ impl NativeClient for Terminal {
                 let used = self.load.size.warehouses as i64 * self.load.rules.warehouses_used / 100;
                 let warehouse = rng.int_between(1, used);
                 let district = rng.int_between(1, DISTRICTS as i64);
-                self.tally.draw_evenly(Even::Warehouse, warehouse);
-                self.tally.draw_evenly(Even::District, district);
+                self.tally.add_even(Even::Warehouse, warehouse);
+                self.tally.add_even(Even::District, district);
                 (warehouse, district)
             }
         };
@@ -197,7 +208,7 @@ impl NativeClient for Terminal {
             district,
             tally: &mut self.tally,
         };
-        self.fields.set(Field::Warehouse, home);
+        self.fields.set_number(Field::Warehouse, home);
         forget_customer(&mut self.fields);
         let entered = match self.kind {
             Kind::NewOrder => Work::NewOrder(NewOrder::enter(&mut input, &mut self.fields)),
@@ -209,16 +220,16 @@ impl NativeClient for Terminal {
         self.work = match (self.load.calls, entered) {
             (Calls::Statements, entered) => entered,
             (Calls::Procedure, Work::NewOrder(order)) => {
-                self.fields.put(Field::Entered, order.written());
+                self.fields.put_datum(Field::Entered, order.lines_datum());
                 Work::Call(Call::new(self.kind, Some(order)))
             }
             (Calls::Procedure, _) => Work::Call(Call::new(self.kind, None)),
         };
     }
 
-    fn next(&mut self) -> NextStep {
+    fn next_step(&mut self) -> NextStep {
         loop {
-            match (self.work.steps().next(&mut self.fields), self.load.pipelines) {
+            match (self.work.steps_mut().next(&mut self.fields), self.load.pipelines) {
                 (NextStep::Statement(number, ..), _)
                     if self.load.rules.left_out.is_some_and(|ask| ask as usize == number) => {}
                 (NextStep::Statement(number, rows, _), Pipelines::Never) => {
@@ -230,12 +241,12 @@ impl NativeClient for Terminal {
         }
     }
 
-    fn value(&self, field: usize) -> &Datum {
+    fn field_value(&self, field: usize) -> &Datum {
         &self.fields.0[field]
     }
 
-    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
-        self.work.steps().receive(results, &mut self.fields, &mut self.tally)
+    fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+        self.work.steps_mut().receive_rows(results, &mut self.fields, &mut self.tally)
     }
 
     fn server_work(&mut self) -> RequestedWork {
@@ -245,32 +256,32 @@ impl NativeClient for Terminal {
         }
     }
 
-    fn kind(&self) -> usize {
+    fn current_kind(&self) -> usize {
         self.kind as usize
     }
 
-    fn tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>) {
+    fn add_tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>) {
         self.tally.add_to(self.load.size, end, sent, into);
     }
 }
 
 /// For its effect.
-pub fn ask(ask: Ask) -> NextStep {
+pub fn ask_for_effect(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Discard, Flow::Wait)
 }
 
 /// For its last row.
-pub fn read(ask: Ask) -> NextStep {
+pub fn ask_last_row(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Keep, Flow::Wait)
 }
 
 /// For all its rows; by number.
-pub fn read_all(statement: usize) -> NextStep {
+pub fn ask_all_rows(statement: usize) -> NextStep {
     NextStep::Statement(statement, Rows::KeepAll, Flow::Wait)
 }
 
 /// Together with what follows, up to [`Asking::Together`].
-pub fn pipe(ask: Ask) -> NextStep {
+pub fn ask_in_pipeline(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Discard, Flow::Pipelined)
 }
 
@@ -278,8 +289,8 @@ pub fn pipe(ask: Ask) -> NextStep {
 ///
 /// # Errors
 /// The row is missing: these are other tables, or they were changed.
-pub fn found<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpError> {
-    results.last().filter(|row| row.rows > 0).ok_or_else(|| missing(what))
+pub fn found_row<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpError> {
+    results.last().filter(|row| row.rows > 0).ok_or_else(|| missing_rows(what))
 }
 
 /// The customer whom a statement returns is the one who was entered by last name, which stands in a column.
@@ -287,7 +298,7 @@ pub fn found<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, OpEr
 /// # Errors
 /// It is of another one.
 pub fn verify_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), OpError> {
-    let (returned, entered) = (characters(row.values.get(column)), fields.text(Field::LastName).unwrap_or_default());
+    let (returned, entered) = (text_of(row.values.get(column)), fields.text_at(Field::LastName).unwrap_or_default());
     if returned == entered {
         return Ok(());
     }
@@ -295,13 +306,14 @@ pub fn verify_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), 
     Err(OpError { class: ErrorClass::Script, message })
 }
 
-pub fn missing(what: &str) -> OpError {
+/// The error that something is not in the tables.
+pub fn missing_rows(what: &str) -> OpError {
     let message = format!("{what} is not there: the tables were changed, or were loaded at another size");
     OpError { class: ErrorClass::Script, message }
 }
 
 /// A column of the last row that must be a whole number.
-pub fn whole(row: &KeptRow, column: usize) -> Result<i64, OpError> {
+pub fn whole_number_at(row: &KeptRow, column: usize) -> Result<i64, OpError> {
     row.values.get(column).and_then(Datum::as_int).ok_or_else(|| {
         let message = format!("column {} of an answer is no whole number: {:?}", column + 1, row.values.get(column));
         OpError { class: ErrorClass::Script, message }
@@ -309,7 +321,7 @@ pub fn whole(row: &KeptRow, column: usize) -> Result<i64, OpError> {
 }
 
 /// An amount, in whatever form the engine writes it.
-pub fn amount(datum: Option<&Datum>) -> Option<f64> {
+pub fn amount_of(datum: Option<&Datum>) -> Option<f64> {
     match datum? {
         Datum::Int(number) => Some(*number as f64),
         Datum::Double(number) => Some(*number),
@@ -318,7 +330,7 @@ pub fn amount(datum: Option<&Datum>) -> Option<f64> {
     }
 }
 
-pub fn characters(datum: Option<&Datum>) -> &str {
+pub fn text_of(datum: Option<&Datum>) -> &str {
     match datum {
         Some(Datum::Text(text)) => text,
         _ => "",

@@ -16,6 +16,7 @@ pub enum FileClass {
 impl FileClass {
     pub const ALL: [FileClass; 3] = [FileClass::Data, FileClass::Log, FileClass::Temporary];
 
+    /// The class in the names of metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             FileClass::Data => "data",
@@ -68,6 +69,7 @@ impl Figure {
         }
     }
 
+    /// The figure's unit.
     pub fn unit(self) -> &'static str {
         match self {
             Figure::Reads | Figure::Writes | Figure::Syncs => "",
@@ -76,6 +78,7 @@ impl Figure {
         }
     }
 
+    /// The count that a stall's mean is taken over.
     fn counted_by(self) -> Option<Figure> {
         match self {
             Figure::ReadStall => Some(Figure::Reads),
@@ -101,12 +104,12 @@ impl IoPlace {
         IoPlace { class, name: name.into(), figures }
     }
 
-    pub fn get(&self, figure: Figure) -> &Reading {
+    pub fn reading_of(&self, figure: Figure) -> &Reading {
         &self.figures[figure as usize]
     }
 
     #[must_use]
-    pub fn with(mut self, figure: Figure, value: f64) -> IoPlace {
+    pub fn with_value(mut self, figure: Figure, value: f64) -> IoPlace {
         self.figures[figure as usize] = Reading::Value(value);
         self
     }
@@ -117,6 +120,7 @@ impl IoPlace {
         self
     }
 
+    /// What was counted since an earlier reading of the same place.
     fn since(&self, before: Option<&IoPlace>) -> IoPlace {
         let figures = std::array::from_fn(|place| match (&self.figures[place], before) {
             (Reading::Value(now), Some(before)) => match &before.figures[place] {
@@ -142,7 +146,7 @@ pub struct IoAccount {
     pub notes: Vec<String>,
 }
 
-fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
+fn reading_minus(now: &Reading, then: Option<&Reading>) -> Reading {
     match (now, then) {
         (Reading::Value(now), Some(Reading::Value(then))) => Reading::Value(now - then),
         (Reading::Value(_), Some(unknown)) => unknown.clone(),
@@ -152,17 +156,18 @@ fn minus(now: &Reading, then: Option<&Reading>) -> Reading {
 }
 
 impl IoAccount {
+    /// What was counted since an earlier reading, place by place.
     #[must_use]
     pub fn since(&self, before: &IoAccount) -> IoAccount {
         let same =
             |place: &IoPlace| before.places.iter().find(|other| other.class == place.class && other.name == place.name);
         IoAccount {
             places: self.places.iter().map(|place| place.since(same(place))).collect(),
-            log_bytes: self.log_bytes.as_ref().map(|now| minus(now, before.log_bytes.as_ref())),
+            log_bytes: self.log_bytes.as_ref().map(|now| reading_minus(now, before.log_bytes.as_ref())),
             explained: self
                 .explained
                 .iter()
-                .map(|(what, now)| (*what, minus(now, before.explained.get(what))))
+                .map(|(what, now)| (*what, reading_minus(now, before.explained.get(what))))
                 .collect(),
             incomparable: self.incomparable,
             notes: self.notes.clone(),
@@ -174,8 +179,8 @@ impl IoAccount {
     pub fn of_class(&self, class: FileClass, figure: Figure) -> Reading {
         let mut sum = None;
         for place in self.places.iter().filter(|place| place.class == class) {
-            let idle = figure.counted_by().is_some_and(|count| place.get(count) == &Reading::Value(0.0));
-            match place.get(figure) {
+            let idle = figure.counted_by().is_some_and(|count| place.reading_of(count) == &Reading::Value(0.0));
+            match place.reading_of(figure) {
                 Reading::Value(value) => sum = Some(sum.unwrap_or(0.0) + value),
                 Reading::Unavailable(_) if idle => sum = Some(sum.unwrap_or(0.0)),
                 unknown @ Reading::Unavailable(_) => return unknown.clone(),
@@ -193,9 +198,9 @@ mod tests {
     use super::*;
 
     fn place(name: &str, writes: f64, stall: Option<f64>) -> IoPlace {
-        let place = IoPlace::unknown(FileClass::Data, name, "not timed").with(Figure::Writes, writes);
+        let place = IoPlace::unknown(FileClass::Data, name, "not timed").with_value(Figure::Writes, writes);
         match stall {
-            Some(stall) => place.with(Figure::WriteStall, stall),
+            Some(stall) => place.with_value(Figure::WriteStall, stall),
             None => place,
         }
     }
@@ -228,6 +233,9 @@ mod tests {
         let before = IoAccount { log_bytes: Some(Reading::unavailable("no")), ..IoAccount::default() };
         let after = IoAccount { log_bytes: Some(Reading::Value(1.0)), ..IoAccount::default() };
         assert_eq!(after.since(&before).log_bytes, Some(Reading::unavailable("no")));
-        assert_eq!(place("a", 3.0, None).since(Some(&place("a", 1.0, None))).get(Figure::Writes), &Reading::Value(2.0));
+        assert_eq!(
+            place("a", 3.0, None).since(Some(&place("a", 1.0, None))).reading_of(Figure::Writes),
+            &Reading::Value(2.0)
+        );
     }
 }

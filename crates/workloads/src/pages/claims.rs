@@ -6,8 +6,8 @@ use load::error::{Failure, FailureKind};
 use model::Reading;
 
 use super::account::{Figure, FileClass, IoAccount};
-use super::dialect::{PagesDialect, filler};
-use crate::session::{Session, number, one};
+use super::dialect::{PagesDialect, filler_length};
+use crate::session::{Session, datum_number, query_number};
 
 /// Most rows that are read back one by one.
 const SAMPLED: u64 = 50;
@@ -43,43 +43,46 @@ pub(super) struct Counted<'a> {
     pub(super) is_flushed: bool,
 }
 
-fn refuse<T>(cause: String) -> Result<T, Failure> {
+/// The failure of a run whose counts cannot be trusted.
+fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
 }
 
 impl PagesClaim<'_> {
+    /// Rows that all statements insert together.
     fn all_rows(&self) -> u64 {
         self.statements * self.rows
     }
 
     /// Counts the rows by a session that has inserted none of them, and reads some of them back.
     pub(super) fn check_rows(&self, other: &mut dyn Session) -> Result<(), Failure> {
-        let seen = match one(other, self.dialect.rows()) {
-            Err(failure) if failure.kind == FailureKind::Unsupported => one(other, "SELECT COUNT(*) FROM TIO"),
+        let seen = match query_number(other, self.dialect.row_count_sql()) {
+            Err(failure) if failure.kind == FailureKind::Unsupported => query_number(other, "SELECT COUNT(*) FROM TIO"),
             counted => counted,
         }?;
         let rows = self.all_rows();
         if (seen - rows as f64).abs() > 0.5 {
-            return refuse(format!("the client sent {rows} rows, the server has {seen}"));
+            return untrusted(format!("the client sent {rows} rows, the server has {seen}"));
         }
         let count = rows.min(SAMPLED);
         // Spread over all of them, the first and the last included.
         let numbers: Vec<u64> = (0..count).map(|place| 1 + place * (rows - 1) / (count - 1).max(1)).collect();
-        let Some(sql) = self.dialect.sampled(&numbers) else { return Ok(()) };
+        let Some(sql) = self.dialect.sampled_rows_sql(&numbers) else { return Ok(()) };
         let answer = other.query(&sql)?;
         self.check_sample(
             numbers.len() as f64,
-            number(answer.first().and_then(|row| row.first())).unwrap_or_default(),
-            number(answer.first().and_then(|row| row.get(1))).unwrap_or_default()
-                ..=number(answer.first().and_then(|row| row.get(2))).unwrap_or_default(),
+            datum_number(answer.first().and_then(|row| row.first())).unwrap_or_default(),
+            datum_number(answer.first().and_then(|row| row.get(1))).unwrap_or_default()
+                ..=datum_number(answer.first().and_then(|row| row.get(2))).unwrap_or_default(),
         )
     }
 
+    /// Fails unless enough of the sampled rows are there and long enough to fill a page.
     fn check_sample(&self, asked: f64, found: f64, bytes: std::ops::RangeInclusive<f64>) -> Result<(), Failure> {
         if found < SAMPLE_FOUND * asked || found > asked {
-            return refuse(format!("of {asked} rows by their number or place, the server has {found}"));
+            return untrusted(format!("of {asked} rows by their number or place, the server has {found}"));
         }
-        let most = filler(self.page_bytes);
+        let most = filler_length(self.page_bytes);
         let least = most.saturating_sub(LONGEST_HEADER);
         if *bytes.start() < least as f64 || *bytes.end() > most as f64 {
             let cause = format!(
@@ -87,7 +90,7 @@ impl PagesClaim<'_> {
                 bytes.start(),
                 bytes.end()
             );
-            return refuse(cause);
+            return untrusted(cause);
         }
         Ok(())
     }
@@ -96,13 +99,13 @@ impl PagesClaim<'_> {
     pub(super) fn check_counts(&self, counted: &Counted<'_>) -> Result<(), Failure> {
         let sent = self.statements;
         if let Some(seen) = counted.commits.filter(|seen| *seen > sent + FEW_COMMITS) {
-            return refuse(format!("the client sent {sent} commits, and its session has committed {seen} times"));
+            return untrusted(format!("the client sent {sent} commits, and its session has committed {seen} times"));
         }
         let of_session = counted.commits.map(|commits| commits as f64);
-        let seen = of_session.or_else(|| counted.counters.get("commits"));
-        let seen = seen.or_else(|| counted.counters.get("statements"));
+        let seen = of_session.or_else(|| counted.counters.value_of("commits"));
+        let seen = seen.or_else(|| counted.counters.value_of("statements"));
         if let Some(seen) = seen.filter(|seen| *seen < sent as f64) {
-            return refuse(format!("the client sent {sent} commits, the server has {seen}"));
+            return untrusted(format!("the client sent {sent} commits, the server has {seen}"));
         }
         Ok(())
     }
@@ -113,7 +116,7 @@ impl PagesClaim<'_> {
         match counted.engine.of_class(FileClass::Log, figure) {
             Reading::Value(seen) if seen < OWN_WAITS * self.statements as f64 => {
                 let (commits, figure) = (self.statements, figure.as_str());
-                refuse(format!(
+                untrusted(format!(
                     "the system's commits are durable, and {commits} commits made {seen} {figure} of its log"
                 ))
             }
@@ -126,21 +129,22 @@ impl PagesClaim<'_> {
         if !counted.is_flushed {
             return Ok(());
         }
-        let least = (self.all_rows() * filler(self.page_bytes).saturating_sub(LONGEST_HEADER)) as f64;
+        let least = (self.all_rows() * filler_length(self.page_bytes).saturating_sub(LONGEST_HEADER)) as f64;
         let written = match counted.engine.of_class(FileClass::Data, Figure::WriteBytes) {
             Reading::Value(written) if !self.dialect.counts_extensions() => Some(written),
             _ => None,
         };
-        let left = counted.log_end.zip(self.dialect.checkpointed(session)?).map(|(end, covered)| end - covered);
+        let left =
+            counted.log_end.zip(self.dialect.checkpointed_position(session)?).map(|(end, covered)| end - covered);
         let is_covered = left.is_some_and(|left| left <= LEFT_BYTES);
         // A table's pages may be written without a checkpoint, and compressed pages have fewer bytes than their rows.
         match (left, written) {
             _ if is_covered => Ok(()),
             (_, Some(written)) if written >= least => Ok(()),
             (Some(left), _) => {
-                refuse(format!("the checkpoint has ended, and {left} bytes of the run's log are behind it"))
+                untrusted(format!("the checkpoint has ended, and {left} bytes of the run's log are behind it"))
             }
-            (None, Some(written)) => refuse(format!(
+            (None, Some(written)) => untrusted(format!(
                 "the rows have {least} bytes, and the engine counted {written} that it wrote to its data"
             )),
             (None, None) => Ok(()),

@@ -11,7 +11,7 @@ use load::error::Failure;
 const SPARE_BYTES: u64 = 192;
 
 /// Characters of a row's filler, so that the row fills a page of this size.
-pub fn filler(page_bytes: u64) -> u64 {
+pub fn filler_length(page_bytes: u64) -> u64 {
     page_bytes.saturating_sub(SPARE_BYTES)
 }
 
@@ -35,28 +35,31 @@ pub enum Totals {
 }
 
 pub trait PagesDialect: Sync {
+    /// Size of the engine's pages.
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
 
-    fn tables(&self, page_bytes: u64) -> Vec<String>;
+    /// Statements that make the table for pages of this size.
+    fn create_tables(&self, page_bytes: u64) -> Vec<String>;
 
     /// Prepares the first snapshot; gives notes for the reader.
-    fn begin(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
+    fn begin_run(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
         Ok(Vec::new())
     }
 
-    /// Since when the counters of [`PagesDialect::account`] count.
-    fn totals(&self) -> Totals {
+    /// Since when the counters of [`PagesDialect::io_account`] count.
+    fn counter_origin(&self) -> Totals {
         Totals::SinceStart
     }
 
-    fn insert(&self, page_bytes: u64, rows: u64) -> String;
+    /// The statement that inserts this many rows, each of which fills a page.
+    fn insert_sql(&self, page_bytes: u64, rows: u64) -> String;
 
     /// A query for the number of rows that does not scan the table.
-    fn rows(&self) -> &'static str;
+    fn row_count_sql(&self) -> &'static str;
 
     /// A query for how many rows of these numbers are there, and the fewest and the most bytes of their filler, without a scan of
     /// the table. Numbers count from 1 in the order of insertion. `None`: rows have neither numbers nor places.
-    fn sampled(&self, _numbers: &[u64]) -> Option<String> {
+    fn sampled_rows_sql(&self, _numbers: &[u64]) -> Option<String> {
         None
     }
 
@@ -71,7 +74,7 @@ pub trait PagesDialect: Sync {
     }
 
     /// Position of the log up to which the last checkpoint has written everything. `None`: the engine does not tell.
-    fn checkpointed(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+    fn checkpointed_position(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(None)
     }
 
@@ -84,14 +87,15 @@ pub trait PagesDialect: Sync {
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;
 
     /// Writes out what the engine still holds in memory and waits for it. The inner error is why the login may not.
-    fn flush(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
+    fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
 
-    fn report(&self, _session: &mut dyn Session) -> Result<(), Failure> {
+    /// Has the session's counts published before they are read.
+    fn publish_counts(&self, _session: &mut dyn Session) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
-    fn account(&self, _system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
+    fn io_account(&self, _system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let places = [FileClass::Data, FileClass::Log]
             .map(|class| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O"))
             .to_vec();

@@ -23,7 +23,7 @@ pub(super) struct Inserted {
 }
 
 /// `None` if the user interrupted.
-pub(super) fn insert(
+pub(super) fn insert_pages(
     context: &mut StepContext<'_>,
     session: &mut dyn Session,
     statement: &str,
@@ -37,16 +37,16 @@ pub(super) fn insert(
     let mut recorder = Recorder::new(start_ns, INTERVAL_NS, LatencyKinds::ResponseOnly, exchange);
     let mut sent_ns = start_ns;
     for done in 0..statements {
-        if context.interrupted() {
+        if context.is_interrupted() {
             return Ok(None);
         }
-        session.repeat(statement)?;
+        session.execute_repeated(statement)?;
         let done_ns = now_ns();
         recorder.record(sent_ns, sent_ns, done_ns);
         sent_ns = done_ns;
         if let Ok(interval) = intervals.try_recv() {
-            context.progress("inserting", done as usize, statements as usize);
-            for whole in collector.take(&interval) {
+            context.report_progress("inserting", done as usize, statements as usize);
+            for whole in collector.add_interval(&interval) {
                 context.observer.tick(Tick {
                     rate_per_s: whole.succeeded as f64 * 1e9 / INTERVAL_NS as f64,
                     p50_ns: whole.p50_ns,
@@ -61,7 +61,7 @@ pub(super) fn insert(
     }
     recorder.finish();
     intervals.try_iter().for_each(|interval| {
-        collector.take(&interval);
+        collector.add_interval(&interval);
     });
     Ok(Some(Inserted { elapsed_ns: sent_ns - start_ns, collector }))
 }

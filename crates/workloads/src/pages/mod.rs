@@ -50,7 +50,7 @@ impl Workload for Pages {
         }
     }
 
-    fn task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let Keys { statements, rows } = Keys::read(point)?;
         Ok(Task {
             // The table is made by the procedure, since its rows depend on the size of the engine's pages. With the log, it
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn the_defaults_are_the_published_test() {
-        let task = Pages.task(&Point::default(), &Grants::default()).unwrap();
+        let task = Pages.make_task(&Point::default(), &Grants::default()).unwrap();
         assert_eq!(task.dataset.name, "a table that takes 128000 × 8 pages");
         assert_eq!(task.dataset.size_bytes, 2 * 1_024_000 * 8192);
         let none = [("rows".to_owned(), model::Value::Int(0))].into();
-        assert!(Pages.task(&none, &Grants::default()).is_err());
+        assert!(Pages.make_task(&none, &Grants::default()).is_err());
     }
 }

@@ -10,7 +10,8 @@ use crate::system::OsIo;
 
 const MIB: f64 = 1_048_576.0;
 
-fn both(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Reading {
+/// A reading made of two; if one is not known, its reason stands.
+fn both_readings(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Reading {
     match (a, b) {
         (Reading::Value(a), Reading::Value(b)) => of(*a, *b),
         (unknown @ Reading::Unavailable(_), _) | (_, unknown) => unknown.clone(),
@@ -18,23 +19,25 @@ fn both(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Readi
 }
 
 /// A share, or why there is none: of nothing.
-fn per(a: &Reading, b: &Reading, nothing: &str) -> Reading {
-    both(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::unavailable(nothing) })
+fn ratio_or(a: &Reading, b: &Reading, nothing: &str) -> Reading {
+    both_readings(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::unavailable(nothing) })
 }
 
-fn times(reading: Reading, factor: f64) -> Reading {
+fn scale_reading(reading: Reading, factor: f64) -> Reading {
     match reading {
         Reading::Value(value) => Reading::Value(value * factor),
         unknown => unknown,
     }
 }
 
-pub(super) fn outcome(found: PagesFound) -> StepOutcome {
+/// The outcome of the step with all of its measurements.
+pub(super) fn step_outcome(found: PagesFound) -> StepOutcome {
     let insert_s = found.inserted.elapsed_ns as f64 / 1e9;
-    let elapsed_s = both(&found.flush_s, &Reading::Value(insert_s), |flush, insert| Reading::Value(flush + insert));
+    let elapsed_s =
+        both_readings(&found.flush_s, &Reading::Value(insert_s), |flush, insert| Reading::Value(flush + insert));
     let mut all = headline(&found, insert_s, &elapsed_s);
-    latencies(&found.engine, found.statements as f64, &mut all);
-    operating_system(&found, &mut all);
+    add_latencies(&found.engine, found.statements as f64, &mut all);
+    add_operating_system(&found, &mut all);
     all.extend(found.files.iter().map(|(class, size)| diagnostic("file_size", class.as_str(), "bytes", size.clone())));
     for class in FileClass::ALL {
         for figure in Figure::ALL {
@@ -50,7 +53,7 @@ pub(super) fn outcome(found: PagesFound) -> StepOutcome {
             }
         }
     }
-    found.engine.places.iter().for_each(|place| details(place, &mut all));
+    found.engine.places.iter().for_each(|place| add_details(place, &mut all));
     let elapsed_s = match elapsed_s {
         Reading::Value(elapsed_s) => elapsed_s,
         Reading::Unavailable(_) => insert_s,
@@ -59,6 +62,7 @@ pub(super) fn outcome(found: PagesFound) -> StepOutcome {
     StepOutcome { elapsed_s, measurements: all, series, marks: found.marks, ..StepOutcome::default() }
 }
 
+/// The measurements that are compared first: rates, times and sizes.
 fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
@@ -74,10 +78,10 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
         new("elapsed", "s", Lower, Role::Primary, elapsed_s.clone()),
         new("insert", "s", Lower, Role::Secondary, value(insert_s)),
         new("flush", "s", Lower, Role::Secondary, found.flush_s.clone()),
-        new("log_per_commit", "bytes", Lower, Role::Secondary, times(log_bytes, 1.0 / commits)),
-        new("response_p50", "us", Lower, Role::Secondary, response.quantile(0.5, "statements in the run")),
-        new("response_p99", "us", Lower, Role::Secondary, response.quantile(0.99, "statements in the run")),
-        new("cpu_per_commit", "us", Lower, Role::Secondary, times(found.cpu_s.clone(), 1e6 / commits)),
+        new("log_per_commit", "bytes", Lower, Role::Secondary, scale_reading(log_bytes, 1.0 / commits)),
+        new("response_p50", "us", Lower, Role::Secondary, response.quantile_reading(0.5, "statements in the run")),
+        new("response_p99", "us", Lower, Role::Secondary, response.quantile_reading(0.99, "statements in the run")),
+        new("cpu_per_commit", "us", Lower, Role::Secondary, scale_reading(found.cpu_s.clone(), 1e6 / commits)),
         new("statements", "", Neither, Role::Diagnostic, value(commits)),
         new("rows", "", Neither, Role::Diagnostic, value(commits * found.rows as f64)),
         new("page_size", "bytes", Neither, Role::Diagnostic, value(found.page_bytes as f64)),
@@ -85,66 +89,74 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
     ]
 }
 
+/// A diagnostic measurement of one place.
 fn diagnostic(family: &str, place: &str, unit: &str, reading: Reading) -> Measurement {
     Measurement::new(&format!("{family}/{place}"), unit, Direction::Neither, Role::Diagnostic, reading)
 }
 
 /// Average latencies per operation and per MiB; the latter compares engines that write pieces of different sizes.
-fn latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
+fn add_latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     let kinds = [
         ("avg_read", "mib_read", Figure::ReadStall, Figure::Reads, Some(Figure::ReadBytes)),
         ("avg_write", "mib_write", Figure::WriteStall, Figure::Writes, Some(Figure::WriteBytes)),
         ("avg_sync", "", Figure::SyncStall, Figure::Syncs, None),
     ];
     for class in [FileClass::Data, FileClass::Log] {
-        waits(engine, class, commits, all);
+        add_waits(engine, class, commits, all);
     }
     for (per_operation, per_mib, stall, count, bytes) in kinds {
         for class in [FileClass::Data, FileClass::Log] {
             let none = format!("there were no {}", count.as_str());
-            all.push(of_class(
+            all.push(class_measurement(
                 per_operation,
                 class,
                 "ms",
-                per(&engine.of_class(class, stall), &engine.of_class(class, count), &none),
+                ratio_or(&engine.of_class(class, stall), &engine.of_class(class, count), &none),
             ));
             if let Some(bytes) = bytes {
-                let mib = times(engine.of_class(class, bytes), 1.0 / MIB);
-                all.push(of_class(per_mib, class, "ms/MiB", per(&engine.of_class(class, stall), &mib, &none)));
+                let mib = scale_reading(engine.of_class(class, bytes), 1.0 / MIB);
+                all.push(class_measurement(
+                    per_mib,
+                    class,
+                    "ms/MiB",
+                    ratio_or(&engine.of_class(class, stall), &mib, &none),
+                ));
             }
         }
     }
 }
 
-fn of_class(family: &str, class: FileClass, unit: &str, reading: Reading) -> Measurement {
+fn class_measurement(family: &str, class: FileClass, unit: &str, reading: Reading) -> Measurement {
     let id = format!("{family}/{}", class.as_str());
     Measurement::new(&id, unit, Direction::Lower, Role::Secondary, reading)
 }
 
 /// Everything a commit waits for, on average. One engine waits in its syncs, another in its writes: only the sum
 /// compares.
-fn waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
+fn add_waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
     // SQL Server writes through and has no syncs; then the writes are all there is.
     let sync = match (engine.of_class(class, Figure::SyncStall), engine.of_class(class, Figure::Syncs)) {
         (Reading::Unavailable(_), Reading::Value(0.0)) => Reading::Value(0.0),
         (stall, _) => stall,
     };
-    let wait = both(&engine.of_class(class, Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
+    let wait =
+        both_readings(&engine.of_class(class, Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
     let id = format!("wait_per_commit/{}", class.as_str());
-    all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, times(wait, 1.0 / commits)));
+    all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, scale_reading(wait, 1.0 / commits)));
 }
 
 /// Figures of one file. Those not counted are reported once, with the class.
-fn details(place: &IoPlace, all: &mut Vec<Measurement>) {
+fn add_details(place: &IoPlace, all: &mut Vec<Measurement>) {
     for figure in Figure::ALL {
-        if let known @ Reading::Value(_) = place.get(figure) {
+        if let known @ Reading::Value(_) = place.reading_of(figure) {
             let name = format!("{}.{}", place.class.as_str(), place.name);
             all.push(diagnostic(figure.as_str(), &name, figure.unit(), known.clone()));
         }
     }
 }
 
-fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
+/// Adds what the operating system counted of the server's processes.
+fn add_operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
     let (before, after) = match &found.os {
         Ok(both) => both,
         Err(reason) => {
@@ -157,21 +169,21 @@ fn operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
         }
     };
     let did = after.processes.since(&before.processes);
-    all.push(diagnostic("os_reads", "processes", "", known(Some(did.read_calls))));
-    all.push(diagnostic("os_read_bytes", "processes", "bytes", known(did.device_read_bytes)));
-    all.push(diagnostic("os_writes", "processes", "", known(Some(did.write_calls))));
-    all.push(diagnostic("os_write_bytes", "processes", "bytes", known(did.device_write_bytes)));
-    all.push(diagnostic("os_write_bytes", "calls", "bytes", known(Some(did.write_call_bytes))));
-    device(before, after, all);
+    all.push(diagnostic("os_reads", "processes", "", count_reading(Some(did.read_calls))));
+    all.push(diagnostic("os_read_bytes", "processes", "bytes", count_reading(did.device_read_bytes)));
+    all.push(diagnostic("os_writes", "processes", "", count_reading(Some(did.write_calls))));
+    all.push(diagnostic("os_write_bytes", "processes", "bytes", count_reading(did.device_write_bytes)));
+    all.push(diagnostic("os_write_bytes", "calls", "bytes", count_reading(Some(did.write_call_bytes))));
+    add_device(before, after, all);
     let written = match (found.engine.incomparable, found.written_by) {
         (Some(reason), _) => Reading::unavailable(reason),
-        (None, WrittenBy::Calls) => known(Some(did.write_call_bytes)),
-        (None, WrittenBy::Device) => known(did.device_write_bytes),
+        (None, WrittenBy::Calls) => count_reading(Some(did.write_call_bytes)),
+        (None, WrittenBy::Device) => count_reading(did.device_write_bytes),
     };
-    shares(found, &written, all);
+    add_shares(found, &written, all);
 }
 
-fn known(count: Option<u64>) -> Reading {
+fn count_reading(count: Option<u64>) -> Reading {
     match count {
         Some(count) => Reading::Value(count as f64),
         None => Reading::unavailable("this operating system does not tell what of a process reaches a device"),
@@ -179,28 +191,31 @@ fn known(count: Option<u64>) -> Reading {
 }
 
 /// Share of the operating system's count that the engine does not count, and the share that is not explained either.
-fn shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>) {
+fn add_shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>) {
     let mut seen = Reading::Value(0.0);
     for class in FileClass::ALL {
         // A class without a file has written nothing.
         if found.engine.places.iter().any(|place| place.class == class) {
-            seen = both(&seen, &found.engine.of_class(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
+            seen =
+                both_readings(&seen, &found.engine.of_class(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
         }
     }
     all.push(diagnostic("unseen", "writes", "%", percent_missing(&seen, written)));
     for (what, bytes) in &found.engine.explained {
         all.push(diagnostic("explained", what, "bytes", bytes.clone()));
-        seen = both(&seen, bytes, |a, b| Reading::Value(a + b));
+        seen = both_readings(&seen, bytes, |a, b| Reading::Value(a + b));
     }
     all.push(diagnostic("unexplained", "writes", "%", percent_missing(&seen, written)));
 }
 
+/// The share of what was written that was not seen, in percent.
 fn percent_missing(seen: &Reading, written: &Reading) -> Reading {
-    let share = per(seen, written, "the operating system has counted no writes");
-    times(both(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
+    let share = ratio_or(seen, written, "the operating system has counted no writes");
+    scale_reading(both_readings(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
 }
 
-fn device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
+/// Adds what the device counted.
+fn add_device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
     let (then, now) = match (&before.device, &after.device) {
         (Ok((_, then)), Ok((_, now))) => (then, now),
         (Err(reason), _) | (_, Err(reason)) => {

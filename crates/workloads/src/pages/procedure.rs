@@ -6,7 +6,7 @@ use model::{DurabilityTier, Mark, MarkKind, Reading};
 use super::account::{FileClass, IoAccount};
 use super::claims::{Counted, PagesClaim};
 use super::dialect::{PagesDialect, Totals, WrittenBy};
-use super::insert::{Inserted, insert};
+use super::insert::{Inserted, insert_pages};
 use super::outcome;
 use crate::session::{Session, SessionKind};
 use crate::step::{Spent, StepContext, Stepped, Stopwatch};
@@ -56,14 +56,15 @@ pub(super) struct PagesFound {
     pub(super) marks: Vec<Mark>,
 }
 
-fn snapshot(
+/// Reads all counters at one moment.
+fn take_snapshot(
     context: &StepContext<'_>,
     dialect: &dyn PagesDialect,
     session: &mut dyn Session,
 ) -> Result<Snapshot, Failure> {
-    let commits = session.commits();
-    dialect.report(session)?;
-    let engine = dialect.account(context.system, session)?;
+    let commits = session.committed_count();
+    dialect.publish_counts(session)?;
+    let engine = dialect.io_account(context.system, session)?;
     // As close to the engine's own account as can be: its background processes do not rest.
     let os = context.system.os_io();
     let counters = context.system.counters()?;
@@ -81,27 +82,27 @@ impl Procedure for PageInsert {
             Failure::new(FailureKind::Unsupported, "insert pages", cause)
         })?;
         let statements = self.statements as usize;
-        context.progress("making the table", 0, statements);
+        context.report_progress("making the table", 0, statements);
         let mut session = context.system.session(SessionKind::Plain)?;
         let page_bytes = dialect.page_bytes(&mut *session)?;
-        for statement in dialect.tables(page_bytes) {
+        for statement in dialect.create_tables(page_bytes) {
             session.execute(&statement)?;
         }
-        let started = dialect.begin(&mut *session)?;
+        let started = dialect.begin_run(&mut *session)?;
         context.system.settle()?;
-        let before = snapshot(context, dialect, &mut *session)?;
+        let before = take_snapshot(context, dialect, &mut *session)?;
         let watch = Stopwatch::start(context.system);
-        let statement = dialect.insert(page_bytes, self.rows);
-        let Some(inserted) = insert(context, &mut *session, &statement, self.statements)? else {
+        let statement = dialect.insert_sql(page_bytes, self.rows);
+        let Some(inserted) = insert_pages(context, &mut *session, &statement, self.statements)? else {
             return Ok(Stepped::Interrupted);
         };
-        context.progress("writing what is left", statements, statements);
+        context.report_progress("writing what is left", statements, statements);
         let log_end = dialect.log_end(&mut *session)?;
         let flush_ns = now_ns();
-        let flushed = dialect.flush(&mut *session)?;
+        let flushed = dialect.flush_writes(&mut *session)?;
         let flush_s = (now_ns() - flush_ns) as f64 / 1e9;
-        let Spent { cpu_s, .. } = watch.read(context.system);
-        let after = snapshot(context, dialect, &mut *session)?;
+        let Spent { cpu_s, .. } = watch.spent_since_start(context.system);
+        let after = take_snapshot(context, dialect, &mut *session)?;
         let mut files = Vec::new();
         for class in [FileClass::Data, FileClass::Log] {
             files.push((class, dialect.file_bytes(class, &mut *session)?));
@@ -114,20 +115,20 @@ impl Procedure for PageInsert {
             log_end,
             is_flushed: flushed.is_ok(),
         };
-        self.check(context, dialect, page_bytes, (&mut *session, &counted))?;
+        self.check_run(context, dialect, page_bytes, (&mut *session, &counted))?;
         let (row_bytes, mut marks) = self.row_bytes(before.size_bytes, after.size_bytes, page_bytes)?;
         let flush_s = match flushed {
             Ok(()) => Reading::Value(flush_s),
             Err(reason) => {
-                marks.push(note(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
+                marks.push(note_mark(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
                 Reading::unavailable(format!("no checkpoint: {reason}"))
             }
         };
-        marks.extend(started.into_iter().chain(engine.notes.iter().cloned()).map(note));
-        let totals = (dialect.totals() == Totals::SinceOpened).then_some(after.engine);
+        marks.extend(started.into_iter().chain(engine.notes.iter().cloned()).map(note_mark));
+        let totals = (dialect.counter_origin() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
         let (statements, rows) = (self.statements, self.rows);
-        Ok(Stepped::Done(outcome::outcome(PagesFound {
+        Ok(Stepped::Done(outcome::step_outcome(PagesFound {
             statements,
             rows,
             page_bytes,
@@ -145,13 +146,13 @@ impl Procedure for PageInsert {
     }
 }
 
-fn note(detail: String) -> Mark {
+fn note_mark(detail: String) -> Mark {
     Mark::new(MarkKind::Note, detail)
 }
 
 impl PageInsert {
     /// Holds what was sent against what the engine has and has counted.
-    fn check(
+    fn check_run(
         &self,
         context: &StepContext<'_>,
         dialect: &dyn PagesDialect,
@@ -181,7 +182,7 @@ impl PageInsert {
                 Ok((Reading::Value(row_bytes), self.check_size(row_bytes, page_bytes)?))
             }
             Err(reason) => {
-                let mark = note(format!("whether a row fills a page is not known: {reason}"));
+                let mark = note_mark(format!("whether a row fills a page is not known: {reason}"));
                 Ok((Reading::unavailable(reason), vec![mark]))
             }
         }
@@ -197,7 +198,7 @@ impl PageInsert {
         let detail = format!("a row takes {pages:.2} pages; one was meant, and other sessions may have written too");
         // A few rows do not outweigh what an engine writes once.
         let large = pages > MOST_PAGES && (pages - 1.0) * (self.statements * self.rows) as f64 > 64.0;
-        Ok(if large { vec![note(detail)] } else { Vec::new() })
+        Ok(if large { vec![note_mark(detail)] } else { Vec::new() })
     }
 }
 

@@ -47,7 +47,8 @@ impl RunningHash {
         if is_ordered { RunningHash::Ordered(Sha256::new()) } else { RunningHash::Sum(0) }
     }
 
-    fn add(&mut self, row: &str) {
+    /// Adds a row's text to the hash.
+    fn add_row(&mut self, row: &str) {
         match self {
             RunningHash::Ordered(hash) => {
                 hash.update(row.as_bytes());
@@ -57,6 +58,7 @@ impl RunningHash {
         }
     }
 
+    /// The first 64 bits of the hash.
     fn finish(self) -> u64 {
         match self {
             RunningHash::Ordered(hash) => first_bits(hash),
@@ -81,18 +83,18 @@ impl Answer {
         let (mut count, mut bytes) = (0, 0);
         let mut kept = Vec::new();
         let mut long: Option<RunningHash> = None;
-        for row in found.iter() {
-            let text = row_text(&row, found.numbers());
+        for row in found.iter_rows() {
+            let text = row_text(&row, found.number_columns());
             count += 1;
             bytes += text.len();
             match &mut long {
-                Some(hash) => hash.add(&text),
+                Some(hash) => hash.add_row(&text),
                 None => kept.push(text),
             }
             // Counted in the form that all engines share, so that an answer is long on all of them or on none.
             if long.is_none() && bytes > MOST_KEPT_BYTES {
                 let mut hash = RunningHash::new(is_ordered);
-                kept.drain(..).for_each(|text| hash.add(&text));
+                kept.drain(..).for_each(|text| hash.add_row(&text));
                 long = Some(hash);
             }
         }
@@ -102,8 +104,8 @@ impl Answer {
         Answer { rows: count, content: long.map_or(Content::Rows(kept), |hash| Content::Hash(hash.finish())) }
     }
 
-    /// The answers of several statements as one, in which the end of each is told.
-    pub fn join(&mut self, other: Answer) {
+    /// Appends another statement's answer, so that the end of each can be seen.
+    pub fn append_answer(&mut self, other: Answer) {
         self.rows += other.rows;
         match (&mut self.content, other.content) {
             (Content::Rows(rows), Content::Rows(more)) => {
@@ -111,43 +113,45 @@ impl Answer {
                 rows.extend(more);
             }
             (one, other) => {
-                let both = [one.bits(), other.bits()].map(u64::to_le_bytes).concat();
+                let both = [one.hash_bits(), other.hash_bits()].map(u64::to_le_bytes).concat();
                 *one = Content::Hash(first_bits(Sha256::new().chain_update(both)));
             }
         }
     }
 
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows
     }
 
     /// The first 52 bits of a hash of all rows, which a float holds exactly.
     pub fn digest(&self) -> f64 {
-        (self.content.bits() >> 12) as f64
+        (self.content.hash_bits() >> 12) as f64
     }
 
     /// How this answer differs from one that was given before, `None` if it does not.
-    pub fn difference(&self, first: &Answer) -> Option<String> {
+    pub fn difference_from(&self, first: &Answer) -> Option<String> {
         let (here, there) = (self.rows, first.rows);
         let (Content::Rows(rows), Content::Rows(first_rows)) = (&self.content, &first.content) else {
-            let differs = self.content.bits() != first.content.bits();
+            let differs = self.content.hash_bits() != first.content.hash_bits();
             let content = if here == there { " of another content".to_owned() } else { format!(" and not {there}") };
             return differs.then(|| format!("{here} rows{content}"));
         };
         let counts = if here == there { String::new() } else { format!("{here} rows and not {there}; ") };
         let at = rows.iter().zip(first_rows).position(|(one, other)| one != other);
         match at {
-            Some(at) => Some(format!("{counts}{} and not {}", shown(&rows[at]), shown(&first_rows[at]))),
-            None if rows.len() > first_rows.len() => Some(format!("{counts}{} more", shown(&rows[first_rows.len()]))),
+            Some(at) => Some(format!("{counts}{} and not {}", shorten_row(&rows[at]), shorten_row(&first_rows[at]))),
+            None if rows.len() > first_rows.len() => {
+                Some(format!("{counts}{} more", shorten_row(&rows[first_rows.len()])))
+            }
             None if rows.len() < first_rows.len() => {
-                Some(format!("{counts}without {}", shown(&first_rows[rows.len()])))
+                Some(format!("{counts}without {}", shorten_row(&first_rows[rows.len()])))
             }
             None => None,
         }
     }
 
     /// Whether its rows are few enough to be kept in so many bytes.
-    fn fits(&self, most_bytes: usize) -> bool {
+    fn fits_in(&self, most_bytes: usize) -> bool {
         match &self.content {
             Content::Rows(rows) => rows.iter().map(String::len).sum::<usize>() <= most_bytes,
             Content::Hash(_) => true,
@@ -156,11 +160,12 @@ impl Answer {
 }
 
 impl Content {
-    fn bits(&self) -> u64 {
+    /// The first 64 bits of a hash of all rows.
+    fn hash_bits(&self) -> u64 {
         match self {
             Content::Rows(rows) => {
                 let mut hash = RunningHash::new(true);
-                rows.iter().for_each(|row| hash.add(row));
+                rows.iter().for_each(|row| hash.add_row(row));
                 hash.finish()
             }
             Content::Hash(bits) => *bits,
@@ -168,12 +173,13 @@ impl Content {
     }
 }
 
-fn shown(row: &str) -> String {
+fn shorten_row(row: &str) -> String {
     let end = row.char_indices().nth(SHOWN).map_or(row.len(), |(end, _)| end);
     let more = if end < row.len() { "…" } else { "" };
     format!("({}{more})", &row[..end])
 }
 
+/// A row as text, numbers written alike by all engines.
 fn row_text(row: &[Value<'_>], numbers: Option<&[bool]>) -> String {
     let values = row.iter().enumerate().map(|(column, value)| {
         let is_number = numbers.map(|numbers| numbers.get(column).copied().unwrap_or_default());
@@ -203,6 +209,7 @@ fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
     }
 }
 
+/// Bytes as hexadecimal digits.
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
@@ -214,12 +221,14 @@ fn looks_like_number(text: &str) -> bool {
         && !(digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Tests whether a text is a whole number as engines write it.
 fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let has_zero_in_front = digits.len() > 1 && digits.starts_with('0');
     !digits.is_empty() && !has_zero_in_front && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
+/// The shortest text of a number rounded to a fixed number of digits.
 fn number_text(number: f64) -> String {
     let before_point = number.abs().max(1.0).log10().floor() as i32 + 1;
     let digits = (before_point + 2).clamp(DIGITS, MOST_DIGITS);
@@ -247,20 +256,20 @@ impl FirstAnswers {
     ///
     /// # Errors
     /// How they differ.
-    pub fn compare(&self, files: &str, query: &str, row: usize, answer: &Answer) -> Result<(), String> {
+    pub fn compare_with_first(&self, files: &str, query: &str, row: usize, answer: &Answer) -> Result<(), String> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let digest = answer.digest();
         let asked = (files.to_owned(), query.to_owned(), row);
         match known.get(&asked) {
             Some(first) if first.digest == digest => Ok(()),
             Some(first) => {
-                let difference = first.answer.as_ref().and_then(|first| answer.difference(first));
-                Err(difference.unwrap_or_else(|| format!("{} rows of another content", answer.rows())))
+                let difference = first.answer.as_ref().and_then(|first| answer.difference_from(first));
+                Err(difference.unwrap_or_else(|| format!("{} rows of another content", answer.row_count())))
             }
             None => {
                 // Those of many rows of parameters would fill the memory.
                 let most_bytes = if row < MOST_KEPT_ROWS { MOST_KEPT_BYTES } else { 0 };
-                let kept = answer.fits(most_bytes).then(|| answer.clone());
+                let kept = answer.fits_in(most_bytes).then(|| answer.clone());
                 known.insert(asked, Known { digest, answer: kept });
                 Ok(())
             }
@@ -278,7 +287,7 @@ mod tests {
 
     fn read(rows: &[Vec<Value<'_>>], is_ordered: bool) -> Answer {
         let mut found = Rows::default();
-        rows.iter().for_each(|row| found.push(row.iter().copied()));
+        rows.iter().for_each(|row| found.push_row(row.iter().copied()));
         Answer::from_rows(&found, is_ordered)
     }
 
@@ -360,12 +369,12 @@ mod tests {
         assert_ne!(ordered(&there), ordered(&back));
         let mut other = there.clone();
         other[3] = vec![text("x")];
-        assert_eq!(answer(&there).difference(&answer(&back)), None);
-        assert_eq!(answer(&other).difference(&answer(&there)), Some("5 rows of another content".to_owned()));
-        assert_eq!(answer(&there[..1]).difference(&answer(&there)), Some("1 rows and not 5".to_owned()));
+        assert_eq!(answer(&there).difference_from(&answer(&back)), None);
+        assert_eq!(answer(&other).difference_from(&answer(&there)), Some("5 rows of another content".to_owned()));
+        assert_eq!(answer(&there[..1]).difference_from(&answer(&there)), Some("1 rows and not 5".to_owned()));
         let mut both = answer(&there[..1]);
-        both.join(answer(&there));
-        assert_eq!((both.rows(), both.digest() == answer(&there).digest()), (6, false));
+        both.append_answer(answer(&there));
+        assert_eq!((both.row_count(), both.digest() == answer(&there).digest()), (6, false));
     }
 
     #[test]
@@ -373,28 +382,34 @@ mod tests {
         let [one, two] = [vec![Value::Int(1)], vec![Value::Int(2)]];
         let joined = |first: &[Vec<Value<'_>>], second: &[Vec<Value<'_>>]| {
             let mut both = answer(first);
-            both.join(answer(second));
+            both.append_answer(answer(second));
             both
         };
         let there = joined(&[one.clone(), two.clone()], &[]);
         let here = joined(&[one], &[two]);
         assert_ne!(here.digest(), there.digest());
-        assert_eq!(here.difference(&there), Some("(the next statement) and not (2)".to_owned()));
+        assert_eq!(here.difference_from(&there), Some("(the next statement) and not (2)".to_owned()));
     }
 
     #[test]
     fn the_first_row_that_differs_is_shown() {
         let first = answer(&[vec![Value::Int(1), text("a")], vec![Value::Int(2), text("b")]]);
         let known = FirstAnswers::default();
-        assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
-        assert_eq!(known.compare("sql", "q1", 0, &first), Ok(()));
+        assert_eq!(known.compare_with_first("sql", "q1", 0, &first), Ok(()));
+        assert_eq!(known.compare_with_first("sql", "q1", 0, &first), Ok(()));
         let other = answer(&[vec![Value::Int(1), text("a")], vec![Value::Int(2), text("c")]]);
-        assert_eq!(known.compare("sql", "q1", 0, &other), Err("(2, 'c') and not (2, 'b')".to_owned()));
-        assert_eq!(known.compare("sql", "q2", 0, &other), Ok(()), "another query");
-        assert_eq!(known.compare("sql", "q1", 1, &other), Ok(()), "other parameters");
+        assert_eq!(known.compare_with_first("sql", "q1", 0, &other), Err("(2, 'c') and not (2, 'b')".to_owned()));
+        assert_eq!(known.compare_with_first("sql", "q2", 0, &other), Ok(()), "another query");
+        assert_eq!(known.compare_with_first("sql", "q1", 1, &other), Ok(()), "other parameters");
         let short = answer(&[vec![Value::Int(1), text("a")]]);
-        assert_eq!(known.compare("sql", "q1", 0, &short), Err("1 rows and not 2; without (2, 'b')".to_owned()));
+        assert_eq!(
+            known.compare_with_first("sql", "q1", 0, &short),
+            Err("1 rows and not 2; without (2, 'b')".to_owned())
+        );
         let empty = answer(&[]);
-        assert_eq!(known.compare("sql", "q1", 0, &empty), Err("0 rows and not 2; without (1, 'a')".to_owned()));
+        assert_eq!(
+            known.compare_with_first("sql", "q1", 0, &empty),
+            Err("0 rows and not 2; without (1, 'a')".to_owned())
+        );
     }
 }

@@ -7,7 +7,7 @@ use load::counters::Placement;
 use load::error::Failure;
 
 use super::procedure::{Question, Wording};
-use crate::session::{Session, number, refused};
+use crate::session::{Session, datum_number, split_refusal};
 use crate::system::System;
 
 /// An answer from a cache takes at most this part of the time.
@@ -26,7 +26,7 @@ static ASKED: AtomicU64 = AtomicU64::new(0);
 pub const REMARK: &str = "\n/* etalon ";
 
 /// A statement in a wording that no cache has met: its plan is the same.
-pub fn reword(sql: &str) -> String {
+pub fn make_wording_unique(sql: &str) -> String {
     let number = ASKED.fetch_add(1, Ordering::Relaxed);
     format!("{sql}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
 }
@@ -52,22 +52,22 @@ impl Seen<'_> {
     /// Whether a cache of results answered: what looks so is asked again in both wordings.
     pub fn is_cached(&self, question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<bool, Failure> {
         let shortest_s = self.executions_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let has_hits = self.hits_before.is_some() && hits(question, sessions)? > self.hits_before;
+        let has_hits = self.hits_before.is_some() && cache_hits(question, sessions)? > self.hits_before;
         if !has_hits && !is_saved(self.reworded_s, shortest_s) {
             return Ok(false);
         }
         let (mut shortest, mut by_hits) = ([f64::INFINITY; 2], has_hits);
         for pair in 0..PAIRS {
-            let before = hits(question, sessions)?;
-            let reworded = question.execute(sessions, self.row, Wording::Reworded)?;
-            let between = hits(question, sessions)?;
-            let as_written = question.execute(sessions, self.row, Wording::AsWritten)?;
+            let before = cache_hits(question, sessions)?;
+            let reworded = question.execute_all(sessions, self.row, Wording::Reworded)?;
+            let between = cache_hits(question, sessions)?;
+            let as_written = question.execute_all(sessions, self.row, Wording::AsWritten)?;
             if reworded.answer.is_err() || as_written.answer.is_err() {
                 return Ok(false);
             }
             shortest = [shortest[0].min(reworded.elapsed_s), shortest[1].min(as_written.elapsed_s)];
             // Others' hits would be counted in both.
-            by_hits &= before == between && hits(question, sessions)? > between;
+            by_hits &= before == between && cache_hits(question, sessions)? > between;
             let by_time = match pair {
                 0 => shortest[0] >= ALIKE_TIMES * shortest[1],
                 _ => is_saved(shortest[0], shortest[1]),
@@ -80,13 +80,14 @@ impl Seen<'_> {
     }
 }
 
+/// Tests whether a statement as written is answered so much faster that a cache must have saved the work.
 fn is_saved(reworded_s: f64, as_written_s: f64) -> bool {
     reworded_s >= MANY_TIMES * as_written_s && reworded_s - as_written_s >= LEAST_SAVED_S
 }
 
 /// The engine's count of answers from its cache of results; `None` if it has no such cache, or does not say.
-pub fn hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
+pub fn cache_hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
     let Some((sql, session)) = question.dialect.cache_hits().zip(sessions.first_mut()) else { return Ok(None) };
-    let rows = refused(session.query(sql))?.unwrap_or_default();
-    Ok(number(rows.first().and_then(|row| row.last())))
+    let rows = split_refusal(session.query(sql))?.unwrap_or_default();
+    Ok(datum_number(rows.first().and_then(|row| row.last())))
 }

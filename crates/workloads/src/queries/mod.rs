@@ -21,7 +21,7 @@ pub(crate) use answer::Answer;
 pub use answer::FirstAnswers;
 pub(crate) use cache::REMARK;
 pub(crate) use remembered::other_kind;
-pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick, statement_name};
+pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick_slowest, statement_name};
 pub(crate) use source::is_ordered;
 pub use source::{has_queries, is_query};
 
@@ -55,9 +55,9 @@ impl Workload for Queries {
         true
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
-        let queries = source::read(&keys.files, &grants.texts)?;
+        let queries = source::read_queries(&keys.files, &grants.texts)?;
         let asking = Asking {
             files: keys.files,
             queries,

@@ -2,7 +2,7 @@
 
 use crate::dataset::Dialect;
 use crate::texts::{Texts, sibling_path};
-use crate::transactions::variables;
+use crate::transactions::find_variables;
 use load::error::{Failure, FailureKind};
 
 /// More rows than this are no file of parameters.
@@ -35,7 +35,8 @@ impl Field {
         }
     }
 
-    fn sql(&self, dialect: &dyn Dialect) -> String {
+    /// The value as a literal.
+    fn to_sql(&self, dialect: &dyn Dialect) -> String {
         match self {
             Field::Null => "NULL".to_owned(),
             Field::Number(number) => number.clone(),
@@ -51,6 +52,7 @@ fn is_number(text: &str) -> bool {
     is_digits(whole) && is_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
+/// Tests whether a text has nothing but digits.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -62,15 +64,17 @@ impl Parameters {
     /// It cannot be read, or is no table with a header; with its line.
     pub fn read(query_path: &str, name: &str, texts: &Texts) -> Result<Parameters, Failure> {
         let path = sibling_path(query_path, name).to_string_lossy().into_owned();
-        let bytes = texts.read_sibling(query_path, name).map_err(|error| refuse(&path, &error))?;
-        let text = String::from_utf8(bytes).map_err(|_| refuse(&path, &"it is not UTF-8"))?;
+        let bytes = texts.read_sibling(query_path, name).map_err(|error| refuse_file(&path, &error))?;
+        let text = String::from_utf8(bytes).map_err(|_| refuse_file(&path, &"it is not UTF-8"))?;
         Parameters::parse(&path, text.strip_prefix('\u{feff}').unwrap_or(&text))
     }
 
+    /// Reads parameters from the text of a CSV file.
     fn parse(path: &str, text: &str) -> Result<Parameters, Failure> {
-        let refuse_at = |line: usize, cause: &str| refuse(path, &format!("line {line}: {cause}"));
-        let mut records = records(text).map_err(|(line, cause)| refuse_at(line, cause))?.into_iter();
-        let header = records.next().ok_or_else(|| refuse(path, &"it is empty: its first line names the parameters"))?;
+        let refuse_at = |line: usize, cause: &str| refuse_file(path, &format!("line {line}: {cause}"));
+        let mut records = split_records(text).map_err(|(line, cause)| refuse_at(line, cause))?.into_iter();
+        let header =
+            records.next().ok_or_else(|| refuse_file(path, &"it is empty: its first line names the parameters"))?;
         let names: Vec<String> = header.fields.iter().map(|(name, _)| name.trim().to_owned()).collect();
         for (index, name) in names.iter().enumerate() {
             if !is_name(name) {
@@ -92,12 +96,12 @@ impl Parameters {
             rows.push(fields.iter().map(|(text, is_quoted)| Field::new(text, *is_quoted)).collect());
         }
         if rows.is_empty() {
-            return Err(refuse(path, &"it has a header and no rows"));
+            return Err(refuse_file(path, &"it has a header and no rows"));
         }
         Ok(Parameters { path: path.to_owned(), names, rows })
     }
 
-    pub fn rows(&self) -> usize {
+    pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
@@ -105,11 +109,11 @@ impl Parameters {
     ///
     /// # Errors
     /// The line of the text, if one is to blame, and the cause.
-    pub fn check(&self, text: &str) -> Result<(), String> {
-        let statements = variables(text).map_err(|(at, cause)| format!("line {}: {cause}", line_of(text, at)))?;
+    pub fn check_names(&self, text: &str) -> Result<(), String> {
+        let statements = find_variables(text).map_err(|(at, cause)| format!("line {}: {cause}", line_of(text, at)))?;
         let mut named = statements.iter().flat_map(|statement| &statement.names).peekable();
         if named.peek().is_none() {
-            let columns = self.shown_names();
+            let columns = self.list_names();
             return Err(format!("it names no parameter of `{}`, which has {columns}", self.path));
         }
         match named.find(|(name, _)| !self.names.contains(name)) {
@@ -117,40 +121,42 @@ impl Parameters {
                 "line {}: `:{name}` is no column of `{}`, which has {}",
                 line_of(text, *at),
                 self.path,
-                self.shown_names()
+                self.list_names()
             )),
             None => Ok(()),
         }
     }
 
-    fn shown_names(&self) -> String {
+    fn list_names(&self) -> String {
         self.names.iter().map(|name| format!("`:{name}`")).collect::<Vec<_>>().join(", ")
     }
 
     /// A statement with the values of a row in place of their names.
-    pub fn fill(&self, sql: &str, row: usize, dialect: &dyn Dialect) -> String {
-        let Ok(statements) = variables(sql) else { return sql.to_owned() };
+    pub fn fill_in(&self, sql: &str, row: usize, dialect: &dyn Dialect) -> String {
+        let Ok(statements) = find_variables(sql) else { return sql.to_owned() };
         let Some(statement) = statements.into_iter().next() else { return sql.to_owned() };
         let mut filled = String::with_capacity(sql.len());
         let mut names = statement.names.iter();
         for piece in &statement.pieces {
             filled.push_str(piece);
             if let Some((name, _)) = names.next() {
-                filled.push_str(&self.value(name, row).map_or_else(|| format!(":{name}"), |field| field.sql(dialect)));
+                filled.push_str(
+                    &self.value_at(name, row).map_or_else(|| format!(":{name}"), |field| field.to_sql(dialect)),
+                );
             }
         }
         filled
     }
 
-    fn value(&self, name: &str, row: usize) -> Option<&Field> {
+    fn value_at(&self, name: &str, row: usize) -> Option<&Field> {
         let column = self.names.iter().position(|known| known == name)?;
         self.rows.get(row)?.get(column)
     }
 
     /// The values of a row for a reader.
-    pub fn shown(&self, row: usize, dialect: &dyn Dialect) -> String {
+    pub fn describe_row(&self, row: usize, dialect: &dyn Dialect) -> String {
         let of_row = self.names.iter().zip(self.rows.get(row).into_iter().flatten());
-        of_row.map(|(name, field)| format!("{name} = {}", field.sql(dialect))).collect::<Vec<_>>().join(", ")
+        of_row.map(|(name, field)| format!("{name} = {}", field.to_sql(dialect))).collect::<Vec<_>>().join(", ")
     }
 }
 
@@ -159,10 +165,12 @@ fn line_of(text: &str, at: usize) -> usize {
     text[..at.min(text.len())].matches('\n').count() + 1
 }
 
-fn refuse(path: &str, cause: &dyn std::fmt::Display) -> Failure {
+/// The failure of a file of parameters.
+fn refuse_file(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the parameters `{path}`"), cause)
 }
 
+/// Tests whether a text can be a parameter's name.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
@@ -182,7 +190,7 @@ struct Record {
 ///
 /// # Errors
 /// The number of a line, and the cause.
-fn records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
+fn split_records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
     let mut records = Vec::new();
     let (mut rest, mut line) = (text, 1);
     while !rest.is_empty() {
@@ -257,17 +265,17 @@ mod tests {
     fn values_stand_in_place_of_their_names() {
         let csv = "id,name,day,note\r\n7,O'Neil,2026-02-01,\r\n-1.5,\"a, \"\"b\"\"\nc\",007,\"8\"\n\n";
         let parameters = parse(csv).unwrap();
-        assert_eq!(parameters.rows(), 2);
+        assert_eq!(parameters.row_count(), 2);
         let sql = "SELECT ':id', :id::int, /* :id */ :name FROM t WHERE d = :day AND n IS :note";
         assert_eq!(
-            parameters.fill(sql, 0, &Standard),
+            parameters.fill_in(sql, 0, &Standard),
             "SELECT ':id', 7::int, /* :id */ 'O''Neil' FROM t WHERE d = '2026-02-01' AND n IS NULL"
         );
         assert_eq!(
-            parameters.fill("SELECT :id, :name, :day, :note", 1, &Standard),
+            parameters.fill_in("SELECT :id, :name, :day, :note", 1, &Standard),
             "SELECT -1.5, 'a, \"b\"\nc', '007', '8'"
         );
-        assert_eq!(parameters.shown(0, &Standard), "id = 7, name = 'O''Neil', day = '2026-02-01', note = NULL");
+        assert_eq!(parameters.describe_row(0, &Standard), "id = 7, name = 'O''Neil', day = '2026-02-01', note = NULL");
     }
 
     #[test]
@@ -289,9 +297,9 @@ mod tests {
     #[test]
     fn names_are_held_against_the_header_with_their_line() {
         let parameters = parse("id\n1\n").unwrap();
-        assert_eq!(parameters.check("SELECT 1\nWHERE a = :id"), Ok(()));
-        let refused = parameters.check("SELECT 1\nWHERE a = :id AND b = :nr").unwrap_err();
+        assert_eq!(parameters.check_names("SELECT 1\nWHERE a = :id"), Ok(()));
+        let refused = parameters.check_names("SELECT 1\nWHERE a = :id AND b = :nr").unwrap_err();
         assert_eq!(refused, "line 2: `:nr` is no column of `p.csv`, which has `:id`");
-        assert!(parameters.check("SELECT ':id'").unwrap_err().contains("it names no parameter of `p.csv`"));
+        assert!(parameters.check_names("SELECT ':id'").unwrap_err().contains("it names no parameter of `p.csv`"));
     }
 }

@@ -14,7 +14,8 @@ use super::parameters::Parameters;
 use super::source::{Query, QueryFile, SHORTEST_TIMEOUT, Statement};
 use crate::dataset::{Dialect, Tables};
 use crate::query_run::{
-    AnswerCheck, QueryText, TimeLimit, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
+    AnswerCheck, QueryText, TimeLimit, TimedQuery, absence_of_failure, count_measurement, mean_s,
+    milliseconds_measurement, only_if_right, shuffled_order, total_reading,
 };
 use crate::session::{Session, SessionKind};
 use crate::step::{StepContext, StepOutcome, Stepped, Stopwatch};
@@ -55,11 +56,12 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Marks the answer as wrong if it has not as many rows as the query's file expects.
     fn expect_rows(&mut self, expected: Option<usize>, answer: &Result<Answer, NoValue>) {
         if let (Some(rows), Ok(answer)) = (expected, answer)
-            && answer.rows() != rows
+            && answer.row_count() != rows
         {
-            self.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.rows())));
+            self.check = Err(Absence::Wrong.because(format!("{} rows and not {rows}", answer.row_count())));
         }
     }
 }
@@ -71,10 +73,10 @@ impl Procedure for Asking {
             sessions.push(context.system.session(SessionKind::OnTablesOfOthers)?);
         }
         let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
-        for (done, index) in order(self.queries.len(), context.seed).into_iter().enumerate() {
+        for (done, index) in shuffled_order(self.queries.len(), context.seed).into_iter().enumerate() {
             let query = &self.queries[index];
-            context.progress(&query.name, done, self.queries.len());
-            match self.ask(query, context, &mut sessions)? {
+            context.report_progress(&query.name, done, self.queries.len());
+            match self.ask_and_time(query, context, &mut sessions)? {
                 Some(one) => asked[index] = Some(one),
                 None => return Ok(Stepped::Interrupted),
             }
@@ -98,7 +100,7 @@ impl Procedure for Asking {
 
 impl Asking {
     /// Asks a query for its answer, which warms the caches too, then times it if it has one. `None` if the user interrupted.
-    fn ask<'a>(
+    fn ask_and_time<'a>(
         &self,
         query: &'a Query,
         context: &StepContext<'_>,
@@ -128,33 +130,33 @@ impl Asking {
         // The first row of parameters in every run, so that all runs have one answer in common.
         let can_tell = cache::can_tell(context.system);
         let wording = if can_tell { Wording::Reworded } else { Wording::AsWritten };
-        let executed = question.execute(sessions, 0, wording)?;
+        let executed = question.execute_all(sessions, 0, wording)?;
         let reworded_s = executed.elapsed_s;
         asked.expect_rows(file.expected_rows, &executed.answer);
         self.take_answer(&mut asked, executed.answer);
-        asked.plan = Some(question.plan(sessions)?);
-        let hits_before = cache::hits(&question, sessions)?;
+        asked.plan = Some(question.read_plans(sessions)?);
+        let hits_before = cache::cache_hits(&question, sessions)?;
         let share = Share::new(context.schedule, self.queries.len());
-        let rows = order(file.parameters.as_ref().map_or(1, Parameters::rows), context.seed);
+        let rows = shuffled_order(file.parameters.as_ref().map_or(1, Parameters::row_count), context.seed);
         let watch = Stopwatch::start(context.system);
         while asked.check.is_ok() && share.has_room_after(&asked.executions_s) {
-            if context.interrupted() {
+            if context.is_interrupted() {
                 return Ok(None);
             }
             let row = rows[asked.executions_s.len() % rows.len()];
-            let executed = question.execute(sessions, row, Wording::AsWritten)?;
+            let executed = question.execute_all(sessions, row, Wording::AsWritten)?;
             asked.executions_s.push(executed.elapsed_s);
             asked.first_rows_s.extend(executed.first_row_s);
             asked.expect_rows(file.expected_rows, &executed.answer);
             match (&file.parameters, executed.answer) {
                 (Some(parameters), Ok(answer)) if row > 0 => {
-                    let with = parameters.shown(row, dialect);
+                    let with = parameters.describe_row(row, dialect);
                     self.take_answer_of_row(&mut asked, answer, (row, &with));
                 }
                 (_, answer) => self.take_answer(&mut asked, answer),
             }
         }
-        asked.cpu_s = match watch.read(context.system).cpu_s {
+        asked.cpu_s = match watch.spent_since_start(context.system).cpu_s {
             Reading::Value(all) => Reading::Value(all / asked.executions_s.len().max(1) as f64),
             unavailable => unavailable,
         };
@@ -173,7 +175,7 @@ impl Asking {
         if asked.digests.insert(row, digest).is_some_and(|before| before != digest) {
             let reason = format!("it changes from one execution to the next, with {with}");
             asked.check = Err(Absence::Wrong.because(reason));
-        } else if let Err(difference) = first.compare(&self.files, &asked.query.name, row, &answer) {
+        } else if let Err(difference) = first.compare_with_first(&self.files, &asked.query.name, row, &answer) {
             asked.difference.get_or_insert(format!("with {with}: {difference}"));
         }
     }
@@ -185,14 +187,14 @@ impl Asking {
             (Err(missing), _) => asked.check = Err(missing),
             (Ok(answer), _) if self.first_answers.is_none() => asked.answer = Some(answer),
             (Ok(answer), Some(before)) => {
-                if let Some(difference) = answer.difference(before) {
+                if let Some(difference) = answer.difference_from(before) {
                     let reason = format!("it changes from one execution to the next: {difference}");
                     asked.check = Err(Absence::Wrong.because(reason));
                 }
             }
             (Ok(answer), None) => {
                 if let (Ok(()), Some(first)) = (&asked.check, &self.first_answers) {
-                    asked.difference = first.compare(&self.files, &asked.query.name, 0, &answer).err();
+                    asked.difference = first.compare_with_first(&self.files, &asked.query.name, 0, &answer).err();
                 }
                 asked.answer = Some(answer);
             }
@@ -231,7 +233,7 @@ impl<'a> Question<'a> {
     }
 
     /// Executes all statements, one behind the other, with a row of parameters if it has some.
-    pub fn execute(
+    pub fn execute_all(
         &self,
         sessions: &mut [Box<dyn Session>],
         row: usize,
@@ -240,20 +242,20 @@ impl<'a> Question<'a> {
         let mut all = Executed { elapsed_s: 0.0, first_row_s: None, answer: Ok(Answer::empty()) };
         let mut before: Option<Answer> = None;
         for statement in &self.statements {
-            let sql = self.filled(&statement.sql, row);
-            let sql = if wording == Wording::Reworded { Cow::Owned(cache::reword(&sql)) } else { sql };
+            let sql = self.fill_statement(&statement.sql, row);
+            let sql = if wording == Wording::Reworded { Cow::Owned(cache::make_wording_unique(&sql)) } else { sql };
             let spent = Duration::from_secs_f64(all.elapsed_s);
             let limit = self
                 .file
                 .timeout
                 .map(|whole| TimeLimit { whole, left: whole.saturating_sub(spent).max(SHORTEST_TIMEOUT) });
             let around = self.dialect.read_only();
-            let run = QueryText { sql: &sql, around, limit }.run(sessions);
+            let run = QueryText { sql: &sql, around, limit }.run_at_once(sessions);
             all.first_row_s = all.first_row_s.or(run.first_row_s.map(|first_s| all.elapsed_s + first_s));
             all.elapsed_s += run.elapsed_s;
             let answer = self.answer_of_all(run, statement.is_ordered)?;
             match (&mut before, answer) {
-                (Some(answers), Ok(answer)) => answers.join(answer),
+                (Some(answers), Ok(answer)) => answers.append_answer(answer),
                 (None, Ok(answer)) => before = Some(answer),
                 (_, Err(missing)) => {
                     all.answer = Err(missing);
@@ -266,17 +268,18 @@ impl<'a> Question<'a> {
     }
 
     /// The plans of all statements with the first row of parameters, or why one cannot be read.
-    fn plan(&self, sessions: &mut [Box<dyn Session>]) -> Result<Result<String, String>, Failure> {
-        let Some(explain) = self.dialect.explain() else { return Ok(Err(NO_PLANS.to_owned())) };
+    fn read_plans(&self, sessions: &mut [Box<dyn Session>]) -> Result<Result<String, String>, Failure> {
+        let Some(explain) = self.dialect.explain_form() else { return Ok(Err(NO_PLANS.to_owned())) };
         let mut plans = Vec::with_capacity(self.statements.len());
         for statement in &self.statements {
-            let sql = format!("{}{}", explain.prefix, self.filled(&statement.sql, 0));
+            let sql = format!("{}{}", explain.prefix, self.fill_statement(&statement.sql, 0));
             let limit = self.file.timeout.map(|whole| TimeLimit { whole, left: whole });
-            let asked = QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run(&mut sessions[..1]);
+            let asked =
+                QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run_at_once(&mut sessions[..1]);
             for rows in asked.answers {
                 match rows {
-                    Ok(found) => plans.push((explain.plan)(&found.data())),
-                    Err(failure) => return Ok(Err(missing_of(failure)?.reason)),
+                    Ok(found) => plans.push((explain.plan)(&found.to_data())),
+                    Err(failure) => return Ok(Err(absence_of_failure(failure)?.reason)),
                 }
             }
         }
@@ -284,9 +287,9 @@ impl<'a> Question<'a> {
     }
 
     /// A statement with a row of parameters, if it has some.
-    fn filled<'s>(&self, sql: &'s str, row: usize) -> Cow<'s, str> {
+    fn fill_statement<'s>(&self, sql: &'s str, row: usize) -> Cow<'s, str> {
         let parameters = self.file.parameters.as_ref();
-        parameters.map_or(Cow::Borrowed(sql), |known| Cow::Owned(known.fill(sql, row, self.dialect)))
+        parameters.map_or(Cow::Borrowed(sql), |known| Cow::Owned(known.fill_in(sql, row, self.dialect)))
     }
 
     /// The answer that all clients got.
@@ -295,10 +298,10 @@ impl<'a> Question<'a> {
         for answer in run.answers {
             let rows = match answer {
                 Ok(rows) => rows,
-                Err(failure) => return Ok(Err(missing_of(failure)?)),
+                Err(failure) => return Ok(Err(absence_of_failure(failure)?)),
             };
             let answer = Answer::from_rows(&rows, is_ordered);
-            if let Some(difference) = found.as_ref().and_then(|first| answer.difference(first))
+            if let Some(difference) = found.as_ref().and_then(|first| answer.difference_from(first))
                 && self.is_compared
             {
                 let reason = format!("two clients got different answers at the same time: {difference}");
@@ -318,7 +321,7 @@ fn without_texts(plan: &str) -> String {
 
 /// The answer's hash, or how it differs from the experiment's first.
 fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
-    let hash = count(&format!("{ANSWER}/{query}"), answer.digest());
+    let hash = count_measurement(&format!("{ANSWER}/{query}"), answer.digest());
     match difference {
         Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
         None => hash,
@@ -334,7 +337,7 @@ fn geometric_mean<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]
             missing => missing.clone(),
         })
         .collect();
-    match total(names, &logarithms) {
+    match total_reading(names, &logarithms) {
         Reading::Value(sum) => Reading::Value((sum / readings.len() as f64).exp()),
         missing => missing,
     }
@@ -367,42 +370,52 @@ impl Share {
 }
 
 impl Asking {
+    /// The outcome of the step with the measurements of all queries.
     fn outcome(&self, asked: &[Asked<'_>]) -> StepOutcome {
         let mut outcome = StepOutcome::default();
-        let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, mean_s(&one.executions_s))).collect();
+        let readings: Vec<Reading> =
+            asked.iter().map(|one| only_if_right(&one.check, mean_s(&one.executions_s))).collect();
         if asked.len() > 1 {
-            outcome.measurements.push(milliseconds(
+            outcome.measurements.push(milliseconds_measurement(
                 &format!("elapsed/{ALL_QUERIES}"),
                 Role::Primary,
-                total(asked.iter().map(|one| one.query.name.as_str()), &readings),
+                total_reading(asked.iter().map(|one| one.query.name.as_str()), &readings),
             ));
-            outcome.measurements.push(milliseconds(
+            outcome.measurements.push(milliseconds_measurement(
                 &format!("elapsed/{MEAN_OF_QUERIES}"),
                 Role::Primary,
                 geometric_mean(asked.iter().map(|one| one.query.name.as_str()), &readings),
             ));
         }
         for (one, reading) in asked.iter().zip(readings) {
-            outcome.measurements.push(milliseconds(&format!("elapsed/{}", one.query.name), Role::Primary, reading));
+            outcome.measurements.push(milliseconds_measurement(
+                &format!("elapsed/{}", one.query.name),
+                Role::Primary,
+                reading,
+            ));
         }
         for one in asked {
             let name = &one.query.name;
             if !one.first_rows_s.is_empty() {
-                let first_row = refused(&one.check, mean_s(&one.first_rows_s));
-                outcome.measurements.push(milliseconds(&format!("first_row/{name}"), Role::Secondary, first_row));
+                let first_row = only_if_right(&one.check, mean_s(&one.first_rows_s));
+                outcome.measurements.push(milliseconds_measurement(
+                    &format!("first_row/{name}"),
+                    Role::Secondary,
+                    first_row,
+                ));
             }
-            let cpu = refused(&one.check, one.cpu_s.clone());
-            outcome.measurements.push(milliseconds(&format!("cpu/{name}"), Role::Secondary, cpu));
-            outcome.measurements.push(count(&format!("executions/{name}"), one.executions_s.len() as f64));
+            let cpu = only_if_right(&one.check, one.cpu_s.clone());
+            outcome.measurements.push(milliseconds_measurement(&format!("cpu/{name}"), Role::Secondary, cpu));
+            outcome.measurements.push(count_measurement(&format!("executions/{name}"), one.executions_s.len() as f64));
             if let Some(answer) = &one.answer {
-                outcome.measurements.push(count(&format!("rows/{name}"), answer.rows() as f64));
+                outcome.measurements.push(count_measurement(&format!("rows/{name}"), answer.row_count() as f64));
                 if self.first_answers.is_some() {
                     outcome.measurements.push(answer_of(name, answer, one.difference.as_deref()));
                 }
             }
         }
         let cached: Vec<&str> = asked.iter().filter(|one| one.is_cached).map(|one| one.query.name.as_str()).collect();
-        outcome.measurements.extend(cached.iter().map(|name| count(&format!("{CACHED}/{name}"), 1.0)));
+        outcome.measurements.extend(cached.iter().map(|name| count_measurement(&format!("{CACHED}/{name}"), 1.0)));
         if !cached.is_empty() {
             let detail = format!("the engine did not answer {}: a cache of results did", cached.join(", "));
             outcome.marks.push(Mark::new(MarkKind::CachedAnswers, detail));

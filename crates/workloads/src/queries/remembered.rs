@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::cache::REMARK;
-use super::source::{READING, WordAt, piece_length, words, writing_word};
+use super::source::{READING, WordAt, piece_length, split_words, writing_word};
 use crate::dataset::Dialect;
 use crate::session::Session;
 use load::error::Failure;
@@ -34,7 +34,7 @@ pub struct Remembered {
 /// An engine's statistics of the statements that it has executed.
 pub trait StatementStatistics: Sync {
     /// What a person calls them.
-    fn name(&self) -> &'static str;
+    fn display_name(&self) -> &'static str;
 
     /// Where values come from, for those who miss some.
     fn where_values_come_from(&self) -> &'static str;
@@ -48,7 +48,7 @@ pub trait StatementStatistics: Sync {
     ///
     /// # Errors
     /// They are not kept, or the login may not read them: with what to type.
-    fn read(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure>;
+    fn read_statements(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure>;
 }
 
 /// What becomes of a statement.
@@ -63,12 +63,14 @@ pub enum Use {
 }
 
 impl LeftOut {
+    /// Tests whether statements were left out because the login may not see them.
     pub fn is_hidden(&self) -> bool {
         self.kind == HIDDEN
     }
 }
 
 impl Use {
+    /// The word for it in file names.
     pub fn as_str(self) -> &'static str {
         match self {
             Use::Query => "query",
@@ -113,7 +115,7 @@ pub struct Picking {
 }
 
 /// Picks those queries that took most time, at most `most`.
-pub fn pick(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Picking {
+pub fn pick_slowest(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Picking {
     let all_s: f64 = statements.iter().map(|statement| statement.total_s).sum();
     let mut picking = Picking::default();
     let mut left_out: BTreeMap<String, LeftOut> = BTreeMap::new();
@@ -127,7 +129,7 @@ pub fn pick(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Pi
         match (kind, &statement.text) {
             (None, Some(text)) if picking.picked.len() < most => {
                 let rank = (picking.picked.len() + 1, most.min(statements.len()));
-                picking.picked.push(picked(statement, text, (rank, share), dialect));
+                picking.picked.push(pick_statement(statement, text, (rank, share), dialect));
             }
             (None, _) => picking.more += 1,
             (Some(kind), _) => {
@@ -145,7 +147,13 @@ pub fn pick(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Pi
 /// Rank of a query by its time, from 1, and the number that there may be.
 type Rank = (usize, usize);
 
-fn picked(statement: &Remembered, text: &str, ((rank, of), share): (Rank, f64), dialect: &dyn Dialect) -> Picked {
+/// Makes a query's file of a statement that was picked.
+fn pick_statement(
+    statement: &Remembered,
+    text: &str,
+    ((rank, of), share): (Rank, f64),
+    dialect: &dyn Dialect,
+) -> Picked {
     let text = without_remarks(text);
     let (named, count) = if statement.is_cut { (text.to_owned(), 0) } else { with_names(text, dialect) };
     let becomes = match count {
@@ -154,7 +162,7 @@ fn picked(statement: &Remembered, text: &str, ((rank, of), share): (Rank, f64), 
         _ => Use::Form,
     };
     let name = statement_name(text, rank, of);
-    let parameters: Vec<String> = (1..=count).map(parameter).collect();
+    let parameters: Vec<String> = (1..=count).map(parameter_name).collect();
     Picked {
         path: if becomes == Use::Query { name.clone() } else { format!("{FORMS}/{name}") },
         text: file_text(statement, &named, (&name, becomes), share),
@@ -166,6 +174,7 @@ fn picked(statement: &Remembered, text: &str, ((rank, of), share): (Rank, f64), 
     }
 }
 
+/// The text of a query's file, with where it came from.
 fn file_text(statement: &Remembered, sql: &str, (name, becomes): (&str, Use), share: f64) -> String {
     let mean_ms = statement.total_s * 1e3 / statement.calls.max(1.0);
     let mut text = format!(
@@ -185,7 +194,7 @@ fn file_text(statement: &Remembered, sql: &str, (name, becomes): (&str, Use), sh
     text
 }
 
-fn parameter(number: usize) -> String {
+fn parameter_name(number: usize) -> String {
     format!("p{number}")
 }
 
@@ -225,7 +234,7 @@ fn without_remarks(sql: &str) -> &str {
 
 /// The kind of a statement that is no query on tables; `None` for a query.
 pub fn other_kind(sql: &str) -> Option<String> {
-    let words = words(without_remarks(sql));
+    let words = split_words(without_remarks(sql));
     let first = words.iter().find(|word| word.text != "(").map(|word| word.text.to_uppercase()).unwrap_or_default();
     if !READING.iter().any(|known| first.eq_ignore_ascii_case(known)) || matches!(first.as_str(), "SHOW" | "EXPLAIN") {
         return Some(first);
@@ -275,7 +284,7 @@ fn with_names(sql: &str, dialect: &dyn Dialect) -> (String, usize) {
                 most = most.max(number);
                 // Two colons would be a change of type.
                 named.push_str(if named.ends_with(':') { " :" } else { ":" });
-                named.push_str(&parameter(number));
+                named.push_str(&parameter_name(number));
                 prefix.len() + digits.len()
             }
             _ => {
@@ -315,7 +324,7 @@ mod tests {
 
     #[test]
     fn what_etalon_writes_behind_a_query_is_not_the_users() {
-        assert_eq!(without_remarks(&super::super::cache::reword("-- theirs\nSELECT 1")), "SELECT 1");
+        assert_eq!(without_remarks(&super::super::cache::make_wording_unique("-- theirs\nSELECT 1")), "SELECT 1");
     }
 
     #[test]
@@ -329,7 +338,7 @@ mod tests {
             statement("-- name: Get :one\nSELECT count(*) FROM t;", 0.25),
             statement("SELECT 3", 0.25),
         ];
-        let picking = pick(&statements, 3, &Numbered);
+        let picking = pick_slowest(&statements, 3, &Numbered);
         let paths: Vec<&str> = picking.picked.iter().map(|one| one.path.as_str()).collect();
         assert_eq!(paths, ["forms/q01-orders", "forms/q02-long-names", "q03-t"]);
         let uses = [Use::Form, Use::Cut, Use::Query];

@@ -9,7 +9,7 @@ use model::metric::{ALL_QUERIES, MEAN_OF_QUERIES};
 use super::parameters::Parameters;
 use crate::dataset::Dialect;
 use crate::texts::Texts;
-use crate::transactions::split;
+use crate::transactions::message_parts;
 use load::error::{Failure, FailureKind};
 
 const ENDING: &str = ".sql";
@@ -50,41 +50,47 @@ pub fn has_queries(folder: &Path) -> bool {
 ///
 /// # Errors
 /// A file cannot be read, has no statement, or one that may change something; or there are none.
-pub fn read(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
+pub fn read_queries(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
     let mut queries: IndexMap<String, Query> = IndexMap::new();
     for listed in files.split(',').map(str::trim).filter(|listed| !listed.is_empty()) {
-        let found = texts.files_in(listed).map_err(|error| refuse(listed, &error))?;
+        let found = texts.files_in(listed).map_err(|error| refuse_queries(listed, &error))?;
         if found.is_empty() {
-            return Err(refuse(listed, &format!("it has no file `*{ENDING}`")));
+            return Err(refuse_queries(listed, &format!("it has no file `*{ENDING}`")));
         }
         for path in found {
-            let text = texts.read(&path).map_err(|error| refuse(&path, &error))?;
+            let text = texts.read_script(&path).map_err(|error| refuse_queries(&path, &error))?;
             let (name, engine) = name_of(&path, &text);
             if [ALL_QUERIES, MEAN_OF_QUERIES].contains(&name.as_str()) {
                 let cause = format!("`{name}` is the name of a row for all queries together");
-                return Err(refuse(&path, &cause).hint("give it another name: `-- name: q7` in its first lines"));
+                return Err(
+                    refuse_queries(&path, &cause).with_hint("give it another name: `-- name: q7` in its first lines")
+                );
             }
-            let file = QueryFile::read(path, text, texts)?;
+            let file = QueryFile::from_text(path, text, texts)?;
             let query = queries.entry(name.clone()).or_insert_with(|| Query { name, texts: IndexMap::new() });
             if let Some(other) = query.texts.get(&engine) {
                 let cause = format!("it has the name of `{}`, `{}`", other.path, query.name);
-                return Err(refuse(&file.path, &cause).hint("give one another name: `-- name: q7` in its first lines"));
+                return Err(refuse_queries(&file.path, &cause)
+                    .with_hint("give one another name: `-- name: q7` in its first lines"));
             }
             if let Some(other) = query.texts.values().find(|other| other.parameters != file.parameters) {
                 let cause = format!("it has other parameters than `{}`: all systems are asked the same", other.path);
-                return Err(refuse(&file.path, &cause).hint("give both the same line `-- parameters: file.csv`"));
+                return Err(
+                    refuse_queries(&file.path, &cause).with_hint("give both the same line `-- parameters: file.csv`")
+                );
             }
             query.texts.insert(engine, file);
         }
     }
     match queries.len() {
-        0 => Err(refuse(files, &"it names no file")),
-        count if count > MOST => Err(refuse(files, &format!("{count} queries are more than {MOST}"))),
+        0 => Err(refuse_queries(files, &"it names no file")),
+        count if count > MOST => Err(refuse_queries(files, &format!("{count} queries are more than {MOST}"))),
         _ => Ok(queries.into_values().collect()),
     }
 }
 
-fn refuse(path: &str, cause: &dyn std::fmt::Display) -> Failure {
+/// The failure of a file of queries.
+fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the queries `{path}`"), cause)
 }
 
@@ -93,7 +99,7 @@ fn name_of(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = if is_query(file) { &file[..file.len() - ENDING.len()] } else { file };
     let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
-    (remark(text, "name").map_or(name, |remark| remark.value).to_owned(), engine.to_lowercase())
+    (find_remark(text, "name").map_or(name, |remark| remark.value).to_owned(), engine.to_lowercase())
 }
 
 /// Tells whether a file's name is that of a query.
@@ -111,12 +117,14 @@ struct Remark<'a> {
 }
 
 impl Remark<'_> {
-    fn refuse(&self, path: &str, cause: &str) -> Failure {
-        refuse(path, &format!("line {}: `-- {}: {}` {cause}", self.line, self.key, self.value))
+    /// The failure of a remark's value.
+    fn refuse_remark(&self, path: &str, cause: &str) -> Failure {
+        refuse_queries(path, &format!("line {}: `-- {}: {}` {cause}", self.line, self.key, self.value))
     }
 }
 
-fn remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
+/// Finds `-- key: value` among the comments at the beginning of a query's file.
+fn find_remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
     let lines = text.lines().map(str::trim).enumerate();
     let comments = lines.take_while(|(_, line)| line.is_empty() || line.starts_with("--"));
     let mut remarks = comments.filter_map(|(index, line)| {
@@ -126,27 +134,30 @@ fn remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
     remarks.find(|remark| remark.key.eq_ignore_ascii_case(key) && !remark.value.is_empty())
 }
 
+/// Reads how many rows the query must answer.
 fn expected_rows(path: &str, text: &str) -> Result<Option<usize>, Failure> {
-    let Some(remark) = remark(text, "expect-rows") else { return Ok(None) };
-    remark.value.parse().map(Some).map_err(|_| remark.refuse(path, "is no number of rows"))
+    let Some(remark) = find_remark(text, "expect-rows") else { return Ok(None) };
+    remark.value.parse().map(Some).map_err(|_| remark.refuse_remark(path, "is no number of rows"))
 }
 
-fn timeout(path: &str, text: &str) -> Result<Option<Duration>, Failure> {
-    let Some(remark) = remark(text, "timeout") else { return Ok(None) };
+/// Reads after how long the query is ended.
+fn query_timeout(path: &str, text: &str) -> Result<Option<Duration>, Failure> {
+    let Some(remark) = find_remark(text, "timeout") else { return Ok(None) };
     match model::duration::parse(remark.value) {
         Ok(limit) if (SHORTEST_TIMEOUT..=LONGEST_TIMEOUT).contains(&limit) => Ok(Some(limit)),
-        Ok(_) => Err(remark.refuse(path, "is no timeout: `1ms` to `7d`")),
-        Err(error) => Err(remark.refuse(path, &format!("is no length of time, such as `30s`: {error}"))),
+        Ok(_) => Err(remark.refuse_remark(path, "is no timeout: `1ms` to `7d`")),
+        Err(error) => Err(remark.refuse_remark(path, &format!("is no length of time, such as `30s`: {error}"))),
     }
 }
 
-fn parameters(path: &str, text: &str, texts: &Texts) -> Result<Option<Parameters>, Failure> {
-    let Some(remark) = remark(text, "parameters") else { return Ok(None) };
+/// Reads the file of parameters that the query names.
+fn query_parameters(path: &str, text: &str, texts: &Texts) -> Result<Option<Parameters>, Failure> {
+    let Some(remark) = find_remark(text, "parameters") else { return Ok(None) };
     let found = Parameters::read(path, remark.value, texts).map_err(|failure| {
         let cause = format!("{} ({path}, line {})", failure.cause, remark.line);
         Failure { cause, ..failure }
     })?;
-    found.check(text).map_err(|cause| refuse(path, &cause))?;
+    found.check_names(text).map_err(|cause| refuse_queries(path, &cause))?;
     Ok(Some(found))
 }
 
@@ -156,7 +167,7 @@ impl Query {
     /// # Errors
     /// There is none, and the files that there are.
     pub fn for_engine(&self, dialect: &dyn Dialect) -> Result<&QueryFile, String> {
-        let own = dialect.names().iter().find_map(|name| self.texts.get(*name));
+        let own = dialect.file_names().iter().find_map(|name| self.texts.get(*name));
         own.or_else(|| self.texts.get("")).ok_or_else(|| {
             let paths: Vec<&str> = self.texts.values().map(|file| file.path.as_str()).collect();
             format!("no file of it is for this engine, only {}", paths.join(", "))
@@ -165,11 +176,12 @@ impl Query {
 }
 
 impl QueryFile {
-    fn read(path: String, text: String, texts: &Texts) -> Result<QueryFile, Failure> {
+    /// Reads a query's file with its remarks.
+    fn from_text(path: String, text: String, texts: &Texts) -> Result<QueryFile, Failure> {
         let file = QueryFile {
             expected_rows: expected_rows(&path, &text)?,
-            timeout: timeout(&path, &text)?,
-            parameters: parameters(&path, &text, texts)?,
+            timeout: query_timeout(&path, &text)?,
+            parameters: query_parameters(&path, &text, texts)?,
             text,
             path,
         };
@@ -182,23 +194,28 @@ impl QueryFile {
     /// # Errors
     /// There is none, or one may change something.
     pub fn statements(&self, dialect: &dyn Dialect) -> Result<Vec<Statement>, Failure> {
-        let parts = split(&self.text, dialect);
+        let parts = message_parts(&self.text, dialect);
         if parts.is_empty() {
-            return Err(refuse(&self.path, &"it has no statement"));
+            return Err(refuse_queries(&self.path, &"it has no statement"));
         }
-        parts.into_iter().map(|part| self.statement(part.sql)).collect()
+        parts.into_iter().map(|part| self.make_statement(part.sql)).collect()
     }
 
-    fn statement(&self, sql: String) -> Result<Statement, Failure> {
-        let words = words(&sql);
+    /// A statement with what its first word says of it.
+    fn make_statement(&self, sql: String) -> Result<Statement, Failure> {
+        let words = split_words(&sql);
         let first = words.iter().find(|word| word.text != "(").map(|word| word.text.as_str()).unwrap_or_default();
         if !READING.contains(&first) {
             let cause = format!("`{}` may change something, and queries only read", first.to_uppercase());
-            return Err(refuse(&self.path, &cause).hint("`--script FILE` runs what writes, as a transaction"));
+            return Err(
+                refuse_queries(&self.path, &cause).with_hint("`--script FILE` runs what writes, as a transaction")
+            );
         }
         if let Some(word) = writing_word(&sql, &words) {
             let cause = format!("`{}` writes, and queries only read", word.to_uppercase());
-            return Err(refuse(&self.path, &cause).hint("`--script FILE` runs what writes, as a transaction"));
+            return Err(
+                refuse_queries(&self.path, &cause).with_hint("`--script FILE` runs what writes, as a transaction")
+            );
         }
         let is_ordered = has_own_order(&words);
         Ok(Statement { sql, is_ordered })
@@ -207,7 +224,7 @@ impl QueryFile {
 
 /// Tells whether a statement says in which order its rows come.
 pub fn is_ordered(sql: &str) -> bool {
-    has_own_order(&words(sql))
+    has_own_order(&split_words(sql))
 }
 
 fn has_own_order(words: &[WordAt]) -> bool {
@@ -254,7 +271,7 @@ pub(super) struct WordAt {
 }
 
 /// The words of a statement outside quotes and comments.
-pub(super) fn words(sql: &str) -> Vec<WordAt> {
+pub(super) fn split_words(sql: &str) -> Vec<WordAt> {
     let mut words: Vec<WordAt> = Vec::new();
     let (mut rest, mut depth) = (sql, 0_usize);
     while let Some(next) = rest.chars().next() {
@@ -303,7 +320,7 @@ mod tests {
             "?".to_owned()
         }
 
-        fn names(&self) -> &'static [&'static str] {
+        fn file_names(&self) -> &'static [&'static str] {
             &["own"]
         }
     }
@@ -316,7 +333,7 @@ mod tests {
 
     fn read_from(files: &[(&str, &str)]) -> Result<Vec<Query>, String> {
         let folder = folder(files);
-        read(&folder.path().display().to_string(), &Texts::noting()).map_err(|failure| failure.to_string())
+        read_queries(&folder.path().display().to_string(), &Texts::noting()).map_err(|failure| failure.to_string())
     }
 
     #[test]
@@ -371,7 +388,7 @@ mod tests {
             assert!(refused.contains("is the name of a row for all queries together"), "{refused}");
         }
         assert!(read_from(&[]).unwrap_err().contains("it has no file"));
-        assert!(read("nowhere.sql", &Texts::Files).is_err() && read(" , ", &Texts::Files).is_err());
+        assert!(read_queries("nowhere.sql", &Texts::Files).is_err() && read_queries(" , ", &Texts::Files).is_err());
     }
 
     #[test]
@@ -385,7 +402,7 @@ mod tests {
         let parameters = file.parameters.as_ref().unwrap();
         let statements = file.statements(&AsWritten).unwrap();
         let filled: Vec<String> =
-            statements.iter().map(|statement| parameters.fill(&statement.sql, 1, &AsWritten)).collect();
+            statements.iter().map(|statement| parameters.fill_in(&statement.sql, 1, &AsWritten)).collect();
         assert_eq!(filled, ["SELECT 2", "SELECT 'y'"]);
         assert_eq!(query.for_engine(&Own).unwrap().timeout, None, "of its own file");
         let refused = read_from(&[files[0], ("q1.own.sql", "SELECT 1"), files[2]]).unwrap_err();
@@ -395,7 +412,7 @@ mod tests {
     #[test]
     fn a_query_is_ordered_by_its_own_last_words_alone() {
         let is_ordered = |sql: &str| {
-            let file = QueryFile::read("q.sql".to_owned(), sql.to_owned(), &Texts::Files).unwrap();
+            let file = QueryFile::from_text("q.sql".to_owned(), sql.to_owned(), &Texts::Files).unwrap();
             file.statements(&AsWritten).unwrap()[0].is_ordered
         };
         assert!(is_ordered("SELECT a FROM t ORDER BY a") && is_ordered("(SELECT a FROM t) order\n by 1"));
@@ -413,10 +430,10 @@ mod tests {
         let folder = folder(&[("a.sql", "SELECT 1"), ("b.sql", "SELECT 2")]);
         let path = folder.path().display().to_string();
         let noting = Texts::noting();
-        let here = read(&path, &noting).unwrap();
-        let sent = Texts::sent(noting.noted());
+        let here = read_queries(&path, &noting).unwrap();
+        let sent = Texts::from_sent(noting.noted_texts());
         drop(folder);
-        assert_eq!(read(&path, &sent).unwrap(), here);
-        assert_eq!(read(&format!("{path}/b.sql"), &sent).unwrap().len(), 1);
+        assert_eq!(read_queries(&path, &sent).unwrap(), here);
+        assert_eq!(read_queries(&format!("{path}/b.sql"), &sent).unwrap().len(), 1);
     }
 }

@@ -8,7 +8,7 @@ use super::pace::Due;
 use super::progress::{Ended, Progress};
 use crate::dataset::Dialect;
 use crate::queries::{Answer, FirstAnswers};
-use crate::query_run::{QueryText, missing_of};
+use crate::query_run::{QueryText, absence_of_failure};
 use crate::session::Session;
 
 /// The read-only transaction of a statement begins this long before it is due.
@@ -65,13 +65,13 @@ impl Lane<'_> {
             let due = job.due.instant(ended);
             self.sleep_until(due.checked_sub(PREPARATION).unwrap_or(due));
             let text = QueryText { sql: &job.sql, around: self.dialect.read_only(), limit: None };
-            let run = text.ask(session, || self.sleep_until(due));
+            let run = text.ask_once(session, || self.sleep_until(due));
             let lag = run.from.saturating_duration_since(due.max(ended));
             ended = run.to;
             let elapsed_s = (run.to - run.from).as_secs_f64();
             let answer = match run.rows {
                 Ok(rows) => Ok(Answer::from_rows(&rows, job.is_ordered)),
-                Err(failure) => match missing_of(failure) {
+                Err(failure) => match absence_of_failure(failure) {
                     Ok(missing) => Err(without_values(missing.reason, &job.values)),
                     Err(failure) => {
                         self.progress.stop(Some(failure));
@@ -97,7 +97,7 @@ impl Lane<'_> {
     fn difference(&self, job: &Job, answer: &Answer) -> Option<String> {
         let first = self.first_answers.filter(|_| job.position < SHOWN_ANSWERS)?;
         let position = usize::try_from(job.position).ok()?;
-        first.compare(self.chosen, self.classes[job.class], position, answer).err()
+        first.compare_with_first(self.chosen, self.classes[job.class], position, answer).err()
     }
 
     fn sleep_until(&self, due: Instant) {

@@ -63,7 +63,7 @@ impl Workload for Replay {
         true
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let pace = keys.pace.parse()?;
         let first_answers = keys.compare_answers.then(|| Arc::clone(&grants.first_answers));

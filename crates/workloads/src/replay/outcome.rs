@@ -8,7 +8,7 @@ use super::procedure::Replaying;
 use super::progress::{ClassResult, State};
 use super::selection::{Skipped, SkippedCounts};
 use super::source::ReplayedClass;
-use crate::query_run::{count, milliseconds, total};
+use crate::query_run::{count_measurement, milliseconds_measurement, total_reading};
 use crate::step::StepOutcome;
 use load::lag::LoopLag;
 
@@ -23,24 +23,26 @@ impl Replaying {
         let classes = || self.source.classes.iter().zip(&state.classes);
         let timed = || classes().filter(|(_, result)| result.timed + result.new_errors > 0);
         let readings: Vec<Reading> = timed().map(|(_, result)| result.elapsed_s()).collect();
-        let all = total(timed().map(|(class, _)| class.name.as_str()), &readings);
+        let all = total_reading(timed().map(|(class, _)| class.name.as_str()), &readings);
         let into = &mut outcome.measurements;
-        into.push(milliseconds(&format!("elapsed/{ALL_QUERIES}"), Role::Primary, all));
+        into.push(milliseconds_measurement(&format!("elapsed/{ALL_QUERIES}"), Role::Primary, all));
         into.extend(timed().zip(readings).map(|((class, _), reading)| elapsed(class, reading)));
         for (class, result) in classes() {
             let name = &class.name;
-            into.push(count(&format!("executions/{name}"), result.executed as f64));
-            into.push(count(&format!("errors/{name}"), result.failed as f64));
-            into.push(count(&format!("rows/{name}"), result.rows as f64));
+            into.push(count_measurement(&format!("executions/{name}"), result.executed as f64));
+            into.push(count_measurement(&format!("errors/{name}"), result.failed as f64));
+            into.push(count_measurement(&format!("rows/{name}"), result.rows as f64));
             if self.first_answers.is_some() && result.executed > result.failed {
                 into.push(answer(name, result));
             }
         }
-        into.push(count("captured", self.source.captured as f64));
-        into.push(count("executed", state.executed as f64));
+        into.push(count_measurement("captured", self.source.captured as f64));
+        into.push(count_measurement("executed", state.executed as f64));
         let of_reasons = Skipped::ALL.into_iter().filter(|reason| skipped.of_reason(*reason) > 0);
         into.extend(
-            of_reasons.map(|reason| count(&format!("skipped/{}", reason.code()), skipped.of_reason(reason) as f64)),
+            of_reasons.map(|reason| {
+                count_measurement(&format!("skipped/{}", reason.code()), skipped.of_reason(reason) as f64)
+            }),
         );
         into.extend([("send_lag_p50", 0.5), ("send_lag_p99", 0.99)].map(|(id, share)| lag(id, share, &state.lag)));
         // As fast as it goes, no time is intended.
@@ -71,7 +73,7 @@ impl ClassResult {
 fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
     let is_judged = class.executions >= FEWEST_JUDGED;
     let role = if is_judged { Role::Primary } else { Role::Diagnostic };
-    let mut elapsed = milliseconds(&format!("elapsed/{}", class.name), role, reading);
+    let mut elapsed = milliseconds_measurement(&format!("elapsed/{}", class.name), role, reading);
     if !is_judged {
         elapsed.metric.direction = Direction::Neither;
     }
@@ -81,7 +83,7 @@ fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
 /// The hash of all answers, or how one differs from the experiment's first.
 fn answer(name: &str, result: &ClassResult) -> Measurement {
     // 52 bits, which a float holds exactly.
-    let hash = count(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
+    let hash = count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
     match &result.difference {
         Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
         None => hash,
@@ -92,7 +94,7 @@ fn lag(id: &str, share: f64, lag: &LoopLag) -> Measurement {
     let reading = lag
         .quantile_ns(share)
         .map_or_else(|| Reading::unavailable("nothing was sent"), |lag_ns| Reading::Value(lag_ns as f64 / 1e9));
-    milliseconds(id, Role::Diagnostic, reading)
+    milliseconds_measurement(id, Role::Diagnostic, reading)
 }
 
 fn late(lag: &LoopLag) -> Option<Mark> {

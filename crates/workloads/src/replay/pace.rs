@@ -50,7 +50,7 @@ impl FromStr for Pace {
         speed.filter(|speed| SPEEDS.contains(speed)).map(Pace::Timed).ok_or_else(|| {
             let cause = format!("`{text}` is no pace");
             Failure::new(FailureKind::Plan, "read the key `pace`", cause)
-                .hint("write `original`, `think`, `none`, or how many times as fast: `2x`")
+                .with_hint("write `original`, `think`, `none`, or how many times as fast: `2x`")
         })
     }
 }

@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
         if self.sent.is_multiple_of(STEP) {
             let all = self.replay.source.captured - self.replay.source.skipped.sum();
             let [done, all] = [self.progress.executed(), all].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
-            context.progress("statements", done, all);
+            context.report_progress("statements", done, all);
         }
     }
 }

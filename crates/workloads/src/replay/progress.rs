@@ -169,7 +169,7 @@ impl ClassResult {
         self.executed += 1;
         match ended.answer {
             Ok(answer) => {
-                self.rows += answer.rows() as u64;
+                self.rows += answer.row_count() as u64;
                 self.answers = self.answers.wrapping_add(ended.digest);
                 self.vanished_errors += u64::from(ended.failed_in_capture);
                 if !ended.failed_in_capture {

@@ -73,10 +73,10 @@ impl Source {
         let capture = SavedCapture::open(Path::new(path)).map_err(|error| refuse(path, error))?;
         let fingerprint = capture.fingerprint().map_err(|error| unreadable(&error))?;
         texts.note(path, &fingerprint).map_err(|error| refuse(path, error))?;
-        let summary = Summary::read(&capture).map_err(|error| unreadable(&error))?;
+        let summary = Summary::from_capture(&capture).map_err(|error| unreadable(&error))?;
         if summary.is_redacted {
             return Err(refuse(path, "its values were replaced by `--redact`, so its statements find other rows")
-                .hint("capture the log again without `--redact`"));
+                .with_hint("capture the log again without `--redact`"));
         }
         let names = class_names(&summary.classes);
         let selection = Selection {
@@ -100,7 +100,7 @@ impl Source {
     fn survey(&self, capture: &SavedCapture) -> Result<Survey, Failure> {
         let (mut survey, mut statements) = (Survey::default(), Statements::new(capture));
         let mut failed = Ok(());
-        let read = capture.each(|one| match self.selection.choose(&one, &mut statements) {
+        let read = capture.for_each(|one| match self.selection.choose(&one, &mut statements) {
             Err(failure) => failed = Err(failure),
             Ok(Err(reason)) => survey.skipped.add(reason),
             Ok(Ok(_)) => {
@@ -133,7 +133,7 @@ impl Source {
         (self.connection_of, self.connections) = connections(survey.sessions);
         if self.connections > MOST_CONNECTIONS {
             let cause = format!("{} sessions at a time are more than {MOST_CONNECTIONS}", self.connections);
-            return Err(refuse(&self.path, cause).hint("replay some of them: `sessions = 1000`"));
+            return Err(refuse(&self.path, cause).with_hint("replay some of them: `sessions = 1000`"));
         }
         Ok(())
     }
@@ -161,7 +161,7 @@ fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64
         None => {
             let cause = format!("it has sessions of {} databases: {}", names.len(), shown);
             let name = names.first().map_or("", |(name, _)| *name);
-            Err(refuse(&keys.capture, cause).hint(format!("name the one to replay: `database = \"{name}\"`")))
+            Err(refuse(&keys.capture, cause).with_hint(format!("name the one to replay: `database = \"{name}\"`")))
         }
         Some(name) if names.iter().any(|(known, _)| known == name) => {
             Ok(Some(databases.iter().filter(|(_, of)| *of == name).map(|(session, _)| *session).collect()))
@@ -178,7 +178,8 @@ fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option
         let at = names.iter().position(|known| known == name).ok_or_else(|| {
             let names = names.iter().map(String::as_str);
             let hint = format!("`etalon show {}` lists them", keys.capture);
-            refuse(&keys.capture, format!("it has no class `{name}`")).hint(did_you_mean(name, names).unwrap_or(hint))
+            refuse(&keys.capture, format!("it has no class `{name}`"))
+                .with_hint(did_you_mean(name, names).unwrap_or(hint))
         })?;
         found.insert(classes[at].id);
     }
@@ -198,7 +199,7 @@ fn time_of_key(key: &str, text: &str, after_us: i64) -> Result<i64, Failure> {
     time_after(text, after_us).ok_or_else(|| {
         let cause = format!("`{text}` is no time of day");
         Failure::new(FailureKind::Plan, format!("read the key `{key}`"), cause)
-            .hint("write it as `10:00` or `10:00:30`")
+            .with_hint("write it as `10:00` or `10:00:30`")
     })
 }
 

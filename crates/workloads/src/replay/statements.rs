@@ -57,7 +57,7 @@ impl Statement {
     /// The text of an execution, with the values of its parameters as literals.
     pub fn text(&self, one: &Packed, dialect: &dyn Dialect) -> String {
         if one.parameters.is_empty() {
-            return shape::text(&self.shape, &one.literals);
+            return shape::fill_shape(&self.shape, &one.literals);
         }
         shape::text_with_values(&self.shape, &one.literals, |number| {
             let value = one.parameters.get(number.checked_sub(1)?)?;
@@ -92,7 +92,7 @@ impl<'c> Statements<'c> {
 
 #[cfg(test)]
 mod tests {
-    use formats::capture::shape::{Syntax, shaped};
+    use formats::capture::shape::{Syntax, take_apart};
 
     use super::*;
 
@@ -120,13 +120,13 @@ mod tests {
             ("CALL p()", Some(Skipped::Writes)),
             ("EXPLAIN ANALYZE DELETE FROM t", Some(Skipped::Writes)),
         ] {
-            assert_eq!(Statement::new(shaped(sql, Syntax::Standard).shape).skipped, skipped, "{sql}");
+            assert_eq!(Statement::new(take_apart(sql, Syntax::Standard).shape).skipped, skipped, "{sql}");
         }
     }
 
     #[test]
     fn an_execution_has_its_literals_and_parameters() {
-        let shaped = shaped("SELECT $1, 'a' FROM t WHERE b = $2 ORDER BY 1", Syntax::Standard);
+        let shaped = take_apart("SELECT $1, 'a' FROM t WHERE b = $2 ORDER BY 1", Syntax::Standard);
         let statement = Statement::new(shaped.shape);
         let one = Packed {
             literals: shaped.literals,

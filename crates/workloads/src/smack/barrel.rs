@@ -14,19 +14,20 @@ enum BarrelEntry {
     PauseUs(u64),
 }
 
-/// Statements are numbered by the order of queries in the file.
-pub(super) fn turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
+/// Reads a barrel as turns: who asks what, how often. Statements are numbered by the order of queries in the file.
+pub(super) fn read_turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
-    for shot in entries(barrel)? {
+    for shot in barrel_entries(barrel)? {
         match shot {
             BarrelEntry::PauseUs(us) => pause_us = pause_us.saturating_add(us),
             BarrelEntry::Query { times, name } => {
-                file.need(SectionKind::Query, &name, barrel.spot)?;
-                let statement = file.names(SectionKind::Query).position(|known| known == name).unwrap_or_default();
+                file.need_section(SectionKind::Query, &name, barrel.spot)?;
+                let statement =
+                    file.section_names(SectionKind::Query).position(|known| known == name).unwrap_or_default();
                 if turns.len().saturating_add(times) > MOST_TURNS {
                     let message = format!("a round has more than {MOST_TURNS} queries");
-                    return Err(SmackError::new(barrel.spot, message).hint("write fewer, and give more rounds"));
+                    return Err(SmackError::new(barrel.spot, message).with_hint("write fewer, and give more rounds"));
                 }
                 for _ in 0..times {
                     let pause = std::mem::take(&mut pause_us);
@@ -36,14 +37,17 @@ pub(super) fn turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>,
         }
     }
     let Some(first) = turns.first_mut() else {
-        return Err(SmackError::new(barrel.spot, "the query barrel has no query").hint("write `2 name_of_a_query`"));
+        return Err(
+            SmackError::new(barrel.spot, "the query barrel has no query").with_hint("write `2 name_of_a_query`")
+        );
     };
     // A pause at the end of a round comes before the next.
     first.pause_us = first.pause_us.saturating_add(pause_us);
     Ok(turns)
 }
 
-fn entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> {
+/// Splits a barrel into its entries.
+fn barrel_entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> {
     let mut entries = Vec::new();
     let mut words = barrel.text.split_whitespace();
     while let Some(word) = words.next() {
@@ -61,26 +65,27 @@ fn entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> {
     Ok(entries)
 }
 
+/// The error for a barrel's text.
 fn wrong_barrel(barrel: &SpottedText, message: String) -> SmackError {
     SmackError::new(barrel.spot, message)
-        .hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
+        .with_hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
 }
 
-/// Dictionaries are numbered by their order in the file.
-pub(super) fn statement(
+/// Reads a query section as a statement with words. Dictionaries are numbered by their order in the file.
+pub(super) fn wordy_statement(
     file: &SmackFile,
     section: &SmackSection,
     notes: &mut Vec<String>,
 ) -> Result<WordyStatement, SmackError> {
-    let query = section.need("query")?;
-    let parsed = section.get("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));
-    let head = head(&query.text);
+    let query = section.need_key("query")?;
+    let parsed = section.value_of_key("parsed").is_some_and(|parsed| parsed.text.starts_with(['y', 'Y']));
+    let head = first_word(&query.text);
     if head.is_empty() {
         return Err(SmackError::new(query.spot, format!("the query \"{}\" has no statement", section.name.text)));
     }
     let name = &section.name.text;
     if !parsed {
-        let words: Vec<&str> = file.names(SectionKind::Dictionary).collect();
+        let words: Vec<&str> = file.section_names(SectionKind::Dictionary).collect();
         if let Some(word) = words.iter().find(|word| query.text.contains(&format!("${word}"))) {
             notes.push(format!("the query \"{name}\" is sent with `${word}` in it: it has no `parsed \"y\"`"));
         }
@@ -94,7 +99,7 @@ pub(super) fn statement(
             '\\' => {
                 backslash = true;
                 if let Some((_, escaped)) = chars.next() {
-                    pieces.push(escaped);
+                    pieces.push_char(escaped);
                 }
             }
             '$' => {
@@ -102,7 +107,7 @@ pub(super) fn statement(
                 while let Some((_, c)) = chars.next_if(|(_, c)| c.is_ascii_alphanumeric() || *c == '_') {
                     word.push(c);
                 }
-                pieces.word(&word, at)?;
+                pieces.add_word(&word, at)?;
                 if chars.peek().is_none() {
                     notes.push(format!(
                         "the query \"{name}\" ends with `${word}`: super-smack sends nothing in its place, étalon a word"
@@ -111,11 +116,11 @@ pub(super) fn statement(
             }
             // A doubled quote inside a literal is one of its characters.
             '\'' | '"' if pieces.is_open(c) && chars.next_if(|(_, next)| *next == c).is_some() => {
-                pieces.push(c);
-                pieces.push(c);
+                pieces.push_char(c);
+                pieces.push_char(c);
             }
-            '\'' | '"' => pieces.quote(c),
-            c => pieces.push(c),
+            '\'' | '"' => pieces.take_quote(c),
+            c => pieces.push_char(c),
         }
     }
     if backslash {
@@ -137,21 +142,24 @@ struct Pieces<'f> {
 }
 
 impl Pieces<'_> {
-    fn push(&mut self, c: char) {
+    /// Appends a character to the open literal, or to the SQL.
+    fn push_char(&mut self, c: char) {
         match &mut self.literal {
             Some((_, _, text)) => text.push(c),
             None => self.sql.push(c),
         }
     }
 
+    /// Tests whether a literal that began with this quote is open.
     fn is_open(&self, quote: char) -> bool {
         self.literal.as_ref().is_some_and(|(open, ..)| *open == quote)
     }
 
-    fn quote(&mut self, quote: char) {
+    /// Opens a literal, closes it, or takes the quote as part of it.
+    fn take_quote(&mut self, quote: char) {
         match self.literal.take() {
             None => self.literal = Some((quote, Vec::new(), String::new())),
-            Some((open, parts, text)) if open == quote => self.close(open, parts, text),
+            Some((open, parts, text)) if open == quote => self.close_literal(open, parts, text),
             Some((open, parts, mut text)) => {
                 text.push(quote);
                 self.literal = Some((open, parts, text));
@@ -159,8 +167,8 @@ impl Pieces<'_> {
         }
     }
 
-    /// A literal without words stays SQL.
-    fn close(&mut self, quote: char, mut parts: Vec<LiteralPart>, text: String) {
+    /// Ends a literal. One without words stays SQL.
+    fn close_literal(&mut self, quote: char, mut parts: Vec<LiteralPart>, text: String) {
         if parts.is_empty() {
             self.sql.extend([quote.to_string(), text, quote.to_string()]);
             return;
@@ -168,18 +176,20 @@ impl Pieces<'_> {
         if !text.is_empty() {
             parts.push(LiteralPart::Text(text));
         }
-        self.flush();
+        self.flush_sql();
         self.done.push(StatementPiece::Literal(quote, parts));
     }
 
-    fn word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
-        let spot = self.spot(at);
+    /// Adds a dictionary's word to the open literal.
+    fn add_word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
+        let spot = self.spot_of(at);
         if name.is_empty() {
             return Err(SmackError::new(spot, "no dictionary follows `$`")
-                .hint("`\\\\$` is a `$` by itself; a query without `parsed \"y\"` is sent as it is"));
+                .with_hint("`\\\\$` is a `$` by itself; a query without `parsed \"y\"` is sent as it is"));
         }
-        self.file.need(SectionKind::Dictionary, name, spot)?;
-        let number = self.file.names(SectionKind::Dictionary).position(|known| known == name).unwrap_or_default();
+        self.file.need_section(SectionKind::Dictionary, name, spot)?;
+        let number =
+            self.file.section_names(SectionKind::Dictionary).position(|known| known == name).unwrap_or_default();
         match &mut self.literal {
             Some((_, parts, text)) => {
                 if !text.is_empty() {
@@ -188,7 +198,7 @@ impl Pieces<'_> {
                 parts.push(LiteralPart::Word(number));
             }
             None => {
-                self.flush();
+                self.flush_sql();
                 self.done.push(StatementPiece::Word(number));
             }
         }
@@ -196,7 +206,7 @@ impl Pieces<'_> {
     }
 
     /// Position in the file, ignoring escapes earlier on the line.
-    fn spot(&self, at: usize) -> Spot {
+    fn spot_of(&self, at: usize) -> Spot {
         let before: Vec<char> = self.query.text.chars().take(at).collect();
         let lines = before.iter().filter(|c| **c == '\n').count();
         let start = self.query.spot;
@@ -206,12 +216,14 @@ impl Pieces<'_> {
         }
     }
 
-    fn flush(&mut self) {
+    /// Ends the current piece of SQL.
+    fn flush_sql(&mut self) {
         if !self.sql.is_empty() {
             self.done.push(StatementPiece::Sql(std::mem::take(&mut self.sql)));
         }
     }
 
+    /// Ends the statement, and returns its pieces.
     fn finish(mut self) -> Vec<StatementPiece> {
         // What is wrong with an open literal is for the server to say.
         if let Some((quote, parts, text)) = self.literal.take() {
@@ -220,20 +232,20 @@ impl Pieces<'_> {
                 match part {
                     LiteralPart::Text(text) => self.sql.push_str(&text),
                     LiteralPart::Word(word) => {
-                        self.flush();
+                        self.flush_sql();
                         self.done.push(StatementPiece::Word(word));
                     }
                 }
             }
             self.sql.push_str(&text);
         }
-        self.flush();
+        self.flush_sql();
         self.done
     }
 }
 
 /// First word in lower case, after comments.
-fn head(sql: &str) -> String {
+fn first_word(sql: &str) -> String {
     let mut rest = sql.trim_start();
     loop {
         let after = if let Some(comment) = rest.strip_prefix("--").or_else(|| rest.strip_prefix('#')) {

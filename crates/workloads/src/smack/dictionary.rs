@@ -8,49 +8,51 @@ use crate::transactions::{Dictionary, Digits, Fill, Numbering, WordList, WordSou
 /// No real file has wider numbers.
 const WIDEST: usize = 500;
 
-pub(super) fn dictionary(
+/// Reads a dictionary section.
+pub(super) fn read_dictionary(
     section: &SmackSection,
     sources: &Sources<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Dictionary, SmackError> {
     let name = section.name.text.clone();
-    let kind = section.need("type")?;
+    let kind = section.need_key("type")?;
     if kind.text == "unique" {
-        return Ok(Dictionary { name, words: WordSource::Unique(unique(section, notes)?) });
+        return Ok(Dictionary { name, words: WordSource::Unique(unique_numbering(section, notes)?) });
     }
-    let list = match section.need("source_type")? {
-        SpottedText { text, .. } if text == "file" => from_file(section, sources, notes)?,
+    let list = match section.need_key("source_type")? {
+        SpottedText { text, .. } if text == "file" => words_from_file(section, sources, notes)?,
         SpottedText { text, .. } if text == "list" => Arc::new(from_list(section, notes)?),
         SpottedText { text, spot } if text == "template" => {
             return Err(SmackError::new(*spot, "only a dictionary of the type `unique` has a template"));
         }
         SpottedText { text, spot } => {
             let message = format!("there is no source type `{text}`");
-            return Err(SmackError::new(*spot, message).suggest(text, ["file", "list", "template"]));
+            return Err(SmackError::new(*spot, message).with_suggestion(text, ["file", "list", "template"]));
         }
     };
     if list.is_empty() {
         let message = format!("the dictionary \"{name}\" has no words");
-        return Err(SmackError::new(section.need("source")?.spot, message));
+        return Err(SmackError::new(section.need_key("source")?.spot, message));
     }
     let words = match kind.text.as_str() {
         "rand" => WordSource::AtRandom(list),
         "seq" => WordSource::InOrder(list),
         other => {
             let message = format!("there is no type of dictionary `{other}`");
-            return Err(SmackError::new(kind.spot, message).suggest(other, ["rand", "seq", "unique"]));
+            return Err(SmackError::new(kind.spot, message).with_suggestion(other, ["rand", "seq", "unique"]));
         }
     };
     Ok(Dictionary { name, words })
 }
 
-fn from_file(
+/// Reads the words of a dictionary from its file.
+fn words_from_file(
     section: &SmackSection,
     sources: &Sources<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Arc<WordList>, SmackError> {
-    let lines = sources.lines(section.need("source")?)?;
-    let step = match section.get("file_size_equiv") {
+    let lines = sources.lines_of_file(section.need_key("source")?)?;
+    let step = match section.value_of_key("file_size_equiv") {
         None => 1,
         Some(written) => match written.text.trim().parse::<u64>() {
             Ok(0) => 1,
@@ -58,26 +60,26 @@ fn from_file(
             Err(_) => return Err(SmackError::new(written.spot, "`file_size_equiv` is a whole number of bytes")),
         },
     };
-    let delimiter = section.get("delim").and_then(|delimiter| delimiter.text.chars().next()).unwrap_or('\n');
+    let delimiter = section.value_of_key("delim").and_then(|delimiter| delimiter.text.chars().next()).unwrap_or('\n');
     let name = &section.name.text;
     if step > 1 {
-        let (kept, all) = (lines.len() / step, lines.len());
+        let (kept, all) = (lines.line_count() / step, lines.line_count());
         notes.push(format!(
             "the dictionary \"{name}\" holds {kept} of {all} words, every {step}th: `file_size_equiv` asks for that, and \
              the load touches no others"
         ));
     }
-    if lines.ends_in_midline() && lines.len().is_multiple_of(step) {
+    if lines.ends_in_midline() && lines.line_count().is_multiple_of(step) {
         notes.push(format!(
             "the dictionary \"{name}\": the last line of the file has no line feed; super-smack drops it, étalon does not"
         ));
     }
-    Ok(sources.words(&lines, delimiter, step))
+    Ok(sources.first_words(&lines, delimiter, step))
 }
 
 /// The entries between commas. A comma at the end ends the last one.
 fn from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
-    let source = &section.need("source")?.text;
+    let source = &section.need_key("source")?.text;
     let (mut words, mut word) = (Vec::new(), String::new());
     let mut chars = source.chars();
     while let Some(c) = chars.next() {
@@ -103,26 +105,27 @@ fn from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList
     Ok(words.iter().map(String::as_str).collect())
 }
 
-fn unique(section: &SmackSection, notes: &mut Vec<String>) -> Result<Numbering, SmackError> {
+/// Makes the numbering by which no two clients draw the same.
+fn unique_numbering(section: &SmackSection, notes: &mut Vec<String>) -> Result<Numbering, SmackError> {
     let name = &section.name.text;
     notes.push(format!(
         "the dictionary \"{name}\": no two clients draw the same word; in super-smack every client counts from 0"
     ));
-    match section.get("source_type") {
-        Some(written) if written.text == "template" => template(section.need("source")?),
+    match section.value_of_key("source_type") {
+        Some(written) if written.text == "template" => parse_template(section.need_key("source")?),
         _ => {
             notes.push(format!("the dictionary \"{name}\" is unique and has no template: its words are 0, 1, 2, …"));
-            Ok(number(String::new(), String::new()))
+            Ok(plain_numbering(String::new(), String::new()))
         }
     }
 }
 
-fn number(before: String, after: String) -> Numbering {
+fn plain_numbering(before: String, after: String) -> Numbering {
     Numbering { before, after, digits: Digits::Decimal, width: 0, fill: Fill::BlanksBefore }
 }
 
 /// A format of C's `printf` with one number in it.
-fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
+fn parse_template(source: &SpottedText) -> Result<Numbering, SmackError> {
     let mut made: Option<Numbering> = None;
     let mut text = String::new();
     let mut chars = source.text.chars().peekable();
@@ -134,7 +137,7 @@ fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
         if made.is_some() {
             return Err(wrong_template(source, "the template has more than one number".to_owned()));
         }
-        let mut numbering = number(std::mem::take(&mut text), String::new());
+        let mut numbering = plain_numbering(std::mem::take(&mut text), String::new());
         while let Some(flag) = chars.next_if(|c| "-0+ #".contains(*c)) {
             match flag {
                 '-' => numbering.fill = Fill::BlanksAfter,
@@ -168,8 +171,9 @@ fn template(source: &SpottedText) -> Result<Numbering, SmackError> {
     Ok(Numbering { after: text, ..numbering })
 }
 
+/// The error for a template's text.
 fn wrong_template(source: &SpottedText, message: String) -> SmackError {
-    SmackError::new(source.spot, message).hint("write it as `user%d` or `user%08d`")
+    SmackError::new(source.spot, message).with_hint("write it as `user%d` or `user%08d`")
 }
 
 #[cfg(test)]
@@ -177,12 +181,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Numbering, SmackError> {
-        template(&SpottedText { text: text.to_owned(), ..SpottedText::default() })
+        parse_template(&SpottedText { text: text.to_owned(), ..SpottedText::default() })
     }
 
     #[test]
     fn templates_are_those_of_printf() {
-        let plain = number("user".to_owned(), "%x".to_owned());
+        let plain = plain_numbering("user".to_owned(), "%x".to_owned());
         assert_eq!(read("user%d%%x"), Ok(plain.clone()));
         let padded = Numbering { digits: Digits::HexadecimalCapitals, width: 8, fill: Fill::Zeros, ..plain.clone() };
         assert_eq!(read("user%08lX%%x"), Ok(padded));

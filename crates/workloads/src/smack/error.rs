@@ -15,13 +15,13 @@ impl SmackError {
         SmackError { spot, message: message.into(), hint: None }
     }
 
-    pub(super) fn hint(mut self, hint: impl Into<String>) -> SmackError {
+    pub(super) fn with_hint(mut self, hint: impl Into<String>) -> SmackError {
         self.hint = Some(hint.into());
         self
     }
 
     /// Suggests the nearest known name, or lists them all.
-    pub(super) fn suggest<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> SmackError {
-        SmackError { hint: model::near::hint(word, known), ..self }
+    pub(super) fn with_suggestion<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> SmackError {
+        SmackError { hint: model::near::did_you_mean_or_list(word, known), ..self }
     }
 }

@@ -79,13 +79,14 @@ impl GenData {
         rows.zip(format).map(|(rows, format)| GenData { rows, format }).ok_or(GenDataError::Incomplete)
     }
 
-    pub fn make(&self) -> Result<String, GenDataError> {
-        let items = items(&self.format)?;
+    /// Makes the text that super-smack's `gen-data` makes.
+    pub fn make_text(&self) -> Result<String, GenDataError> {
+        let items = parse_items(&self.format)?;
         let mut rand = Rand::unseeded();
         let mut text = String::new();
         for row in 1..=self.rows {
             for item in &items {
-                item.append(row, &mut rand, &mut text);
+                item.append_to(row, &mut rand, &mut text);
             }
             text.push('\n');
             if text.len() > MOST_BYTES {
@@ -97,38 +98,40 @@ impl GenData {
 }
 
 impl Item {
-    fn append(&self, row: u32, rand: &mut Rand, text: &mut String) {
+    /// Appends the item's text for a row.
+    fn append_to(&self, row: u32, rand: &mut Rand, text: &mut String) {
         // Writing to a string does not fail.
         let _ = match *self {
             Item::Text(ref own) => text.write_str(own),
             Item::Letters(least, most) => {
-                let width = match width(least, most, rand) {
+                let width = match draw_width(least, most, rand) {
                     0 => MOST_LETTERS,
                     width => width.min(MOST_LETTERS),
                 };
                 let mut letters = [0; MOST_LETTERS as usize];
                 let letters = &mut letters[..width as usize];
-                letters.fill_with(|| b'a' + (rand.next() % LETTERS) as u8);
+                letters.fill_with(|| b'a' + (rand.next_rand() % LETTERS) as u8);
                 text.write_str(std::str::from_utf8(letters).unwrap_or_default())
             }
             Item::Row(least, most) => {
-                let width = width(least, most, rand) as usize;
+                let width = draw_width(least, most, rand) as usize;
                 write!(text, "{row:width$}")
             }
             Item::Number(least, most) => {
-                let width = width(least, most, rand) as usize;
-                let number = rand.next();
+                let width = draw_width(least, most, rand) as usize;
+                let number = rand.next_rand();
                 write!(text, "{number:width$}")
             }
         };
     }
 }
 
-fn width(least: u32, most: u32, rand: &mut Rand) -> u32 {
-    if most == 0 || most == least { least } else { least + rand.next() % most.abs_diff(least) }
+fn draw_width(least: u32, most: u32, rand: &mut Rand) -> u32 {
+    if most == 0 || most == least { least } else { least + rand.next_rand() % most.abs_diff(least) }
 }
 
-fn items(format: &str) -> Result<Vec<Item>, GenDataError> {
+/// Splits a format into its items.
+fn parse_items(format: &str) -> Result<Vec<Item>, GenDataError> {
     let mut items = Vec::new();
     let mut plain = String::new();
     let mut chars = format.chars();
@@ -186,13 +189,13 @@ mod tests {
     use super::*;
 
     fn make(rows: u32, format: &str) -> Result<String, GenDataError> {
-        GenData { rows, format: format.to_owned() }.make()
+        GenData { rows, format: format.to_owned() }.make_text()
     }
 
     #[test]
     fn the_stock_file_is_the_original_s() {
         let stock = GenData::of_command("gen-data -n 90000 -f %12-12s%n,%25-25s,%n,%d").unwrap();
-        let text = stock.make().unwrap();
+        let text = stock.make_text().unwrap();
         assert_eq!((text.len(), text.lines().count()), (5_421_337, 90_000));
         // Measured on the original program's output, glibc 2.36.
         let fnv =

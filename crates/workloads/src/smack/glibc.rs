@@ -32,13 +32,13 @@ impl Rand {
         let mut rand = Rand { state, at: SEPARATION };
         // The library throws the first ten rounds away.
         for _ in 0..10 * DEGREE {
-            rand.next();
+            rand.next_rand();
         }
         rand
     }
 
     /// `rand()`: from 0 to 2,147,483,647.
-    pub(super) fn next(&mut self) -> u32 {
+    pub(super) fn next_rand(&mut self) -> u32 {
         // Without divisions: it is called millions of times.
         let behind = if self.at < SEPARATION { self.at + DEGREE - SEPARATION } else { self.at - SEPARATION };
         let sum = self.state[self.at].wrapping_add(self.state[behind]);
@@ -55,9 +55,9 @@ mod tests {
     #[test]
     fn the_numbers_are_the_library_s() {
         let mut rand = Rand::unseeded();
-        let first: Vec<u32> = (0..5).map(|_| rand.next()).collect();
+        let first: Vec<u32> = (0..5).map(|_| rand.next_rand()).collect();
         assert_eq!(first, [1_804_289_383, 846_930_886, 1_681_692_777, 1_714_636_915, 1_957_747_793]);
         // The next million, summed by a C program on Debian 12's glibc 2.36.
-        assert_eq!((0..1_000_000).map(|_| u64::from(rand.next())).sum::<u64>(), 1_073_752_234_616_439);
+        assert_eq!((0..1_000_000).map(|_| u64::from(rand.next_rand())).sum::<u64>(), 1_073_752_234_616_439);
     }
 }

@@ -97,7 +97,7 @@ pub struct Invocation {
 
 /// The type that a query is reported by: its own name if it gives none.
 fn kind_of(section: &SmackSection) -> &str {
-    section.get("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
+    section.value_of_key("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
 }
 
 impl SmackScript {
@@ -113,37 +113,39 @@ impl SmackScript {
         }
         let text = texts.read_lossily(named).map_err(|error| {
             Failure::new(FailureKind::Plan, format!("read the script `{named}`"), error)
-                .hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
+                .with_hint(format!("name a `.smack` file or a built-in script: {}", SCRIPTS.join(", ")))
         })?;
         Ok(SmackScript { texts: Some(texts.clone()), ..SmackScript::parse(named, &text)? })
     }
 
     /// Parses text alone: files that it names cannot be found.
     pub fn parse(name: &str, text: &str) -> Result<SmackScript, Failure> {
-        let file = syntax::parse(text).map_err(|error| failure(name, error))?;
+        let file = syntax::parse(text).map_err(|error| script_failure(name, error))?;
         Ok(SmackScript { name: name.to_owned(), file, texts: None })
     }
 
     /// Evaluates the script with these values of `$1`, `$2`, ….
     pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
-        let wrong = |error| failure(&self.name, error);
+        let wrong = |error| script_failure(&self.name, error);
         // Whatever one protocol alone refuses is refused when it is known which one is used.
-        self.compile(Arguments::Given(arguments), Protocol::Prepared).map_err(wrong)?;
-        let run = run::evaluate(&self.file, Arguments::Given(arguments)).map_err(wrong)?;
+        self.compile_with(Arguments::Given(arguments), Protocol::Prepared).map_err(wrong)?;
+        let run = run::evaluate_main(&self.file, Arguments::Given(arguments)).map_err(wrong)?;
         let mut queries = Vec::new();
         for unload in &run.unloads {
-            let client = self.file.need(SectionKind::Client, &unload.client, self.file.main_spot).map_err(wrong)?;
-            let turns = barrel::turns(&self.file, client.need("query_barrel").map_err(wrong)?).map_err(wrong)?;
+            let client =
+                self.file.need_section(SectionKind::Client, &unload.client, self.file.main_spot).map_err(wrong)?;
+            let turns =
+                barrel::read_turns(&self.file, client.need_key("query_barrel").map_err(wrong)?).map_err(wrong)?;
             queries.push(unload.rounds.unwrap_or_default().saturating_mul(turns.len() as u64));
         }
         if queries.iter().any(|count| Some(count) != queries.first()) {
             let counts: Vec<String> = queries.iter().map(u64::to_string).collect();
             let cause = format!("its clients run different numbers of queries: {}", counts.join(", "));
             return Err(Failure::new(FailureKind::Plan, format!("run `{}`", self.name), cause)
-                .hint("give them rounds that come to the same, or a plan with a `duration`"));
+                .with_hint("give them rounds that come to the same, or a plan with a `duration`"));
         }
-        let clients = total(&run);
-        let alone = run::evaluate(&self.file, Arguments::Clients(clients));
+        let clients = total_clients(&run);
+        let alone = run::evaluate_main(&self.file, Arguments::Clients(clients));
         let same = alone.is_ok_and(|alone| {
             let who =
                 |run: &SmackRun| run.unloads.iter().map(|one| (one.client.clone(), one.clients)).collect::<Vec<_>>();
@@ -159,36 +161,38 @@ impl SmackScript {
     }
 
     /// What `main` prints, in order.
-    pub fn shown(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
-        run::shown(&self.file, Arguments::Given(arguments), results).map_err(|error| failure(&self.name, error))
+    pub fn shown_results(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
+        run::shown_results(&self.file, Arguments::Given(arguments), results)
+            .map_err(|error| script_failure(&self.name, error))
     }
 
-    fn compile(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
+    /// Compiles the script with these arguments, to tables and a program.
+    fn compile_with(&self, arguments: Arguments<'_>, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
         let file = &self.file;
-        let run = run::evaluate(file, arguments)?;
+        let run = run::evaluate_main(file, arguments)?;
         let sources = Sources { file, files: self.texts.as_ref().map(|texts| (self.name.as_str(), texts)) };
         // First, since rows that are made are shared with the dictionaries only as long as the tables have them.
-        let data = table::dataset(&sources, run.afterwards)?;
+        let data = table::dataset_of_tables(&sources, run.afterwards)?;
         let mut parts = Parts { notes: run.notes, ..Parts::default() };
         if file.of_kind(SectionKind::Table).next().is_none() {
             parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
         }
         for section in file.of_kind(SectionKind::Dictionary) {
-            parts.dictionaries.push(dictionary::dictionary(section, &sources, &mut parts.notes)?);
+            parts.dictionaries.push(dictionary::read_dictionary(section, &sources, &mut parts.notes)?);
         }
         parts.kinds = file.of_kind(SectionKind::Query).map(|query| kind_of(query).to_owned()).collect();
         parts.kinds.sort();
         parts.kinds.dedup();
         for section in file.of_kind(SectionKind::Query) {
-            let statement = barrel::statement(file, section, &mut parts.notes)?;
+            let statement = barrel::wordy_statement(file, section, &mut parts.notes)?;
             refuse_backslashes(section, &statement, &parts.dictionaries, protocol)?;
             let kind = parts.kinds.iter().position(|kind| kind == kind_of(section)).unwrap_or_default();
             parts.statements.push((statement, kind));
         }
         let mut first = 0;
         for unload in &run.unloads {
-            let client = file.need(SectionKind::Client, &unload.client, file.main_spot)?;
-            let turns = barrel::turns(file, client.need("query_barrel")?)?;
+            let client = file.need_section(SectionKind::Client, &unload.client, file.main_spot)?;
+            let turns = barrel::read_turns(file, client.need_key("query_barrel")?)?;
             parts.shares.push(ClientGroup { clients: first..first + unload.clients, turns });
             first += unload.clients;
         }
@@ -231,9 +235,9 @@ fn refuse_backslashes(
         else {
             continue;
         };
-        if let Some(word) = list.with_backslash() {
+        if let Some(word) = list.first_with_backslash() {
             let message = format!("the word `{word}` of the dictionary \"{name}\" has a backslash");
-            return Err(SmackError::new(section.need("query")?.spot, message).hint(
+            return Err(SmackError::new(section.need_key("query")?.spot, message).with_hint(
                 "engines read it differently between quotes; `protocol = \"prepared\"` sends words as they are",
             ));
         }
@@ -241,14 +245,16 @@ fn refuse_backslashes(
     Ok(())
 }
 
-fn total(run: &SmackRun) -> u32 {
+/// Number of clients that all `unload_query_barrel` have together.
+fn total_clients(run: &SmackRun) -> u32 {
     run.unloads.iter().map(|unload| unload.clients).fold(0, u32::saturating_add)
 }
 
-fn failure(script: &str, error: SmackError) -> Failure {
+/// The failure of a script, with the error's place and hint.
+fn script_failure(script: &str, error: SmackError) -> Failure {
     let failure = Failure::new(FailureKind::Plan, format!("use the script `{script}`"), &error);
     match error.hint {
-        Some(hint) => failure.hint(hint),
+        Some(hint) => failure.with_hint(hint),
         None => failure,
     }
 }
@@ -267,16 +273,17 @@ impl Workload for SuperSmack {
         }
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
         let script = SmackScript::read_from(&script, &grants.texts)?;
         let given: Vec<String> = arguments.split_whitespace().map(str::to_owned).collect();
         let arguments = if given.is_empty() { Arguments::Clients(clients) } else { Arguments::Given(&given) };
-        let (dataset, program) = script.compile(arguments, protocol).map_err(|error| failure(&script.name, error))?;
+        let (dataset, program) =
+            script.compile_with(arguments, protocol).map_err(|error| script_failure(&script.name, error))?;
         if program.clients != clients {
             let cause = format!("it makes {} clients, and `clients` is {clients}", program.clients);
             return Err(Failure::new(FailureKind::Plan, format!("use the script `{}`", script.name), cause)
-                .hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
+                .with_hint("write the number that it makes; a sweep over `clients` needs `create_threads($1)`"));
         }
         let pace = if rate > 0.0 { Pace::Rate(rate) } else { Pace::Closed };
         Ok(Task {

@@ -74,21 +74,26 @@ struct Evaluation<'a> {
 }
 
 /// Evaluates `main` before anything has run.
-pub(super) fn evaluate(file: &SmackFile, arguments: Arguments<'_>) -> Result<SmackRun, SmackError> {
-    let evaluation = whole(file, arguments, None)?;
+pub(super) fn evaluate_main(file: &SmackFile, arguments: Arguments<'_>) -> Result<SmackRun, SmackError> {
+    let evaluation = evaluate_all(file, arguments, None)?;
     if evaluation.run.unloads.is_empty() {
         return Err(SmackError::new(file.main_spot, "`main` unloads no query barrel")
-            .hint("`client.unload_query_barrel();` runs the barrel of that client"));
+            .with_hint("`client.unload_query_barrel();` runs the barrel of that client"));
     }
     Ok(evaluation.run)
 }
 
 /// What `main` shows, once there are results.
-pub(super) fn shown(file: &SmackFile, arguments: Arguments<'_>, results: Lookup<'_>) -> Result<Vec<Shown>, SmackError> {
-    Ok(whole(file, arguments, Some(results))?.shown)
+pub(super) fn shown_results(
+    file: &SmackFile,
+    arguments: Arguments<'_>,
+    results: Lookup<'_>,
+) -> Result<Vec<Shown>, SmackError> {
+    Ok(evaluate_all(file, arguments, Some(results))?.shown)
 }
 
-fn whole<'a>(
+/// Evaluates `main` to its end; without results, what is shown is not known.
+fn evaluate_all<'a>(
     file: &'a SmackFile,
     arguments: Arguments<'a>,
     results: Option<Lookup<'a>>,
@@ -99,17 +104,18 @@ fn whole<'a>(
     for line in &file.main {
         match line {
             Line::Assign { name, value } => {
-                let value = evaluation.value(value)?;
+                let value = evaluation.value_of(value)?;
                 evaluation.variables.insert(name, value);
             }
-            Line::Call { client, method, arguments } => evaluation.call(client, method, arguments)?,
+            Line::Call { client, method, arguments } => evaluation.evaluate_call(client, method, arguments)?,
         }
     }
     Ok(evaluation)
 }
 
 impl<'a> Evaluation<'a> {
-    fn value(&self, expression: &SmackExpression) -> Result<Option<String>, SmackError> {
+    /// The value of an expression; `None` where it depends on results that are not known yet.
+    fn value_of(&self, expression: &SmackExpression) -> Result<Option<String>, SmackError> {
         let mut whole = Some(String::new());
         for (simple, spot) in expression {
             let part = match simple {
@@ -119,22 +125,23 @@ impl<'a> Evaluation<'a> {
                     Some(value) => value.clone(),
                     None => {
                         let error = SmackError::new(*spot, format!("the variable `${name}` has no value"));
-                        return Err(error.suggest(name, self.variables.keys().copied()));
+                        return Err(error.with_suggestion(name, self.variables.keys().copied()));
                     }
                 },
-                Simple::Result { client, kind, field } => self.result(client, kind.as_deref(), field, *spot)?,
+                Simple::Result { client, kind, field } => self.result_field(client, kind.as_deref(), field, *spot)?,
             };
             whole = whole.zip(part).map(|(whole, part)| whole + &part);
         }
         Ok(whole)
     }
 
+    /// The value of `$number`.
     fn argument(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
         let missing = |given: usize| {
             let message = format!("`${number}` is argument {number} after the file's name, and there are {given}");
             let hint =
                 "write them behind the file: `etalon run FILE.smack 80 10000 --system …`; in a plan, `arguments`";
-            SmackError::new(spot, message).hint(hint)
+            SmackError::new(spot, message).with_hint(hint)
         };
         match self.arguments {
             Arguments::Given(all) => {
@@ -147,44 +154,54 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    fn result(&self, client: &str, kind: Option<&str>, field: &str, spot: Spot) -> Result<Option<String>, SmackError> {
-        self.file.need(SectionKind::Client, client, spot)?;
+    /// A field of a client's results; `None` before there are results.
+    fn result_field(
+        &self,
+        client: &str,
+        kind: Option<&str>,
+        field: &str,
+        spot: Spot,
+    ) -> Result<Option<String>, SmackError> {
+        self.file.need_section(SectionKind::Client, client, spot)?;
         let known: &[&str] = match kind {
             None => &["max_connect_time", "min_connect_time", "avg_connect_time"],
             Some(_) => &["num_queries", "max_time", "min_time", "q_per_s"],
         };
         if !known.contains(&field) {
             let error = SmackError::new(spot, format!("there is no result `{field}`"));
-            return Err(error.suggest(field, known.iter().copied()));
+            return Err(error.with_suggestion(field, known.iter().copied()));
         }
         if let Some(kind) = kind {
             let kinds: Vec<&str> = self.file.of_kind(SectionKind::Query).map(super::kind_of).collect();
             if !kinds.contains(&kind) {
-                return Err(SmackError::new(spot, format!("no query has the type `{kind}`")).suggest(kind, kinds));
+                return Err(
+                    SmackError::new(spot, format!("no query has the type `{kind}`")).with_suggestion(kind, kinds)
+                );
             }
         }
         Ok(self.results.and_then(|results| results(client, kind, field)))
     }
 
-    fn call(
+    /// Evaluates the call of a client's method.
+    fn evaluate_call(
         &mut self,
         client: &'a SpottedText,
         method: &SpottedText,
         arguments: &[SmackExpression],
     ) -> Result<(), SmackError> {
-        self.file.need(SectionKind::Client, &client.text, client.spot)?;
+        self.file.need_section(SectionKind::Client, &client.text, client.spot)?;
         let found = METHODS.iter().find(|(name, _)| *name == method.text);
         let (_, count) = found.ok_or_else(|| {
             let known = METHODS.iter().map(|(name, _)| *name);
             SmackError::new(method.spot, format!("clients have no method `{}`", method.text))
-                .suggest(&method.text, known)
+                .with_suggestion(&method.text, known)
         })?;
         if arguments.len() != *count {
             let (name, given) = (&method.text, arguments.len());
             let values = if *count == 1 { "value" } else { "values" };
             return Err(SmackError::new(method.spot, format!("`{name}` takes {count} {values}, not {given}")));
         }
-        let values = arguments.iter().map(|value| self.value(value)).collect::<Result<Vec<_>, _>>()?;
+        let values = arguments.iter().map(|value| self.value_of(value)).collect::<Result<Vec<_>, _>>()?;
         if method.text == "init" {
             self.clients.entry(&client.text).or_default().is_started = true;
             return Ok(());
@@ -199,6 +216,7 @@ impl<'a> Evaluation<'a> {
         self.perform(client, method, &values)
     }
 
+    /// Carries out a method with the values of its arguments.
     fn perform(
         &mut self,
         client: &'a SpottedText,
@@ -210,13 +228,13 @@ impl<'a> Evaluation<'a> {
         let state = self.clients.entry(&client.text).or_default();
         match method.text.as_str() {
             "set_num_rounds" => {
-                let rounds = first.map(|rounds| whole_number(&rounds, "rounds", spot)).transpose()?;
+                let rounds = first.map(|rounds| parse_count(&rounds, "rounds", spot)).transpose()?;
                 state.rounds = Some(rounds);
             }
             "create_threads" => {
-                let number = whole_number(
+                let number = parse_count(
                     &first.ok_or_else(|| {
-                        SmackError::new(spot, "how many clients there are is not known").hint(
+                        SmackError::new(spot, "how many clients there are is not known").with_hint(
                             "in a plan, `clients` is `$1`; if the file counts clients otherwise, give `arguments`",
                         )
                     })?,
@@ -232,44 +250,46 @@ impl<'a> Evaluation<'a> {
             "collect_threads" => self.shown.push(Shown::Report(client.text.clone())),
             "print" => self.shown.push(Shown::Text(first.unwrap_or_else(|| "n/a".to_owned()))),
             "sleep" => self.run.notes.push(format!("line {}: `sleep` is passed over, and nothing waits", spot.line)),
-            "query" => self.query(&first.unwrap_or_default(), spot)?,
+            "query" => self.note_query(&first.unwrap_or_default(), spot)?,
             "run_save_result" => {
                 return Err(SmackError::new(spot, "étalon saves no rows of queries")
-                    .hint("remove the line: what the load did is counted at the server, and in the store"));
+                    .with_hint("remove the line: what the load did is counted at the server, and in the store"));
             }
             _ => {}
         }
         Ok(())
     }
 
+    /// Notes that a client's barrel is to be run.
     fn unload(&mut self, client: &SpottedText, spot: Spot) -> Result<(), SmackError> {
         let state = self.clients.get(client.text.as_str()).cloned().unwrap_or_default();
-        let section = self.file.need(SectionKind::Client, &client.text, client.spot)?;
-        if section.get("query_barrel").is_none() {
+        let section = self.file.need_section(SectionKind::Client, &client.text, client.spot)?;
+        if section.value_of_key("query_barrel").is_none() {
             let message = format!("the client \"{}\" has no `query_barrel`", client.text);
             return Err(SmackError::new(client.spot, message));
         }
         if self.run.unloads.iter().any(|unload| unload.client == client.text) {
             let message = format!("`{}` unloads its barrel twice", client.text);
-            return Err(SmackError::new(spot, message).hint("give it more rounds, or make two files of it"));
+            return Err(SmackError::new(spot, message).with_hint("give it more rounds, or make two files of it"));
         }
         let rounds = state.rounds.ok_or_else(|| {
             let message = format!("`{}` has no rounds to run", client.text);
-            SmackError::new(spot, message).hint("call `set_num_rounds($2)` before")
+            SmackError::new(spot, message).with_hint("call `set_num_rounds($2)` before")
         })?;
         self.run.unloads.push(Unload { client: client.text.clone(), clients: state.clients.unwrap_or(1), rounds });
         Ok(())
     }
 
-    fn query(&mut self, sql: &str, spot: Spot) -> Result<(), SmackError> {
+    /// Notes a statement that runs before the load.
+    fn note_query(&mut self, sql: &str, spot: Spot) -> Result<(), SmackError> {
         if !self.run.unloads.is_empty() {
             return Err(SmackError::new(spot, "étalon runs no statement after the load")
-                .hint("remove the line: the tables are made anew before every run"));
+                .with_hint("remove the line: the tables are made anew before every run"));
         }
         let first = sql.split_whitespace().next().unwrap_or_default();
         if first.eq_ignore_ascii_case("set") || first.eq_ignore_ascii_case("use") {
             return Err(SmackError::new(spot, "this statement would change one session, not those of the load")
-                .hint("settings belong to the system: `settings` in a plan, or the URL"));
+                .with_hint("settings belong to the system: `settings` in a plan, or the URL"));
         }
         let line = spot.line;
         self.run
@@ -281,9 +301,9 @@ impl<'a> Evaluation<'a> {
 }
 
 /// A count of at least 1.
-fn whole_number(text: &str, what: &str, spot: Spot) -> Result<u64, SmackError> {
+fn parse_count(text: &str, what: &str, spot: Spot) -> Result<u64, SmackError> {
     match text.trim().parse::<u64>() {
-        Ok(0) => Err(SmackError::new(spot, format!("the number of {what} is 0")).hint("at least 1 is needed")),
+        Ok(0) => Err(SmackError::new(spot, format!("the number of {what} is 0")).with_hint("at least 1 is needed")),
         Ok(number) => Ok(number),
         Err(_) => Err(SmackError::new(spot, format!("`{text}` is not a number of {what}"))),
     }

@@ -41,14 +41,14 @@ pub(super) struct Uneven {
 
 impl SourceLines {
     fn new(text: String) -> SourceLines {
-        let hash = hash(text.as_bytes());
+        let hash = fnv1a_64(text.as_bytes());
         SourceLines::with_hash(text, hash)
     }
 
     /// Known by what makes them, always the same: to hash millions of letters takes as long as to make them.
-    fn made(by: &GenData) -> Result<SourceLines, GenDataError> {
-        let hash = hash(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
-        Ok(SourceLines::with_hash(by.make()?, hash))
+    fn make_by(by: &GenData) -> Result<SourceLines, GenDataError> {
+        let hash = fnv1a_64(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
+        Ok(SourceLines::with_hash(by.make_text()?, hash))
     }
 
     fn with_hash(text: String, hash: u64) -> SourceLines {
@@ -60,16 +60,16 @@ impl SourceLines {
     }
 
     /// The first such line; looked for once.
-    pub(super) fn uneven(&self) -> Option<Uneven> {
+    pub(super) fn first_uneven(&self) -> Option<Uneven> {
         *self.uneven.get_or_init(|| {
-            let of_first = field_count(self.get(0));
-            let counts = (1..self.len()).map(|index| (index + 1, field_count(self.get(index))));
+            let of_first = field_count(self.line_at(0));
+            let counts = (1..self.line_count()).map(|index| (index + 1, field_count(self.line_at(index))));
             let other = counts.into_iter().find(|(_, fields)| *fields != of_first);
             other.map(|(line, fields)| Uneven { line, fields, of_first })
         })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn line_count(&self) -> usize {
         self.ends.len()
     }
 
@@ -78,7 +78,7 @@ impl SourceLines {
     }
 
     /// The line of that number, from 0; empty beyond the last.
-    pub(super) fn get(&self, index: usize) -> &str {
+    pub(super) fn line_at(&self, index: usize) -> &str {
         let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize + 1);
         let line = self.ends.get(index).and_then(|end| self.text.get(start..*end as usize)).unwrap_or_default();
         line.strip_suffix('\r').unwrap_or(line)
@@ -91,7 +91,7 @@ impl SourceLines {
 }
 
 /// FNV-1a of 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
-pub(super) fn hash(bytes: &[u8]) -> u64 {
+pub(super) fn fnv1a_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -103,7 +103,8 @@ impl<K: PartialEq, V> Shared<K, V> {
         Shared(Mutex::new(Vec::new()))
     }
 
-    fn get<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
+    /// The value that is shared under a key, made if no one has it.
+    fn get_or_make<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, value)| value.strong_count() > 0);
         if let Some(value) = known.iter().find(|(other, _)| *other == key).and_then(|(_, value)| value.upgrade()) {
@@ -126,7 +127,7 @@ pub(super) struct Sources<'f> {
 
 impl Sources<'_> {
     /// Reads the file itself if it exists, else makes it as its table says.
-    pub(super) fn lines(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
+    pub(super) fn lines_of_file(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
         if let Some((script, texts)) = self.files.filter(|(script, texts)| texts.has_sibling(script, &name.text)) {
             return lines_of_sibling(script, &name.text, texts).map_err(|cause| {
                 let place = sibling_path(script, &name.text);
@@ -137,32 +138,32 @@ impl Sources<'_> {
             .file
             .of_kind(SectionKind::Table)
             .find(|table| {
-                table.get("data_file").is_some_and(|file| file.text == name.text)
-                    && table.get("gen_data_file").is_some()
+                table.value_of_key("data_file").is_some_and(|file| file.text == name.text)
+                    && table.value_of_key("gen_data_file").is_some()
             })
-            .and_then(|table| table.get("gen_data_file"));
+            .and_then(|table| table.value_of_key("gen_data_file"));
         let Some(command) = command else {
             let place = self.files.map_or_else(
                 || name.text.clone(),
                 |(script, _)| sibling_path(script, &name.text).display().to_string(),
             );
-            return Err(SmackError::new(name.spot, format!("there is no file {place}")).hint(
+            return Err(SmackError::new(name.spot, format!("there is no file {place}")).with_hint(
                 "files are looked for beside the script; a table's `gen_data_file \"gen-data -n … -f …\"` makes its \
                  `data_file` if it is not there",
             ));
         };
         let wrong = |cause: &dyn std::fmt::Display| {
             SmackError::new(command.spot, cause.to_string())
-                .hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
+                .with_hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
         };
         let made = GenData::of_command(&command.text).map_err(|cause| wrong(&cause))?;
-        LINES.get(Origin::Made(made.clone()), || SourceLines::made(&made)).map_err(|cause| wrong(&cause))
+        LINES.get_or_make(Origin::Made(made.clone()), || SourceLines::make_by(&made)).map_err(|cause| wrong(&cause))
     }
 
     /// Every `step`-th line, each up to the delimiter.
-    pub(super) fn words(&self, lines: &SourceLines, delimiter: char, step: usize) -> Arc<WordList> {
-        let picked = (1..=lines.len() / step.max(1)).map(|number| lines.get(number * step.max(1) - 1));
-        let made: Result<_, std::convert::Infallible> = WORDS.get((lines.hash, delimiter, step), || {
+    pub(super) fn first_words(&self, lines: &SourceLines, delimiter: char, step: usize) -> Arc<WordList> {
+        let picked = (1..=lines.line_count() / step.max(1)).map(|number| lines.line_at(number * step.max(1) - 1));
+        let made: Result<_, std::convert::Infallible> = WORDS.get_or_make((lines.hash, delimiter, step), || {
             Ok(picked.map(|line| line.split(delimiter).next().unwrap_or_default()).collect())
         });
         match made {
@@ -179,19 +180,20 @@ fn read_sibling(script: &str, name: &str, texts: &Texts) -> Result<Vec<u8>, Stri
 fn lines_of_sibling(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
     let place = Origin::File(sibling_path(script, name));
     match texts {
-        Texts::Files => LINES.get(place, || lines_of(read_sibling(script, name, texts)?)),
+        Texts::Files => LINES.get_or_make(place, || split_lines(read_sibling(script, name, texts)?)),
         Texts::Noting(_) => {
             let bytes = read_sibling(script, name, texts)?;
-            LINES.get(place, || lines_of(bytes))
+            LINES.get_or_make(place, || split_lines(bytes))
         }
         Texts::Sent(_) => {
             let bytes = read_sibling(script, name, texts)?;
-            LINES.get(Origin::Sent(hash(&bytes), bytes.len()), || lines_of(bytes))
+            LINES.get_or_make(Origin::Sent(fnv1a_64(&bytes), bytes.len()), || split_lines(bytes))
         }
     }
 }
 
-fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
+/// Splits a file's bytes into lines.
+fn split_lines(bytes: Vec<u8>) -> Result<SourceLines, String> {
     if bytes.len() > MOST_BYTES {
         return Err(format!("it is larger than {MOST_BYTES} bytes"));
     }
@@ -201,30 +203,30 @@ fn lines_of(bytes: Vec<u8>) -> Result<SourceLines, String> {
     })
 }
 
-/// Without making them.
+/// Number of fields in a line, counted without making them.
 fn field_count(line: &str) -> usize {
     if !line.as_bytes().contains(&b'\\') {
-        return 1 + commas(line);
+        return 1 + count_commas(line);
     }
     // What follows a backslash is no comma, and no backslash either.
     let mut parts = line.split('\\');
-    let mut count = 1 + parts.next().map_or(0, commas);
+    let mut count = 1 + parts.next().map_or(0, count_commas);
     while let Some(part) = parts.next() {
         count += match part.strip_prefix(|_: char| true) {
-            Some(rest) => commas(rest),
-            None => parts.next().map_or(0, commas),
+            Some(rest) => count_commas(rest),
+            None => parts.next().map_or(0, count_commas),
         };
     }
     count
 }
 
-fn commas(text: &str) -> usize {
+fn count_commas(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b',').count()
 }
 
 /// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do: `\N` is NULL,
 /// and a backslash takes the meaning from a comma.
-pub(super) fn fields(line: &str, into: &mut Vec<Datum>) {
+pub(super) fn split_fields(line: &str, into: &mut Vec<Datum>) {
     if !line.contains('\\') {
         into.extend(line.split(',').map(|field| Datum::Text(field.to_owned().into())));
         return;
@@ -264,7 +266,7 @@ mod tests {
             [("", vec![]), ("\n", vec![""]), ("a\r\n\nb", vec!["a", "", "b"]), ("a\nb\n", vec!["a", "b"])]
         {
             let read = SourceLines::new(text.to_owned());
-            assert_eq!((0..read.len()).map(|line| read.get(line)).collect::<Vec<_>>(), lines, "{text:?}");
+            assert_eq!((0..read.line_count()).map(|line| read.line_at(line)).collect::<Vec<_>>(), lines, "{text:?}");
             assert_eq!(read.ends_in_midline(), text.ends_with('b'));
         }
     }
@@ -281,7 +283,7 @@ mod tests {
 
     fn split(line: &str) -> Vec<Datum> {
         let mut row = Vec::new();
-        fields(line, &mut row);
+        split_fields(line, &mut row);
         row
     }
 
@@ -289,7 +291,7 @@ mod tests {
         #[test]
         fn as_many_fields_are_counted_as_there_are(line in r"[a,é\\]{0,12}") {
             let mut row = Vec::new();
-            fields(&line, &mut row);
+            split_fields(&line, &mut row);
             prop_assert_eq!(field_count(&line), row.len());
         }
     }
@@ -301,13 +303,13 @@ mod tests {
     }
 
     fn uneven(text: &str) -> Option<Uneven> {
-        SourceLines::new(text.to_owned()).uneven()
+        SourceLines::new(text.to_owned()).first_uneven()
     }
 
     #[test]
     fn what_is_in_use_is_made_once() {
         let shared: Shared<u8, String> = Shared::new();
-        let make = |text: &str| shared.get::<()>(1, || Ok(text.to_owned())).unwrap();
+        let make = |text: &str| shared.get_or_make::<()>(1, || Ok(text.to_owned())).unwrap();
         let first = make("a");
         assert!(Arc::ptr_eq(&first, &make("b")));
         drop(first);

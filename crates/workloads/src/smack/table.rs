@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use super::error::SmackError;
-use super::source::{Sources, Uneven, fields, hash};
+use super::source::{Sources, Uneven, fnv1a_64, split_fields};
 use super::syntax::{SectionKind, SmackSection, SpottedText};
 use crate::dataset::{Dataset, Table};
 use load::datum::Datum;
@@ -12,19 +12,19 @@ use load::datum::Datum;
 const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 
 /// The tables of a script, with what it does once they are loaded.
-pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
+pub(super) fn dataset_of_tables(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
     let mut data = Dataset { afterwards, ..Dataset::default() };
     let mut identity = String::new();
     for section in sources.file.of_kind(SectionKind::Table) {
-        let client = section.need("client")?;
-        sources.file.need(SectionKind::Client, &client.text, client.spot)?;
-        let create = section.need("create")?;
-        makes(create, &section.name)?;
-        let lines = sources.lines(section.need("data_file")?)?;
-        enough(section, lines.len())?;
-        if let Some(Uneven { line, fields, of_first }) = lines.uneven() {
+        let client = section.need_key("client")?;
+        sources.file.need_section(SectionKind::Client, &client.text, client.spot)?;
+        let create = section.need_key("create")?;
+        check_creates(create, &section.name)?;
+        let lines = sources.lines_of_file(section.need_key("data_file")?)?;
+        check_row_count(section, lines.line_count())?;
+        if let Some(Uneven { line, fields, of_first }) = lines.first_uneven() {
             let message = format!("row {line} of the data has {fields} fields, the first row {of_first}");
-            return Err(SmackError::new(section.need("data_file")?.spot, message));
+            return Err(SmackError::new(section.need_key("data_file")?.spot, message));
         }
         data.size_bytes += lines.size_bytes() * DISK_BYTES_PER_FILE_BYTE;
         // Writing to a string does not fail.
@@ -34,22 +34,22 @@ pub(super) fn dataset(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<
             columns: Vec::new(),
             primary_key: &[],
             create: Some(create.text.trim().trim_end_matches(';').to_owned()),
-            rows: lines.len() as u64,
+            rows: lines.line_count() as u64,
             unit_rows: 1,
-            row: Arc::new(move |index, into: &mut Vec<Datum>| fields(lines.get(index as usize), into)),
+            row: Arc::new(move |index, into: &mut Vec<Datum>| split_fields(lines.line_at(index as usize), into)),
         });
     }
     data.afterwards.iter().for_each(|statement| identity.push_str(statement));
     let names: Vec<&str> = data.tables.iter().map(|table| &*table.name).collect();
     data.name = match names.as_slice() {
         [] => "no tables".to_owned(),
-        names => format!("super-smack's tables {} ({:016x})", names.join(", "), hash(identity.as_bytes())),
+        names => format!("super-smack's tables {} ({:016x})", names.join(", "), fnv1a_64(identity.as_bytes())),
     };
     Ok(data)
 }
 
 /// Refuses a statement that is not the one that makes this table: it goes to the server as it is.
-fn makes(create: &SpottedText, table: &SpottedText) -> Result<(), SmackError> {
+fn check_creates(create: &SpottedText, table: &SpottedText) -> Result<(), SmackError> {
     let name = &table.text;
     let mut letters = name.chars();
     let first_is_fine = letters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
@@ -65,11 +65,13 @@ fn makes(create: &SpottedText, table: &SpottedText) -> Result<(), SmackError> {
         return Ok(());
     }
     let message = format!("`create` must be the one statement `create table {name} (…)`");
-    Err(SmackError::new(create.spot, message).hint("étalon makes the table in a place of its own and touches no other"))
+    Err(SmackError::new(create.spot, message)
+        .with_hint("étalon makes the table in a place of its own and touches no other"))
 }
 
-fn enough(section: &SmackSection, rows: usize) -> Result<(), SmackError> {
-    let Some(least) = section.get("min_rows") else { return Ok(()) };
+/// Fails if a source has fewer rows than the table's `min_rows`.
+fn check_row_count(section: &SmackSection, rows: usize) -> Result<(), SmackError> {
+    let Some(least) = section.value_of_key("min_rows") else { return Ok(()) };
     let wanted: usize =
         least.text.trim().parse().map_err(|_| {
             SmackError::new(least.spot, format!("`min_rows` is a whole number, not \"{}\"", least.text))
@@ -79,5 +81,5 @@ fn enough(section: &SmackSection, rows: usize) -> Result<(), SmackError> {
     }
     let message = format!("the table \"{}\" needs {wanted} rows, and its data has {rows}", section.name.text);
     Err(SmackError::new(least.spot, message)
-        .hint("give `gen-data` a larger `-n`, or remove a data file that is too short"))
+        .with_hint("give `gen-data` a larger `-n`, or remove a data file that is too short"))
 }

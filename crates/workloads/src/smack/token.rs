@@ -23,7 +23,7 @@ pub(super) enum SmackTokenKind {
 }
 
 impl SmackTokenKind {
-    pub(super) fn shown(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             SmackTokenKind::Word(word) | SmackTokenKind::Number(word) => format!("`{word}`"),
             SmackTokenKind::Text(_) => "a text in quotes".to_owned(),
@@ -46,11 +46,12 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn peek(&mut self) -> Option<char> {
+    fn peek_char(&mut self) -> Option<char> {
         self.rest.peek().copied()
     }
 
-    fn take(&mut self) -> Option<char> {
+    /// Takes the next character, and moves the place.
+    fn take_char(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         if c == '\n' {
             self.spot = Spot { line: self.spot.line + 1, column: 1 };
@@ -60,63 +61,65 @@ impl Reader<'_> {
         Some(c)
     }
 
+    /// Takes characters as long as they are wanted.
     fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
         let mut taken = String::new();
-        while self.peek().is_some_and(&wanted) {
-            taken.extend(self.take());
+        while self.peek_char().is_some_and(&wanted) {
+            taken.extend(self.take_char());
         }
         taken
     }
 
-    fn text(&mut self, opened: Spot) -> Result<String, SmackError> {
+    /// Takes a quoted text up to its closing quote; `opened` is the place of the first.
+    fn take_text(&mut self, opened: Spot) -> Result<String, SmackError> {
         let mut text = String::new();
         loop {
             let spot = self.spot;
-            match self.take() {
+            match self.take_char() {
                 None => {
                     return Err(SmackError::new(opened, "this text has no closing quote")
-                        .hint("a text may run over several lines; `\\\"` is a quote inside it"));
+                        .with_hint("a text may run over several lines; `\\\"` is a quote inside it"));
                 }
                 Some('"') => return Ok(text),
-                Some('\\') => match self.take() {
+                Some('\\') => match self.take_char() {
                     Some(c @ ('"' | '\\' | '\n')) => text.push(c),
                     // The original loses everything up to the next quote, backslash or line end.
                     other => {
                         let after = other.map(String::from).unwrap_or_default();
                         return Err(SmackError::new(spot, format!("`\\{after}` means nothing in a text"))
-                            .hint("there are `\\\"`, `\\\\` and a backslash before the end of a line"));
+                            .with_hint("there are `\\\"`, `\\\\` and a backslash before the end of a line"));
                     }
                 },
                 // A file from Windows means the same as one from elsewhere.
-                Some('\r') if self.peek() == Some('\n') => {}
+                Some('\r') if self.peek_char() == Some('\n') => {}
                 Some(c) => text.push(c),
             }
         }
     }
 }
 
-/// The last token is [`SmackTokenKind::End`].
-pub(super) fn tokens(file: &str) -> Result<Vec<SmackToken>, SmackError> {
+/// Splits a script into tokens. The last token is [`SmackTokenKind::End`].
+pub(super) fn split_tokens(file: &str) -> Result<Vec<SmackToken>, SmackError> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };
     let mut tokens = Vec::new();
     loop {
         reader.take_while(char::is_whitespace);
         let spot = reader.spot;
-        let Some(first) = reader.take() else {
+        let Some(first) = reader.take_char() else {
             tokens.push(SmackToken { kind: SmackTokenKind::End, spot });
             return Ok(tokens);
         };
-        let kind = match (first, reader.peek()) {
+        let kind = match (first, reader.peek_char()) {
             ('#', _) | ('/', Some('/')) => {
                 reader.take_while(|c| c != '\n');
                 continue;
             }
             (':', Some(':')) => {
-                reader.take();
+                reader.take_char();
                 SmackTokenKind::Colons
             }
-            ('"', _) => SmackTokenKind::Text(reader.text(spot)?),
+            ('"', _) => SmackTokenKind::Text(reader.take_text(spot)?),
             ('{' | '}' | '(' | ')' | ';' | '.' | ',' | '$' | '=', _) => SmackTokenKind::Sign(first),
             (c, _) if c.is_ascii_alphabetic() => {
                 let rest = reader.take_while(|c| c.is_ascii_alphanumeric() || c == '_');
@@ -128,7 +131,7 @@ pub(super) fn tokens(file: &str) -> Result<Vec<SmackToken>, SmackError> {
             }
             (c, _) => {
                 return Err(SmackError::new(spot, format!("`{}` means nothing here", c.escape_default()))
-                    .hint("values are texts in double quotes; comments begin with `//` or `#`"));
+                    .with_hint("values are texts in double quotes; comments begin with `//` or `#`"));
             }
         };
         tokens.push(SmackToken { kind, spot });

@@ -6,7 +6,7 @@
 //! by cutting each union into vertical slabs at every corner and crossing. Between two cuts the covered height is
 //! linear, so the middle of a slab gives its area exactly, up to rounding.
 
-use super::exact::{Pt, segments};
+use super::exact::{Pt, segments_of};
 
 /// A point in floating point, relative to the road's first.
 type Real = (f64, f64);
@@ -19,7 +19,7 @@ struct Convex {
 
 /// The area of all points that are not further than `radius` from a line, where a circle is the regular polygon with
 /// `corners` corners (a multiple of 8, one of them in the east).
-pub(super) fn area(path: &[Pt], radius: f64, corners: u32) -> f64 {
+pub(super) fn buffer_area(path: &[Pt], radius: f64, corners: u32) -> f64 {
     let Some(&origin) = path.first() else { return 0.0 };
     let circle: Vec<Real> = (0..corners)
         .map(|k| {
@@ -28,21 +28,23 @@ pub(super) fn area(path: &[Pt], radius: f64, corners: u32) -> f64 {
         })
         .collect();
     let real = |p: Pt| ((p.x - origin.x) as f64, (p.y - origin.y) as f64);
-    let parts: Vec<Convex> = segments(path)
+    let parts: Vec<Convex> = segments_of(path)
         .map(|(a, b)| {
             let around = |p: Pt| circle.iter().map(move |c| (real(p).0 + c.0, real(p).1 + c.1));
-            Convex::hull(around(a).chain(around(b)).collect())
+            Convex::hull_of(around(a).chain(around(b)).collect())
         })
         .collect();
     union_area(&parts)
 }
 
+/// Twice the signed area of the triangle `a b c`: positive where the path turns left.
 fn turn(a: Real, b: Real, c: Real) -> f64 {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)
 }
 
 impl Convex {
-    fn hull(mut points: Vec<Real>) -> Convex {
+    /// The convex hull of points.
+    fn hull_of(mut points: Vec<Real>) -> Convex {
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let chain = |sign: f64| {
             let mut chain: Vec<Real> = Vec::new();
@@ -57,33 +59,34 @@ impl Convex {
         Convex { lower: chain(1.0), upper: chain(-1.0) }
     }
 
-    fn left(&self) -> f64 {
+    fn left_x(&self) -> f64 {
         self.lower[0].0
     }
 
-    fn right(&self) -> f64 {
+    fn right_x(&self) -> f64 {
         self.lower[self.lower.len() - 1].0
     }
 
+    /// Edges of the lower and the upper border.
     fn edges(&self) -> impl Iterator<Item = (Real, Real)> + '_ {
         [&self.lower, &self.upper].into_iter().flat_map(|border| border.windows(2).map(|pair| (pair[0], pair[1])))
     }
 }
 
 /// A border's height at `x`, which is between its ends.
-fn height(border: &[Real], x: f64) -> f64 {
+fn border_height(border: &[Real], x: f64) -> f64 {
     let after = border.partition_point(|p| p.0 <= x).clamp(1, border.len() - 1);
     let (a, b) = (border[after - 1], border[after]);
     if b.0 == a.0 { a.1 } else { a.1 + (b.1 - a.1) * ((x - a.0) / (b.0 - a.0)) }
 }
 
 /// Where the covered height of a union may bend: at corners and crossings.
-fn cuts(parts: &[Convex]) -> Vec<f64> {
+fn bend_positions(parts: &[Convex]) -> Vec<f64> {
     let mut cuts: Vec<f64> =
-        parts.iter().flat_map(|part| part.edges().map(|(a, _)| a.0).chain([part.right()])).collect();
+        parts.iter().flat_map(|part| part.edges().map(|(a, _)| a.0).chain([part.right_x()])).collect();
     for (n, one) in parts.iter().enumerate() {
         for other in &parts[n + 1..] {
-            if one.right() < other.left() || other.right() < one.left() {
+            if one.right_x() < other.left_x() || other.right_x() < one.left_x() {
                 continue;
             }
             for s in one.edges() {
@@ -91,7 +94,7 @@ fn cuts(parts: &[Convex]) -> Vec<f64> {
                     // A border runs from left to right, so that those of its edges that lie under or over `s` are few.
                     let from = border.partition_point(|p| p.0 < s.0.0).saturating_sub(1);
                     let near = border[from..].windows(2).take_while(|t| t[0].0 <= s.1.0);
-                    cuts.extend(near.filter_map(|t| crossing(s, (t[0], t[1]))));
+                    cuts.extend(near.filter_map(|t| crossing_x(s, (t[0], t[1]))));
                 }
             }
         }
@@ -102,7 +105,7 @@ fn cuts(parts: &[Convex]) -> Vec<f64> {
 }
 
 /// The x of the point in which two edges cross.
-fn crossing((a, b): (Real, Real), (c, d): (Real, Real)) -> Option<f64> {
+fn crossing_x((a, b): (Real, Real), (c, d): (Real, Real)) -> Option<f64> {
     if b.0 < c.0 || d.0 < a.0 || a.1.max(b.1) < c.1.min(d.1) || c.1.max(d.1) < a.1.min(b.1) {
         return None;
     }
@@ -112,15 +115,16 @@ fn crossing((a, b): (Real, Real), (c, d): (Real, Real)) -> Option<f64> {
     cross.then(|| a.0 + (b.0 - a.0) * (from / (from - to)))
 }
 
+/// Area of the union of convex parts.
 fn union_area(parts: &[Convex]) -> f64 {
-    let cuts = cuts(parts);
+    let cuts = bend_positions(parts);
     let mut area = 0.0;
     let mut covered: Vec<Real> = Vec::new();
     for slab in cuts.windows(2) {
         let middle = f64::midpoint(slab[0], slab[1]);
         covered.clear();
-        let here = parts.iter().filter(|part| part.left() < middle && middle < part.right());
-        covered.extend(here.map(|part| (height(&part.lower, middle), height(&part.upper, middle))));
+        let here = parts.iter().filter(|part| part.left_x() < middle && middle < part.right_x());
+        covered.extend(here.map(|part| (border_height(&part.lower, middle), border_height(&part.upper, middle))));
         covered.sort_by(|a, b| a.0.total_cmp(&b.0));
         let mut top = f64::NEG_INFINITY;
         let mut sum = 0.0;
@@ -150,29 +154,30 @@ mod tests {
     #[test]
     fn a_straight_line_is_a_rectangle_with_round_ends() {
         let expected = 1000.0 * 400.0 + disc() * 200.0 * 200.0;
-        assert!(near(area(&[pt(7, 7), pt(1007, 7)], 200.0, 32), expected));
-        assert!(near(area(&[pt(7, 7), pt(507, 7), pt(1007, 7)], 200.0, 32), expected), "in two parts");
-        assert!(near(area(&[pt(0, 0), pt(0, 1000)], 200.0, 32), expected), "upright");
+        assert!(near(buffer_area(&[pt(7, 7), pt(1007, 7)], 200.0, 32), expected));
+        assert!(near(buffer_area(&[pt(7, 7), pt(507, 7), pt(1007, 7)], 200.0, 32), expected), "in two parts");
+        assert!(near(buffer_area(&[pt(0, 0), pt(0, 1000)], 200.0, 32), expected), "upright");
         let slanted = 1000.0 * 2_f64.sqrt() * 400.0 + disc() * 40_000.0;
-        assert!(near(area(&[pt(0, 0), pt(1000, -1000)], 200.0, 32), slanted));
+        assert!(near(buffer_area(&[pt(0, 0), pt(1000, -1000)], 200.0, 32), slanted));
     }
 
     #[test]
     fn a_right_angle_and_a_crossing_count_the_overlap_once() {
         // Two arms that overlap in a quarter of the square outside which a quarter of the disc fills the corner.
         let arms = 2.0 * 1000.0 * 400.0 - 200.0 * 200.0 + 0.25 * disc() * 40_000.0 + disc() * 40_000.0;
-        assert!(near(area(&[pt(0, 0), pt(1000, 0), pt(1000, 1000)], 200.0, 32), arms));
+        assert!(near(buffer_area(&[pt(0, 0), pt(1000, 0), pt(1000, 1000)], 200.0, 32), arms));
         // A figure of eight around a crossing: both strokes less the square that they share, plus the far loop.
         let loops = [pt(0, 0), pt(4000, 0), pt(4000, 4000), pt(2000, 4000), pt(2000, -2000)];
-        let far_apart = area(&[pt(0, 0), pt(4000, 0), pt(4000, 4000), pt(2000, 4000), pt(2000, 1000)], 200.0, 32);
-        let rest = area(&[pt(2000, 1000), pt(2000, -2000)], 200.0, 32) - disc() * 40_000.0 - 400.0 * 400.0;
-        assert!(near(area(&loops, 200.0, 32), far_apart + rest), "{}", area(&loops, 200.0, 32));
+        let far_apart =
+            buffer_area(&[pt(0, 0), pt(4000, 0), pt(4000, 4000), pt(2000, 4000), pt(2000, 1000)], 200.0, 32);
+        let rest = buffer_area(&[pt(2000, 1000), pt(2000, -2000)], 200.0, 32) - disc() * 40_000.0 - 400.0 * 400.0;
+        assert!(near(buffer_area(&loops, 200.0, 32), far_apart + rest), "{}", buffer_area(&loops, 200.0, 32));
     }
 
     #[test]
     fn more_corners_come_nearer_to_the_circle() {
         let path = [pt(0, 0), pt(700, 0), pt(1200, 500)];
-        let [coarse, fine, finest] = [32, 128, 512].map(|corners| area(&path, 200.0, corners));
+        let [coarse, fine, finest] = [32, 128, 512].map(|corners| buffer_area(&path, 200.0, corners));
         assert!(coarse < fine && fine < finest);
         assert!((finest - coarse) / finest < 0.01);
     }

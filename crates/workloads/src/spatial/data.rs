@@ -54,7 +54,7 @@ enum Draw {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
-fn mix(z: u64) -> u64 {
+fn mix_bits(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
@@ -62,38 +62,40 @@ fn mix(z: u64) -> u64 {
 
 /// Turns a draw into a whole number of `lo..=hi`. The range is far below 2^32, so that the bias of the remainder is
 /// below 2^-32.
-fn between(draw: u64, lo: i64, hi: i64) -> i64 {
+fn number_between(draw: u64, lo: i64, hi: i64) -> i64 {
     lo + (draw % (hi - lo + 1) as u64) as i64
 }
 
 impl Country {
-    fn draw(&self, what: Draw, i: i64, j: i64) -> u64 {
+    /// 64 random bits for a purpose and two numbers, the same each time.
+    fn draw_bits(&self, what: Draw, i: i64, j: i64) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-        let mut state = mix(self.seed.wrapping_add(STEP));
+        let mut state = mix_bits(self.seed.wrapping_add(STEP));
         for part in [what as u64, i as u64, j as u64] {
-            state = mix(state.wrapping_add(STEP) ^ part);
+            state = mix_bits(state.wrapping_add(STEP) ^ part);
         }
         state
     }
 
+    /// Side of the country's square.
     pub(super) fn extent(&self) -> i64 {
         self.side * CELL
     }
 
-    pub(super) fn cells(&self) -> i64 {
+    pub(super) fn cell_count(&self) -> i64 {
         self.side * self.side
     }
 
-    pub(super) fn roads(&self) -> i64 {
-        (self.cells() / 4).max(1)
+    pub(super) fn road_count(&self) -> i64 {
+        (self.cell_count() / 4).max(1)
     }
 
-    pub(super) fn points(&self) -> i64 {
-        self.cells() * 25 / 2
+    pub(super) fn point_count(&self) -> i64 {
+        self.cell_count() * 25 / 2
     }
 
-    pub(super) fn shapes(&self) -> i64 {
-        (self.cells() / 4).max(1)
+    pub(super) fn shape_count(&self) -> i64 {
+        (self.cell_count() / 4).max(1)
     }
 
     /// How many departments there are along one side.
@@ -101,7 +103,7 @@ impl Country {
         (self.side + DEPARTMENT - 1) / DEPARTMENT
     }
 
-    pub(super) fn departments(&self) -> i64 {
+    pub(super) fn department_count(&self) -> i64 {
         self.departments_a_side().pow(2)
     }
 
@@ -111,32 +113,32 @@ impl Country {
     }
 
     /// The department of a cell, from 1.
-    pub(super) fn department(&self, i: i64, j: i64) -> i64 {
+    pub(super) fn department_of(&self, i: i64, j: i64) -> i64 {
         (j / DEPARTMENT) * self.departments_a_side() + i / DEPARTMENT + 1
     }
 
     /// A corner on the border stays there.
-    fn corner(&self, i: i64, j: i64) -> Pt {
+    fn corner_at(&self, i: i64, j: i64) -> Pt {
         let jitter = |what, at: i64| match at {
             0 => 0,
             last if last == self.side => 0,
-            _ => between(self.draw(what, i, j), 1 - JITTER, JITTER - 1),
+            _ => number_between(self.draw_bits(what, i, j), 1 - JITTER, JITTER - 1),
         };
         pt(i * CELL + jitter(Draw::CornerX, i), j * CELL + jitter(Draw::CornerY, j))
     }
 
     /// From west to east; straight on the border.
     pub(super) fn edge_east(&self, i: i64, j: i64) -> Vec<Pt> {
-        self.edge((self.corner(i, j), self.corner(i + 1, j)), j, (i * 2, j))
+        self.edge_points((self.corner_at(i, j), self.corner_at(i + 1, j)), j, (i * 2, j))
     }
 
     /// From south to north; straight on the border.
     pub(super) fn edge_north(&self, i: i64, j: i64) -> Vec<Pt> {
-        self.edge((self.corner(i, j), self.corner(i, j + 1)), i, (i * 2 + 1, j))
+        self.edge_points((self.corner_at(i, j), self.corner_at(i, j + 1)), i, (i * 2 + 1, j))
     }
 
     /// An edge on grid line `line`; `key` names it.
-    fn edge(&self, (from, to): (Pt, Pt), line: i64, key: (i64, i64)) -> Vec<Pt> {
+    fn edge_points(&self, (from, to): (Pt, Pt), line: i64, key: (i64, i64)) -> Vec<Pt> {
         let mut points = vec![from, to];
         if line == 0 || line == self.side {
             return points;
@@ -147,10 +149,10 @@ impl Country {
             for pair in points.windows(2) {
                 let place = key.1 * 8 + number;
                 number += 1;
-                let moved = |what| between(self.draw(what, key.0, place), -far, far);
+                let moved = |what| number_between(self.draw_bits(what, key.0, place), -far, far);
                 finer.push(pt(
-                    middle(pair[0].x, pair[1].x) + moved(Draw::MiddleX),
-                    middle(pair[0].y, pair[1].y) + moved(Draw::MiddleY),
+                    middle_of(pair[0].x, pair[1].x) + moved(Draw::MiddleX),
+                    middle_of(pair[0].y, pair[1].y) + moved(Draw::MiddleY),
                 ));
                 finer.push(pair[1]);
             }
@@ -160,7 +162,7 @@ impl Country {
     }
 
     /// A cell's ring, closed, counter-clockwise.
-    pub(super) fn cell(&self, i: i64, j: i64) -> Vec<Pt> {
+    pub(super) fn cell_ring(&self, i: i64, j: i64) -> Vec<Pt> {
         let mut ring = self.edge_east(i, j);
         ring.extend(&self.edge_north(i + 1, j)[1..]);
         ring.extend(self.edge_east(i, j + 1).iter().rev().skip(1));
@@ -169,17 +171,19 @@ impl Country {
     }
 
     /// A road by its number from 1. It never turns straight back.
-    pub(super) fn road(&self, id: i64) -> Vec<Pt> {
-        let draw = self.draw(Draw::Road, id, 0);
+    pub(super) fn road_points(&self, id: i64) -> Vec<Pt> {
+        let draw = self.draw_bits(Draw::Road, id, 0);
         let extent = self.extent();
-        let mut here =
-            pt(between(self.draw(Draw::Road, id, 1), 0, extent), between(self.draw(Draw::Road, id, 2), 0, extent));
-        let mut heading = between(draw, 0, 7);
+        let mut here = pt(
+            number_between(self.draw_bits(Draw::Road, id, 1), 0, extent),
+            number_between(self.draw_bits(Draw::Road, id, 2), 0, extent),
+        );
+        let mut heading = number_between(draw, 0, 7);
         let mut path = vec![here];
-        for step in 0..between(draw >> 32, 12, 28) {
-            let draw = self.draw(Draw::Walk, id, step);
+        for step in 0..number_between(draw >> 32, 12, 28) {
+            let draw = self.draw_bits(Draw::Walk, id, step);
             let turn = [0, 0, 1, -1][(draw % 4) as usize];
-            let far = between(draw >> 8, 300, 1000);
+            let far = number_between(draw >> 8, 300, 1000);
             // At the border it turns left until it can go on; straight back is not among the turns.
             let next = [0, 1, 2, 3, 5, 6, 7].iter().find_map(|more| {
                 let towards = (heading + turn + more).rem_euclid(8);
@@ -197,60 +201,64 @@ impl Country {
     }
 
     /// The class of a road, from 1.
-    pub(super) fn class(&self, id: i64) -> i64 {
+    pub(super) fn road_class(&self, id: i64) -> i64 {
         id % CLASSES + 1
     }
 
     /// A point by its number from 1.
-    pub(super) fn point(&self, id: i64) -> Pt {
+    pub(super) fn point_at(&self, id: i64) -> Pt {
         let extent = self.extent();
-        if self.spread == PointSpread::Uniform || self.draw(Draw::Point, id, 2).is_multiple_of(10) {
+        if self.spread == PointSpread::Uniform || self.draw_bits(Draw::Point, id, 2).is_multiple_of(10) {
             return pt(
-                between(self.draw(Draw::Point, id, 0), 1, extent - 1),
-                between(self.draw(Draw::Point, id, 1), 1, extent - 1),
+                number_between(self.draw_bits(Draw::Point, id, 0), 1, extent - 1),
+                number_between(self.draw_bits(Draw::Point, id, 1), 1, extent - 1),
             );
         }
-        let clusters = (self.cells() / 16).max(1);
-        let cluster = between(self.draw(Draw::Point, id, 3), 0, clusters - 1);
+        let clusters = (self.cell_count() / 16).max(1);
+        let cluster = number_between(self.draw_bits(Draw::Point, id, 3), 0, clusters - 1);
         let near = |n: i64| {
-            let centre = between(self.draw(Draw::Centre, cluster, n), 1, extent - 1);
+            let centre = number_between(self.draw_bits(Draw::Centre, cluster, n), 1, extent - 1);
             // The sum of four draws: dense in the middle.
-            let off: i64 =
-                (0..4).map(|k| between(self.draw(Draw::Point, id, 4 + 4 * n + k), -CELL / 6, CELL / 6)).sum();
+            let off: i64 = (0..4)
+                .map(|k| number_between(self.draw_bits(Draw::Point, id, 4 + 4 * n + k), -CELL / 6, CELL / 6))
+                .sum();
             (centre + off).clamp(1, extent - 1)
         };
         pt(near(0), near(1))
     }
 
     /// A shape by its number from 1: a cell, or a bow-tie over its corners.
-    pub(super) fn shape(&self, id: i64) -> Vec<Pt> {
+    pub(super) fn shape_ring(&self, id: i64) -> Vec<Pt> {
         let (i, j) = ((id * 4 - 4) % self.side, (id * 4 - 4) / self.side);
-        if !self.draw(Draw::Shape, id, 0).is_multiple_of(BOW_TIES) {
-            return self.cell(i, j);
+        if !self.draw_bits(Draw::Shape, id, 0).is_multiple_of(BOW_TIES) {
+            return self.cell_ring(i, j);
         }
         vec![
-            self.corner(i, j),
-            self.corner(i + 1, j + 1),
-            self.corner(i + 1, j),
-            self.corner(i, j + 1),
-            self.corner(i, j),
+            self.corner_at(i, j),
+            self.corner_at(i + 1, j + 1),
+            self.corner_at(i + 1, j),
+            self.corner_at(i, j + 1),
+            self.corner_at(i, j),
         ]
     }
 
     /// About what the tables take with their indexes, in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
-        let vertices = self.cells() * 33 + self.roads() * 21 + self.shapes() * 29 + self.points();
-        (vertices * 16 + self.points() * 150 + (self.cells() + self.roads() + self.shapes()) * 200) as u64
+        let vertices = self.cell_count() * 33 + self.road_count() * 21 + self.shape_count() * 29 + self.point_count();
+        (vertices * 16 + self.point_count() * 150 + (self.cell_count() + self.road_count() + self.shape_count()) * 200)
+            as u64
     }
 }
 
-fn middle(a: i64, b: i64) -> i64 {
+fn middle_of(a: i64, b: i64) -> i64 {
     (a + b).div_euclid(2)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::exact::{PlaneSide, hull, is_simple, meet, segments, share_a_stretch, side_of, twice_area};
+    use super::super::exact::{
+        PlaneSide, convex_hull, is_simple, segments_meet, segments_of, share_a_stretch, side_of, twice_area,
+    };
     use super::*;
 
     fn country(side: i64, seed: u64) -> Country {
@@ -260,9 +268,9 @@ mod tests {
     #[test]
     fn the_data_of_a_seed_never_change() {
         let country = country(40, 1);
-        assert_eq!(country.cell(3, 7)[..4], PINNED_CELL);
-        assert_eq!(country.road(5)[..3], PINNED_ROAD);
-        assert_eq!([country.point(1), country.point(20_000)], PINNED_POINTS);
+        assert_eq!(country.cell_ring(3, 7)[..4], PINNED_CELL);
+        assert_eq!(country.road_points(5)[..3], PINNED_ROAD);
+        assert_eq!([country.point_at(1), country.point_at(20_000)], PINNED_POINTS);
     }
 
     const PINNED_CELL: [Pt; 4] = [pt(12218, 28811), pt(12772, 28758), pt(13340, 28695), pt(13877, 28675)];
@@ -277,7 +285,7 @@ mod tests {
             let country = country(6, seed);
             let mut sum = 0;
             for (i, j) in (0..6).flat_map(|j| (0..6).map(move |i| (i, j))) {
-                let ring = country.cell(i, j);
+                let ring = country.cell_ring(i, j);
                 assert!(is_simple(&ring), "seed {seed}, cell {i} {j}");
                 assert!(twice_area(&ring) > 0);
                 assert_eq!(side_of(&ring, pt(i * CELL + CELL / 2, j * CELL + CELL / 2)), PlaneSide::Inside);
@@ -292,10 +300,10 @@ mod tests {
                 for b in &edges[n + 1..] {
                     let ends = [a[0], a[a.len() - 1]];
                     let shared = ends.contains(&b[0]) || ends.contains(&b[b.len() - 1]);
-                    for (s, t) in segments(a).flat_map(|s| segments(b).map(move |t| (s, t))) {
+                    for (s, t) in segments_of(a).flat_map(|s| segments_of(b).map(move |t| (s, t))) {
                         let at_shared_end =
                             shared && [s.0, s.1].iter().any(|p| ends.contains(p) && [t.0, t.1].contains(p));
-                        assert!(at_shared_end || !meet(s, t), "seed {seed}: {s:?} {t:?}");
+                        assert!(at_shared_end || !segments_meet(s, t), "seed {seed}: {s:?} {t:?}");
                     }
                 }
             }
@@ -308,7 +316,7 @@ mod tests {
             let country = Country { side: 4, seed: 9, spread };
             let inside = |p: &Pt| (0..=country.extent()).contains(&p.x) && (0..=country.extent()).contains(&p.y);
             for id in 1..=2_000 {
-                let road = country.road(id);
+                let road = country.road_points(id);
                 assert!(road.len() >= 13 && road.iter().all(inside), "{road:?}");
                 for turn in road.windows(3) {
                     let (a, b) = (
@@ -320,7 +328,7 @@ mod tests {
                     assert!(!back, "{turn:?}");
                 }
             }
-            assert!((1..=country.points()).all(|id| inside(&country.point(id))));
+            assert!((1..=country.point_count()).all(|id| inside(&country.point_at(id))));
         }
     }
 
@@ -331,9 +339,9 @@ mod tests {
         assert!(!share_a_stretch((pt(0, 0), pt(5, 0)), (pt(5, 0), pt(9, 0))));
         for (side, seed) in [(4, 1), (8, 1), (9, 1), (40, 1), (40, 2), (40, 3)] {
             let country = country(side, seed);
-            for id in 1..=country.roads() {
-                let road = country.road(id);
-                let all: Vec<(Pt, Pt)> = segments(&road).collect();
+            for id in 1..=country.road_count() {
+                let road = country.road_points(id);
+                let all: Vec<(Pt, Pt)> = segments_of(&road).collect();
                 for (place, one) in all.iter().enumerate() {
                     let twice = all[place + 1..].iter().any(|other| share_a_stretch(*one, *other));
                     assert!(!twice, "side {side}, seed {seed}, road {id}");
@@ -351,8 +359,8 @@ mod tests {
     fn busiest(spread: PointSpread) -> i32 {
         let country = Country { side: 16, seed: 3, spread };
         let mut counts = vec![0; 256];
-        for id in 1..=country.points() {
-            let p = country.point(id);
+        for id in 1..=country.point_count() {
+            let p = country.point_at(id);
             counts[((p.y / CELL) * 16 + p.x / CELL) as usize] += 1;
         }
         counts.into_iter().max().unwrap_or(0)
@@ -361,8 +369,8 @@ mod tests {
     #[test]
     fn some_shapes_are_bow_ties_and_no_other_is_invalid() {
         let country = country(40, 1);
-        let invalid = (1..=country.shapes()).filter(|id| !is_simple(&country.shape(*id))).count();
-        assert!((30..70).contains(&invalid), "{invalid} of {}", country.shapes());
-        assert!(hull(&country.shape(1)).len() >= 4);
+        let invalid = (1..=country.shape_count()).filter(|id| !is_simple(&country.shape_ring(*id))).count();
+        assert!((30..70).contains(&invalid), "{invalid} of {}", country.shape_count());
+        assert!(convex_hull(&country.shape_ring(1)).len() >= 4);
     }
 }

@@ -10,17 +10,18 @@ use super::oracle::{FEW_ROADS, NEAR_QUARTERS, PROBES, RADIUS};
 use super::query::{Query, Rounding};
 
 pub trait SpatialDialect: Sync {
-    fn tables(&self) -> Vec<String>;
+    /// Statements that make the tables.
+    fn create_tables(&self) -> Vec<String>;
 
     /// Text before and after a WKT literal that makes it a geometry.
-    fn geometry(&self) -> (&'static str, &'static str);
+    fn geometry_literal(&self) -> (&'static str, &'static str);
 
     /// Statements before and after the load.
-    fn transaction(&self) -> (&'static str, &'static str);
+    fn load_transaction(&self) -> (&'static str, &'static str);
 
     /// Builds the indexes and refreshes the planner's statistics. `extent` is the side of the square that holds
     /// everything.
-    fn indexes(&self, extent: i64) -> Vec<String>;
+    fn create_indexes(&self, extent: i64) -> Vec<String>;
 
     /// A query for how many of the tables `cell`, `road` and `pt` have a spatial index.
     fn indexed_tables(&self) -> Option<&'static str> {
@@ -35,7 +36,7 @@ pub trait SpatialDialect: Sync {
 
     /// `Err` says why it cannot be asked. `window` is the side of a square around a point that surely holds its
     /// nearest neighbour, for engines without such a search.
-    fn query(&self, query: Query, window: i64) -> Result<String, String>;
+    fn query_text(&self, query: Query, window: i64) -> Result<String, String>;
 
     /// Statements around a query, outside the measured time.
     fn around_query(&self) -> (&'static str, &'static str) {
@@ -43,13 +44,13 @@ pub trait SpatialDialect: Sync {
     }
 
     /// How it rounds the corners of a buffer.
-    fn rounding(&self) -> Rounding {
+    fn buffer_rounding(&self) -> Rounding {
         Rounding::EightSegments
     }
 }
 
 /// The query's text with its constants filled in.
-pub fn filled(text: &str, window: i64) -> String {
+pub fn fill_constants(text: &str, window: i64) -> String {
     let near = format!("{}", NEAR_QUARTERS as f64 / 4.0);
     // A row's text is written over several lines for its readers only.
     let one_line: Vec<&str> = text.split_whitespace().collect();
@@ -63,26 +64,29 @@ pub fn filled(text: &str, window: i64) -> String {
 }
 
 /// A polygon in Well-Known Text (OGC 06-103r4, 7): its border, then its holes.
-pub(super) fn polygon(rings: &[Vec<Pt>], into: &mut String) {
+pub(super) fn write_polygon(rings: &[Vec<Pt>], into: &mut String) {
     into.push_str("POLYGON");
     for (place, ring) in rings.iter().enumerate() {
         into.push(if place == 0 { '(' } else { ',' });
-        points(ring, into);
+        write_points(ring, into);
     }
     into.push(')');
 }
 
-pub(super) fn line(path: &[Pt], into: &mut String) {
+/// A line in Well-Known Text.
+pub(super) fn write_line(path: &[Pt], into: &mut String) {
     into.push_str("LINESTRING");
-    points(path, into);
+    write_points(path, into);
 }
 
-pub(super) fn point(p: Pt, into: &mut String) {
+/// A point in Well-Known Text.
+pub(super) fn write_point(p: Pt, into: &mut String) {
     into.push_str("POINT");
-    points(&[p], into);
+    write_points(&[p], into);
 }
 
-fn points(points: &[Pt], into: &mut String) {
+/// Points in brackets, separated by commas.
+fn write_points(points: &[Pt], into: &mut String) {
     for (place, p) in points.iter().enumerate() {
         // Writing to a `String` cannot fail.
         let _ = write!(into, "{}{} {}", if place == 0 { '(' } else { ',' }, p.x, p.y);

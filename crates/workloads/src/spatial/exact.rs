@@ -19,7 +19,7 @@ pub(super) const fn pt(x: i64, y: i64) -> Pt {
 }
 
 /// Twice the signed area of the triangle `a b c`: positive if `c` is left of `a b`.
-pub(super) fn cross(a: Pt, b: Pt, c: Pt) -> i64 {
+pub(super) fn cross_product(a: Pt, b: Pt, c: Pt) -> i64 {
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
@@ -34,7 +34,7 @@ fn is_between((a, b): Segment, p: Pt) -> bool {
 
 /// Whether a segment holds a point, its ends included.
 pub(super) fn is_on(segment: Segment, p: Pt) -> bool {
-    is_between(segment, p) && cross(segment.0, segment.1, p) == 0
+    is_between(segment, p) && cross_product(segment.0, segment.1, p) == 0
 }
 
 /// Whether two segments share more than a point.
@@ -42,34 +42,35 @@ pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
     let along = |p: Pt| if a.x == b.x { p.y } else { p.x };
     let (from, to) = (along(a).min(along(b)), along(a).max(along(b)));
     let (first, last) = (along(c).min(along(d)), along(c).max(along(d)));
-    cross(a, b, c) == 0 && cross(a, b, d) == 0 && from.max(first) < to.min(last)
+    cross_product(a, b, c) == 0 && cross_product(a, b, d) == 0 && from.max(first) < to.min(last)
 }
 
 /// Ends count as parts of the segments.
-pub(super) fn meet(s: Segment, t: Segment) -> bool {
-    if are_apart(s.0.x, s.1.x, t.0.x, t.1.x) || are_apart(s.0.y, s.1.y, t.0.y, t.1.y) {
+pub(super) fn segments_meet(s: Segment, t: Segment) -> bool {
+    if ranges_apart(s.0.x, s.1.x, t.0.x, t.1.x) || ranges_apart(s.0.y, s.1.y, t.0.y, t.1.y) {
         return false;
     }
-    let (a, b) = (cross(s.0, s.1, t.0).signum(), cross(s.0, s.1, t.1).signum());
-    let (c, d) = (cross(t.0, t.1, s.0).signum(), cross(t.0, t.1, s.1).signum());
+    let (a, b) = (cross_product(s.0, s.1, t.0).signum(), cross_product(s.0, s.1, t.1).signum());
+    let (c, d) = (cross_product(t.0, t.1, s.0).signum(), cross_product(t.0, t.1, s.1).signum());
     if a * b < 0 && c * d < 0 {
         return true;
     }
     is_on(s, t.0) || is_on(s, t.1) || is_on(t, s.0) || is_on(t, s.1)
 }
 
-fn are_apart(a: i64, b: i64, c: i64, d: i64) -> bool {
+/// Tests whether two ranges of numbers have nothing in common.
+fn ranges_apart(a: i64, b: i64, c: i64, d: i64) -> bool {
     a.max(b) < c.min(d) || c.max(d) < a.min(b)
 }
 
 /// The segments of a path; those of a ring if its last point is its first.
-pub(super) fn segments(path: &[Pt]) -> impl Iterator<Item = Segment> + '_ {
+pub(super) fn segments_of(path: &[Pt]) -> impl Iterator<Item = Segment> + '_ {
     path.windows(2).map(|pair| (pair[0], pair[1]))
 }
 
 /// Whether a line neither crosses nor touches itself; its two ends may be one point (OGC 06-103r4, 6.1.6).
 pub(super) fn is_simple(path: &[Pt]) -> bool {
-    let all: Vec<Segment> = segments(path).collect();
+    let all: Vec<Segment> = segments_of(path).collect();
     let closed = path.first() == path.last();
     for (i, s) in all.iter().enumerate() {
         for (j, t) in all.iter().enumerate().skip(i + 1) {
@@ -83,7 +84,7 @@ pub(super) fn is_simple(path: &[Pt]) -> bool {
             let bad = match shared {
                 // Neighbours share one point, and more only if one lies back on the other.
                 Some((_, a, b)) => is_on(*t, a) || is_on(*s, b),
-                None => meet(*s, *t),
+                None => segments_meet(*s, *t),
             };
             if bad {
                 return false;
@@ -104,13 +105,13 @@ pub(super) enum PlaneSide {
 /// Where a point is, by the parity of the crossings of a ray to the right.
 pub(super) fn side_of(ring: &[Pt], p: Pt) -> PlaneSide {
     let mut inside = false;
-    for (a, b) in segments(ring) {
+    for (a, b) in segments_of(ring) {
         if is_on((a, b), p) {
             return PlaneSide::Boundary;
         }
         if (a.y > p.y) != (b.y > p.y) {
             // The crossing is right of the point if the point is left of the segment as it rises.
-            let left = cross(a, b, p) > 0;
+            let left = cross_product(a, b, p) > 0;
             if left == (b.y > a.y) {
                 inside = !inside;
             }
@@ -122,11 +123,11 @@ pub(super) fn side_of(ring: &[Pt], p: Pt) -> PlaneSide {
 /// Twice the signed area of a ring, by the shoelace formula relative to its first point.
 pub(super) fn twice_area(ring: &[Pt]) -> i128 {
     let Some(&origin) = ring.first() else { return 0 };
-    segments(ring).map(|(a, b)| i128::from(cross(origin, a, b))).sum()
+    segments_of(ring).map(|(a, b)| i128::from(cross_product(origin, a, b))).sum()
 }
 
 /// The convex hull as a closed ring, counter-clockwise (Andrew's monotone chain, 1979).
-pub(super) fn hull(points: &[Pt]) -> Vec<Pt> {
+pub(super) fn convex_hull(points: &[Pt]) -> Vec<Pt> {
     let mut sorted = points.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
@@ -136,10 +137,11 @@ pub(super) fn hull(points: &[Pt]) -> Vec<Pt> {
     ring
 }
 
+/// One border of the hull of points that come in order.
 fn half_hull(points: &mut dyn Iterator<Item = Pt>) -> Vec<Pt> {
     let mut chain: Vec<Pt> = Vec::new();
     for p in points {
-        while chain.len() >= 2 && cross(chain[chain.len() - 2], chain[chain.len() - 1], p) <= 0 {
+        while chain.len() >= 2 && cross_product(chain[chain.len() - 2], chain[chain.len() - 1], p) <= 0 {
             chain.pop();
         }
         chain.push(p);
@@ -158,7 +160,7 @@ const FRACTION_BITS: u32 = 40;
 
 impl Fixed {
     /// The square root of a whole number below 2^47.
-    pub(super) fn sqrt(square: i64) -> Fixed {
+    pub(super) fn square_root(square: i64) -> Fixed {
         Fixed(((square.max(0) as u128) << (2 * FRACTION_BITS)).isqrt() as i128)
     }
 
@@ -167,12 +169,12 @@ impl Fixed {
         Fixed((numerator << FRACTION_BITS).div_euclid(denominator))
     }
 
-    pub(super) fn whole(value: i128) -> Fixed {
+    pub(super) fn whole_number(value: i128) -> Fixed {
         Fixed(value << FRACTION_BITS)
     }
 
     /// The square root of two, `times` over.
-    pub(super) fn root_twos(times: i128) -> Fixed {
+    pub(super) fn times_root_two(times: i128) -> Fixed {
         let square = (times * times * 2) as u128;
         // As many bits of fraction as there is room for.
         let spare = (square.leading_zeros() / 2).min(FRACTION_BITS);
@@ -218,8 +220,8 @@ impl fmt::Display for Fixed {
     }
 }
 
-pub(super) fn length(path: &[Pt]) -> Fixed {
-    segments(path).map(|(a, b)| Fixed::sqrt(distance_squared(a, b))).sum()
+pub(super) fn path_length(path: &[Pt]) -> Fixed {
+    segments_of(path).map(|(a, b)| Fixed::square_root(distance_squared(a, b))).sum()
 }
 
 #[cfg(test)]
@@ -232,7 +234,7 @@ mod tests {
     #[test]
     fn a_square_is_a_square() {
         assert_eq!(twice_area(&SQUARE), 200);
-        assert_eq!(length(&SQUARE), Fixed::whole(40));
+        assert_eq!(path_length(&SQUARE), Fixed::whole_number(40));
         assert_eq!(side_of(&SQUARE, pt(5, 5)), PlaneSide::Inside);
         assert_eq!(side_of(&SQUARE, pt(10, 3)), PlaneSide::Boundary);
         assert_eq!(side_of(&SQUARE, pt(0, 0)), PlaneSide::Boundary);
@@ -240,7 +242,7 @@ mod tests {
         assert!(is_simple(&SQUARE));
         let bow_tie = [pt(0, 0), pt(10, 10), pt(10, 0), pt(0, 10), pt(0, 0)];
         assert!(!is_simple(&bow_tie));
-        assert_eq!(hull(&[pt(5, 5), pt(0, 0), pt(10, 0), pt(5, 0), pt(10, 10), pt(0, 10)]), SQUARE);
+        assert_eq!(convex_hull(&[pt(5, 5), pt(0, 0), pt(10, 0), pt(5, 0), pt(10, 10), pt(0, 10)]), SQUARE);
     }
 
     #[test]
@@ -264,8 +266,8 @@ mod tests {
             ((pt(5, 1), pt(5, 9)), false),
             ((pt(0, 1), pt(9, 1)), false),
         ] {
-            assert_eq!(meet(s, t), expected, "{t:?}");
-            assert_eq!(meet(t, s), expected, "{t:?}");
+            assert_eq!(segments_meet(s, t), expected, "{t:?}");
+            assert_eq!(segments_meet(t, s), expected, "{t:?}");
         }
     }
 
@@ -273,9 +275,9 @@ mod tests {
         #[test]
         fn roots_and_fractions_are_right_to_twelve_digits(n in 0_i64..1 << 46, d in 1_i64..1 << 30) {
             let near = |fixed: Fixed, real: f64| (fixed.to_f64() - real).abs() <= 1e-12 + real.abs() * 1e-15;
-            prop_assert!(near(Fixed::sqrt(n), (n as f64).sqrt()));
+            prop_assert!(near(Fixed::square_root(n), (n as f64).sqrt()));
             prop_assert!(near(Fixed::fraction(n.into(), d.into()), n as f64 / d as f64));
-            prop_assert!((Fixed::root_twos(n.into()).to_f64() - n as f64 * 2_f64.sqrt()).abs() <= 1e-15 * n as f64 + 1e-9);
+            prop_assert!((Fixed::times_root_two(n.into()).to_f64() - n as f64 * 2_f64.sqrt()).abs() <= 1e-15 * n as f64 + 1e-9);
         }
 
         /// The area, the hull and what is inside do not depend on where a ring begins.
@@ -291,8 +293,8 @@ mod tests {
             turned.rotate_left(turn % points.len());
             let (a, b) = (closed(&points), closed(&turned));
             prop_assert_eq!(twice_area(&a), twice_area(&b));
-            prop_assert_eq!(hull(&a), hull(&b));
-            prop_assert!(twice_area(&hull(&a)) >= twice_area(&a).abs() || !is_simple(&a));
+            prop_assert_eq!(convex_hull(&a), convex_hull(&b));
+            prop_assert!(twice_area(&convex_hull(&a)) >= twice_area(&a).abs() || !is_simple(&a));
             prop_assert_eq!(side_of(&a, pt(probe.0, probe.1)), side_of(&b, pt(probe.0, probe.1)));
         }
     }

@@ -19,7 +19,8 @@ impl LandTable {
     /// The tables in the order of loading.
     pub(super) const ALL: [LandTable; 4] = [LandTable::Cell, LandTable::Road, LandTable::Point, LandTable::Shape];
 
-    pub(super) fn name(self) -> &'static str {
+    /// Name of the table.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             LandTable::Cell => "cell",
             LandTable::Road => "road",
@@ -43,18 +44,19 @@ pub(super) trait SpatialData: Send + Sync {
     fn extent(&self) -> i64;
 
     /// How many rows a table has; their numbers begin with 1.
-    fn rows(&self, table: LandTable) -> i64;
+    fn row_count(&self, table: LandTable) -> i64;
 
     /// The column between number and geometry, in tables that have one: a cell's department, a road's class.
-    fn group(&self, table: LandTable, id: i64) -> Option<i64>;
+    fn group_of(&self, table: LandTable, id: i64) -> Option<i64>;
 
     /// Writes the geometry of a row in Well-Known Text.
-    fn write(&self, table: LandTable, id: i64, text: &mut String);
+    fn write_geometry(&self, table: LandTable, id: i64, text: &mut String);
 
+    /// The right answers to these queries.
     fn answers(&self, queries: &[Query]) -> Answers;
 
     /// Facts of the data besides the plan's keys.
-    fn facts(&self) -> Facts {
+    fn data_facts(&self) -> Facts {
         Facts::default()
     }
 }
@@ -64,35 +66,37 @@ impl SpatialData for Country {
         Country::extent(self)
     }
 
-    fn rows(&self, table: LandTable) -> i64 {
+    fn row_count(&self, table: LandTable) -> i64 {
         match table {
-            LandTable::Cell => self.cells(),
-            LandTable::Road => self.roads(),
-            LandTable::Point => self.points(),
-            LandTable::Shape => self.shapes(),
+            LandTable::Cell => self.cell_count(),
+            LandTable::Road => self.road_count(),
+            LandTable::Point => self.point_count(),
+            LandTable::Shape => self.shape_count(),
         }
     }
 
-    fn group(&self, table: LandTable, id: i64) -> Option<i64> {
+    fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
-            LandTable::Cell => Some(self.department((id - 1) % self.side, (id - 1) / self.side)),
-            LandTable::Road => Some(self.class(id)),
+            LandTable::Cell => Some(self.department_of((id - 1) % self.side, (id - 1) / self.side)),
+            LandTable::Road => Some(self.road_class(id)),
             LandTable::Point | LandTable::Shape => None,
         }
     }
 
-    fn write(&self, table: LandTable, id: i64, text: &mut String) {
+    fn write_geometry(&self, table: LandTable, id: i64, text: &mut String) {
         match table {
-            LandTable::Cell => dialect::polygon(&[self.cell((id - 1) % self.side, (id - 1) / self.side)], text),
-            LandTable::Road => dialect::line(&self.road(id), text),
-            LandTable::Point => dialect::point(self.point(id), text),
-            LandTable::Shape => dialect::polygon(&[self.shape(id)], text),
+            LandTable::Cell => {
+                dialect::write_polygon(&[self.cell_ring((id - 1) % self.side, (id - 1) / self.side)], text)
+            }
+            LandTable::Road => dialect::write_line(&self.road_points(id), text),
+            LandTable::Point => dialect::write_point(self.point_at(id), text),
+            LandTable::Shape => dialect::write_polygon(&[self.shape_ring(id)], text),
         }
     }
 
     fn answers(&self, queries: &[Query]) -> Answers {
         let oracle = Oracle::new(*self);
-        let expected = queries.iter().map(|query| oracle.answer(*query)).collect();
-        Answers { expected, window: oracle.window() }
+        let expected = queries.iter().map(|query| oracle.answer_to(*query)).collect();
+        Answers { expected, window: oracle.window_side() }
     }
 }

@@ -29,13 +29,13 @@ use suite::Suite;
 pub const TABLES: [&str; 4] = ["cell", "road", "pt", "shape"];
 
 pub use data::{Country, PointSpread};
-pub use query::{Expected, ExpectedValue, Query, Rounding, judge};
+pub use query::{Expected, ExpectedValue, Query, Rounding, check_answer};
 pub use suite::Cold;
 
 /// Exact answers to every query, for tests of engines.
-pub fn expected(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
+pub fn expected_answers(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
     let oracle = oracle::Oracle::new(country);
-    queries.iter().map(|query| (*query, oracle.answer(*query))).collect()
+    queries.iter().map(|query| (*query, oracle.answer_to(*query))).collect()
 }
 
 /// Exact answers on the shapes of a file's text, for the queries where they can be known; for tests of the reader.
@@ -84,15 +84,15 @@ impl Workload for Spatial {
         }
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let spread = if keys.points == "clustered" { PointSpread::Clustered } else { PointSpread::Uniform };
         let country = Country { side: keys.side, seed: keys.data_seed, spread };
-        let queries = queries(&keys.queries, keys.shapes.is_some())?;
+        let queries = parse_queries(&keys.queries, keys.shapes.is_some())?;
         let cold = if keys.cold { Cold::Measured } else { Cold::Skipped };
         let (name, size_bytes, land): (String, u64, Box<dyn SpatialData>) = match &keys.shapes {
             Some(named) => {
-                let shapes = read(named, grants, &country)?;
+                let shapes = read_shapes(named, grants, &country)?;
                 (format!("shapes of {named}"), shapes.size_bytes(), Box::new(shapes))
             }
             None => {
@@ -111,10 +111,11 @@ impl Workload for Spatial {
 }
 
 /// For shapes of a file, `core` and `all` leave out queries whose answer is not known.
-fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
+fn parse_queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
     let mut queries = Query::parse_list(words).map_err(|word| {
         let known: Vec<&str> = Query::all().map(Query::number).collect();
-        refuse(format!("there is no query `{word}`")).hint(format!("`core`, `all`, or some of {}", known.join(", ")))
+        refuse_queries(format!("there is no query `{word}`"))
+            .with_hint(format!("`core`, `all`, or some of {}", known.join(", ")))
     })?;
     if of_shapes && ["core", "all"].contains(&words.trim()) {
         queries.retain(|query| query.is_known_of_shapes());
@@ -122,27 +123,27 @@ fn queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
     match queries.iter().find(|query| of_shapes && !query.is_known_of_shapes()) {
         Some(query) => {
             let cause = format!("no answer to {} is known beforehand on shapes of a file", query.number());
-            Err(refuse(cause).hint("leave it out, or leave out `shapes`"))
+            Err(refuse_queries(cause).with_hint("leave it out, or leave out `shapes`"))
         }
         None => Ok(queries),
     }
 }
 
-fn refuse(cause: String) -> Failure {
+fn refuse_queries(cause: String) -> Failure {
     Failure::new(FailureKind::Plan, "read the key `queries`", cause)
 }
 
 /// Reads the file that a plan names.
-fn read(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
+fn read_shapes(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
     let (file, object) = named.rsplit_once('#').map_or((named, None), |(file, object)| (file, Some(object)));
     let refuse =
         |cause: &dyn std::fmt::Display| Failure::new(FailureKind::Plan, format!("read the shapes `{file}`"), cause);
-    let text = grants.texts.read(file).map_err(|error| {
-        refuse(&error).hint("`npm install world-atlas` brings Natural Earth's countries: node_modules/world-atlas/countries-110m.json#countries")
+    let text = grants.texts.read_script(file).map_err(|error| {
+        refuse(&error).with_hint("`npm install world-atlas` brings Natural Earth's countries: node_modules/world-atlas/countries-110m.json#countries")
     })?;
     let stem = Path::new(file).file_stem().map_or_else(|| file.into(), |stem| stem.to_string_lossy());
     Shapes::read(&stem, &text, object, drawn).map_err(|cause| {
-        refuse(&cause).hint("GeoJSON or TopoJSON; of a shapefile `ogr2ogr shapes.json FILE.shp` makes GeoJSON")
+        refuse(&cause).with_hint("GeoJSON or TopoJSON; of a shapefile `ogr2ogr shapes.json FILE.shp` makes GeoJSON")
     })
 }
 
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn the_defaults_are_a_task() {
-        let task = Spatial.task(&point("core"), &Grants::default()).unwrap();
+        let task = Spatial.make_task(&point("core"), &Grants::default()).unwrap();
         assert_eq!(task.dataset.name, "spatial data of 40 × 40 cells, seed 1, uniform points");
         assert!((1_000_000..20_000_000).contains(&task.dataset.size_bytes), "{}", task.dataset.size_bytes);
         assert!(matches!(task.action, Action::Step(_)));
@@ -166,7 +167,7 @@ mod tests {
     fn shapes_are_read_when_the_plan_is_and_queries_without_a_known_answer_are_refused() {
         let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/shapes/lands.json");
         assert_eq!(task_of("core", file).unwrap().dataset.name, format!("shapes of {file}"));
-        assert_eq!(queries("all", true).unwrap().len(), 14);
+        assert_eq!(parse_queries("all", true).unwrap().len(), 14);
         let refused = task_of("S1, S9", file).unwrap_err();
         assert!(refused.to_string().contains("no answer to S9 is known"), "{refused}");
         let refused = task_of("core", &format!("{file}#land")).unwrap_err();
@@ -178,12 +179,12 @@ mod tests {
     fn task_of(queries: &str, shapes: &str) -> Result<Task, Failure> {
         let mut point = point(queries);
         point.insert("shapes".to_owned(), model::Value::Text(shapes.to_owned()));
-        Spatial.task(&point, &Grants::default())
+        Spatial.make_task(&point, &Grants::default())
     }
 
     #[test]
     fn a_query_that_does_not_exist_is_named() {
-        let failure = Spatial.task(&point("S1, S99"), &Grants::default()).unwrap_err();
+        let failure = Spatial.make_task(&point("S1, S99"), &Grants::default()).unwrap_err();
         assert!(failure.to_string().contains("no query `S99`"), "{failure}");
         assert!(failure.hint.unwrap().contains("S15"));
     }

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, HashMap};
 use super::buffer;
 use super::data::{CELL, CLASSES, Country};
 use super::exact::{
-    Fixed, PlaneSide, Pt, Segment, cross, distance_squared, hull, is_simple, length, meet, segments, side_of,
-    twice_area,
+    Fixed, PlaneSide, Pt, Segment, convex_hull, cross_product, distance_squared, is_simple, path_length, segments_meet,
+    segments_of, side_of, twice_area,
 };
 use super::query::{Expected, Query};
 
@@ -46,45 +46,52 @@ fn pair_sum(a: i64, b: i64) -> i128 {
 }
 
 /// The count and the checksum of pairs.
-pub(super) fn pairs(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
+pub(super) fn count_and_checksum(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
     let (count, sum) = found.fold((0, 0), |(count, sum), (a, b)| (count + 1, sum + pair_sum(a, b)));
     vec![Expected::exact("pairs", count), Expected::exact("checksum of the pairs", sum)]
 }
 
 impl Oracle {
     pub(super) fn new(country: Country) -> Oracle {
-        let cells = grid(&country).map(|(i, j)| country.cell(i, j)).collect();
-        let points: Vec<Pt> = (1..=country.points()).map(|id| country.point(id)).collect();
-        let mut buckets = vec![Vec::new(); country.cells() as usize];
+        let cells = grid_squares(&country).map(|(i, j)| country.cell_ring(i, j)).collect();
+        let points: Vec<Pt> = (1..=country.point_count()).map(|id| country.point_at(id)).collect();
+        let mut buckets = vec![Vec::new(); country.cell_count() as usize];
         for (p, id) in points.iter().zip(1..) {
             buckets[((p.y / CELL) * country.side + p.x / CELL) as usize].push(id);
         }
-        Oracle { country, cells, roads: (1..=country.roads()).map(|id| country.road(id)).collect(), points, buckets }
+        Oracle {
+            country,
+            cells,
+            roads: (1..=country.road_count()).map(|id| country.road_points(id)).collect(),
+            points,
+            buckets,
+        }
     }
 
-    pub(super) fn answer(&self, query: Query) -> Vec<Expected> {
+    /// The right answer to a query.
+    pub(super) fn answer_to(&self, query: Query) -> Vec<Expected> {
         match query {
             Query::Validity => self.validity(),
             Query::LargestCell => self.largest_cell(),
             Query::RoadLengths => self.road_lengths(),
             Query::PointsInCells => self.points_in_cells(),
-            Query::TouchingCells => pairs(self.neighbours().into_iter().map(|(a, b, _)| (a, b))),
-            Query::RoadsCrossCells => pairs(self.crossed_cells().into_iter()),
+            Query::TouchingCells => count_and_checksum(self.neighbour_pairs().into_iter().map(|(a, b, _)| (a, b))),
+            Query::RoadsCrossCells => count_and_checksum(self.crossed_cells().into_iter()),
             Query::ClippedRoads => vec![Expected::near("length", self.clipped_length())],
-            Query::Departments => self.departments(),
-            Query::Buffers => self.buffers(),
-            Query::Nearest => self.nearest(),
-            Query::NearRoads => self.near_roads(),
-            Query::Hulls => self.hulls(),
-            Query::Differences => self.differences(),
-            Query::Relations => self.relations(),
-            Query::Text => self.text(),
+            Query::Departments => self.dissolved_departments(),
+            Query::Buffers => self.buffer_areas(),
+            Query::Nearest => self.nearest_distances(),
+            Query::NearRoads => self.points_near_roads(),
+            Query::Hulls => self.hull_areas(),
+            Query::Differences => self.hull_excess(),
+            Query::Relations => self.edge_sharing_pairs(),
+            Query::Text => self.text_round_trip(),
         }
     }
 
     /// S1: shapes that are no valid polygons, roads that touch themselves.
     fn validity(&self) -> Vec<Expected> {
-        let shapes = (1..=self.country.shapes()).filter(|id| !is_simple(&self.country.shape(*id)));
+        let shapes = (1..=self.country.shape_count()).filter(|id| !is_simple(&self.country.shape_ring(*id)));
         let roads = self.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id);
         let (shapes, roads) = (count_and_sum(&mut { shapes }), count_and_sum(&mut { roads }));
         vec![
@@ -99,15 +106,15 @@ impl Oracle {
     fn largest_cell(&self) -> Vec<Expected> {
         let sized = self.cells.iter().zip(1_i64..).map(|(cell, id)| (twice_area(cell), -id));
         let (twice, id) = sized.max().unwrap_or_default();
-        vec![Expected::exact("cell", i128::from(-id)), half("area", twice)]
+        vec![Expected::exact("cell", i128::from(-id)), half_of("area", twice)]
     }
 
     /// S3: number and length of the roads of each class.
     fn road_lengths(&self) -> Vec<Expected> {
-        let of_class = |class| self.roads.iter().zip(1..).filter(move |(_, id)| self.country.class(*id) == class);
+        let of_class = |class| self.roads.iter().zip(1..).filter(move |(_, id)| self.country.road_class(*id) == class);
         let used = (1..=CLASSES).filter(|class| of_class(*class).next().is_some());
         used.flat_map(|class| {
-            let sum: Fixed = of_class(class).map(|(road, _)| length(road)).sum();
+            let sum: Fixed = of_class(class).map(|(road, _)| path_length(road)).sum();
             [
                 Expected::exact("class", class.into()),
                 Expected::exact("roads", of_class(class).count() as i128),
@@ -123,24 +130,24 @@ impl Oracle {
         let mut found = Vec::new();
         let mut used = vec![false; self.cells.len()];
         for (p, id) in self.points.iter().zip(1_i64..) {
-            for place in around(p.x / CELL, p.y / CELL, side) {
+            for place in squares_around(p.x / CELL, p.y / CELL, side) {
                 if side_of(&self.cells[place], *p) == PlaneSide::Inside {
                     found.push((place as i64 + 1, id));
                     used[place] = true;
                 }
             }
         }
-        let mut expected = pairs(found.into_iter());
+        let mut expected = count_and_checksum(found.into_iter());
         expected.push(Expected::exact("cells with points", used.iter().filter(|used| **used).count() as i128));
         expected
     }
 
     /// Touching cells, by number, and whether they share an edge or only a corner. Taken from the grid: tests of the
     /// data prove that cells are valid and cover the square.
-    fn neighbours(&self) -> Vec<(i64, i64, Border)> {
+    fn neighbour_pairs(&self) -> Vec<(i64, i64, Border)> {
         let Country { side, .. } = self.country;
         let mut found = Vec::new();
-        for (i, j) in grid(&self.country) {
+        for (i, j) in grid_squares(&self.country) {
             for (di, dj, border) in
                 [(1, 0, Border::Edge), (0, 1, Border::Edge), (1, 1, Border::Corner), (-1, 1, Border::Corner)]
             {
@@ -158,9 +165,9 @@ impl Oracle {
         let mut found = Vec::new();
         for (road, id) in self.roads.iter().zip(1_i64..) {
             let mut near: Vec<usize> = Vec::new();
-            for (a, b) in segments(road) {
+            for (a, b) in segments_of(road) {
                 for (x, y) in [(a.x, a.y), (b.x, b.y), (a.x, b.y), (b.x, a.y)] {
-                    near.extend(around(x / CELL, y / CELL, side));
+                    near.extend(squares_around(x / CELL, y / CELL, side));
                 }
             }
             near.sort_unstable();
@@ -170,7 +177,7 @@ impl Oracle {
                     .filter(|place| {
                         let cell = &self.cells[*place];
                         side_of(cell, road[0]) != PlaneSide::Outside
-                            || segments(road).any(|s| segments(cell).any(|t| meet(s, t)))
+                            || segments_of(road).any(|s| segments_of(cell).any(|t| segments_meet(s, t)))
                     })
                     .map(|place| (id, place as i64 + 1)),
             );
@@ -181,7 +188,8 @@ impl Oracle {
     /// S7: total length of roads clipped by cells. A stretch that a road runs twice counts once, as in a set of
     /// points; one along the border of two cells counts for both.
     fn clipped_length(&self) -> Fixed {
-        let roads: Vec<BTreeMap<Line, Vec<(i64, i64)>>> = self.roads.iter().map(|road| stretches(road)).collect();
+        let roads: Vec<BTreeMap<Line, Vec<(i64, i64)>>> =
+            self.roads.iter().map(|road| covered_stretches(road)).collect();
         let mut straight = 0;
         let mut slanted = 0;
         let mut add = |line: &Line, units: i64| {
@@ -198,7 +206,7 @@ impl Oracle {
                 add(&line, (to.min(*end) - from.max(*start)).max(0));
             }
         }
-        Fixed::whole(straight) + Fixed::root_twos(slanted)
+        Fixed::whole_number(straight) + Fixed::times_root_two(slanted)
     }
 
     /// The segments of the edges that two cells share.
@@ -207,21 +215,21 @@ impl Oracle {
         let mut found = Vec::new();
         for line in 1..side {
             for along in 0..side {
-                found.extend(segments(&self.country.edge_east(along, line)));
-                found.extend(segments(&self.country.edge_north(line, along)));
+                found.extend(segments_of(&self.country.edge_east(along, line)));
+                found.extend(segments_of(&self.country.edge_north(line, along)));
             }
         }
         found
     }
 
     /// S8: the departments, dissolved: how many, their area, the length of their borders, and their area by number.
-    fn departments(&self) -> Vec<Expected> {
+    fn dissolved_departments(&self) -> Vec<Expected> {
         let country = &self.country;
         let mut weighted = 0;
-        for ((i, j), cell) in grid(country).zip(&self.cells) {
-            weighted += i128::from(country.department(i, j)) * twice_area(cell);
+        for ((i, j), cell) in grid_squares(country).zip(&self.cells) {
+            weighted += i128::from(country.department_of(i, j)) * twice_area(cell);
         }
-        let mut borders = Fixed::whole(i128::from(4 * country.extent()));
+        let mut borders = Fixed::whole_number(i128::from(4 * country.extent()));
         for line in 1..country.side {
             for along in 0..country.side {
                 let parts = [
@@ -229,33 +237,34 @@ impl Oracle {
                     (country.edge_north(line, along), [(line - 1, along), (line, along)]),
                 ];
                 for (edge, sides) in parts {
-                    let [one, other] = sides.map(|(i, j)| country.department(i, j));
+                    let [one, other] = sides.map(|(i, j)| country.department_of(i, j));
                     if one != other {
                         // It is part of the border of both.
-                        let edge = length(&edge);
+                        let edge = path_length(&edge);
                         borders += edge + edge;
                     }
                 }
             }
         }
         vec![
-            Expected::exact("departments", country.departments().into()),
-            half("area", 2 * i128::from(country.extent()).pow(2)),
+            Expected::exact("departments", country.department_count().into()),
+            half_of("area", 2 * i128::from(country.extent()).pow(2)),
             Expected::near("length of the borders", borders),
-            half("area times number", weighted),
+            half_of("area times number", weighted),
         ]
     }
 
     /// S9: the area of the buffers of some roads.
-    fn buffers(&self) -> Vec<Expected> {
+    fn buffer_areas(&self) -> Vec<Expected> {
         let some = &self.roads[..self.roads.len().min(FEW_ROADS as usize)];
-        let sum = |radius: f64, corners| some.iter().map(|road| buffer::area(road, radius, corners)).sum::<f64>();
+        let sum =
+            |radius: f64, corners| some.iter().map(|road| buffer::buffer_area(road, radius, corners)).sum::<f64>();
         let radius = RADIUS as f64;
         // A polygon around the circle: what any finer approximation, and the circle itself, must stay within.
         let around = radius / (std::f64::consts::PI / f64::from(FINE_CORNERS)).cos();
         vec![
             Expected::exact("roads", some.len() as i128),
-            Expected::approximated("area", sum(radius, CORNERS), sum(around, FINE_CORNERS)),
+            Expected::rounded("area", sum(radius, CORNERS), sum(around, FINE_CORNERS)),
         ]
     }
 
@@ -281,72 +290,75 @@ impl Oracle {
     }
 
     /// Side of a square around a point that surely holds the nearest neighbour of every probe.
-    pub(super) fn window(&self) -> i64 {
-        let probes = PROBES.min(self.country.points());
+    pub(super) fn window_side(&self) -> i64 {
+        let probes = PROBES.min(self.country.point_count());
         let furthest = (1..=probes).filter_map(|id| self.nearest_to(id)).max().unwrap_or(0);
         CELL.max(furthest.isqrt() + 1)
     }
 
     /// S10: the distance from some points to the nearest other one.
-    fn nearest(&self) -> Vec<Expected> {
-        let found: Vec<i64> = (1..=PROBES.min(self.country.points())).filter_map(|id| self.nearest_to(id)).collect();
-        let sum: Fixed = found.iter().map(|square| Fixed::sqrt(*square)).sum();
+    fn nearest_distances(&self) -> Vec<Expected> {
+        let found: Vec<i64> =
+            (1..=PROBES.min(self.country.point_count())).filter_map(|id| self.nearest_to(id)).collect();
+        let sum: Fixed = found.iter().map(|square| Fixed::square_root(*square)).sum();
         vec![Expected::exact("points", found.len() as i128), Expected::near("sum of distances", sum)]
     }
 
     /// S11: points near some roads.
-    fn near_roads(&self) -> Vec<Expected> {
+    fn points_near_roads(&self) -> Vec<Expected> {
         let side = self.country.side;
         let mut found = Vec::new();
         for (road, id) in self.roads.iter().zip(1_i64..).take(FEW_ROADS as usize) {
-            let mut squares: Vec<usize> = segments(road)
+            let mut squares: Vec<usize> = segments_of(road)
                 .flat_map(|(a, b)| [(a.x, a.y), (b.x, b.y), (a.x, b.y), (b.x, a.y)])
-                .flat_map(|(x, y)| around(x / CELL, y / CELL, side))
+                .flat_map(|(x, y)| squares_around(x / CELL, y / CELL, side))
                 .collect();
             squares.sort_unstable();
             squares.dedup();
             for other in squares.iter().flat_map(|place| &self.buckets[*place]) {
                 let p = self.points[*other as usize - 1];
-                if segments(road).any(|segment| is_near(segment, p)) {
+                if segments_of(road).any(|segment| is_near(segment, p)) {
                     found.push((id, *other));
                 }
             }
         }
-        pairs(found.into_iter())
+        count_and_checksum(found.into_iter())
     }
 
     /// S12: the area of the cells' convex hulls; the sum of their centroids.
-    fn hulls(&self) -> Vec<Expected> {
+    fn hull_areas(&self) -> Vec<Expected> {
         let (mut twice, mut x, mut y) = (0, Fixed::default(), Fixed::default());
         for cell in &self.cells {
-            twice += twice_area(&hull(cell));
+            twice += twice_area(&convex_hull(cell));
             let centroid = centroid(std::slice::from_ref(cell));
             x += centroid.0;
             y += centroid.1;
         }
         vec![
-            half("area of the hulls", twice),
+            half_of("area of the hulls", twice),
             Expected::near("sum of the centroids' x", x),
             Expected::near("sum of the centroids' y", y),
         ]
     }
 
     /// S13: what the hulls have more than the cells.
-    fn differences(&self) -> Vec<Expected> {
-        let hulls: i128 = self.cells.iter().map(|cell| twice_area(&hull(cell))).sum();
+    fn hull_excess(&self) -> Vec<Expected> {
+        let hulls: i128 = self.cells.iter().map(|cell| twice_area(&convex_hull(cell))).sum();
         let cells: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
-        vec![half("area", hulls - cells)]
+        vec![half_of("area", hulls - cells)]
     }
 
     /// S14: pairs of cells that share an edge and no inner point.
-    fn relations(&self) -> Vec<Expected> {
-        pairs(self.neighbours().into_iter().filter(|pair| pair.2 == Border::Edge).map(|(a, b, _)| (a, b)))
+    fn edge_sharing_pairs(&self) -> Vec<Expected> {
+        count_and_checksum(
+            self.neighbour_pairs().into_iter().filter(|pair| pair.2 == Border::Edge).map(|(a, b, _)| (a, b)),
+        )
     }
 
     /// S15: cells written as text and read again are what they were.
-    fn text(&self) -> Vec<Expected> {
+    fn text_round_trip(&self) -> Vec<Expected> {
         let twice: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
-        vec![Expected::exact("cells", self.country.cells().into()), half("area", twice)]
+        vec![Expected::exact("cells", self.country.cell_count().into()), half_of("area", twice)]
     }
 }
 
@@ -362,18 +374,18 @@ enum Border {
 }
 
 /// An area from its double.
-pub(super) fn half(name: &'static str, twice: i128) -> Expected {
+pub(super) fn half_of(name: &'static str, twice: i128) -> Expected {
     Expected::near(name, Fixed::fraction(twice, 2))
 }
 
 /// Columns and rows of the grid, row by row.
-fn grid(country: &Country) -> impl Iterator<Item = (i64, i64)> + use<> {
+fn grid_squares(country: &Country) -> impl Iterator<Item = (i64, i64)> + use<> {
     let side = country.side;
     (0..side).flat_map(move |j| (0..side).map(move |i| (i, j)))
 }
 
 /// The grid square and its neighbours: a cell strays less than half a square from its own.
-fn around(column: i64, row: i64, side: i64) -> impl Iterator<Item = usize> {
+fn squares_around(column: i64, row: i64, side: i64) -> impl Iterator<Item = usize> {
     let inside = move |n: &i64| (0..side).contains(n);
     (row - 1..=row + 1)
         .filter(inside)
@@ -398,7 +410,7 @@ pub(super) fn is_near((a, b): Segment, p: Pt) -> bool {
         return 16 * i128::from(distance_squared(end, p)) <= reach;
     }
     // The distance to the line is |cross| / √long.
-    16 * i128::from(cross(a, b, p)).pow(2) <= reach * i128::from(long)
+    16 * i128::from(cross_product(a, b, p)).pow(2) <= reach * i128::from(long)
 }
 
 /// Bourke 1988, relative to the first corner so that the numbers stay small. Holes run the other way round than the
@@ -406,13 +418,13 @@ pub(super) fn is_near((a, b): Segment, p: Pt) -> bool {
 pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
     let Some(&origin) = rings.first().and_then(|border| border.first()) else { return Default::default() };
     let (mut x, mut y, mut twice) = (0, 0, 0);
-    for (a, b) in rings.iter().flat_map(|ring| segments(ring)) {
-        let area = i128::from(cross(origin, a, b));
+    for (a, b) in rings.iter().flat_map(|ring| segments_of(ring)) {
+        let area = i128::from(cross_product(origin, a, b));
         x += i128::from(a.x + b.x - 2 * origin.x) * area;
         y += i128::from(a.y + b.y - 2 * origin.y) * area;
         twice += area;
     }
-    let place = |sum: i128, origin: i64| Fixed::fraction(sum, 3 * twice) + Fixed::whole(origin.into());
+    let place = |sum: i128, origin: i64| Fixed::fraction(sum, 3 * twice) + Fixed::whole_number(origin.into());
     (place(x, origin.x), place(y, origin.y))
 }
 
@@ -434,9 +446,9 @@ fn line_of((a, b): Segment) -> Option<(Line, i64, i64)> {
 }
 
 /// What a road covers of each line, without repeats.
-fn stretches(road: &[Pt]) -> BTreeMap<Line, Vec<(i64, i64)>> {
+fn covered_stretches(road: &[Pt]) -> BTreeMap<Line, Vec<(i64, i64)>> {
     let mut by_line: BTreeMap<Line, Vec<(i64, i64)>> = BTreeMap::new();
-    for (line, from, to) in segments(road).filter_map(line_of) {
+    for (line, from, to) in segments_of(road).filter_map(line_of) {
         by_line.entry(line).or_default().push((from, to));
     }
     for stretches in by_line.values_mut() {

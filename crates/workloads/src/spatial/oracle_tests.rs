@@ -29,28 +29,28 @@ fn every_pair<'a, A, B>(a: &'a [A], b: &'a [B], is: impl Fn(&A, &B) -> bool + 'a
 fn joins_find_what_a_look_at_every_pair_finds() {
     for oracle in oracles() {
         let inside = every_pair(&oracle.cells, &oracle.points, |cell, p| side_of(cell, *p) == PlaneSide::Inside);
-        assert_eq!(oracle.points_in_cells()[..2], pairs(inside.into_iter())[..]);
+        assert_eq!(oracle.points_in_cells()[..2], count_and_checksum(inside.into_iter())[..]);
         let crossed = every_pair(&oracle.roads, &oracle.cells, |road, cell| {
             have_a_point_in_common(road, cell) || side_of(cell, road[0]) == PlaneSide::Inside
         });
-        assert_eq!(pairs(oracle.crossed_cells().into_iter()), pairs(crossed.into_iter()));
+        assert_eq!(count_and_checksum(oracle.crossed_cells().into_iter()), count_and_checksum(crossed.into_iter()));
         let few = &oracle.roads[..oracle.roads.len().min(100)];
-        let near = every_pair(few, &oracle.points, |road, p| segments(road).any(|s| is_near(s, *p)));
-        assert_eq!(oracle.near_roads(), pairs(near.into_iter()));
+        let near = every_pair(few, &oracle.points, |road, p| segments_of(road).any(|s| is_near(s, *p)));
+        assert_eq!(oracle.points_near_roads(), count_and_checksum(near.into_iter()));
         let mut touching = every_pair(&oracle.cells, &oracle.cells, |a, b| a != b && have_a_point_in_common(a, b));
         touching.retain(|(a, b)| a < b);
-        assert_eq!(oracle.answer(Query::TouchingCells), pairs(touching.into_iter()));
+        assert_eq!(oracle.answer_to(Query::TouchingCells), count_and_checksum(touching.into_iter()));
     }
 }
 
 fn have_a_point_in_common(a: &[Pt], b: &[Pt]) -> bool {
-    segments(a).any(|s| segments(b).any(|t| meet(s, t)))
+    segments_of(a).any(|s| segments_of(b).any(|t| segments_meet(s, t)))
 }
 
 #[test]
 fn the_nearest_is_the_nearest_of_all() {
     for oracle in oracles() {
-        let reach = oracle.window().pow(2);
+        let reach = oracle.window_side().pow(2);
         for (id, p) in numbered(&oracle.points) {
             let others = numbered(&oracle.points).filter(|(other, _)| *other != id);
             let nearest = others.map(|(_, q)| distance_squared(*p, *q)).min();
@@ -64,17 +64,17 @@ fn the_nearest_is_the_nearest_of_all() {
 fn borders_of_departments_are_the_edges_that_no_two_of_their_cells_share() {
     let oracle = Oracle::new(Country { side: 17, seed: 4, spread: PointSpread::Uniform });
     let mut edges: HashMap<(i64, Pt, Pt), i32> = HashMap::new();
-    for ((i, j), cell) in grid(&oracle.country).zip(&oracle.cells) {
-        for (a, b) in segments(cell) {
-            *edges.entry((oracle.country.department(i, j), a.min(b), a.max(b))).or_default() += 1;
+    for ((i, j), cell) in grid_squares(&oracle.country).zip(&oracle.cells) {
+        for (a, b) in segments_of(cell) {
+            *edges.entry((oracle.country.department_of(i, j), a.min(b), a.max(b))).or_default() += 1;
         }
     }
     let outer: Fixed = edges
         .iter()
         .filter(|(_, count)| **count == 1)
-        .map(|((_, a, b), _)| Fixed::sqrt(distance_squared(*a, *b)))
+        .map(|((_, a, b), _)| Fixed::square_root(distance_squared(*a, *b)))
         .sum();
-    let answer = oracle.departments();
+    let answer = oracle.dissolved_departments();
     assert_eq!(answer[0], Expected::exact("departments", 9));
     let ExpectedValue::Near(borders) = answer[2].value else { panic!("{answer:?}") };
     assert!((borders - outer.to_f64()).abs() < 1e-9 * borders);
@@ -83,7 +83,7 @@ fn borders_of_departments_are_the_edges_that_no_two_of_their_cells_share() {
 #[test]
 fn a_road_that_runs_twice_counts_once() {
     let there_and_round = [pt(0, 0), pt(10, 0), pt(10, 5), pt(20, 5), pt(20, 0), pt(5, 0), pt(5, 3)];
-    let found = stretches(&there_and_round);
+    let found = covered_stretches(&there_and_round);
     assert_eq!(found[&(0, 0)], [(0, 20)]);
     assert_eq!(found[&(1, 10)], [(0, 5)]);
     assert_eq!(line_of((pt(3, 1), pt(1, 3))), Some(((3, 4), 1, 3)));
@@ -101,14 +101,14 @@ fn a_road_along_a_border_is_clipped_by_both_cells() {
         })
         .unwrap();
     let with = Oracle { roads: vec![vec![segment.0, segment.1]], ..oracle };
-    let along = length(&[segment.0, segment.1]).to_f64();
+    let along = path_length(&[segment.0, segment.1]).to_f64();
     assert!((with.clipped_length().to_f64() - 2.0 * along).abs() < 1e-9 * along);
 }
 
 #[test]
 fn centroids_and_nearness_are_those_of_simple_figures() {
     let square = [pt(100, 100), pt(110, 100), pt(110, 120), pt(100, 120), pt(100, 100)];
-    assert_eq!(centroid(&[square.to_vec()]), (Fixed::whole(105), Fixed::whole(110)));
+    assert_eq!(centroid(&[square.to_vec()]), (Fixed::whole_number(105), Fixed::whole_number(110)));
     let segment = (pt(0, 0), pt(1000, 0));
     for (p, near) in [
         (pt(500, 150), true),
@@ -130,7 +130,7 @@ fn the_answers_on_the_default_data_never_change() {
     let shown: Vec<String> = Query::all()
         .map(|query| {
             let values: Vec<String> = oracle
-                .answer(query)
+                .answer_to(query)
                 .iter()
                 .map(|expected| match expected.value {
                     ExpectedValue::Exact(value) => value.to_string(),

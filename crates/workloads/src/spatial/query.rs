@@ -63,17 +63,19 @@ impl Query {
         QUERIES.iter().map(|(query, ..)| *query)
     }
 
-    fn row(self) -> &'static (Query, &'static str, &'static str, &'static str) {
+    fn table_row(self) -> &'static (Query, &'static str, &'static str, &'static str) {
         // The table is in the order of the enum, which a test checks.
         &QUERIES[self as usize]
     }
 
+    /// The query's number, such as `S7`.
     pub fn number(self) -> &'static str {
-        self.row().1
+        self.table_row().1
     }
 
+    /// Number and short name of the query.
     pub fn name(self) -> String {
-        format!("{}-{}", self.row().1, self.row().2)
+        format!("{}-{}", self.table_row().1, self.table_row().2)
     }
 
     /// All but buffers, whose area depends on the engine where lines turn by any angle.
@@ -82,8 +84,8 @@ impl Query {
     }
 
     /// What it asks, in a few words.
-    pub fn about(self) -> &'static str {
-        self.row().3
+    pub fn summary(self) -> &'static str {
+        self.table_row().3
     }
 
     /// The queries that a text names: `core`, `all`, or numbers as in `S1, S4`.
@@ -125,19 +127,23 @@ pub enum ExpectedValue {
 }
 
 impl Expected {
+    /// A value that an answer must have exactly.
     pub(super) fn exact(name: &'static str, value: i128) -> Expected {
         Expected { name, value: ExpectedValue::Exact(value) }
     }
 
+    /// A value that an answer may differ from by a rounding error.
     pub(super) fn near(name: &'static str, value: Fixed) -> Expected {
         Expected::near_real(name, value.to_f64())
     }
 
+    /// A value that an answer may differ from by a rounding error.
     pub(super) fn near_real(name: &'static str, value: f64) -> Expected {
         Expected { name, value: ExpectedValue::Near(value) }
     }
 
-    pub(super) fn approximated(name: &'static str, with_8: f64, most: f64) -> Expected {
+    /// A value that depends on how circles are rounded: with eight segments, and at most.
+    pub(super) fn rounded(name: &'static str, with_8: f64, most: f64) -> Expected {
         Expected { name, value: ExpectedValue::Rounded { with_8, most } }
     }
 }
@@ -151,36 +157,44 @@ pub enum Rounding {
 }
 
 /// Compares an answer with the expected one.
-pub fn judge(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> Result<(), String> {
+pub fn check_answer(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> Result<(), String> {
     let got: Vec<&Datum> = rows.iter().flatten().collect();
     if got.len() != expected.len() {
         return Err(format!("{} values were expected, {} came", expected.len(), got.len()));
     }
     for (expected, got) in expected.iter().zip(got) {
         if !agrees(expected.value, got, rounding) {
-            return Err(format!("{}: expected {}, got {}", expected.name, expected.value.shown(rounding), shown(got)));
+            return Err(format!(
+                "{}: expected {}, got {}",
+                expected.name,
+                expected.value.describe(rounding),
+                describe_datum(got)
+            ));
         }
     }
     Ok(())
 }
 
+/// Tests whether a value is as expected.
 fn agrees(expected: ExpectedValue, got: &Datum, rounding: Rounding) -> bool {
     match expected {
-        ExpectedValue::Exact(value) => whole(got) == Some(value),
+        ExpectedValue::Exact(value) => whole_number(got) == Some(value),
         ExpectedValue::Near(value) => is_near(got, value),
         ExpectedValue::Rounded { with_8, most } => match rounding {
             Rounding::EightSegments => is_near(got, with_8),
-            Rounding::Finer => real(got).is_some_and(|got| (with_8 * (1.0 - TOLERANCE)..=most).contains(&got)),
+            Rounding::Finer => real_number(got).is_some_and(|got| (with_8 * (1.0 - TOLERANCE)..=most).contains(&got)),
         },
     }
 }
 
+/// Tests whether a number differs from `value` by a rounding error at most.
 fn is_near(got: &Datum, value: f64) -> bool {
-    real(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs())
+    real_number(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs())
 }
 
 impl ExpectedValue {
-    fn shown(self, rounding: Rounding) -> String {
+    /// Writes the expected value for a message.
+    fn describe(self, rounding: Rounding) -> String {
         match (self, rounding) {
             (ExpectedValue::Exact(value), _) => value.to_string(),
             (ExpectedValue::Near(value), _)
@@ -190,7 +204,7 @@ impl ExpectedValue {
     }
 }
 
-fn shown(datum: &Datum) -> String {
+fn describe_datum(datum: &Datum) -> String {
     match datum {
         Datum::Null => "NULL".to_owned(),
         Datum::Int(value) => value.to_string(),
@@ -200,7 +214,7 @@ fn shown(datum: &Datum) -> String {
 }
 
 /// The number that a datum holds, also as text.
-fn real(datum: &Datum) -> Option<f64> {
+fn real_number(datum: &Datum) -> Option<f64> {
     match datum {
         Datum::Null => None,
         Datum::Int(value) => Some(*value as f64),
@@ -211,7 +225,7 @@ fn real(datum: &Datum) -> Option<f64> {
 }
 
 /// The whole number that a datum holds, also as text or as a floating-point number without a fraction.
-fn whole(datum: &Datum) -> Option<i128> {
+fn whole_number(datum: &Datum) -> Option<i128> {
     match datum {
         Datum::Null => None,
         Datum::Int(value) => Some((*value).into()),
@@ -243,7 +257,7 @@ mod tests {
     }
 
     fn one(value: ExpectedValue, got: Datum, rounding: Rounding) -> Result<(), String> {
-        judge(&[Expected { name: "area", value }], &[vec![got]], rounding)
+        check_answer(&[Expected { name: "area", value }], &[vec![got]], rounding)
     }
 
     #[test]
@@ -281,7 +295,7 @@ mod tests {
     #[test]
     fn a_missing_or_extra_row_is_wrong() {
         let expected = [Expected { name: "n", value: ExpectedValue::Exact(1) }];
-        assert!(judge(&expected, &[], Rounding::Finer).is_err());
-        assert!(judge(&expected, &[vec![Datum::Int(1)], vec![Datum::Int(1)]], Rounding::Finer).is_err());
+        assert!(check_answer(&expected, &[], Rounding::Finer).is_err());
+        assert!(check_answer(&expected, &[vec![Datum::Int(1)], vec![Datum::Int(1)]], Rounding::Finer).is_err());
     }
 }

@@ -6,10 +6,11 @@ use model::{Absence, Facts, Reading, Role};
 
 use super::dialect::SpatialDialect;
 use super::land::{Answers, SpatialData};
-use super::query::{Query, judge};
+use super::query::{Query, check_answer};
 use super::tables;
 use crate::query_run::{
-    AnswerCheck, QueryText, TimedQuery, count, mean_s, milliseconds, missing_of, order, refused, total,
+    AnswerCheck, QueryText, TimedQuery, absence_of_failure, count_measurement, mean_s, milliseconds_measurement,
+    only_if_right, shuffled_order, total_reading,
 };
 use crate::rows::Rows;
 use crate::session::{Session, SessionKind};
@@ -62,7 +63,8 @@ impl Suite {
         Suite { land, queries, clients, executions, cold, answers: OnceLock::new() }
     }
 
-    fn answers(&self) -> &Answers {
+    /// The right answers, computed once.
+    fn right_answers(&self) -> &Answers {
         self.answers.get_or_init(|| self.land.answers(&self.queries))
     }
 }
@@ -72,8 +74,8 @@ impl Procedure for Suite {
         SessionKind::Spatial
     }
 
-    fn facts(&self, _system: &dyn System) -> Facts {
-        self.land.facts()
+    fn procedure_facts(&self, _system: &dyn System) -> Facts {
+        self.land.data_facts()
     }
 
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
@@ -83,27 +85,27 @@ impl Procedure for Suite {
             Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
         })?;
         let parts = self.queries.len() + 2;
-        context.progress("computing the answers", 0, parts);
-        let answers = self.answers();
-        context.progress("loading", 1, parts);
+        context.report_progress("computing the answers", 0, parts);
+        let answers = self.right_answers();
+        context.report_progress("loading", 1, parts);
         let mut first = system.session(SessionKind::Spatial)?;
-        let loaded = match tables::load(system, &mut *first, dialect, &*self.land) {
+        let loaded = match tables::load_tables(system, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
-                return Ok(Stepped::Done(self.unavailable(&failure.cause)));
+                return Ok(Stepped::Done(self.unavailable_outcome(&failure.cause)));
             }
             loaded => loaded?,
         };
         drop(first);
         system.settle()?;
-        let mut sessions = self.open(context)?;
+        let mut sessions = self.open_sessions(context)?;
         if let Some(session) = sessions.first_mut() {
-            tables::check(&mut **session, dialect, &*self.land)?;
+            tables::check_tables(&mut **session, dialect, &*self.land)?;
         }
         let mut asked: Vec<Option<Asked>> = self.queries.iter().map(|_| None).collect();
-        for (done, place) in order(self.queries.len(), context.seed).into_iter().enumerate() {
-            context.progress(&self.queries[place].name(), done + 2, parts);
+        for (done, place) in shuffled_order(self.queries.len(), context.seed).into_iter().enumerate() {
+            context.report_progress(&self.queries[place].name(), done + 2, parts);
             let round = Round { suite: self, dialect, answers, place };
-            match round.warm(context, &mut sessions)? {
+            match round.run_warm(context, &mut sessions)? {
                 Some(one) => asked[place] = Some(one),
                 None => return Ok(Stepped::Interrupted),
             }
@@ -111,12 +113,12 @@ impl Procedure for Suite {
         drop(sessions);
         let mut asked: Vec<Asked> = asked.into_iter().flatten().collect();
         for (place, one) in asked.iter_mut().enumerate() {
-            if context.interrupted() {
+            if context.is_interrupted() {
                 return Ok(Stepped::Interrupted);
             }
-            Round { suite: self, dialect, answers, place }.cold(context, one)?;
+            Round { suite: self, dialect, answers, place }.run_cold(context, one)?;
         }
-        Ok(Stepped::Done(self.outcome(&loaded, &asked)))
+        Ok(Stepped::Done(self.suite_outcome(&loaded, &asked)))
     }
 }
 
@@ -148,19 +150,21 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
 }
 
 impl Round<'_> {
-    fn judge(&self, answer: &Result<Rows, Failure>) -> Result<AnswerCheck, Failure> {
+    /// Compares an answer with the right one.
+    fn judge_answer(&self, answer: &Result<Rows, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
-            Ok(rows) => rows.data(),
-            Err(failure) => return missing_of(failure.clone()).map(Err),
+            Ok(rows) => rows.to_data(),
+            Err(failure) => return absence_of_failure(failure.clone()).map(Err),
         };
         let expected = &self.answers.expected[self.place];
-        Ok(judge(expected, &rows, self.dialect.rounding()).map_err(|evidence| Absence::Wrong.because(evidence)))
+        Ok(check_answer(expected, &rows, self.dialect.buffer_rounding())
+            .map_err(|evidence| Absence::Wrong.because(evidence)))
     }
 
     /// The worst verdict on the answers of a run.
     fn judge_run(&self, run: &TimedQuery) -> Result<AnswerCheck, Failure> {
         for answer in &run.answers {
-            let check = self.judge(answer)?;
+            let check = self.judge_answer(answer)?;
             if check.is_err() {
                 return Ok(check);
             }
@@ -170,7 +174,7 @@ impl Round<'_> {
 
     /// Verifies the query, which warms the caches too, then times it if the answer was right. `None` if the user
     /// interrupted.
-    fn warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
+    fn run_warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
         let query = self.suite.queries[self.place];
         let mut asked = Asked {
             query,
@@ -180,7 +184,7 @@ impl Round<'_> {
             server_cpu_s: None,
             cold_s: Reading::unavailable(""),
         };
-        let sql = match self.dialect.query(query, self.answers.window) {
+        let sql = match self.dialect.query_text(query, self.answers.window) {
             Ok(sql) => sql,
             Err(reason) => {
                 asked.check = Err(Absence::Unsupported.because(reason));
@@ -194,23 +198,23 @@ impl Round<'_> {
         }
         // A single client first: what it cannot answer, many need not try.
         let (one, _) = sessions.split_at_mut(1);
-        asked.check = self.judge_run(&question.run(one))?;
+        asked.check = self.judge_run(&question.run_at_once(one))?;
         if asked.check.is_ok() && sessions.len() > 1 {
-            asked.check = self.judge_run(&question.run(sessions))?;
+            asked.check = self.judge_run(&question.run_at_once(sessions))?;
         }
         let server_before = server_cpu_s(sessions);
         let ran_before = queries_run(sessions);
         let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
         while asked.check.is_ok() && executions.len() < self.suite.executions {
-            if context.interrupted() {
+            if context.is_interrupted() {
                 return Ok(None);
             }
-            let run = question.run(sessions);
+            let run = question.run_at_once(sessions);
             asked.check = self.judge_run(&run)?;
             executions.push(run.elapsed_s);
         }
-        let Spent { cpu_s, .. } = watch.read(context.system);
+        let Spent { cpu_s, .. } = watch.spent_since_start(context.system);
         asked.cpu_s = match cpu_s {
             Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
             unavailable => unavailable,
@@ -244,12 +248,12 @@ impl Round<'_> {
     }
 
     /// Runs the query once, by one client, with empty caches.
-    fn cold(&self, context: &StepContext<'_>, asked: &mut Asked) -> Result<(), Failure> {
+    fn run_cold(&self, context: &StepContext<'_>, asked: &mut Asked) -> Result<(), Failure> {
         if self.suite.cold == Cold::Skipped {
             asked.cold_s = Reading::unavailable("the plan says `cold = false`");
             return Ok(());
         }
-        let (Ok(()), Ok(sql)) = (&asked.check, self.dialect.query(asked.query, self.answers.window)) else {
+        let (Ok(()), Ok(sql)) = (&asked.check, self.dialect.query_text(asked.query, self.answers.window)) else {
             return Ok(());
         };
         match context.system.empty_caches() {
@@ -261,7 +265,7 @@ impl Round<'_> {
             Err(failure) => return Err(failure),
         }
         let mut session = [context.system.session(SessionKind::Spatial)?];
-        let run = QueryText { sql: &sql, around: self.dialect.around_query(), limit: None }.run(&mut session);
+        let run = QueryText { sql: &sql, around: self.dialect.around_query(), limit: None }.run_at_once(&mut session);
         asked.check = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
         Ok(())
@@ -269,12 +273,13 @@ impl Round<'_> {
 }
 
 impl Suite {
-    fn open(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
+    /// Opens a session for each client.
+    fn open_sessions(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
         (0..self.clients).map(|_| context.system.session(SessionKind::Spatial)).collect()
     }
 
     /// Outcome for an engine without such tables.
-    fn unavailable(&self, reason: &str) -> StepOutcome {
+    fn unavailable_outcome(&self, reason: &str) -> StepOutcome {
         let check = AnswerCheck::Err(Absence::Unsupported.because(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
         let names = total.into_iter().chain(self.queries.iter().map(|query| query.name()));
@@ -282,14 +287,18 @@ impl Suite {
             elapsed_s: 0.0,
             measurements: names
                 .map(|name| {
-                    milliseconds(&format!("elapsed/{name}"), Role::Primary, refused(&check, Reading::Value(0.0)))
+                    milliseconds_measurement(
+                        &format!("elapsed/{name}"),
+                        Role::Primary,
+                        only_if_right(&check, Reading::Value(0.0)),
+                    )
                 })
                 .collect(),
             ..StepOutcome::default()
         }
     }
 
-    fn outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
+    fn suite_outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
         let mut kinds: Vec<(&str, Role, Read)> = vec![
             ("elapsed", Role::Primary, |asked| mean_s(&asked.executions_s)),
@@ -302,25 +311,25 @@ impl Suite {
         }
         let mut measurements = Vec::new();
         for (kind, role, read) in kinds {
-            let readings: Vec<Reading> = asked.iter().map(|one| refused(&one.check, read(one))).collect();
+            let readings: Vec<Reading> = asked.iter().map(|one| only_if_right(&one.check, read(one))).collect();
             if asked.len() > 1 {
-                measurements.push(milliseconds(
+                measurements.push(milliseconds_measurement(
                     &format!("{kind}/suite"),
                     role,
-                    total(asked.iter().map(|one| one.query.number()), &readings),
+                    total_reading(asked.iter().map(|one| one.query.number()), &readings),
                 ));
             }
             for (one, reading) in asked.iter().zip(readings) {
-                measurements.push(milliseconds(&format!("{kind}/{}", one.query.name()), role, reading));
+                measurements.push(milliseconds_measurement(&format!("{kind}/{}", one.query.name()), role, reading));
             }
         }
         for (phase, spent) in [("load", &loaded.load), ("index_build", &loaded.index)] {
-            measurements.push(milliseconds(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
-            measurements.push(milliseconds(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
+            measurements.push(milliseconds_measurement(phase, Role::Secondary, Reading::Value(spent.elapsed_s)));
+            measurements.push(milliseconds_measurement(&format!("{phase}_cpu"), Role::Secondary, spent.cpu_s.clone()));
         }
         let right = asked.iter().filter(|one| one.check.is_ok()).count() as f64;
-        measurements.push(count("answers_right", right));
-        measurements.push(count("answers_asked", asked.len() as f64));
+        measurements.push(count_measurement("answers_right", right));
+        measurements.push(count_measurement("answers_asked", asked.len() as f64));
         StepOutcome {
             elapsed_s: asked.iter().flat_map(|one| &one.executions_s).sum(),
             measurements,
@@ -377,8 +386,9 @@ mod tests {
     fn what_is_not_right_has_no_figure_and_no_total() {
         let wrong = Err(Absence::Wrong.because("pairs: expected 360, got 342"));
         let all = [asked(Ok(()), &[1.0]), asked(wrong, &[1.0])];
-        let readings: Vec<Reading> = all.iter().map(|one| refused(&one.check, mean_s(&one.executions_s))).collect();
-        let Reading::Unavailable(why) = total(all.iter().map(|one| one.query.number()), &readings) else {
+        let readings: Vec<Reading> =
+            all.iter().map(|one| only_if_right(&one.check, mean_s(&one.executions_s))).collect();
+        let Reading::Unavailable(why) = total_reading(all.iter().map(|one| one.query.number()), &readings) else {
             panic!("a total of half the queries")
         };
         assert_eq!(why.to_string(), "no total without S10, wrong answer: pairs: expected 360, got 342");

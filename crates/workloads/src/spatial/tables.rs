@@ -7,7 +7,7 @@ use model::Reading;
 
 use super::dialect::SpatialDialect;
 use super::land::{LandTable, SpatialData};
-use crate::session::{Session, number, one};
+use crate::session::{Session, datum_number, query_number};
 use crate::step::{Spent, Stopwatch};
 use crate::system::System;
 use load::error::{Failure, FailureKind};
@@ -25,55 +25,55 @@ pub(super) struct LoadCost {
 }
 
 /// Makes, loads and indexes the tables of a land.
-pub(super) fn load(
+pub(super) fn load_tables(
     system: &dyn System,
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
     land: &dyn SpatialData,
 ) -> Result<LoadCost, Failure> {
-    for statement in dialect.tables() {
+    for statement in dialect.create_tables() {
         session.execute(&statement)?;
     }
     let load = insert_all(system, session, dialect, land)?;
     let watch = Stopwatch::start(system);
-    for statement in dialect.indexes(land.extent()) {
+    for statement in dialect.create_indexes(land.extent()) {
         session.execute(&statement)?;
     }
-    Ok(LoadCost { load, index: watch.read(system) })
+    Ok(LoadCost { load, index: watch.spent_since_start(system) })
 }
 
 /// Tables that have a spatial index.
 const INDEXED: f64 = 3.0;
 
-/// Holds what another session finds in the tables against the land: every row once, and the indexes.
-pub(super) fn check(
+/// Checks by another session whether every row of the land is there once, and the indexes.
+pub(super) fn check_tables(
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
     land: &dyn SpatialData,
 ) -> Result<(), Failure> {
     for table in LandTable::ALL {
-        let (name, rows) = (table.name(), land.rows(table));
+        let (name, rows) = (table.as_str(), land.row_count(table));
         let found = session.query(&format!("SELECT count(*), min(id), max(id) FROM {name}"))?;
         let (count, first, last) = (
-            number(found.first().and_then(|row| row.first())).unwrap_or_default(),
-            number(found.first().and_then(|row| row.get(1))).unwrap_or_default(),
-            number(found.first().and_then(|row| row.get(2))).unwrap_or_default(),
+            datum_number(found.first().and_then(|row| row.first())).unwrap_or_default(),
+            datum_number(found.first().and_then(|row| row.get(1))).unwrap_or_default(),
+            datum_number(found.first().and_then(|row| row.get(2))).unwrap_or_default(),
         );
         // The number is the primary key, so as many rows between the first and the last are all of them.
         if count != rows as f64 || (rows > 0 && (first != 1.0 || last != rows as f64)) {
             let cause = format!("`{name}` was to hold the rows 1 to {rows}, and holds {count}, {first} to {last}");
-            return refuse(cause);
+            return untrusted_load(cause);
         }
     }
     let Some(sql) = dialect.indexed_tables() else { return Ok(()) };
-    let found = one(session, sql)?;
+    let found = query_number(session, sql)?;
     if found != INDEXED {
-        return refuse(format!("{INDEXED} tables were to have a spatial index, and {found} have one"));
+        return untrusted_load(format!("{INDEXED} tables were to have a spatial index, and {found} have one"));
     }
     Ok(())
 }
 
-fn refuse(cause: String) -> Result<(), Failure> {
+fn untrusted_load(cause: String) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the load of the tables", cause))
 }
 
@@ -84,7 +84,7 @@ fn insert_all(
     dialect: &dyn SpatialDialect,
     land: &dyn SpatialData,
 ) -> Result<Spent, Failure> {
-    let (begin, commit) = dialect.transaction();
+    let (begin, commit) = dialect.load_transaction();
     let watch = Stopwatch::start(system);
     let mut elapsed = Duration::ZERO;
     let mut send = |sql: &str| {
@@ -97,9 +97,9 @@ fn insert_all(
     send(begin)?;
     for table in LandTable::ALL {
         let mut id = 1;
-        while id <= land.rows(table) {
+        while id <= land.row_count(table) {
             let before = host::cpu::thread_cpu();
-            let (statement, next) = statement_of(land, table, id, dialect.geometry());
+            let (statement, next) = statement_of(land, table, id, dialect.geometry_literal());
             let wrote = before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
             writing = writing.and_then(|sum| Ok(sum + wrote?));
             send(&statement)?;
@@ -107,7 +107,7 @@ fn insert_all(
         }
     }
     send(commit)?;
-    let cpu_s = match (watch.read(system).cpu_s, writing) {
+    let cpu_s = match (watch.spent_since_start(system).cpu_s, writing) {
         (Reading::Value(all), Ok(own)) if all > own.as_secs_f64() => Reading::Value(all - own.as_secs_f64()),
         (Reading::Value(_), Ok(_)) => Reading::unavailable("too little to tell from étalon's own work"),
         (Reading::Value(_), Err(reason)) => Reading::unavailable(reason),
@@ -118,8 +118,8 @@ fn insert_all(
 
 /// One insert statement, and the number of the first row after it.
 fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
-    let mut text = format!("INSERT INTO {} VALUES ", table.name());
-    let end = land.rows(table).min(first + ROWS as i64 - 1);
+    let mut text = format!("INSERT INTO {} VALUES ", table.as_str());
+    let end = land.row_count(table).min(first + ROWS as i64 - 1);
     let mut id = first;
     while id <= end && text.len() < STATEMENT_BYTES {
         if id > first {
@@ -127,11 +127,11 @@ fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, a
         }
         // Writing to a `String` cannot fail.
         let _ = write!(text, "({id},");
-        if let Some(group) = land.group(table, id) {
+        if let Some(group) = land.group_of(table, id) {
             let _ = write!(text, "{group},");
         }
         text.push_str(before);
-        land.write(table, id, &mut text);
+        land.write_geometry(table, id, &mut text);
         text.push_str(after);
         text.push(')');
         id += 1;
@@ -150,17 +150,17 @@ mod tests {
         for table in LandTable::ALL {
             let mut next = 1;
             let mut rows = 0;
-            while next <= country.rows(table) {
+            while next <= country.row_count(table) {
                 let (text, after) = statement_of(&country, table, next, ("<", ">"));
-                assert!(text.starts_with(&format!("INSERT INTO {} VALUES ({next},", table.name())), "{text:.60}");
+                assert!(text.starts_with(&format!("INSERT INTO {} VALUES ({next},", table.as_str())), "{text:.60}");
                 assert!(text.len() < STATEMENT_BYTES + 10_000 && after - next <= ROWS as i64);
                 rows += text.matches('<').count() as i64;
                 next = after;
             }
-            assert_eq!(rows, country.rows(table));
+            assert_eq!(rows, country.row_count(table));
         }
-        let (text, _) = statement_of(&country, LandTable::Point, country.points(), ("f('", "')"));
-        let p = country.point(country.points());
-        assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.points(), p.x, p.y));
+        let (text, _) = statement_of(&country, LandTable::Point, country.point_count(), ("f('", "')"));
+        let p = country.point_at(country.point_count());
+        assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.point_count(), p.x, p.y));
     }
 }

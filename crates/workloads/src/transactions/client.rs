@@ -50,6 +50,7 @@ pub enum Rows {
 }
 
 impl Rows {
+    /// Tests whether the rows of an answer are kept at all.
     pub fn are_kept(self) -> bool {
         self != Rows::Discard
     }
@@ -116,7 +117,7 @@ impl ScriptVariables for Variables<'_> {
     fn load(&self, slot: usize) -> Result<ScriptValue, Fault> {
         match &self.slots[slot] {
             VariableSlot::Value(value) => Ok(*value),
-            other => other.value(&self.program.names[slot]),
+            other => other.script_value(&self.program.names[slot]),
         }
     }
 
@@ -135,6 +136,7 @@ enum StepResult {
 }
 
 impl Program {
+    /// Evaluates a step's expression with the client's variables.
     fn evaluate(
         &self,
         client: &mut ScriptClient,
@@ -142,7 +144,7 @@ impl Program {
         expression: &ScriptExpression,
     ) -> Result<ScriptValue, OpError> {
         let scope = Variables { program: self, slots: &client.slots, script: client.script, number: step.number };
-        let value = expression.value(&scope, &mut client.random, &mut client.stack);
+        let value = expression.evaluate(&scope, &mut client.random, &mut client.stack);
         value.map_err(|fault| script_error(step, fault))
     }
 
@@ -153,6 +155,7 @@ impl Program {
         }
     }
 
+    /// Makes the state of a client before its first transaction.
     fn new_client(&self, seed: u64, client: u32, seeds: Seeds) -> ScriptClient {
         let Automatic { client_id, random_seed, default_seed } = self.automatic;
         let mut slots = self.initial.clone();
@@ -189,7 +192,8 @@ impl Program {
         }
     }
 
-    fn choose(&self, random: &mut Generator) -> usize {
+    /// Draws a script by its weight.
+    fn choose_script(&self, random: &mut Generator) -> usize {
         if self.scripts.len() == 1 {
             return 0;
         }
@@ -204,30 +208,31 @@ impl Program {
         0
     }
 
-    fn step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<StepResult, OpError> {
+    /// Runs a step of the script; fills `op` if it is a statement.
+    fn run_step(&self, client: &mut ScriptClient, step: &Step, op: &mut StatementOp) -> Result<StepResult, OpError> {
         match &step.command {
             ScriptCommand::Set(slot, expression) => {
                 let value = self.evaluate(client, step, expression)?;
                 client.slots[*slot] = VariableSlot::Value(value);
             }
-            ScriptCommand::Draw(draw) => self.draw(client, draw),
+            ScriptCommand::Draw(draw) => self.draw_words(client, draw),
             ScriptCommand::JumpUnless(expression, target) => {
-                if !self.evaluate(client, step, expression)?.truth() {
+                if !self.evaluate(client, step, expression)?.is_true() {
                     client.step = *target;
                 }
             }
             ScriptCommand::Jump(target) => client.step = *target,
             ScriptCommand::Execute(number) => {
-                self.fill(client, step, *number, op)?;
+                self.fill_op(client, step, *number, op)?;
                 return Ok(StepResult::Yield(Next::Op));
             }
-            ScriptCommand::SleepUs(time_us) => return Ok(StepResult::Yield(sleep(*time_us))),
+            ScriptCommand::SleepUs(time_us) => return Ok(StepResult::Yield(sleep_us(*time_us))),
             ScriptCommand::SleepFor { slot, unit_us } => {
                 let number = leading_int(&client.slots[*slot])
                     .ok_or_else(|| script_error(step, format!("`:{}` is no time to sleep", self.names[*slot])))?;
-                return Ok(StepResult::Yield(sleep(number.saturating_mul(*unit_us))));
+                return Ok(StepResult::Yield(sleep_us(number.saturating_mul(*unit_us))));
             }
-            ScriptCommand::Shell { into, words } => self.shell(client, step, *into, words)?,
+            ScriptCommand::Shell { into, words } => self.run_shell(client, step, *into, words)?,
             ScriptCommand::StartPipeline if self.protocol == Protocol::Simple => {
                 return Err(script_error(step, "a pipeline cannot be used where statements travel as text"));
             }
@@ -243,7 +248,9 @@ impl Program {
                 client.flow = Flow::Wait;
                 return Ok(StepResult::Yield(Next::Sync(SyncPoint::End)));
             }
-            ScriptCommand::End if client.flow == Flow::Pipelined && self.depth > 1 => return self.repeat(client, step),
+            ScriptCommand::End if client.flow == Flow::Pipelined && self.depth > 1 => {
+                return self.repeat_script(client, step);
+            }
             ScriptCommand::End if client.flow == Flow::Pipelined => {
                 return Err(script_error(step, "the script ends with its pipeline open"));
             }
@@ -253,13 +260,13 @@ impl Program {
     }
 
     /// End of a script under `pipeline`: run it again or end the pipeline.
-    fn repeat(&self, client: &mut ScriptClient, step: &Step) -> Result<StepResult, OpError> {
+    fn repeat_script(&self, client: &mut ScriptClient, step: &Step) -> Result<StepResult, OpError> {
         if client.explicit {
             return Err(script_error(step, OPEN_TRANSACTION));
         }
         client.left = client.left.saturating_sub(1);
         if client.left > 0 {
-            client.script = self.choose(&mut client.choice);
+            client.script = self.choose_script(&mut client.choice);
             client.step = self.scripts[client.script].start;
             return Ok(StepResult::Continue);
         }
@@ -269,7 +276,14 @@ impl Program {
         Ok(StepResult::Yield(Next::Sync(SyncPoint::End)))
     }
 
-    fn fill(&self, client: &mut ScriptClient, step: &Step, number: usize, op: &mut StatementOp) -> Result<(), OpError> {
+    /// Fills an operation with a statement and the values of its parameters.
+    fn fill_op(
+        &self,
+        client: &mut ScriptClient,
+        step: &Step,
+        number: usize,
+        op: &mut StatementOp,
+    ) -> Result<(), OpError> {
         let statement = &self.statements[number];
         op.statement = number;
         op.flow = client.flow;
@@ -308,7 +322,7 @@ impl Program {
     }
 
     /// Builds a text from words, reusing the slot's memory.
-    fn draw(&self, client: &mut ScriptClient, draw: &Draw) {
+    fn draw_words(&self, client: &mut ScriptClient, draw: &Draw) {
         let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
             VariableSlot::Text(text) => text,
             _ => String::new(),
@@ -319,7 +333,7 @@ impl Program {
                 LiteralPart::Text(own) => text.push_str(own),
                 LiteralPart::Word(number) => {
                     let drawn = &mut client.drawn[*number];
-                    self.dictionaries[*number].draw(&mut client.random, drawn, client.place, &mut text);
+                    self.dictionaries[*number].draw_word(&mut client.random, drawn, client.place, &mut text);
                 }
             }
         }
@@ -329,10 +343,11 @@ impl Program {
             text = text.replace(quote, &format!("{quote}{quote}"));
         }
         client.slots[draw.slot] =
-            if draw.form == TextForm::Bare { VariableSlot::of_text(&text) } else { VariableSlot::Text(text) };
+            if draw.form == TextForm::Bare { VariableSlot::from_text(&text) } else { VariableSlot::Text(text) };
     }
 
-    fn shell(
+    /// Runs a shell command, and stores what it prints as a variable.
+    fn run_shell(
         &self,
         client: &mut ScriptClient,
         step: &Step,
@@ -353,7 +368,7 @@ impl Program {
             }
         }
         match into {
-            None => shell::run(&command),
+            None => shell::run_shell(&command),
             Some(slot) => {
                 shell::whole_number(&command).map(|n| client.slots[slot] = VariableSlot::Value(ScriptValue::Int(n)))
             }
@@ -361,7 +376,8 @@ impl Program {
         .map_err(|message| script_error(step, message))
     }
 
-    fn store(&self, client: &mut ScriptClient, step: &Step, prefix: &str, row: &KeptRow) -> Result<(), OpError> {
+    /// Stores a row's values in the variables named after its columns.
+    fn store_row(&self, client: &mut ScriptClient, step: &Step, prefix: &str, row: &KeptRow) -> Result<(), OpError> {
         for (column, value) in row.columns.iter().zip(&row.values) {
             let fits = if prefix.is_empty() { is_name(column) } else { column.chars().all(continues_name) };
             if !fits {
@@ -381,7 +397,7 @@ fn script_error(step: &Step, message: impl std::fmt::Display) -> OpError {
 }
 
 /// A time that has passed already is no time at all.
-fn sleep(time_us: i64) -> Next {
+fn sleep_us(time_us: i64) -> Next {
     Next::Sleep(u64::try_from(time_us).unwrap_or_default().saturating_mul(1_000))
 }
 
@@ -399,15 +415,18 @@ fn leading_int(slot: &VariableSlot) -> Option<i64> {
 
 /// What a script's client does of [`load::stream::Stream`].
 impl Program {
+    /// Makes the client of this number in a run.
     pub(super) fn script_client(&self, seed: u64, client: u32) -> ScriptClient {
         self.new_client(seed, client, Seeds::new(seed, client, self.clients, self.drawn_default_seed()))
     }
 
+    /// Makes the clients with these numbers in a run.
     pub(super) fn script_clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
         let seeds = Seeds::of_range(seed, clients.clone(), self.clients, self.drawn_default_seed());
         clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
     }
 
+    /// Begins a transaction: draws its script, unless it is repeated with the same values.
     pub(super) fn begin_script(&self, client: &mut ScriptClient, index: u64) {
         if client.index == Some(index) {
             client.random = client.random_at_begin;
@@ -416,9 +435,9 @@ impl Program {
             client.random_at_begin = client.random;
             client.drawn_at_begin.copy_from_slice(&client.drawn);
             client.index = Some(index);
-            match self.turn(client.place.client as u32, index) {
+            match self.turn_at(client.place.client as u32, index) {
                 Some((turn, pause_us)) => (client.script, client.pause_us) = (turn.statement, pause_us),
-                None => client.script = self.choose(&mut client.choice),
+                None => client.script = self.choose_script(&mut client.choice),
             }
         }
         client.step = self.scripts[client.script].start;
@@ -439,7 +458,7 @@ impl Program {
         }
         while let Some(step) = self.steps.get(client.step) {
             client.step += 1;
-            match self.step(client, step, op) {
+            match self.run_step(client, step, op) {
                 Ok(StepResult::Continue) => {}
                 Ok(StepResult::Yield(next)) => return next,
                 Err(error) => {
@@ -457,7 +476,7 @@ impl Program {
         match &self.statements[number].keep {
             Keep::Nothing => {}
             Keep::Last(prefix) => match results.last() {
-                Some(row) if row.rows == 1 => self.store(client, step, prefix, row)?,
+                Some(row) if row.rows == 1 => self.store_row(client, step, prefix, row)?,
                 other => {
                     let rows = other.map_or(0, |row| row.rows);
                     return Err(script_error(step, format!("\\gset expects one row, and there were {rows}")));
@@ -465,7 +484,7 @@ impl Program {
             },
             Keep::Every(prefix) => {
                 for row in results.iter().filter(|row| row.rows > 0) {
-                    self.store(client, step, prefix, row)?;
+                    self.store_row(client, step, prefix, row)?;
                 }
             }
         }
@@ -474,17 +493,18 @@ impl Program {
 }
 
 impl ScriptClient {
-    pub(super) fn failure(&mut self) -> OpError {
+    /// The error by which the script failed.
+    pub(super) fn take_failure(&mut self) -> OpError {
         self.failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
     }
 
-    pub(super) fn work(&self) -> RequestedWork {
+    pub(super) fn requested_work(&self) -> RequestedWork {
         self.work
     }
 
-    pub(super) fn script(&self) -> usize {
+    pub(super) fn script_index(&self) -> usize {
         self.script
     }
 }

@@ -45,7 +45,7 @@ impl Claim {
         self.check_range(seen, where_seen).map(|()| None)
     }
 
-    /// Fails if the server's count is outside.
+    /// Fails if the server's count is outside the claimed range.
     fn check_range(&self, seen: u64, where_seen: &str) -> Result<(), Failure> {
         let Claim { what, least, most } = *self;
         if (least..=most).contains(&seen) {
@@ -63,7 +63,7 @@ impl Claim {
 }
 
 /// Verifies the client's claims; a mark reports what could not be.
-pub(crate) fn check(
+pub(crate) fn check_run(
     program: &Program,
     server: &dyn ServerCounters,
     before: &Counters,
@@ -78,10 +78,10 @@ pub(crate) fn check(
     let by_sessions = check_sessions(program, counts, &mut counters)?;
     let by_database = check_database(program, counts, &counters)?;
     let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
-    marks.extend(waits::mark(program, counts, &counters));
+    marks.extend(waits::durability_mark(program, counts, &counters));
     marks.extend(of_others(counts, &counters));
     if let Some(native) = &program.native {
-        marks.extend(native.check(server, counts)?);
+        marks.extend(native.check_run(server, counts)?);
     }
     if let (Err(of_sessions), Err(of_rows)) = (by_sessions, by_rows) {
         let parts: Vec<String> = [Some(of_sessions), of_rows, by_database].into_iter().flatten().collect();
@@ -146,8 +146,13 @@ fn check_sessions(
     let tells = program.native.as_ref().is_some_and(|native| native.reports_server_work());
     let mut more: Option<String> = None;
     for (name, tells, seen, claim) in [
-        ("session_statements", false, statements, claim("statements", sure.statements, in_vain.statements + twice)),
-        ("session_commits", tells, commits, claim("COMMITs", sure.commits, in_vain.commits)),
+        (
+            "session_statements",
+            false,
+            statements,
+            make_claim("statements", sure.statements, in_vain.statements + twice),
+        ),
+        ("session_commits", tells, commits, make_claim("COMMITs", sure.commits, in_vain.commits)),
     ] {
         if let Some(seen) = seen {
             counters.set(name, "", seen as f64);
@@ -156,8 +161,8 @@ fn check_sessions(
     }
     let Some(seen) = transactions else { return Ok(more.map_or(Ok(()), Err)) };
     counters.set("session_transactions", "", seen as f64);
-    let exact = claim("transactions of the server", sure.transactions, in_vain.transactions);
-    match program.countable() {
+    let exact = make_claim("transactions of the server", sure.transactions, in_vain.transactions);
+    match program.countable_transactions() {
         Countable::Exactly => Ok(more.or(exact.check_reported(tells, seen, WHERE)?).map_or(Ok(()), Err)),
         Countable::AtLeast(why) => {
             let least = sure.transactions.min(counts.succeeded * program.commits_per_transaction());
@@ -168,7 +173,8 @@ fn check_sessions(
     }
 }
 
-fn claim(what: &'static str, sure: u64, in_vain: u64) -> Claim {
+/// Makes a claim of at least `sure` and at most `in_vain` more.
+fn make_claim(what: &'static str, sure: u64, in_vain: u64) -> Claim {
     Claim { what, least: sure, most: sure + in_vain }
 }
 
@@ -190,13 +196,14 @@ fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -
 
 /// Rollbacks beyond the load's own: other users', or supposed commits, since a session does not distinguish.
 fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
-    let seen = counters.get("rollbacks")? as u64;
+    let seen = counters.value_of("rollbacks")? as u64;
     let known = counts.asked.rollbacks + counts.asked_in_vain.rollbacks;
     let detail = format!(
         "the database rolled back {seen} transactions, of which the load knows {known} at most: the others are other clients', \
          or were not committed as the load claims"
     );
-    (program.countable() == Countable::Exactly && seen > known).then_some(Mark::new(MarkKind::Note, detail))
+    (program.countable_transactions() == Countable::Exactly && seen > known)
+        .then_some(Mark::new(MarkKind::Note, detail))
 }
 
 /// Others' work below this share of the load's own is no disturbance.
@@ -212,8 +219,8 @@ fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     if counters.late_by.is_some() {
         return None;
     }
-    let elsewhere = counters.get("transactions_elsewhere").zip(counters.get("session_transactions"));
-    let beyond = counters.get("statements").zip(counters.get("session_statements"));
+    let elsewhere = counters.value_of("transactions_elsewhere").zip(counters.value_of("session_transactions"));
+    let beyond = counters.value_of("statements").zip(counters.value_of("session_statements"));
     let (what, others, own) = match (elsewhere, beyond) {
         (Some((others, own)), _) => ("transactions in other databases", others, own),
         (None, Some((all, own))) => ("statements", all - own, own),
@@ -226,9 +233,9 @@ fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     is_beyond.then_some(Mark::new(MarkKind::OtherClients, detail))
 }
 
-/// At least.
+/// Number of commits that the client saw, which the server must have counted at least.
 pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
-    match program.countable() {
+    match program.countable_transactions() {
         Countable::Exactly if program.native.is_some() => counts.asked.commits,
         Countable::No(_) => 0,
         Countable::Exactly | Countable::AtLeast(_) => counts.succeeded * program.commits_per_transaction(),
@@ -238,9 +245,9 @@ pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
 /// Commits, else statements, of which every commit takes at least one.
 pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
     counters
-        .get("commits")
+        .value_of("commits")
         .map(|seen| ("", seen))
-        .or_else(|| counters.get("statements").map(|seen| (" statements", seen)))
+        .or_else(|| counters.value_of("statements").map(|seen| (" statements", seen)))
 }
 
 #[cfg(test)]

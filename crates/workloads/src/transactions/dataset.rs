@@ -21,7 +21,7 @@ const fn column(name: &'static str, kind: ColumnKind, nulls: Nulls) -> Column {
 }
 
 /// pgbench's tables at a scale, all balances 0, the history empty.
-pub fn pgbench(scale: u64) -> Dataset {
+pub fn pgbench_tables(scale: u64) -> Dataset {
     use ColumnKind::{Char, Int, Timestamp};
     use Nulls::{Allowed, Refused};
     let branches = Table {
@@ -72,7 +72,7 @@ pub fn pgbench(scale: u64) -> Dataset {
     };
     Dataset {
         name: format!("pgbench, scale {scale}"),
-        tables: vec![branches, tellers, accounts(scale), history],
+        tables: vec![branches, tellers, accounts_table(scale), history],
         indexes: Vec::new(),
         afterwards: Vec::new(),
         routines: None,
@@ -118,7 +118,7 @@ pub fn table_a(scale: u64) -> Dataset {
 }
 
 /// The large table. From scale 20,000 on pgbench makes its key 64 bits wide.
-fn accounts(scale: u64) -> Table {
+fn accounts_table(scale: u64) -> Table {
     let key = if scale >= 20_000 { ColumnKind::BigInt } else { ColumnKind::Int };
     Table {
         name: Cow::Borrowed("pgbench_accounts"),
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn rows_are_pgbench_s_own() {
-        let data = pgbench(2);
+        let data = pgbench_tables(2);
         let row = |table: usize, index: u64| {
             let mut row = Vec::new();
             (data.tables[table].row)(index, &mut row);

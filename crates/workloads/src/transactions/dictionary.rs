@@ -24,16 +24,16 @@ impl WordList {
     }
 
     /// The word of that number, from 0; empty beyond the last.
-    pub fn get(&self, index: usize) -> &str {
+    pub fn word_at(&self, index: usize) -> &str {
         let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         self.ends.get(index).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
     }
 
     /// The first; looked for once.
-    pub fn with_backslash(&self) -> Option<&str> {
+    pub fn first_with_backslash(&self) -> Option<&str> {
         self.backslash
-            .get_or_init(|| (0..self.len()).find(|index| self.get(*index).contains('\\')))
-            .map(|index| self.get(index))
+            .get_or_init(|| (0..self.len()).find(|index| self.word_at(*index).contains('\\')))
+            .map(|index| self.word_at(index))
     }
 }
 
@@ -83,7 +83,7 @@ pub enum Fill {
 }
 
 impl Numbering {
-    fn append(&self, number: u64, into: &mut String) {
+    fn append_number(&self, number: u64, into: &mut String) {
         let digits = match self.digits {
             Digits::Decimal => number.to_string(),
             Digits::Octal => format!("{number:o}"),
@@ -127,17 +127,17 @@ pub(super) struct ClientIndex {
 
 impl Dictionary {
     /// Appends the next word. `drawn` counts the client's draws from this dictionary.
-    pub(super) fn draw(&self, random: &mut Generator, drawn: &mut u64, place: ClientIndex, into: &mut String) {
+    pub(super) fn draw_word(&self, random: &mut Generator, drawn: &mut u64, place: ClientIndex, into: &mut String) {
         let count = *drawn;
         *drawn += 1;
         match &self.words {
             WordSource::AtRandom(list) => {
                 let last = list.len().saturating_sub(1) as u64;
-                into.push_str(list.get(random.up_to(last) as usize));
+                into.push_str(list.word_at(random.up_to(last) as usize));
             }
-            WordSource::InOrder(list) => into.push_str(list.get((count % list.len().max(1) as u64) as usize)),
+            WordSource::InOrder(list) => into.push_str(list.word_at((count % list.len().max(1) as u64) as usize)),
             // The clients take turns, so that no two share a number and one alone has every one.
-            WordSource::Unique(numbering) => numbering.append(place.client + count * place.clients, into),
+            WordSource::Unique(numbering) => numbering.append_number(place.client + count * place.clients, into),
         }
     }
 }
@@ -152,7 +152,7 @@ mod tests {
         (0..count)
             .map(|_| {
                 let mut word = String::new();
-                dictionary.draw(&mut random, &mut drawn, place, &mut word);
+                dictionary.draw_word(&mut random, &mut drawn, place, &mut word);
                 word
             })
             .collect()
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_list_is_drawn_in_order_and_starts_again() {
         let list: Arc<WordList> = Arc::new(["a", "", "ccc"].into_iter().collect());
-        assert_eq!((list.len(), list.get(2), list.get(3)), (3, "ccc", ""));
+        assert_eq!((list.len(), list.word_at(2), list.word_at(3)), (3, "ccc", ""));
         assert_eq!(words(&WordSource::InOrder(list), ClientIndex { client: 1, clients: 2 }, 4), ["a", "", "ccc", "a"]);
     }
 
@@ -169,7 +169,7 @@ mod tests {
     fn every_word_is_drawn_about_as_often() {
         let list: Arc<WordList> = Arc::new(["a", "b", "c", "d"].into_iter().collect());
         let drawn = words(&WordSource::AtRandom(Arc::clone(&list)), ClientIndex::default(), 8_000);
-        for word in (0..list.len()).map(|index| list.get(index)) {
+        for word in (0..list.len()).map(|index| list.word_at(index)) {
             let count = drawn.iter().filter(|drawn| *drawn == word).count();
             assert!((1_800..2_200).contains(&count), "{word} came {count} times");
         }

@@ -4,7 +4,7 @@ use load::error::Failure;
 use load::worker::LoadCounts;
 
 use super::Program;
-use super::known::refuse;
+use super::known::untrusted;
 use super::program::ScriptCommand;
 use super::turns::TurnRule;
 
@@ -47,7 +47,7 @@ impl Program {
             return Ok(());
         }
         let range = if least == most { least.to_string() } else { format!("{least} to {most}") };
-        refuse(format!("{done} transactions of {range} statements asked the server {asked} times"))
+        untrusted(format!("{done} transactions of {range} statements asked the server {asked} times"))
     }
 
     /// Holds how often each script of a mix was chosen against its weight.
@@ -67,7 +67,7 @@ impl Program {
             let edges = 2.0 * f64::from(self.clients);
             if (*seen as f64 - expected).abs() > CHANCE * (expected * (1.0 - share)).sqrt() + edges {
                 let percent = 100.0 * share;
-                return refuse(format!(
+                return untrusted(format!(
                     "of {all} transactions {seen} were {}, whose share is {percent:.1} %",
                     kind.name
                 ));

@@ -2,7 +2,7 @@
 
 use super::function::{self, Arity, Function, MAX_ARGUMENTS};
 use super::random::Generator;
-use super::tokens::{Keyword, ScriptToken, Wrong, tokens};
+use super::tokens::{Keyword, ScriptToken, Wrong, split_tokens};
 use super::value::{Fault, ScriptValue};
 
 #[derive(Clone, Debug, PartialEq)]
@@ -34,6 +34,7 @@ pub(super) struct ScriptExpression {
 }
 
 pub(super) trait ScriptVariables {
+    /// The value of a variable's slot.
     fn load(&self, slot: usize) -> Result<ScriptValue, Fault>;
     /// Shows what `debug` is called with.
     fn debug(&self, value: ScriptValue);
@@ -41,7 +42,7 @@ pub(super) trait ScriptVariables {
 
 impl ScriptExpression {
     /// Computes what never changes once instead of in every transaction. What fails is left, to fail where it is met.
-    pub(super) fn fold(&mut self, constant: impl Fn(usize) -> Option<ScriptValue>) {
+    pub(super) fn fold_constants(&mut self, constant: impl Fn(usize) -> Option<ScriptValue>) {
         use Instruction::{Call, Jump, JumpUnless, Load, Push, Shortcut};
         // Their distances count instructions.
         if self.code.iter().any(|instruction| matches!(instruction, Shortcut { .. } | JumpUnless(_) | Jump(_))) {
@@ -51,7 +52,7 @@ impl ScriptExpression {
         for instruction in self.code.drain(..) {
             let known = match &instruction {
                 Load(slot) => constant(*slot).map(|value| (0, value)),
-                Call { function, arguments } if !function.draws() => {
+                Call { function, arguments } if !function.is_random() => {
                     let last = folded.len().saturating_sub(*arguments);
                     let values: Option<Vec<ScriptValue>> = folded[last..]
                         .iter()
@@ -77,8 +78,8 @@ impl ScriptExpression {
         self.code = folded;
     }
 
-    /// `stack` is only borrowed for its memory.
-    pub(super) fn value(
+    /// Computes the expression's value. `stack` is only borrowed for its memory.
+    pub(super) fn evaluate(
         &self,
         scope: &impl ScriptVariables,
         random: &mut Generator,
@@ -113,7 +114,7 @@ impl ScriptExpression {
                     }
                 },
                 Instruction::JumpUnless(distance) => {
-                    if !stack.pop().is_some_and(ScriptValue::truth) {
+                    if !stack.pop().is_some_and(ScriptValue::is_true) {
                         at = here + distance;
                     }
                 }
@@ -145,11 +146,11 @@ pub(super) fn parse(
     text: &str,
     slot: &mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
 ) -> Result<ScriptExpression, Wrong> {
-    let mut parser = Parser { tokens: tokens(text)?, at: 0, slot, depth: 0, code: Vec::new() };
-    parser.expression(0)?;
+    let mut parser = Parser { tokens: split_tokens(text)?, at: 0, slot, depth: 0, code: Vec::new() };
+    parser.parse_expression(0)?;
     match parser.peek() {
         (_, ScriptToken::End) => Ok(ScriptExpression { code: parser.code }),
-        (at, token) => Err((*at, format!("{} is not expected here", describe(token)))),
+        (at, token) => Err((*at, format!("{} is not expected here", describe_token(token)))),
     }
 }
 
@@ -161,7 +162,7 @@ struct Parser<'a> {
     code: Vec<Instruction>,
 }
 
-fn describe(token: &ScriptToken) -> String {
+fn describe_token(token: &ScriptToken) -> String {
     match token {
         ScriptToken::Int(n) => format!("`{n}`"),
         ScriptToken::IntMinimum => "`9223372036854775808`".to_owned(),
@@ -176,7 +177,7 @@ fn describe(token: &ScriptToken) -> String {
 
 /// `a > b` is `b < a`, as in pgbench: the right side is evaluated first, which shows where both sides draw random
 /// numbers.
-fn operator(sign: &str) -> Option<(Function, u8)> {
+fn comparison_operator(sign: &str) -> Option<(Function, u8)> {
     use Function::*;
     Some(match sign {
         "<" | ">" => (Less, binding::COMPARISON),
@@ -198,35 +199,39 @@ fn operator(sign: &str) -> Option<(Function, u8)> {
 }
 
 impl Parser<'_> {
+    /// The next token and its position.
     fn peek(&self) -> &(usize, ScriptToken) {
         // The last token is `End`, and nothing goes beyond it.
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    fn take(&mut self, token: &ScriptToken) -> bool {
+    /// Takes the next token if it is this one.
+    fn take_if(&mut self, token: &ScriptToken) -> bool {
         let found = self.peek().1 == *token;
         self.at += usize::from(found);
         found
     }
 
-    fn take_keyword(&mut self, keyword: Keyword) -> bool {
-        self.take(&ScriptToken::Keyword(keyword))
+    /// Takes the next token, which must be this one.
+    fn expect_token(&mut self, keyword: Keyword) -> bool {
+        self.take_if(&ScriptToken::Keyword(keyword))
     }
 
     fn expect(&mut self, token: &ScriptToken) -> Result<(), Wrong> {
-        if self.take(token) {
+        if self.take_if(token) {
             return Ok(());
         }
         let (at, found) = self.peek();
-        Err((*at, format!("{} is expected here, not {}", describe(token), describe(found))))
+        Err((*at, format!("{} is expected here, not {}", describe_token(token), describe_token(found))))
     }
 
-    fn call(&mut self, function: Function, arguments: usize) {
+    /// Emits the call of a function.
+    fn emit_call(&mut self, function: Function, arguments: usize) {
         self.code.push(Instruction::Call { function, arguments });
     }
 
     /// Points an earlier jump at the next instruction.
-    fn land(&mut self, jump: usize) {
+    fn land_jump(&mut self, jump: usize) {
         let to_here = self.code.len() - jump;
         match &mut self.code[jump] {
             Instruction::Shortcut { distance, .. }
@@ -236,24 +241,25 @@ impl Parser<'_> {
         }
     }
 
-    fn jump(&mut self, jump: Instruction) -> usize {
+    /// Emits a jump whose end is not known yet; returns its index.
+    fn emit_jump(&mut self, jump: Instruction) -> usize {
         self.code.push(jump);
         self.code.len() - 1
     }
 
     /// Everything that binds at least as tightly as `least`.
-    fn expression(&mut self, least: u8) -> Result<(), Wrong> {
+    fn parse_expression(&mut self, least: u8) -> Result<(), Wrong> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err((self.peek().0, "the expression is nested too deeply".to_owned()));
         }
         let start = self.code.len();
-        self.prefix()?;
+        self.parse_prefix()?;
         let mut compared = false;
         loop {
             let (at, token) = self.peek().clone();
             let goes_on = match token {
-                ScriptToken::Sign(sign) => match operator(sign) {
+                ScriptToken::Sign(sign) => match comparison_operator(sign) {
                     Some((_, binding)) if binding < least => false,
                     Some((_, binding::COMPARISON)) if compared => {
                         return Err((
@@ -265,17 +271,17 @@ impl Parser<'_> {
                         compared = binding == binding::COMPARISON;
                         self.at += 1;
                         let left = self.code.len() - start;
-                        self.expression(binding + 1)?;
+                        self.parse_expression(binding + 1)?;
                         if sign.starts_with('>') && binding == binding::COMPARISON {
                             self.code[start..].rotate_left(left);
                         }
-                        self.call(function, 2);
+                        self.emit_call(function, 2);
                         true
                     }
                     None => false,
                 },
                 ScriptToken::Keyword(keyword) => {
-                    let suffixed = self.suffix(keyword, least)?;
+                    let suffixed = self.parse_suffix(keyword, least)?;
                     compared &= !suffixed;
                     suffixed
                 }
@@ -289,7 +295,7 @@ impl Parser<'_> {
     }
 
     /// `false` if the word does not continue the value or binds too loosely.
-    fn suffix(&mut self, keyword: Keyword, least: u8) -> Result<bool, Wrong> {
+    fn parse_suffix(&mut self, keyword: Keyword, least: u8) -> Result<bool, Wrong> {
         let (binding, unless) = match keyword {
             Keyword::Or => (binding::OR, true),
             Keyword::And => (binding::AND, false),
@@ -301,37 +307,39 @@ impl Parser<'_> {
         }
         self.at += 1;
         if binding == binding::IS {
-            self.is(keyword)?;
+            self.parse_is(keyword)?;
             return Ok(true);
         }
-        let shortcut = self.jump(Instruction::Shortcut { unless, distance: 0 });
-        self.expression(binding + 1)?;
+        let shortcut = self.emit_jump(Instruction::Shortcut { unless, distance: 0 });
+        self.parse_expression(binding + 1)?;
         self.code.push(Instruction::RequireBool);
-        self.land(shortcut);
+        self.land_jump(shortcut);
         Ok(true)
     }
 
-    fn is(&mut self, keyword: Keyword) -> Result<(), Wrong> {
-        let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.take_keyword(Keyword::Not));
-        let value = if keyword != Keyword::Is || self.take_keyword(Keyword::Null) {
+    /// Parses what stands after `IS` or is said by `NOTNULL` and the like.
+    fn parse_is(&mut self, keyword: Keyword) -> Result<(), Wrong> {
+        let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.expect_token(Keyword::Not));
+        let value = if keyword != Keyword::Is || self.expect_token(Keyword::Null) {
             ScriptValue::Null
-        } else if self.take_keyword(Keyword::True) {
+        } else if self.expect_token(Keyword::True) {
             ScriptValue::Bool(true)
-        } else if self.take_keyword(Keyword::False) {
+        } else if self.expect_token(Keyword::False) {
             ScriptValue::Bool(false)
         } else {
             let (at, found) = self.peek();
-            return Err((*at, format!("NULL, TRUE or FALSE is expected here, not {}", describe(found))));
+            return Err((*at, format!("NULL, TRUE or FALSE is expected here, not {}", describe_token(found))));
         };
         self.code.push(Instruction::Push(value));
-        self.call(Function::Is, 2);
+        self.emit_call(Function::Is, 2);
         if negated {
-            self.call(Function::Not, 1);
+            self.emit_call(Function::Not, 1);
         }
         Ok(())
     }
 
-    fn prefix(&mut self) -> Result<(), Wrong> {
+    /// Parses a value with the signs before it.
+    fn parse_prefix(&mut self) -> Result<(), Wrong> {
         let (at, token) = self.peek().clone();
         self.at += 1;
         match token {
@@ -341,80 +349,82 @@ impl Parser<'_> {
             ScriptToken::Keyword(Keyword::True) => self.code.push(Instruction::Push(ScriptValue::Bool(true))),
             ScriptToken::Keyword(Keyword::False) => self.code.push(Instruction::Push(ScriptValue::Bool(false))),
             ScriptToken::Keyword(Keyword::Not) => {
-                self.expression(binding::NOT)?;
-                self.call(Function::Not, 1);
+                self.parse_expression(binding::NOT)?;
+                self.emit_call(Function::Not, 1);
             }
-            ScriptToken::Keyword(Keyword::Case) => self.case()?,
+            ScriptToken::Keyword(Keyword::Case) => self.parse_case()?,
             ScriptToken::Variable(name) => {
                 let slot = (self.slot)(&name, at)?;
                 self.code.push(Instruction::Load(slot));
             }
-            ScriptToken::Name(name) => self.named(&name, at)?,
+            ScriptToken::Name(name) => self.parse_call(&name, at)?,
             ScriptToken::Sign("(") => {
-                self.expression(0)?;
+                self.parse_expression(0)?;
                 self.expect(&ScriptToken::Sign(")"))?;
             }
-            ScriptToken::Sign("+") => self.expression(binding::UNARY)?,
-            ScriptToken::Sign("-") if self.take(&ScriptToken::IntMinimum) => {
+            ScriptToken::Sign("+") => self.parse_expression(binding::UNARY)?,
+            ScriptToken::Sign("-") if self.take_if(&ScriptToken::IntMinimum) => {
                 self.code.push(Instruction::Push(ScriptValue::Int(i64::MIN)));
             }
             // As in pgbench, -x is 0 - x and ~x is -1 # x.
             ScriptToken::Sign("-") => {
                 self.code.push(Instruction::Push(ScriptValue::Int(0)));
-                self.expression(binding::UNARY)?;
-                self.call(Function::Subtract, 2);
+                self.parse_expression(binding::UNARY)?;
+                self.emit_call(Function::Subtract, 2);
             }
             ScriptToken::Sign("~") => {
                 self.code.push(Instruction::Push(ScriptValue::Int(-1)));
-                self.expression(binding::BITS + 1)?;
-                self.call(Function::BitXor, 2);
+                self.parse_expression(binding::BITS + 1)?;
+                self.emit_call(Function::BitXor, 2);
             }
             found => {
                 self.at -= 1;
                 let expected = "a number, a `:variable`, a function or `(` is expected here";
-                return Err((at, format!("{expected}, not {}", describe(&found))));
+                return Err((at, format!("{expected}, not {}", describe_token(&found))));
             }
         }
         Ok(())
     }
 
-    fn case(&mut self) -> Result<(), Wrong> {
+    /// Parses `CASE` from its first `WHEN` to `END`.
+    fn parse_case(&mut self) -> Result<(), Wrong> {
         self.expect(&ScriptToken::Keyword(Keyword::When))?;
         let mut ends = Vec::new();
         loop {
-            self.expression(0)?;
+            self.parse_expression(0)?;
             self.expect(&ScriptToken::Keyword(Keyword::Then))?;
-            let otherwise = self.jump(Instruction::JumpUnless(0));
-            self.expression(0)?;
-            ends.push(self.jump(Instruction::Jump(0)));
-            self.land(otherwise);
-            if !self.take_keyword(Keyword::When) {
+            let otherwise = self.emit_jump(Instruction::JumpUnless(0));
+            self.parse_expression(0)?;
+            ends.push(self.emit_jump(Instruction::Jump(0)));
+            self.land_jump(otherwise);
+            if !self.expect_token(Keyword::When) {
                 break;
             }
         }
-        if self.take_keyword(Keyword::Else) {
-            self.expression(0)?;
+        if self.expect_token(Keyword::Else) {
+            self.parse_expression(0)?;
         } else {
             self.code.push(Instruction::Push(ScriptValue::Null));
         }
         self.expect(&ScriptToken::Keyword(Keyword::End))?;
         for end in ends {
-            self.land(end);
+            self.land_jump(end);
         }
         Ok(())
     }
 
-    fn named(&mut self, name: &str, at: usize) -> Result<(), Wrong> {
-        let Some((function, arity)) = function::named(name) else {
-            return Err((at, format!("`{name}` is not a known function; known are {}", function::names())));
+    /// Parses the arguments of the function of this name.
+    fn parse_call(&mut self, name: &str, at: usize) -> Result<(), Wrong> {
+        let Some((function, arity)) = function::find_function(name) else {
+            return Err((at, format!("`{name}` is not a known function; known are {}", function::function_names())));
         };
         self.expect(&ScriptToken::Sign("("))?;
         let mut arguments = 0;
-        if !self.take(&ScriptToken::Sign(")")) {
+        if !self.take_if(&ScriptToken::Sign(")")) {
             loop {
-                self.expression(0)?;
+                self.parse_expression(0)?;
                 arguments += 1;
-                if !self.take(&ScriptToken::Sign(",")) {
+                if !self.take_if(&ScriptToken::Sign(",")) {
                     break;
                 }
             }
@@ -438,7 +448,7 @@ impl Parser<'_> {
         if name.eq_ignore_ascii_case("debug") {
             self.code.push(Instruction::Debug);
         } else {
-            self.call(function, arguments);
+            self.emit_call(function, arguments);
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! The operators and functions of the script language on typed values.
 
-use super::random::{Generator, fnv1a, murmur2, permute};
+use super::random::{Generator, hash_fnv1a, hash_murmur2, permute};
 use super::value::{Fault, ScriptValue};
 
 /// An operator or function whose arguments are all evaluated before it. `AND`, `OR` and `CASE` are jumps instead.
@@ -77,11 +77,13 @@ const NAMED: [(&str, Function, Arity); 21] = [
 /// Most arguments of one call, as in pgbench.
 pub(super) const MAX_ARGUMENTS: usize = 16;
 
-pub(super) fn named(name: &str) -> Option<(Function, Arity)> {
+/// Finds a function by its name, in any case.
+pub(super) fn find_function(name: &str) -> Option<(Function, Arity)> {
     NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name)).map(|(_, function, arity)| (*function, *arity))
 }
 
-pub(super) fn names() -> String {
+/// Lists the names of all functions.
+pub(super) fn function_names() -> String {
     let mut names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
     names.sort_unstable();
     names.join(", ")
@@ -89,7 +91,7 @@ pub(super) fn names() -> String {
 
 impl Function {
     /// Whether it takes random numbers, and so never gives the same.
-    pub(super) fn draws(self) -> bool {
+    pub(super) fn is_random(self) -> bool {
         matches!(
             self,
             Function::Random | Function::RandomExponential | Function::RandomGaussian | Function::RandomZipfian
@@ -104,7 +106,7 @@ impl Function {
         }
         match (self, arguments) {
             (Pi, _) => Ok(ScriptValue::Double(std::f64::consts::PI)),
-            (Least | Greatest, _) => self.extreme(arguments),
+            (Least | Greatest, _) => self.least_or_greatest(arguments),
             (Not, [x]) => Ok(ScriptValue::Bool(!x.to_bool()?)),
             (Is, [a, b]) => Ok(ScriptValue::Bool(a == b)),
             (Abs, [ScriptValue::Int(n)]) => Ok(ScriptValue::Int(n.wrapping_abs())),
@@ -115,28 +117,29 @@ impl Function {
             (Ln, [x]) => Ok(ScriptValue::Double(x.to_double()?.ln())),
             (Exp, [x]) => Ok(ScriptValue::Double(x.to_double()?.exp())),
             (Power, [a, b]) => Ok(ScriptValue::Double(a.to_double()?.powf(b.to_double()?))),
-            (BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight, [a, b]) => self.bits(a.to_int()?, b.to_int()?),
-            (Modulo, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
-            (Murmur2, [x, seed]) => Ok(ScriptValue::Int(murmur2(x.to_int()?, seed.to_int()? as u64))),
-            (Fnv1a, [x, seed]) => Ok(ScriptValue::Int(fnv1a(x.to_int()?, seed.to_int()? as u64))),
-            (Permute, [x, size, seed]) => permuted(x.to_int()?, size.to_int()?, seed.to_int()?),
-            (Random | RandomExponential | RandomGaussian | RandomZipfian, _) => self.draw(arguments, random),
+            (BitAnd | BitOr | BitXor | ShiftLeft | ShiftRight, [a, b]) => self.apply_bits(a.to_int()?, b.to_int()?),
+            (Modulo, [a, b]) => self.apply_integers(a.to_int()?, b.to_int()?),
+            (Murmur2, [x, seed]) => Ok(ScriptValue::Int(hash_murmur2(x.to_int()?, seed.to_int()? as u64))),
+            (Fnv1a, [x, seed]) => Ok(ScriptValue::Int(hash_fnv1a(x.to_int()?, seed.to_int()? as u64))),
+            (Permute, [x, size, seed]) => permute_value(x.to_int()?, size.to_int()?, seed.to_int()?),
+            (Random | RandomExponential | RandomGaussian | RandomZipfian, _) => self.draw_random(arguments, random),
             (_, [a @ ScriptValue::Double(_), b] | [a, b @ ScriptValue::Double(_)]) => {
-                self.real(a.to_double()?, b.to_double()?)
+                self.apply_doubles(a.to_double()?, b.to_double()?)
             }
-            (_, [a, b]) => self.whole(a.to_int()?, b.to_int()?),
+            (_, [a, b]) => self.apply_integers(a.to_int()?, b.to_int()?),
             // The compiler counts arguments; a wrong count cannot come here.
             _ => Ok(ScriptValue::Null),
         }
     }
 
-    fn whole(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
+    /// Computes an operator of whole numbers.
+    fn apply_integers(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
         match self {
-            Function::Add => checked(a.checked_add(b), "add"),
-            Function::Subtract => checked(a.checked_sub(b), "sub"),
-            Function::Multiply => checked(a.checked_mul(b), "mul"),
+            Function::Add => checked_integer(a.checked_add(b), "add"),
+            Function::Subtract => checked_integer(a.checked_sub(b), "sub"),
+            Function::Multiply => checked_integer(a.checked_mul(b), "mul"),
             Function::Divide | Function::Modulo if b == 0 => Err(Fault::DivisionByZero),
-            Function::Divide => checked(a.checked_div(b), "div"),
+            Function::Divide => checked_integer(a.checked_div(b), "div"),
             Function::Modulo => Ok(ScriptValue::Int(a.wrapping_rem(b))),
             Function::Equal => Ok(ScriptValue::Bool(a == b)),
             Function::NotEqual => Ok(ScriptValue::Bool(a != b)),
@@ -146,7 +149,8 @@ impl Function {
         }
     }
 
-    fn real(self, a: f64, b: f64) -> Result<ScriptValue, Fault> {
+    /// Computes an operator of floating-point numbers.
+    fn apply_doubles(self, a: f64, b: f64) -> Result<ScriptValue, Fault> {
         Ok(match self {
             Function::Add => ScriptValue::Double(a + b),
             Function::Subtract => ScriptValue::Double(a - b),
@@ -161,7 +165,7 @@ impl Function {
     }
 
     /// Shifts take the distance modulo 64, as the processors that pgbench runs on do.
-    fn bits(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
+    fn apply_bits(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
         Ok(ScriptValue::Int(match self {
             Function::BitAnd => a & b,
             Function::BitOr => a | b,
@@ -171,7 +175,8 @@ impl Function {
         }))
     }
 
-    fn extreme(self, arguments: &[ScriptValue]) -> Result<ScriptValue, Fault> {
+    /// Picks the least or the greatest argument.
+    fn least_or_greatest(self, arguments: &[ScriptValue]) -> Result<ScriptValue, Fault> {
         let [first, rest @ ..] = arguments else { return Ok(ScriptValue::Null) };
         let least = self == Function::Least;
         if arguments.iter().any(|value| matches!(value, ScriptValue::Double(_))) {
@@ -192,7 +197,8 @@ impl Function {
         Ok(ScriptValue::Int(extreme))
     }
 
-    fn draw(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
+    /// Draws a random number as the function's arguments say.
+    fn draw_random(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
         let [lo, hi, rest @ ..] = arguments else { return Ok(ScriptValue::Null) };
         let (lo, hi) = (lo.to_int()?, hi.to_int()?);
         if lo > hi {
@@ -201,34 +207,35 @@ impl Function {
         if hi.checked_sub(lo).and_then(|range| range.checked_add(1)).is_none() {
             return Err(Fault::WideRange);
         }
-        let [parameter, ..] = rest else { return Ok(ScriptValue::Int(random.uniform(lo, hi))) };
+        let [parameter, ..] = rest else { return Ok(ScriptValue::Int(random.uniform_between(lo, hi))) };
         let parameter = parameter.to_double()?;
         Ok(ScriptValue::Int(match self {
             Function::RandomGaussian if parameter < 2.0 => {
                 return Err(Fault::Parameter(format!("gaussian parameter must be at least 2.0 (not {parameter})")));
             }
-            Function::RandomGaussian => random.gaussian(lo, hi, parameter),
+            Function::RandomGaussian => random.gaussian_between(lo, hi, parameter),
             Function::RandomZipfian if !(1.001..=1000.0).contains(&parameter) => {
                 return Err(Fault::Parameter(format!(
                     "zipfian parameter must be in range [1.001, 1000] (not {parameter})"
                 )));
             }
-            Function::RandomZipfian => random.zipfian(lo, hi, parameter),
+            Function::RandomZipfian => random.zipfian_between(lo, hi, parameter),
             _ if parameter <= 0.0 => {
                 return Err(Fault::Parameter(format!(
                     "exponential parameter must be greater than zero (not {parameter})"
                 )));
             }
-            _ => random.exponential(lo, hi, parameter),
+            _ => random.exponential_between(lo, hi, parameter),
         }))
     }
 }
 
-fn checked(result: Option<i64>, what: &'static str) -> Result<ScriptValue, Fault> {
+/// The result of a computation, or the fault that it overflowed.
+fn checked_integer(result: Option<i64>, what: &'static str) -> Result<ScriptValue, Fault> {
     result.map(ScriptValue::Int).ok_or(Fault::OutOfRange(what))
 }
 
-fn permuted(value: i64, size: i64, seed: i64) -> Result<ScriptValue, Fault> {
+fn permute_value(value: i64, size: i64, seed: i64) -> Result<ScriptValue, Fault> {
     if size <= 0 {
         return Err(Fault::Parameter("permute size parameter must be greater than zero".to_owned()));
     }

@@ -89,29 +89,31 @@ model::keys! {
     }
 }
 
-fn refuse(key: &str, value: &str, cause: impl std::fmt::Display) -> Failure {
+/// The failure for a key's value.
+fn refuse_key(key: &str, value: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("use `{key} = {value}`"), cause)
 }
 
 impl FromKey for Protocol {
     fn from_key(value: Option<&Value>) -> Option<Protocol> {
-        Protocol::of_word(value?.as_text()?)
+        Protocol::from_word(value?.as_text()?)
     }
 }
 
-pub(super) fn options(keys: &TransactionKeys, grants: &Grants) -> Result<ScriptOptions, Failure> {
+/// Reads the options of a script from the keys.
+pub(super) fn script_options(keys: &TransactionKeys, grants: &Grants) -> Result<ScriptOptions, Failure> {
     let protocol = keys.protocol.unwrap_or_default();
     let depth = keys.pipeline.unwrap_or(1);
-    let retry = retry(keys);
+    let retry = retry_rule(keys);
     if depth > 1 {
         refuse_with_pipeline(keys, depth, protocol, retry)?;
     }
     Ok(ScriptOptions {
         scale: keys.scale as i64,
         clients: keys.clients,
-        definitions: definitions(keys.define.as_deref().unwrap_or_default())?,
+        definitions: parse_definitions(keys.define.as_deref().unwrap_or_default())?,
         protocol,
-        unset: protocol.unset(),
+        unset: protocol.unset_rule(),
         retry,
         depth,
         tables: if keys.tables.as_deref() == Some("none") { Tables::None } else { Tables::Own },
@@ -123,21 +125,21 @@ pub(super) fn options(keys: &TransactionKeys, grants: &Grants) -> Result<ScriptO
 /// What cannot be had together with a pipeline.
 fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
     if protocol == Protocol::Simple {
-        return Err(refuse(
+        return Err(refuse_key(
             "pipeline",
             &depth.to_string(),
             "the simple protocol has no pipeline; `protocol = \"prepared\"` and `\"extended\"` have one",
         ));
     }
     if retry.max_tries != 1 {
-        return Err(refuse(
+        return Err(refuse_key(
             "pipeline",
             &depth.to_string(),
             "of a pipeline a part may have been committed, so that it cannot be tried again: `max_tries` is 1",
         ));
     }
     if keys.rate > 0.0 || keys.promise_p99.is_some() {
-        return Err(refuse(
+        return Err(refuse_key(
             "pipeline",
             &depth.to_string(),
             "a pipeline is sent at once, so that its transactions cannot keep a `rate`",
@@ -145,7 +147,7 @@ fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, 
     }
     let by_one = [("tasks", keys.tasks.is_some()), ("pause", keys.pause.is_some())];
     if let Some((key, _)) = by_one.into_iter().find(|(_, is_set)| *is_set) {
-        return Err(refuse(
+        return Err(refuse_key(
             "pipeline",
             &depth.to_string(),
             format!("a pipeline is sent at once, and `{key}` is about transactions one by one"),
@@ -154,12 +156,14 @@ fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, 
     Ok(())
 }
 
-fn retry(keys: &TransactionKeys) -> Retry {
+/// Reads how failed transactions are tried again.
+fn retry_rule(keys: &TransactionKeys) -> Retry {
     let within = keys.retry_within.filter(|within| *within > Duration::ZERO);
     Retry { max_tries: keys.max_tries.unwrap_or(1), within_ns: within.map(|within| within.as_nanos() as u64) }
 }
 
-pub(super) fn threads(keys: &TransactionKeys) -> ThreadLimit {
+/// Reads how many threads the load has at most.
+pub(super) fn thread_limit(keys: &TransactionKeys) -> ThreadLimit {
     match keys.threads {
         Some(count @ 1..) => ThreadLimit::AtMost(count),
         _ => ThreadLimit::Best,
@@ -167,11 +171,12 @@ pub(super) fn threads(keys: &TransactionKeys) -> ThreadLimit {
 }
 
 /// Reads `name=value, name=value`. A value ends at the next comma; the last of a repeated name wins.
-fn definitions(text: &str) -> Result<Vec<(String, String)>, Failure> {
+fn parse_definitions(text: &str) -> Result<Vec<(String, String)>, Failure> {
     let mut definitions: Vec<(String, String)> = Vec::new();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {
-        let wrong =
-            |cause: String| refuse("define", text, cause).hint("write it as `define = \"naccounts=1000, x=2\"`");
+        let wrong = |cause: String| {
+            refuse_key("define", text, cause).with_hint("write it as `define = \"naccounts=1000, x=2\"`")
+        };
         let (name, value) = pair.split_once('=').ok_or_else(|| wrong(format!("`{pair}` has no `=`")))?;
         let (name, value) = (name.trim(), value.trim());
         if !is_name(name) {
@@ -198,12 +203,12 @@ mod tests {
 
     #[test]
     fn definitions_are_pairs() {
-        assert_eq!(definitions("").unwrap(), []);
-        assert_eq!(definitions(" a=1, b = x y ,c=").unwrap(), [pair("a", "1"), pair("b", "x y"), pair("c", "")]);
-        assert_eq!(definitions("a=1, a=2").unwrap(), [pair("a", "2")]);
-        assert_eq!(definitions("a=b=c").unwrap(), [pair("a", "b=c")]);
+        assert_eq!(parse_definitions("").unwrap(), []);
+        assert_eq!(parse_definitions(" a=1, b = x y ,c=").unwrap(), [pair("a", "1"), pair("b", "x y"), pair("c", "")]);
+        assert_eq!(parse_definitions("a=1, a=2").unwrap(), [pair("a", "2")]);
+        assert_eq!(parse_definitions("a=b=c").unwrap(), [pair("a", "b=c")]);
         for wrong in ["a", "1a=1", "=1"] {
-            assert!(definitions(wrong).unwrap_err().hint.is_some(), "{wrong}");
+            assert!(parse_definitions(wrong).unwrap_err().hint.is_some(), "{wrong}");
         }
     }
 
@@ -221,13 +226,13 @@ mod tests {
             ("define", word("x=1")),
             ("tables", word("none")),
         ]);
-        let options = options(&all, &grants).unwrap();
+        let options = script_options(&all, &grants).unwrap();
         assert_eq!((options.protocol, options.unset), (Protocol::Extended, Unset::Accepted));
         assert_eq!(options.retry, Retry { max_tries: 3, within_ns: Some(50_000_000) });
         assert_eq!((options.definitions.len(), options.tables, options.depth), (1, Tables::None, 1));
-        assert_eq!(super::options(&keys(&[]), &grants).unwrap().protocol, Protocol::Prepared);
-        assert_eq!(threads(&keys(&[("threads", Value::Int(0))])), ThreadLimit::Best);
-        assert_eq!(threads(&keys(&[("threads", Value::Int(2))])), ThreadLimit::AtMost(2));
+        assert_eq!(script_options(&keys(&[]), &grants).unwrap().protocol, Protocol::Prepared);
+        assert_eq!(thread_limit(&keys(&[("threads", Value::Int(0))])), ThreadLimit::Best);
+        assert_eq!(thread_limit(&keys(&[("threads", Value::Int(2))])), ThreadLimit::AtMost(2));
     }
 
     #[test]
@@ -241,6 +246,6 @@ mod tests {
 
     fn refused(key: &str, value: Value) -> String {
         let keys = keys(&[("pipeline", Value::Int(5)), (key, value)]);
-        options(&keys, &Grants::default()).unwrap_err().to_string()
+        script_options(&keys, &Grants::default()).unwrap_err().to_string()
     }
 }

@@ -40,19 +40,20 @@ pub(crate) struct KnownScript {
 }
 
 impl KnownScript {
-    pub(crate) fn for_script(script: &str) -> Option<KnownScript> {
+    /// What is known of the effects of a built-in script.
+    pub(crate) fn for_built_in(script: &str) -> Option<KnownScript> {
         match script {
-            "postgresql-tasks" => known(1, None, Trace::Nothing),
-            "select-only" => known(1, Some(0), Trace::Nothing),
-            "select-update" => known(1, Some(1), Trace::One),
-            "simple-update" => known(1, Some(2), Trace::Account),
-            "tpcb-like" => known(1, Some(4), Trace::Everywhere),
+            "postgresql-tasks" => known_effects(1, None, Trace::Nothing),
+            "select-only" => known_effects(1, Some(0), Trace::Nothing),
+            "select-update" => known_effects(1, Some(1), Trace::One),
+            "simple-update" => known_effects(1, Some(2), Trace::Account),
+            "tpcb-like" => known_effects(1, Some(4), Trace::Everywhere),
             _ => None,
         }
     }
 }
 
-fn known(returned: u64, changed: Option<u64>, trace: Trace) -> Option<KnownScript> {
+fn known_effects(returned: u64, changed: Option<u64>, trace: Trace) -> Option<KnownScript> {
     Some(KnownScript { returned, changed, trace })
 }
 
@@ -90,7 +91,8 @@ const TOUCHED: &str = "SELECT count(*) FROM pgbench_accounts WHERE abalance <> 0
 const SIZES: &str = "SELECT sum(0 * 4294967296 + abs(delta)) FROM pgbench_history";
 
 impl Program {
-    fn traces(&self) -> Option<Vec<Trace>> {
+    /// What the program's scripts leave in the history; `None` if one is not known.
+    fn script_traces(&self) -> Option<Vec<Trace>> {
         let chosen = self.scripts.iter().filter(|script| script.weight > 0);
         let known = chosen.map(|script| Some((*self.known.get(script.kind)?)?.trace));
         let all: Option<Vec<Trace>> = known.collect();
@@ -99,7 +101,7 @@ impl Program {
 
     /// The queries by which the rows of built-in scripts are checked after a run.
     pub(super) fn questions_of_rows(&self) -> Vec<&'static str> {
-        let Some(traces) = self.traces().filter(|traces| self.check.is_some() && !traces.is_empty()) else {
+        let Some(traces) = self.script_traces().filter(|traces| self.check.is_some() && !traces.is_empty()) else {
             return Vec::new();
         };
         if traces.iter().all(|trace| *trace == Trace::One) {
@@ -130,13 +132,15 @@ impl Program {
             };
             match question {
                 ALL_ACCOUNTS => accounts = answer,
-                IN_HISTORY | TOUCHED => expect(&"different accounts", answer, different(transactions, accounts))?,
+                IN_HISTORY | TOUCHED => {
+                    check_near(&"different accounts", answer, expected_distinct(transactions, accounts))?
+                }
                 SIZES => {
                     let deviation = DELTA_DEVIATION * transactions.sqrt();
-                    expect(&"the deltas' sizes in all", answer, (DELTA_MEAN * transactions, deviation))?;
+                    check_near(&"the deltas' sizes in all", answer, (DELTA_MEAN * transactions, deviation))?;
                 }
                 _ if answer > 0.0 => {
-                    return refuse(format!("{answer} balances are not the sums of their history (`{question}`)"));
+                    return untrusted(format!("{answer} balances are not the sums of their history (`{question}`)"));
                 }
                 _ => {}
             }
@@ -146,7 +150,7 @@ impl Program {
 
     /// Checks the rows that the server's answers report against what built-in scripts read and write.
     pub(super) fn check_row_counts(&self, counts: &LoadCounts) -> Result<(), Failure> {
-        if self.native.is_some() || self.depth() > 1 {
+        if self.native.is_some() || self.pipeline_depth() > 1 {
             return Ok(());
         }
         if let ([known], Some(rows)) = (self.known.as_slice(), counts.rows) {
@@ -169,7 +173,7 @@ impl KnownScript {
     fn check_rows(&self, least: u64, most: u64, rows: RowCounts, of: &str) -> Result<(), Failure> {
         let (fewest, all) = (self.returned * least, self.returned * most);
         if !(fewest..=all).contains(&rows.returned) {
-            return refuse(format!(
+            return untrusted(format!(
                 "{least} transactions{of} return {fewest} rows, the server returned {}",
                 rows.returned
             ));
@@ -178,28 +182,32 @@ impl KnownScript {
         let (all, sure) = (changed * most, changed * least);
         let fewest = (sure as f64 * (1.0 - UNCHANGED)) as u64;
         if !(fewest..=all).contains(&rows.changed) {
-            return refuse(format!("{least} transactions{of} change {sure} rows, the server changed {}", rows.changed));
+            return untrusted(format!(
+                "{least} transactions{of} change {sure} rows, the server changed {}",
+                rows.changed
+            ));
         }
         Ok(())
     }
 }
 
 /// How many different ones of `all` are among as many as are drawn with equal chances, and the standard deviation.
-fn different(drawn: f64, all: f64) -> (f64, f64) {
+fn expected_distinct(drawn: f64, all: f64) -> (f64, f64) {
     let missed = (-drawn / all.max(1.0)).exp();
     let variance = all * missed * (1.0 - (1.0 + drawn / all.max(1.0)) * missed);
     (all * (1.0 - missed), variance.max(0.0).sqrt())
 }
 
-fn expect(what: &dyn fmt::Display, seen: f64, (expected, deviation): (f64, f64)) -> Result<(), Failure> {
+/// Fails if a count is too far from the expected one for chance to explain it.
+fn check_near(what: &dyn fmt::Display, seen: f64, (expected, deviation): (f64, f64)) -> Result<(), Failure> {
     // A draw more or less is no distribution, and failed transactions may have left rows, too.
     if (seen - expected).abs() <= CHANCE * deviation + 0.02 * expected + 3.0 {
         return Ok(());
     }
-    refuse(format!("{what}: the script's draws come to {expected:.0} ± {deviation:.0}, the server has {seen:.0}"))
+    untrusted(format!("{what}: the script's draws come to {expected:.0} ± {deviation:.0}, the server has {seen:.0}"))
 }
 
-pub(super) fn refuse<T>(cause: String) -> Result<T, Failure> {
+pub(super) fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
 }
 
@@ -209,18 +217,18 @@ mod tests {
 
     #[test]
     fn draws_repeat_as_chance_has_it() {
-        let (expected, deviation) = different(100_000.0, 100_000.0);
+        let (expected, deviation) = expected_distinct(100_000.0, 100_000.0);
         assert!((expected - 63_212.0).abs() < 1.0, "{expected}");
         // Feller, volume 1, II.5: 100,000 cells, as many balls.
         assert!((deviation - 98.6).abs() < 0.5, "{deviation}");
-        let (few, _) = different(10.0, 1e9);
+        let (few, _) = expected_distinct(10.0, 1e9);
         assert!((few - 10.0).abs() < 1e-3);
     }
 
     #[test]
     fn every_built_in_script_is_known() {
         for script in super::super::SCRIPTS {
-            assert!(KnownScript::for_script(script).is_some(), "{script}");
+            assert!(KnownScript::for_built_in(script).is_some(), "{script}");
         }
     }
 }

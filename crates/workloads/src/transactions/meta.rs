@@ -1,6 +1,6 @@
 //! The lines of meta-commands.
 
-use super::tokens::continuation;
+use super::tokens::continuation_length;
 
 /// A word of a line, with its place in the script.
 pub(super) type Word<'a> = (usize, &'a str);
@@ -50,14 +50,14 @@ const COMMANDS: &str = "\\set, \\gset, \\aset, \\if, \\elif, \\else, \\endif, \\
 type Wrong = (usize, String);
 
 /// Reads the text between a backslash and the end of its line. [`None`] if there is nothing.
-pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta<'_>>, Wrong> {
+pub(super) fn parse_meta(script: &str, start: usize, end: usize) -> Result<Option<Meta<'_>>, Wrong> {
     let line = &script[start..end];
-    let mut words = words(line, start);
+    let mut words = words_of_line(line, start);
     if words.is_empty() {
         return Ok(None);
     }
     let (command_at, command) = words.remove(0);
-    let rest = rest_behind(script, command_at + command.len(), end);
+    let rest = rest_of_line(script, command_at + command.len(), end);
     let command = command.to_ascii_lowercase();
     // The place of the backslash.
     let at = start.saturating_sub(1);
@@ -70,8 +70,8 @@ pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta
     };
     match command.as_str() {
         "set" => {
-            let name = *words.first().ok_or_else(|| missing(at, "the name of a variable"))?;
-            let expression = rest_behind(script, name.0 + name.1.len(), end);
+            let name = *words.first().ok_or_else(|| missing_argument(at, "the name of a variable"))?;
+            let expression = rest_of_line(script, name.0 + name.1.len(), end);
             Ok(Some(Meta::Set { name, expression }))
         }
         "if" => Ok(Some(Meta::If(rest))),
@@ -81,7 +81,7 @@ pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta
         "startpipeline" => plain(Meta::StartPipeline),
         "syncpipeline" => plain(Meta::SyncPipeline),
         "endpipeline" => plain(Meta::EndPipeline),
-        "sleep" => sleep(at, &words).map(Some),
+        "sleep" => parse_sleep(at, &words).map(Some),
         "gset" | "aset" => {
             if let Some((at, word)) = words.get(1) {
                 return Err((*at, format!("`\\{command}` takes one prefix, and here is `{word}`")));
@@ -89,15 +89,15 @@ pub(super) fn read(script: &str, start: usize, end: usize) -> Result<Option<Meta
             let prefix = words.first().map_or("", |(_, word)| word);
             Ok(Some(if command == "gset" { Meta::Gset(prefix) } else { Meta::Aset(prefix) }))
         }
-        "shell" if words.is_empty() => Err(missing(at, "a command")),
+        "shell" if words.is_empty() => Err(missing_argument(at, "a command")),
         "shell" => Ok(Some(Meta::Shell { words: words.iter().map(|(_, word)| *word).collect() })),
-        "setshell" if words.len() < 2 => Err(missing(at, "the name of a variable and a command")),
+        "setshell" if words.len() < 2 => Err(missing_argument(at, "the name of a variable and a command")),
         "setshell" => {
             let words_of_command = words[1..].iter().map(|(_, word)| *word).collect();
             Ok(Some(Meta::SetShell { name: words[0], words: words_of_command }))
         }
         "setrandom" => Err((at, set_random(&words))),
-        _ => Err((at, unknown(&command))),
+        _ => Err((at, unknown_command(&command))),
     }
 }
 
@@ -131,28 +131,30 @@ const OF_PSQL: [(&[&str], &str); 4] = [
     (&["c", "connect"], "name the database in the system's URL"),
 ];
 
-fn unknown(command: &str) -> String {
+/// Says that a command is unknown, or why étalon does not have psql's.
+fn unknown_command(command: &str) -> String {
     match OF_PSQL.iter().find(|(commands, _)| commands.contains(&command)) {
         Some((_, what)) => format!("`\\{command}` is a command of psql, and pgbench has none such: {what}"),
         None => format!("`\\{command}` is not a known command; known are {COMMANDS}"),
     }
 }
 
-fn missing(at: usize, what: &str) -> Wrong {
+fn missing_argument(at: usize, what: &str) -> Wrong {
     (at, format!("{what} is missing"))
 }
 
-fn rest_behind(script: &str, start: usize, end: usize) -> Word<'_> {
+fn rest_of_line(script: &str, start: usize, end: usize) -> Word<'_> {
     (start, &script[start..end])
 }
 
 /// The words of a line; a continuation mark is a blank.
-fn words(line: &str, start: usize) -> Vec<Word<'_>> {
+fn words_of_line(line: &str, start: usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut begin = None;
     let mut at = 0;
     while let Some(next) = line[at..].chars().next() {
-        let blank = continuation(&line[at..]).or_else(|| (next.is_ascii_whitespace() || next == '\u{b}').then_some(1));
+        let blank =
+            continuation_length(&line[at..]).or_else(|| (next.is_ascii_whitespace() || next == '\u{b}').then_some(1));
         match (blank, begin) {
             (Some(_), Some(first)) => {
                 words.push((start + first, &line[first..at]));
@@ -169,8 +171,9 @@ fn words(line: &str, start: usize) -> Vec<Word<'_>> {
     words
 }
 
-fn sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
-    let (time_at, time) = *words.first().ok_or_else(|| missing(at, "how long to sleep"))?;
+/// Reads the arguments of `\sleep`.
+fn parse_sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
+    let (time_at, time) = *words.first().ok_or_else(|| missing_argument(at, "how long to sleep"))?;
     if let Some((at, word)) = words.get(2) {
         return Err((*at, format!("`\\sleep` takes a time and a unit, and here is `{word}` too")));
     }
@@ -188,6 +191,7 @@ fn sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     Ok(Meta::Sleep { time: Amount::Number(number), unit_us: second.or(glued).unwrap_or(1_000_000) })
 }
 
+/// Length of a unit of time, µs.
 fn unit_us(at: usize, unit: &str) -> Result<i64, Wrong> {
     match unit.to_ascii_lowercase().as_str() {
         "us" => Ok(1),
@@ -202,7 +206,7 @@ mod tests {
     use super::*;
 
     fn meta(line: &str) -> Result<Meta<'_>, Wrong> {
-        read(line, 0, line.len()).map(|meta| meta.unwrap())
+        parse_meta(line, 0, line.len()).map(|meta| meta.unwrap())
     }
 
     #[test]
@@ -250,6 +254,6 @@ mod tests {
         assert!(meta("shell").is_err());
         assert!(meta("setshell x").is_err());
         assert_eq!(meta("set x \\\n 1").unwrap(), Meta::Set { name: (4, "x"), expression: (5, " \\\n 1") });
-        assert_eq!(read("  ", 0, 2), Ok(None));
+        assert_eq!(parse_meta("  ", 0, 2), Ok(None));
     }
 }

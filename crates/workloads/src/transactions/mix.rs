@@ -28,7 +28,7 @@ pub enum MixError {
 }
 
 /// Splits `name@weight`; without a weight it is 1.
-pub fn weighted(text: &str) -> Result<(&str, u32), MixError> {
+pub fn split_weight(text: &str) -> Result<(&str, u32), MixError> {
     let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
     let number = weight.parse().ok().filter(|weight| i32::try_from(*weight).is_ok());
     number.map(|weight| (name, weight)).ok_or_else(|| MixError::Weight(weight.to_owned()))
@@ -44,9 +44,9 @@ pub fn compile_mix(sources: &[Source<'_>], options: &ScriptOptions) -> Result<Pr
     }
     let mut compiler = Compiler::new(options);
     for (number, source) in sources.iter().enumerate() {
-        compiler.script(source.text, source.weight).map_err(|error| wrong_script(sources, number, error))?;
+        compiler.add_script(source.text, source.weight).map_err(|error| wrong_script(sources, number, error))?;
     }
-    let mut program = compiler.finish().map_err(|(number, error)| wrong_script(sources, number, error))?;
+    let mut program = compiler.finish_program().map_err(|(number, error)| wrong_script(sources, number, error))?;
     if sources.len() > 1 {
         program.kinds = kind_names(sources);
     }
@@ -79,11 +79,11 @@ mod tests {
 
     #[test]
     fn weights_follow_the_last_at_sign() {
-        assert_eq!(weighted("a.sql"), Ok(("a.sql", 1)));
-        assert_eq!(weighted("a@b.sql@3"), Ok(("a@b.sql", 3)));
-        assert_eq!(weighted("a.sql@0"), Ok(("a.sql", 0)));
+        assert_eq!(split_weight("a.sql"), Ok(("a.sql", 1)));
+        assert_eq!(split_weight("a@b.sql@3"), Ok(("a@b.sql", 3)));
+        assert_eq!(split_weight("a.sql@0"), Ok(("a.sql", 0)));
         for wrong in ["a@", "a@x", "a@-1", "a@2147483648"] {
-            assert!(weighted(wrong).is_err(), "{wrong}");
+            assert!(split_weight(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -96,8 +96,8 @@ mod tests {
         });
         assert_eq!(kind_names(&sources), ["select-only", "re-ad", "re-ad-2", "select-only-2"]);
         let options = ScriptOptions::default();
-        assert_eq!(load::stream::Stream::kinds(&compile_mix(&sources, &options).unwrap()).len(), 4);
-        assert!(load::stream::Stream::kinds(&compile_mix(&sources[..1], &options).unwrap()).is_empty());
+        assert_eq!(load::stream::Stream::kind_names(&compile_mix(&sources, &options).unwrap()).len(), 4);
+        assert!(load::stream::Stream::kind_names(&compile_mix(&sources[..1], &options).unwrap()).is_empty());
     }
 
     #[test]

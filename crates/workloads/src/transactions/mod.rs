@@ -38,13 +38,13 @@ use load::error::{Failure, FailureKind};
 use load::generator::LoadShape;
 
 pub use client::{Flow, OPEN_TRANSACTION, Rows, ScriptClient, StatementOp};
-pub use dataset::pgbench as pgbench_tables;
+pub use dataset::pgbench_tables;
 pub use dictionary::{Dictionary, Digits, Fill, Numbering, WordList, WordSource};
-pub use mix::{MixError, Source, compile_mix, weighted};
+pub use mix::{MixError, Source, compile_mix, split_weight};
 pub use native::{Checking, Moment, Native, NativeClient, NativeRun, NextStep, Sent};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
-pub(crate) use program::variables;
-pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split};
+pub(crate) use program::find_variables;
+pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, message_parts};
 pub use script::{ScriptError, compile, compile_with};
 pub use stream::ProgramClient;
 pub use turns::{ClientGroup, LiteralPart, Parts, StatementPiece, Turn, WordyStatement};
@@ -70,17 +70,17 @@ impl Workload for Transactions {
         point.get("tables").and_then(Value::as_text) == Some("none")
     }
 
-    fn task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
+    fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = TransactionKeys::read(point)?;
-        let (pace, traffic) = traffic::read(&keys)?;
+        let (pace, traffic) = traffic::read_keys(&keys)?;
         let clients = traffic.tasks.or(keys.max_clients).unwrap_or(keys.clients) * traffic.processes;
-        let options = ScriptOptions { clients, ..keys::options(&keys, grants)? };
-        let mut program = program(&keys.script, &options, &grants.texts)?;
+        let options = ScriptOptions { clients, ..keys::script_options(&keys, grants)? };
+        let mut program = compile_scripts(&keys.script, &options, &grants.texts)?;
         let may_be_simple = keys.protocol.is_none() && options.depth == 1;
         if may_be_simple && program.joins_statements() {
             let simple =
-                ScriptOptions { protocol: Protocol::Simple, unset: Protocol::Simple.unset(), ..options.clone() };
-            program = self::program(&keys.script, &simple, &grants.texts)?;
+                ScriptOptions { protocol: Protocol::Simple, unset: Protocol::Simple.unset_rule(), ..options.clone() };
+            program = compile_scripts(&keys.script, &simple, &grants.texts)?;
             program.notes.push(JOINED.to_owned());
         }
         // As with `pgbench -L`: beyond the limit it is too late to try again.
@@ -97,7 +97,7 @@ impl Workload for Transactions {
                 Dataset { name: "the tables that are there".to_owned(), ..Dataset::default() }
             }
         };
-        let threads = keys::threads(&keys);
+        let threads = keys::thread_limit(&keys);
         Ok(Task {
             dataset,
             action: Action::Stream(StreamTask {
@@ -114,11 +114,11 @@ const JOINED: &str = "the script joins statements by `\\;`, which cannot be prep
 
 /// pgbench's tables for any script that is not built in.
 fn dataset_of(scripts: &str, scale: u64) -> Dataset {
-    if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { dataset::pgbench(scale) }
+    if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { pgbench_tables(scale) }
 }
 
 /// `scripts` is one script or several with weights, `a.sql@3, b.sql`.
-fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Program, Failure> {
+fn compile_scripts(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Program, Failure> {
     let refuse = |error: MixError| {
         // The name of a single script has been said already.
         let cause = match error {
@@ -129,38 +129,39 @@ fn program(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Prog
     };
     let mut texts = Vec::new();
     for script in scripts.split(',').map(str::trim) {
-        let (name, weight) = weighted(script).map_err(refuse)?;
-        let (text, check) = source(name, files)?;
+        let (name, weight) = split_weight(script).map_err(refuse)?;
+        let (text, check) = script_source(name, files)?;
         texts.push((name, weight, text, check));
     }
     let sources: Vec<Source<'_>> =
         texts.iter().map(|(name, weight, text, _)| Source { name, text, weight: *weight }).collect();
     let mut program = compile_mix(&sources, options).map_err(refuse)?;
     // A count says something of a mix only if each of its scripts adds one to it.
-    program.known = texts.iter().map(|(name, ..)| KnownScript::for_script(name)).collect();
+    program.known = texts.iter().map(|(name, ..)| KnownScript::for_built_in(name)).collect();
     let first = texts.first().and_then(|(.., check)| *check);
     program.check = if texts.iter().all(|(.., check)| *check == first) { first } else { None };
     Ok(program)
 }
 
 /// A script's text, and the query that counts its work on the server.
-fn source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
-    if let Some((text, check)) = built_in(script) {
+fn script_source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
+    if let Some((text, check)) = built_in_source(script) {
         return Ok((text.to_owned(), check));
     }
-    let text = files.read(script).map_err(|error| {
+    let text = files.read_script(script).map_err(|error| {
         let near = model::near::did_you_mean(script, SCRIPTS.iter().copied());
         Failure::new(FailureKind::Plan, format!("read the script `{script}`"), error)
-            .hint(near.unwrap_or_else(|| format!("built-in scripts: {}", SCRIPTS.join(", "))))
+            .with_hint(near.unwrap_or_else(|| format!("built-in scripts: {}", SCRIPTS.join(", "))))
     })?;
     Ok((text, None))
 }
 
 pub fn built_in_script(name: &str) -> Option<&'static str> {
-    built_in(name).map(|(text, _)| text)
+    built_in_source(name).map(|(text, _)| text)
 }
 
-fn built_in(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
+/// The text of a built-in script, and the query that counts its work.
+fn built_in_source(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
     match script {
         // Its update leaves the row as it is, so nothing in the table shows it.
         "postgresql-tasks" => Some((include_str!("scripts/postgresql-tasks.sql"), None)),
@@ -186,10 +187,10 @@ mod tests {
     #[test]
     fn every_built_in_script_compiles() {
         for script in SCRIPTS {
-            let (text, check) = source(script, &Texts::Files).unwrap();
+            let (text, check) = script_source(script, &Texts::Files).unwrap();
             let program = compile(&text, &[("scale", 1)]).unwrap();
             let leaves_no_trace = *script == "postgresql-tasks";
-            let is_counted = program.writes() && !leaves_no_trace;
+            let is_counted = program.has_writes() && !leaves_no_trace;
             assert_eq!(check.is_some(), is_counted, "{script}: what writes must be counted at the server");
         }
     }
@@ -197,18 +198,18 @@ mod tests {
     #[test]
     fn a_list_of_scripts_is_a_mix() {
         let options = ScriptOptions::default();
-        let mix = program("simple-update@2, tpcb-like", &options, &Texts::Files).unwrap();
-        assert_eq!(mix.check, source("tpcb-like", &Texts::Files).unwrap().1);
+        let mix = compile_scripts("simple-update@2, tpcb-like", &options, &Texts::Files).unwrap();
+        assert_eq!(mix.check, script_source("tpcb-like", &Texts::Files).unwrap().1);
         assert_eq!(mix.commits_per_transaction(), 1);
-        assert_eq!(program("select-only@2, tpcb-like", &options, &Texts::Files).unwrap().check, None);
-        let refused = program("select-only@x", &options, &Texts::Files).unwrap_err();
+        assert_eq!(compile_scripts("select-only@2, tpcb-like", &options, &Texts::Files).unwrap().check, None);
+        let refused = compile_scripts("select-only@x", &options, &Texts::Files).unwrap_err();
         assert!(refused.to_string().contains("`x` is not a weight"), "{refused}");
-        assert!(program("select-only, nothing.sql", &options, &Texts::Files).is_err());
+        assert!(compile_scripts("select-only, nothing.sql", &options, &Texts::Files).is_err());
     }
 
     #[test]
     fn an_unknown_script_names_those_that_exist() {
-        let failure = source("tpcc.sql", &Texts::Files).unwrap_err();
+        let failure = script_source("tpcc.sql", &Texts::Files).unwrap_err();
         assert!(failure.hint.unwrap().contains("tpcb-like"));
     }
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::client::{Flow, Rows, StatementOp};
 use super::options::ScriptOptions;
 use super::program::{Program, ScriptStatement};
-use super::scan::{Item, References, Sql, scan};
+use super::scan::{Item, References, Sql, split_script};
 use load::datum::Datum;
 use load::error::Failure;
 use load::lane::{ErrorClass, KeptRow, OpError, SyncPoint};
@@ -20,7 +20,7 @@ use load::worker::LoadCounts;
 /// What the clients of such a load have in common.
 pub trait Native: fmt::Debug + Send + Sync {
     /// The names of its kinds of transactions.
-    fn kinds(&self) -> Vec<String>;
+    fn kind_names(&self) -> Vec<String>;
 
     /// Whether clients report by [`NativeClient::server_work`] what their calls of procedures have done, so that all of it can be
     /// counted.
@@ -34,33 +34,33 @@ pub trait Native: fmt::Debug + Send + Sync {
     }
 
     /// `client` counts over all workers and hosts.
-    fn client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
+    fn new_client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
 
     /// Holds a run against what it has left at the server.
     ///
     /// # Errors
     /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the run is not to be trusted.
-    fn check(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure>;
+    fn check_run(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure>;
 
     /// The queries by which it checks, for a server on another host.
-    fn questions(&self) -> Vec<String>;
+    fn check_queries(&self) -> Vec<String>;
 
     /// Those of them that count what runs add; the others have the same answer whatever ran before.
-    fn counts(&self) -> Vec<String>;
+    fn growing_queries(&self) -> Vec<String>;
 
     /// Holds everything that is known of the tables against them, however long that takes.
     ///
     /// # Errors
-    /// Inspects the server for [`Native::check`].
-    fn inspect(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
+    /// Inspects the server for [`Native::check_run`].
+    fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
 
     /// Roughly how long the checks take, which `etalon plan` says.
-    fn checking(&self) -> Checking {
+    fn check_cost(&self) -> Checking {
         Checking::default()
     }
 
     /// What is measured besides what every load measures, and what is to be said of it.
-    fn measure(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
+    fn extra_measurements(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
 }
 
 /// Seconds that checks take, outside the measured part.
@@ -98,19 +98,20 @@ pub trait NativeClient: Send {
         0
     }
 
-    /// The same index draws the same values again.
-    fn begin(&mut self, index: u64);
+    /// Begins the transaction of this index; the same index draws the same values again.
+    fn begin_transaction(&mut self, index: u64);
 
-    fn next(&mut self) -> NextStep;
+    /// Says what the client does next.
+    fn next_step(&mut self) -> NextStep;
 
     /// The value of a field of the statement that is asked.
-    fn value(&self, field: usize) -> &Datum;
+    fn field_value(&self, field: usize) -> &Datum;
 
     /// The rows of a statement that keeps them.
     ///
     /// # Errors
     /// The transaction cannot go on; by its class it is tried again.
-    fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
+    fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
 
     /// What the last answer has said that its statement did within the system, besides what its text says: a procedure's
     /// own commits and rollbacks.
@@ -118,11 +119,11 @@ pub trait NativeClient: Send {
         RequestedWork::default()
     }
 
-    /// Index into [`Native::kinds`] of the current transaction.
-    fn kind(&self) -> usize;
+    /// Index into [`Native::kind_names`] of the current transaction.
+    fn current_kind(&self) -> usize;
 
     /// Adds what is counted of the transaction that has just ended, in which `sent` was sent.
-    fn tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>);
+    fn add_tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>);
 }
 
 /// A statement that was sent in a transaction, as the program around the client saw it: it does not come from what the client
@@ -161,18 +162,21 @@ impl NativeRun {
         NativeRun { client, explicit: false, wants_rows: false, work: RequestedWork::default(), sent: Vec::new() }
     }
 
+    /// How long the client waits before this transaction.
     pub(super) fn wait_ns(&mut self, index: u64) -> u64 {
         self.client.wait_ns(index)
     }
 
-    pub(super) fn begin(&mut self, index: u64) {
+    /// Begins the transaction of this index.
+    pub(super) fn begin_transaction(&mut self, index: u64) {
         (self.explicit, self.wants_rows, self.work) = (false, false, RequestedWork::default());
         self.sent.clear();
-        self.client.begin(index);
+        self.client.begin_transaction(index);
     }
 
+    /// Fills `op` with the client's next statement, or says what it does instead.
     pub(super) fn next(&mut self, statements: &[ScriptStatement], op: &mut StatementOp) -> Next {
-        let (number, rows, flow) = match self.client.next() {
+        let (number, rows, flow) = match self.client.next_step() {
             NextStep::Statement(number, rows, flow) => (number, rows, flow),
             NextStep::Together => return Next::Sync(SyncPoint::End),
             NextStep::End => return Next::End,
@@ -186,27 +190,28 @@ impl NativeRun {
         self.work += after.asked;
         op.parameters.resize(statement.parameters.len(), Datum::Null);
         for (parameter, field) in op.parameters.iter_mut().zip(&statement.parameters) {
-            parameter.clone_from(self.client.value(*field));
+            parameter.clone_from(self.client.field_value(*field));
         }
         Next::Op
     }
 
-    pub(super) fn receive(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
+    /// Gives the rows of a statement to the client, if it asked for them.
+    pub(super) fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         if std::mem::take(&mut self.wants_rows) {
             if let Some(sent) = self.sent.last_mut() {
                 sent.rows = results.iter().map(|result| result.rows).sum();
             }
-            self.client.receive(results)?;
+            self.client.receive_rows(results)?;
             self.work += self.client.server_work();
         }
         Ok(())
     }
 
-    pub(super) fn kind(&self) -> usize {
-        self.client.kind()
+    pub(super) fn current_kind(&self) -> usize {
+        self.client.current_kind()
     }
 
-    pub(super) fn work(&self) -> RequestedWork {
+    pub(super) fn requested_work(&self) -> RequestedWork {
         self.work
     }
 
@@ -215,8 +220,9 @@ impl NativeRun {
         OpError { class: ErrorClass::Script, message: "the load failed".to_owned() }
     }
 
-    pub(super) fn tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
-        self.client.tally(end, &self.sent, into);
+    /// Adds what is counted of the transaction that has just ended.
+    pub(super) fn add_tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
+        self.client.add_tally(end, &self.sent, into);
     }
 }
 
@@ -225,17 +231,18 @@ impl Program {
     ///
     /// # Errors
     /// The text that is no single statement, or refers to another field.
-    pub fn native(
+    pub fn from_native(
         native: std::sync::Arc<dyn Native>,
         texts: &[String],
         fields: &[String],
         options: &ScriptOptions,
     ) -> Result<Program, String> {
         let mut program = Program::empty(options);
-        program.kinds = native.kinds();
+        program.kinds = native.kind_names();
         program.native = Some(native);
         for text in texts {
-            let items = scan(text, References::OutsideQuotes).map_err(|(_, cause)| wrong_statement(&cause, text))?;
+            let items =
+                split_script(text, References::OutsideQuotes).map_err(|(_, cause)| wrong_statement(&cause, text))?;
             let [Item::Sql(Sql { pieces, references, heads, joints, .. })] = items.as_slice() else {
                 return Err(wrong_statement("this is no single statement", text));
             };
@@ -244,7 +251,7 @@ impl Program {
             let parameters = parameters.ok_or_else(|| wrong_statement("it refers to an unknown field", text))?;
             let (pieces, heads, joints) = (pieces.clone(), heads.clone(), joints.clone());
             let statement = ScriptStatement { pieces, parameters, heads, joints, ..ScriptStatement::default() };
-            program.statements.push(statement.ready());
+            program.statements.push(statement.with_effects());
         }
         Ok(program)
     }

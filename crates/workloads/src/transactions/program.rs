@@ -7,7 +7,7 @@ use super::expression::ScriptExpression;
 use super::known::KnownScript;
 use super::native::Native;
 use super::options::{Debug, ScriptOptions, Unset};
-use super::scan::{Item, References, scan};
+use super::scan::{Item, References, split_script};
 use super::slots::VariableSlot;
 use super::turns::{Draw, TurnRule};
 use crate::dataset::{Dialect, Tables};
@@ -74,14 +74,14 @@ impl Protocol {
 
     /// A misspelt variable would silently measure something else, so the usual protocol refuses it; the others are
     /// there to be compared with pgbench and do as it does.
-    pub(super) fn unset(self) -> Unset {
+    pub(super) fn unset_rule(self) -> Unset {
         match self {
             Protocol::Prepared => Unset::Refused,
             Protocol::Extended | Protocol::Simple => Unset::Accepted,
         }
     }
 
-    pub fn of_word(word: &str) -> Option<Protocol> {
+    pub fn from_word(word: &str) -> Option<Protocol> {
         match word {
             "prepared" => Some(Protocol::Prepared),
             "extended" => Some(Protocol::Extended),
@@ -289,10 +289,10 @@ impl MessagePart {
 
 /// The statements of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be
 /// read, such as a quote that is not closed, is left to the engine as a whole.
-pub fn split(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
-    let Ok(items) = scan(text, References::Nowhere) else { return vec![part_of(text, "", dialect)] };
+pub fn message_parts(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
+    let Ok(items) = split_script(text, References::Nowhere) else { return vec![message_part(text, "", dialect)] };
     let statements = items.iter().filter_map(|item| match item {
-        Item::Sql(sql) => Some(part_of(&sql.pieces.concat(), sql.heads.first()?, dialect)),
+        Item::Sql(sql) => Some(message_part(&sql.pieces.concat(), sql.heads.first()?, dialect)),
         Item::Meta { .. } => None,
     });
     statements.collect()
@@ -310,16 +310,17 @@ pub(crate) struct NamingStatement {
 ///
 /// # Errors
 /// A quote or a comment that is not closed: where it began, and what.
-pub(crate) fn variables(text: &str) -> Result<Vec<NamingStatement>, (usize, String)> {
-    let statements = scan(text, References::OutsideQuotes)?.into_iter().filter_map(|item| match item {
+pub(crate) fn find_variables(text: &str) -> Result<Vec<NamingStatement>, (usize, String)> {
+    let statements = split_script(text, References::OutsideQuotes)?.into_iter().filter_map(|item| match item {
         Item::Sql(sql) => Some(NamingStatement { pieces: sql.pieces, names: sql.references }),
         Item::Meta { .. } => None,
     });
     Ok(statements.collect())
 }
 
-fn part_of(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
-    MessagePart { sql: dialect.statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
+/// A statement of a message, in the engine's own words.
+fn message_part(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
+    MessagePart { sql: dialect.own_statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
 }
 
 /// Which implicit transactions are sure to be committed separately.
@@ -337,7 +338,7 @@ impl ScriptStatement {
     }
 
     /// The statement as an engine wants it prepared.
-    pub fn sql(&self, dialect: &dyn Dialect) -> String {
+    pub fn sql_text(&self, dialect: &dyn Dialect) -> String {
         let mut text = String::new();
         for (number, piece) in self.pieces.iter().enumerate() {
             if number > 0 {
@@ -345,14 +346,16 @@ impl ScriptStatement {
             }
             text.push_str(piece);
         }
-        dialect.statement(&text).into_owned()
+        dialect.own_statement(&text).into_owned()
     }
 
+    /// What each of the statements in the text does, by its first word.
     fn effects(&self) -> impl Iterator<Item = Effect> {
         self.heads.iter().filter(|head| !head.is_empty()).map(|head| Effect::of_head(head))
     }
 
-    pub fn parts(&self, dialect: &dyn Dialect) -> Vec<MessagePart> {
+    /// The statements of the text, each in the engine's own words.
+    pub fn message_parts(&self, dialect: &dyn Dialect) -> Vec<MessagePart> {
         let mut joints = self.joints.iter().copied();
         let mut heads = self.heads.iter();
         let mut parts = Vec::new();
@@ -365,7 +368,7 @@ impl ScriptStatement {
             // Without a word it is a comment, or nothing.
             if !head.is_empty() || !parameters.is_empty() {
                 parts.push(MessagePart {
-                    sql: dialect.statement(text).into_owned(),
+                    sql: dialect.own_statement(text).into_owned(),
                     parameters,
                     effect: Effect::of_head(head),
                 });
@@ -395,13 +398,13 @@ impl ScriptStatement {
     }
 
     /// Fills in what the statement leaves and asks.
-    pub(super) fn ready(mut self) -> ScriptStatement {
-        self.after = [false, true].map(|explicit| self.leaves(explicit));
+    pub(super) fn with_effects(mut self) -> ScriptStatement {
+        self.after = [false, true].map(|explicit| self.effects_after(explicit));
         self
     }
 
     /// `explicit`: whether an explicit transaction is open before.
-    fn leaves(&self, mut explicit: bool) -> After {
+    fn effects_after(&self, mut explicit: bool) -> After {
         let (mut wrote, mut implicit) = (false, false);
         let mut asked = RequestedWork::default();
         for effect in self.effects() {
@@ -423,7 +426,7 @@ impl ScriptStatement {
     }
 
     /// Whether its first words say what transactions it has.
-    fn countable(&self) -> Countable {
+    fn countable_transactions(&self) -> Countable {
         let text = self.pieces.join(" ").to_ascii_lowercase();
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
         let rolls_back = self.effects().any(|effect| effect == Effect::RollsBack);
@@ -441,7 +444,7 @@ impl ScriptStatement {
 
     /// Commits that the server sees, and whether a transaction is open afterwards. Statements in one message are one
     /// transaction unless they say otherwise.
-    fn commits(&self, mut explicit: bool, implicit_ones: Implicit) -> (u64, bool) {
+    fn commits_and_state(&self, mut explicit: bool, implicit_ones: Implicit) -> (u64, bool) {
         let mut commits = 0;
         let mut implicit = false;
         for effect in self.effects() {
@@ -463,6 +466,7 @@ impl Program {
         self.statements.iter().any(|statement| !statement.joints.is_empty())
     }
 
+    /// A program without scripts.
     pub(super) fn empty(options: &ScriptOptions) -> Program {
         Program {
             scripts: Vec::new(),
@@ -495,34 +499,36 @@ impl Program {
         self.protocol
     }
 
-    pub fn depth(&self) -> u32 {
+    pub fn pipeline_depth(&self) -> u32 {
         self.depth.max(1)
     }
 
     /// Whether a run of it is checked by this query.
-    pub fn asks(&self, sql: &str) -> bool {
-        self.questions().iter().any(|question| question == sql)
+    pub fn is_checked_by(&self, sql: &str) -> bool {
+        self.check_queries().iter().any(|question| question == sql)
     }
 
     /// The queries by which a run of it is checked.
-    pub fn questions(&self) -> Vec<String> {
+    pub fn check_queries(&self) -> Vec<String> {
         let of_script = self.check.iter().map(|check| check.sql);
         let of_rows = self.questions_of_rows();
-        let own = self.native.iter().flat_map(|native| native.questions());
+        let own = self.native.iter().flat_map(|native| native.check_queries());
         of_script.chain(of_rows).map(str::to_owned).chain(own).collect()
     }
 
     /// Those of them whose answers grow with every run.
-    pub fn counts(&self) -> Vec<String> {
+    pub fn growing_queries(&self) -> Vec<String> {
         let of_script = self.check.iter().map(|check| check.sql.to_owned());
-        of_script.chain(self.native.iter().flat_map(|native| native.counts())).collect()
+        of_script.chain(self.native.iter().flat_map(|native| native.growing_queries())).collect()
     }
 
-    pub fn writes(&self) -> bool {
+    /// Tests whether any statement writes.
+    pub fn has_writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
 
-    pub fn countable(&self) -> Countable {
+    /// Whether the commits of a run can be counted from what its scripts say.
+    pub fn countable_transactions(&self) -> Countable {
         let pipelined = if self.has_pipeline() {
             Countable::AtLeast("statements of a pipeline share a transaction")
         } else {
@@ -531,7 +537,7 @@ impl Program {
         let tells = self.native.as_ref().is_some_and(|native| native.reports_server_work());
         self.statements
             .iter()
-            .map(|statement| match statement.countable() {
+            .map(|statement| match statement.countable_transactions() {
                 Countable::AtLeast(_) if tells => Countable::Exactly,
                 known => known,
             })
@@ -544,14 +550,14 @@ impl Program {
 
     /// Whether statements are sent before the one before them has ended.
     fn has_pipeline(&self) -> bool {
-        self.depth() > 1 || self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline))
+        self.pipeline_depth() > 1 || self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline))
     }
 
     /// Fewest commits per transaction that the server sees: one per statement outside an explicit transaction, one per
     /// `COMMIT`. In a pipeline reads are committed together with what follows.
     pub fn commits_per_transaction(&self) -> u64 {
         let has_pipeline = self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline));
-        let implicit = match self.depth() {
+        let implicit = match self.pipeline_depth() {
             _ if has_pipeline => Implicit::Ignored,
             1 => Implicit::All,
             _ => Implicit::Writes,
@@ -568,7 +574,7 @@ impl Program {
                     [here[0].min(there[0]), here[1].min(there[1])]
                 }
                 ScriptCommand::Execute(number) => [false, true].map(|explicit| {
-                    let (commits, explicit) = self.statements[*number].commits(explicit, implicit);
+                    let (commits, explicit) = self.statements[*number].commits_and_state(explicit, implicit);
                     commits + to_the_end[at + 1][usize::from(explicit)]
                 }),
                 _ => to_the_end[at + 1],

@@ -24,6 +24,7 @@ impl Generator {
         if generator.s0 == 0 && generator.s1 == 0 { NEVER_ZERO } else { generator }
     }
 
+    /// The next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let (s0, s1) = (self.s0, self.s1 ^ self.s0);
         let result = s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -33,7 +34,7 @@ impl Generator {
     }
 
     /// A number in [0, 1) with 52 random bits.
-    pub fn unit(&mut self) -> f64 {
+    pub fn unit_double(&mut self) -> f64 {
         (self.next_u64() >> 12) as f64 * (-52f64).exp2()
     }
 
@@ -52,38 +53,38 @@ impl Generator {
     }
 
     /// `random(lo, hi)`. The caller has checked that `lo <= hi`.
-    pub fn uniform(&mut self, lo: i64, hi: i64) -> i64 {
+    pub fn uniform_between(&mut self, lo: i64, hi: i64) -> i64 {
         lo.wrapping_add(self.up_to(hi.wrapping_sub(lo) as u64) as i64)
     }
 
     /// `random_exponential(lo, hi, parameter)`: the density at the upper end is e^-parameter of that at the lower.
-    pub fn exponential(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
+    pub fn exponential_between(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
         let cut = (-parameter).exp();
-        let uniform = 1.0 - self.unit();
-        spread(lo, hi, -(cut + (1.0 - cut) * uniform).ln() / parameter)
+        let uniform = 1.0 - self.unit_double();
+        at_share(lo, hi, -(cut + (1.0 - cut) * uniform).ln() / parameter)
     }
 
     /// `random_gaussian(lo, hi, parameter)`: the ends are `parameter` standard deviations from the middle (Box and
     /// Muller, 1958, redrawn beyond them).
-    pub fn gaussian(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
+    pub fn gaussian_between(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
         loop {
-            let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
-            let deviation = radius * (2.0 * std::f64::consts::PI * (1.0 - self.unit())).sin();
+            let radius = (-2.0 * (1.0 - self.unit_double()).ln()).sqrt();
+            let deviation = radius * (2.0 * std::f64::consts::PI * (1.0 - self.unit_double())).sin();
             if (-parameter..parameter).contains(&deviation) {
-                return spread(lo, hi, (deviation + parameter) / (parameter * 2.0));
+                return at_share(lo, hi, (deviation + parameter) / (parameter * 2.0));
             }
         }
     }
 
     /// `random_zipfian(lo, hi, s)`, by rejection (Devroye, "Non-Uniform Random Variate Generation", 1986, p. 550).
-    pub fn zipfian(&mut self, lo: i64, hi: i64, s: f64) -> i64 {
+    pub fn zipfian_between(&mut self, lo: i64, hi: i64, s: f64) -> i64 {
         let n = hi.wrapping_sub(lo).wrapping_add(1);
         if n <= 1 {
             return lo;
         }
         let b = 2f64.powf(s - 1.0);
         loop {
-            let (u, v) = (self.unit(), self.unit());
+            let (u, v) = (self.unit_double(), self.unit_double());
             let x = u.powf(-1.0 / (s - 1.0)).floor();
             let t = (1.0 + 1.0 / x).powf(s - 1.0);
             if v * x * (t - 1.0) / (b - 1.0) <= t / b && x <= n as f64 {
@@ -94,7 +95,7 @@ impl Generator {
 }
 
 /// The place in `lo..=hi` of a share in [0, 1).
-fn spread(lo: i64, hi: i64, share: f64) -> i64 {
+fn at_share(lo: i64, hi: i64, share: f64) -> i64 {
     let count = hi.wrapping_sub(lo).wrapping_add(1);
     lo.wrapping_add((count as f64 * share) as i64)
 }
@@ -125,14 +126,14 @@ impl Seeds {
     pub fn new(seed: u64, client: u32, clients: u32, default_seed: DefaultSeed) -> Seeds {
         let after = client.saturating_add(1);
         let of_range = Seeds::of_range(seed, client..after, clients, default_seed);
-        of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond(seed, client))
+        of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond_count(seed, client))
     }
 
     /// Seeds of several clients with all draws made once: thousands of clients that each drew all the others' would
     /// take seconds.
     pub fn of_range(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
         let mut base = Generator::new(seed);
-        let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond(seed, client)).collect();
+        let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond_count(seed, client)).collect();
         for number in 0..clients {
             let draw = base.next_u64();
             let place = number.checked_sub(range.start).and_then(|place| all.get_mut(place as usize));
@@ -157,14 +158,14 @@ impl Seeds {
     }
 
     /// A client beyond the count has no seed of pgbench's.
-    fn beyond(seed: u64, client: u32) -> Seeds {
-        let own = Generator::new(murmur2(i64::from(client), seed) as u64);
+    fn beyond_count(seed: u64, client: u32) -> Seeds {
+        let own = Generator::new(hash_murmur2(i64::from(client), seed) as u64);
         Seeds { functions: own, choice: own, default_seed: 0 }
     }
 }
 
 /// `hash_murmur2(value, seed)` (Appleby's MurmurHash64A of the eight bytes).
-pub fn murmur2(value: i64, seed: u64) -> i64 {
+pub fn hash_murmur2(value: i64, seed: u64) -> i64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let mut k = (value as u64).wrapping_mul(MULTIPLIER);
     k = (k ^ (k >> 47)).wrapping_mul(MULTIPLIER);
@@ -174,7 +175,7 @@ pub fn murmur2(value: i64, seed: u64) -> i64 {
 }
 
 /// `hash_fnv1a(value, seed)` (Fowler, Noll and Vo) of the eight bytes, the low one first.
-pub fn fnv1a(value: i64, seed: u64) -> i64 {
+pub fn hash_fnv1a(value: i64, seed: u64) -> i64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
     value
         .to_le_bytes()
@@ -211,6 +212,7 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     v as i64
 }
 
+/// One round of the permutation: multiplies, and rotates the bits within the mask.
 fn stir(v: u64, odd: u64, xor: u64, mask: u64, bits: u32) -> u64 {
     let v = (v.wrapping_mul(odd) ^ xor) & mask;
     ((v << 1) & mask) | (v >> (bits - 1))
@@ -224,15 +226,15 @@ mod tests {
     fn draws_stay_within_their_limits() {
         let mut random = Generator::new(7);
         for _ in 0..2_000 {
-            assert!((-3..=9).contains(&random.uniform(-3, 9)));
-            assert!((-3..=9).contains(&random.exponential(-3, 9, 5.0)));
-            assert!((-3..=9).contains(&random.gaussian(-3, 9, 2.0)));
-            assert!((-3..=9).contains(&random.zipfian(-3, 9, 1.07)));
-            assert!((0.0..1.0).contains(&random.unit()));
+            assert!((-3..=9).contains(&random.uniform_between(-3, 9)));
+            assert!((-3..=9).contains(&random.exponential_between(-3, 9, 5.0)));
+            assert!((-3..=9).contains(&random.gaussian_between(-3, 9, 2.0)));
+            assert!((-3..=9).contains(&random.zipfian_between(-3, 9, 1.07)));
+            assert!((0.0..1.0).contains(&random.unit_double()));
         }
-        assert_eq!(random.zipfian(4, 4, 1.5), 4);
+        assert_eq!(random.zipfian_between(4, 4, 1.5), 4);
         let before = random;
-        assert_eq!(random.uniform(5, 5), 5);
+        assert_eq!(random.uniform_between(5, 5), 5);
         assert_eq!(random, before, "a range of one number consumes no draw");
     }
 

@@ -1,6 +1,6 @@
 //! Splits a script into SQL statements and meta-commands, as psql's lexer does.
 
-use super::tokens::{begins_name, continuation, name_length};
+use super::tokens::{begins_name, continuation_length, name_length};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Item {
@@ -40,14 +40,14 @@ pub(super) enum References {
 ///
 /// # Errors
 /// A quote or a comment that is not closed: where it began, and what.
-pub(super) fn scan(text: &str, references: References) -> Result<Vec<Item>, (usize, String)> {
-    let mut scanner = Scanner { text, at: 0, references, items: Vec::new(), sql: fresh(), words: Words::default() };
-    scanner.run()?;
+pub(super) fn split_script(text: &str, references: References) -> Result<Vec<Item>, (usize, String)> {
+    let mut scanner = Scanner { text, at: 0, references, items: Vec::new(), sql: empty_sql(), words: Words::default() };
+    scanner.scan_all()?;
     scanner.end_statement();
     Ok(scanner.items)
 }
 
-fn fresh() -> Sql {
+fn empty_sql() -> Sql {
     Sql { pieces: vec![String::new()], ..Sql::default() }
 }
 
@@ -72,7 +72,8 @@ struct Words {
 }
 
 impl Words {
-    fn take(&mut self, word: &str) {
+    /// Notes one of the first words of a statement, by which a procedure's body is known.
+    fn note_word(&mut self, word: &str) {
         if self.count < 4
             && ["create", "function", "procedure", "or", "replace"].iter().any(|known| word.eq_ignore_ascii_case(known))
         {
@@ -96,7 +97,7 @@ impl Words {
 }
 
 impl<'a> Scanner<'a> {
-    fn rest(&self) -> &'a str {
+    fn unread(&self) -> &'a str {
         &self.text[self.at..]
     }
 
@@ -105,22 +106,24 @@ impl<'a> Scanner<'a> {
         self.sql.references.is_empty() && self.sql.pieces.iter().all(String::is_empty)
     }
 
-    fn push(&mut self, text: &str) {
+    /// Appends text to the current statement.
+    fn append_text(&mut self, text: &str) {
         if let Some(piece) = self.sql.pieces.last_mut() {
             piece.push_str(text);
         }
     }
 
     /// Takes over the next bytes as they are.
-    fn copy(&mut self, length: usize) {
-        let text = &self.rest()[..length];
-        self.push(text);
+    fn copy_bytes(&mut self, length: usize) {
+        let text = &self.unread()[..length];
+        self.append_text(text);
         self.at += length;
     }
 
-    fn run(&mut self) -> Result<(), (usize, String)> {
-        while let Some(next) = self.rest().chars().next() {
-            let rest = self.rest();
+    /// Scans the text to its end.
+    fn scan_all(&mut self) -> Result<(), (usize, String)> {
+        while let Some(next) = self.unread().chars().next() {
+            let rest = self.unread();
             if self.is_empty() {
                 self.sql.at = self.at;
             }
@@ -129,35 +132,36 @@ impl<'a> Scanner<'a> {
                     if self.is_empty() {
                         self.at += 1;
                     } else {
-                        self.copy(1);
+                        self.copy_bytes(1);
                     }
                 }
-                '-' if rest.starts_with("--") => self.line_comment(),
-                '/' if rest.starts_with("/*") => self.block_comment()?,
-                '\'' | '"' => self.quoted(next, Escapes::Doubled)?,
-                '$' => self.dollar()?,
-                '\\' => self.backslash(),
-                ':' => self.colon(),
+                '-' if rest.starts_with("--") => self.take_line_comment(),
+                '/' if rest.starts_with("/*") => self.take_block_comment()?,
+                '\'' | '"' => self.take_quoted(next, Escapes::Doubled)?,
+                '$' => self.take_dollar()?,
+                '\\' => self.take_backslash(),
+                ':' => self.take_colon(),
                 ';' if self.words.parentheses == 0 && self.words.bodies == 0 => {
                     self.at += 1;
                     self.end_statement();
                 }
-                c if begins_name(c) => self.word()?,
+                c if begins_name(c) => self.take_word()?,
                 c => {
                     match c {
                         '(' => self.words.parentheses += 1,
                         ')' => self.words.parentheses = self.words.parentheses.saturating_sub(1),
                         _ => {}
                     }
-                    self.copy(c.len_utf8());
+                    self.copy_bytes(c.len_utf8());
                 }
             }
         }
         Ok(())
     }
 
+    /// Ends the current statement, and begins another.
     fn end_statement(&mut self) {
-        let mut sql = std::mem::replace(&mut self.sql, fresh());
+        let mut sql = std::mem::replace(&mut self.sql, empty_sql());
         self.words = Words::default();
         if let Some(last) = sql.pieces.last_mut() {
             last.truncate(last.trim_end().len());
@@ -168,18 +172,19 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn line_comment(&mut self) {
-        let length = self.rest().find('\n').unwrap_or(self.rest().len());
+    /// Takes a comment up to the end of the line.
+    fn take_line_comment(&mut self) {
+        let length = self.unread().find('\n').unwrap_or(self.unread().len());
         if self.is_empty() {
             self.at += length;
         } else {
-            self.literal(length);
+            self.take_literal(length);
         }
     }
 
     /// Comments nest, as in PostgreSQL.
-    fn block_comment(&mut self) -> Result<(), (usize, String)> {
-        let rest = self.rest();
+    fn take_block_comment(&mut self) -> Result<(), (usize, String)> {
+        let rest = self.unread();
         let mut depth = 0;
         let mut at = 0;
         while at < rest.len() {
@@ -190,7 +195,7 @@ impl<'a> Scanner<'a> {
                 depth -= 1;
                 at += 2;
                 if depth == 0 {
-                    self.literal(at);
+                    self.take_literal(at);
                     return Ok(());
                 }
             } else {
@@ -200,34 +205,36 @@ impl<'a> Scanner<'a> {
         Err((self.at, "this comment is not closed".to_owned()))
     }
 
-    fn quoted(&mut self, quote: char, escapes: Escapes) -> Result<(), (usize, String)> {
+    /// Takes a quoted text up to its closing quote.
+    fn take_quoted(&mut self, quote: char, escapes: Escapes) -> Result<(), (usize, String)> {
         // A doubled quote ends one literal and begins the next, which comes to the same.
         let mut escaped = false;
-        for (at, c) in self.rest().char_indices().skip(1) {
+        for (at, c) in self.unread().char_indices().skip(1) {
             if escaped {
                 escaped = false;
             } else if c == '\\' && escapes == Escapes::Backslash {
                 escaped = true;
             } else if c == quote {
-                self.literal(at + 1);
+                self.take_literal(at + 1);
                 return Ok(());
             }
         }
         Err((self.at, format!("the quote that begins here is not closed with `{quote}`")))
     }
 
-    fn dollar(&mut self) -> Result<(), (usize, String)> {
-        let rest = self.rest();
+    /// Takes a dollar-quoted text, or a `$` that is none.
+    fn take_dollar(&mut self) -> Result<(), (usize, String)> {
+        let rest = self.unread();
         let inner = &rest[1..];
         let length = if inner.starts_with(begins_name) { name_length(inner) } else { 0 };
         if !inner[length..].starts_with('$') {
-            self.copy(1);
+            self.copy_bytes(1);
             return Ok(());
         }
         let mark = &rest[..length + 2];
         match rest[mark.len()..].find(mark) {
             Some(body) => {
-                self.literal(body + 2 * mark.len());
+                self.take_literal(body + 2 * mark.len());
                 Ok(())
             }
             None => Err((self.at, format!("the text that begins here is not closed with `{mark}`"))),
@@ -235,27 +242,28 @@ impl<'a> Scanner<'a> {
     }
 
     /// Takes over a quoted text or a comment.
-    fn literal(&mut self, length: usize) {
+    fn take_literal(&mut self, length: usize) {
         if self.references != References::Everywhere {
-            self.copy(length);
+            self.copy_bytes(length);
             return;
         }
         let end = self.at + length;
         while self.at < end {
-            if self.rest().starts_with(':') {
-                self.colon();
+            if self.unread().starts_with(':') {
+                self.take_colon();
             } else {
                 let next = self.text[self.at..end].find(':').unwrap_or(end - self.at);
-                self.copy(next);
+                self.copy_bytes(next);
             }
         }
     }
 
-    fn colon(&mut self) {
-        let rest = self.rest();
+    /// Takes a variable's name after a colon, or a colon that is none.
+    fn take_colon(&mut self) {
+        let rest = self.unread();
         if !rest[1..].starts_with(begins_name) || self.references == References::Nowhere {
             // `::type` is no variable, however many colons there are.
-            self.copy(rest.len() - rest.trim_start_matches(':').len());
+            self.copy_bytes(rest.len() - rest.trim_start_matches(':').len());
             return;
         }
         let length = name_length(&rest[1..]);
@@ -264,31 +272,33 @@ impl<'a> Scanner<'a> {
         self.at += 1 + length;
     }
 
-    fn word(&mut self) -> Result<(), (usize, String)> {
-        let rest = self.rest();
+    /// Takes a word, which may begin or end a procedure's body.
+    fn take_word(&mut self) -> Result<(), (usize, String)> {
+        let rest = self.unread();
         let length = rest.find(|c| !(begins_name(c) || c.is_ascii_digit() || c == '$')).unwrap_or(rest.len());
         let word = &rest[..length];
-        self.words.take(word);
+        self.words.note_word(word);
         if self.sql.heads.is_empty() {
             self.sql.heads.push(word.to_ascii_lowercase());
         } else if let Some(last) = self.sql.heads.last_mut().filter(|head| head.is_empty()) {
             *last = word.to_ascii_lowercase();
         }
-        self.copy(length);
+        self.copy_bytes(length);
         if word.eq_ignore_ascii_case("e") && rest[length..].starts_with('\'') {
-            self.quoted('\'', Escapes::Backslash)?;
+            self.take_quoted('\'', Escapes::Backslash)?;
         }
         Ok(())
     }
 
-    fn backslash(&mut self) {
-        let rest = self.rest();
+    /// Takes a backslash: a command up to the end of the line where scripts have them.
+    fn take_backslash(&mut self) {
+        let rest = self.unread();
         if self.references == References::Nowhere {
-            return self.copy(1);
+            return self.copy_bytes(1);
         }
         if rest.starts_with("\\;") {
             self.at += 2;
-            self.push(";");
+            self.append_text(";");
             if !self.sql.heads.is_empty() {
                 self.sql.heads.push(String::new());
                 self.sql.joints.push((self.sql.pieces.len() - 1, self.sql.pieces.last().map_or(0, String::len)));
@@ -297,14 +307,14 @@ impl<'a> Scanner<'a> {
         }
         if rest.starts_with("\\:") {
             self.at += 2;
-            self.push(":");
+            self.append_text(":");
             return;
         }
         self.end_statement();
         let start = self.at + 1;
         let mut end = start;
         while let Some(next) = self.text[end..].chars().next() {
-            match continuation(&self.text[end..]) {
+            match continuation_length(&self.text[end..]) {
                 Some(length) => end += length,
                 None if next == '\n' => break,
                 None => end += next.len_utf8(),
@@ -327,7 +337,7 @@ mod tests {
     use super::*;
 
     fn texts(script: &str) -> Vec<String> {
-        scan(script, References::OutsideQuotes)
+        split_script(script, References::OutsideQuotes)
             .unwrap()
             .iter()
             .map(|item| match item {
@@ -365,7 +375,7 @@ mod tests {
 
     #[test]
     fn a_joined_message_knows_its_statements() {
-        let items = scan("SELECT 1 \\; update t SET a = :x \\;\n commit;", References::OutsideQuotes).unwrap();
+        let items = split_script("SELECT 1 \\; update t SET a = :x \\;\n commit;", References::OutsideQuotes).unwrap();
         let [Item::Sql(sql)] = items.as_slice() else { panic!("{items:?}") };
         assert_eq!(sql.heads, ["select", "update", "commit"]);
         assert_eq!(sql.pieces.join("?"), "SELECT 1 ; update t SET a = ? ;\n commit");
@@ -382,13 +392,13 @@ mod tests {
     #[test]
     fn what_is_left_open_is_found() {
         for (script, at) in [("SELECT 'a", 7), ("SELECT $a$ $b$", 7), ("SELECT \"a", 7), ("/* /* */", 0)] {
-            assert_eq!(scan(script, References::OutsideQuotes).unwrap_err().0, at, "{script}");
+            assert_eq!(split_script(script, References::OutsideQuotes).unwrap_err().0, at, "{script}");
         }
     }
 
     #[test]
     fn text_is_replaced_everywhere_where_asked() {
-        let items = scan("SELECT ':a :: b', :c::d -- :e", References::Everywhere).unwrap();
+        let items = split_script("SELECT ':a :: b', :c::d -- :e", References::Everywhere).unwrap();
         let [Item::Sql(sql)] = items.as_slice() else { panic!("{items:?}") };
         let names: Vec<&str> = sql.references.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "c", "e"]);

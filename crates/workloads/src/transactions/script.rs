@@ -6,7 +6,7 @@ use super::options::{ScriptOptions, Shell, Unset};
 use super::program::{
     DefaultSeedSlot, Keep, Program, Protocol, ScriptCommand, ScriptEntry, ScriptStatement, ShellWord, Step,
 };
-use super::scan::{Item, References, Sql, scan};
+use super::scan::{Item, References, Sql, split_script};
 use super::slots::VariableSlot;
 use super::tokens::is_name;
 use super::value::ScriptValue;
@@ -37,8 +37,8 @@ pub fn compile(text: &str, variables: &[(&str, i64)]) -> Result<Program, ScriptE
 /// The first thing in it that is not understood.
 pub fn compile_with(text: &str, options: &ScriptOptions) -> Result<Program, ScriptError> {
     let mut compiler = Compiler::new(options);
-    compiler.script(text, 1)?;
-    compiler.finish().map_err(|(_, error)| error)
+    compiler.add_script(text, 1)?;
+    compiler.finish_program().map_err(|(_, error)| error)
 }
 
 type Wrong = (usize, String);
@@ -79,6 +79,7 @@ pub(super) struct Compiler<'o> {
 struct LineStarts(Vec<usize>);
 
 impl LineStarts {
+    /// Finds where the lines of a text begin.
     fn from_text(text: &str) -> LineStarts {
         let after_newlines = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1);
         LineStarts(std::iter::once(0).chain(after_newlines).collect())
@@ -89,6 +90,7 @@ impl LineStarts {
         self.0.partition_point(|start| *start <= at)
     }
 
+    /// An error with the line and column of a position.
     fn error_at(&self, text: &str, at: usize, message: String) -> ScriptError {
         let at = if text.is_char_boundary(at) { at } else { text.len() };
         let line = self.line_at(at);
@@ -97,7 +99,8 @@ impl LineStarts {
     }
 }
 
-fn unset(name: &str) -> String {
+/// Says that a variable has no value, and how to give it one.
+fn unset_variable(name: &str) -> String {
     format!("the variable `:{name}` has not been set; `--set 'benchmarks.*.define={name}=VALUE'` sets it")
 }
 
@@ -116,14 +119,15 @@ impl<'o> Compiler<'o> {
             lines: LineStarts::default(),
         };
         for (name, text) in &options.definitions {
-            let slot = compiler.slot_of(name);
+            let slot = compiler.slot_of_name(name);
             compiler.set[slot] = true;
-            compiler.program.initial[slot] = VariableSlot::of_text(text);
+            compiler.program.initial[slot] = VariableSlot::from_text(text);
         }
         compiler
     }
 
-    fn slot_of(&mut self, name: &str) -> usize {
+    /// The slot of a variable, made if the name is new.
+    fn slot_of_name(&mut self, name: &str) -> usize {
         let known = self.program.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
             self.program.names.push(name.to_owned());
@@ -137,20 +141,20 @@ impl<'o> Compiler<'o> {
         if !is_name(name) {
             return Err((at, "the name of a variable is expected here: a letter or `_`, then also digits".to_owned()));
         }
-        let slot = self.slot_of(name);
+        let slot = self.slot_of_name(name);
         self.set[slot] = true;
         Ok(slot)
     }
 
     fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
-        let slot = self.slot_of(name);
-        let error = self.lines.error_at(&self.text, at, unset(name));
+        let slot = self.slot_of_name(name);
+        let error = self.lines.error_at(&self.text, at, unset_variable(name));
         self.references.push(Reference { script: self.program.scripts.len() - 1, error, slot });
         slot
     }
 
     /// Compiles one more script.
-    pub(super) fn script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
+    pub(super) fn add_script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
         self.text = text.to_owned();
         self.lines = LineStarts::from_text(text);
         self.number = 0;
@@ -161,12 +165,12 @@ impl<'o> Compiler<'o> {
         let wrong = |(at, message): Wrong| lines.error_at(text, at, message);
         let everywhere = self.options.protocol == Protocol::Simple;
         let references = if everywhere { References::Everywhere } else { References::OutsideQuotes };
-        for item in scan(text, references).map_err(wrong)? {
+        for item in split_script(text, references).map_err(wrong)? {
             match item {
-                Item::Sql(sql) => self.sql(sql).map_err(wrong)?,
+                Item::Sql(sql) => self.add_statement(sql).map_err(wrong)?,
                 Item::Meta { at, start: begin, end } => {
-                    if let Some(meta) = meta::read(text, begin, end).map_err(wrong)? {
-                        self.meta(meta, at, start).map_err(wrong)?;
+                    if let Some(meta) = meta::parse_meta(text, begin, end).map_err(wrong)? {
+                        self.compile_meta(meta, at, start).map_err(wrong)?;
                     }
                 }
             }
@@ -177,12 +181,12 @@ impl<'o> Compiler<'o> {
         if self.program.steps.len() == start {
             return Err(wrong((0, "the script executes nothing".to_owned())));
         }
-        self.push(ScriptCommand::End, text.len());
+        self.push_step(ScriptCommand::End, text.len());
         Ok(())
     }
 
     /// Final checks. An error carries the number of its script.
-    pub(super) fn finish(mut self) -> Result<Program, (usize, ScriptError)> {
+    pub(super) fn finish_program(mut self) -> Result<Program, (usize, ScriptError)> {
         let defined =
             |compiler: &Compiler<'_>, name: &str| compiler.options.definitions.iter().any(|(known, _)| known == name);
         for name in ["scale", "client_id", "random_seed", "default_seed"] {
@@ -194,7 +198,7 @@ impl<'o> Compiler<'o> {
                 (_, None) => {}
                 _ if by_user => {}
                 ("scale", Some(slot)) => {
-                    self.program.initial[slot] = VariableSlot::of_text(&self.options.scale.to_string())
+                    self.program.initial[slot] = VariableSlot::from_text(&self.options.scale.to_string())
                 }
                 ("client_id", slot) => automatic.client_id = slot,
                 ("random_seed", slot) => automatic.random_seed = slot,
@@ -210,12 +214,12 @@ impl<'o> Compiler<'o> {
                 return Err((unset.script, unset.error.clone()));
             }
         }
-        self.fold();
+        self.fold_variables();
         Ok(self.program)
     }
 
     /// Variables that keep their first values become part of the expressions.
-    fn fold(&mut self) {
+    fn fold_variables(&mut self) {
         if self.rows_set_variables {
             return;
         }
@@ -234,19 +238,21 @@ impl<'o> Compiler<'o> {
         }
         for step in steps {
             if let ScriptCommand::Set(_, expression) | ScriptCommand::JumpUnless(expression, _) = &mut step.command {
-                expression.fold(|slot| constants[slot]);
+                expression.fold_constants(|slot| constants[slot]);
             }
         }
     }
 
-    fn push(&mut self, command: ScriptCommand, at: usize) -> usize {
+    /// Appends a step; returns its index.
+    fn push_step(&mut self, command: ScriptCommand, at: usize) -> usize {
         self.number += 1;
         let line = self.lines.line_at(at.min(self.text.len()));
         self.program.steps.push(Step { command, number: self.number, line });
         self.program.steps.len() - 1
     }
 
-    fn sql(&mut self, sql: Sql) -> Result<(), Wrong> {
+    /// Adds a statement and the step that sends it.
+    fn add_statement(&mut self, sql: Sql) -> Result<(), Wrong> {
         if let Some((_, at)) = sql.references.get(MAX_PARAMETERS) {
             return Err((*at, format!("the statement has more than {MAX_PARAMETERS} variables")));
         }
@@ -254,46 +260,48 @@ impl<'o> Compiler<'o> {
         let Sql { at, pieces, heads, joints, .. } = sql;
         let number = self.program.statements.len();
         let statement = ScriptStatement { pieces, parameters, heads, joints, ..ScriptStatement::default() };
-        self.program.statements.push(statement.ready());
-        self.push(ScriptCommand::Execute(number), at);
+        self.program.statements.push(statement.with_effects());
+        self.push_step(ScriptCommand::Execute(number), at);
         Ok(())
     }
 
-    fn expression(&mut self, (at, text): Word<'_>) -> Result<ScriptExpression, Wrong> {
+    /// Compiles an expression that stands at a position of the script.
+    fn compile_expression(&mut self, (at, text): Word<'_>) -> Result<ScriptExpression, Wrong> {
         expression::parse(text, &mut |name: &str, inner: usize| Ok(self.slot_to_read(name, at + inner)))
             .map_err(|(inner, message)| (at + inner, message))
     }
 
-    fn meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
+    /// Compiles a backslash command.
+    fn compile_meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
         self.refuse_in_pipeline(&meta, at)?;
         match meta {
             Meta::Set { name, expression } => {
-                let expression = self.expression(expression)?;
+                let expression = self.compile_expression(expression)?;
                 let slot = self.slot_to_set(name)?;
-                self.push(ScriptCommand::Set(slot, expression), at);
+                self.push_step(ScriptCommand::Set(slot, expression), at);
             }
             Meta::Sleep { time: Amount::Number(number), unit_us } => {
-                self.push(ScriptCommand::SleepUs(number.saturating_mul(unit_us)), at);
+                self.push_step(ScriptCommand::SleepUs(number.saturating_mul(unit_us)), at);
             }
             Meta::Sleep { time: Amount::Variable((name_at, name)), unit_us } => {
                 let slot = self.slot_to_read(name, name_at);
-                self.push(ScriptCommand::SleepFor { slot, unit_us }, at);
+                self.push_step(ScriptCommand::SleepFor { slot, unit_us }, at);
             }
-            Meta::Gset(prefix) => self.keep(Keep::Last(prefix.to_owned()), at, start)?,
-            Meta::Aset(prefix) => self.keep(Keep::Every(prefix.to_owned()), at, start)?,
+            Meta::Gset(prefix) => self.compile_keep(Keep::Last(prefix.to_owned()), at, start)?,
+            Meta::Aset(prefix) => self.compile_keep(Keep::Every(prefix.to_owned()), at, start)?,
             Meta::Shell { .. } | Meta::SetShell { .. } if self.options.shell == Shell::Refused => {
                 let message = "shell commands are refused; `--allow-shell` allows them to scripts that you trust";
                 return Err((at, message.to_owned()));
             }
-            Meta::Shell { words } => self.shell(None, &words, at),
+            Meta::Shell { words } => self.compile_shell(None, &words, at),
             Meta::SetShell { name, words } => {
                 let slot = self.slot_to_set(name)?;
-                self.shell(Some(slot), &words, at);
+                self.compile_shell(Some(slot), &words, at);
             }
-            Meta::StartPipeline => drop(self.push(ScriptCommand::StartPipeline, at)),
-            Meta::SyncPipeline => drop(self.push(ScriptCommand::SyncPipeline, at)),
-            Meta::EndPipeline => drop(self.push(ScriptCommand::EndPipeline, at)),
-            Meta::If(_) | Meta::Elif(_) | Meta::Else | Meta::EndIf => self.condition(meta, at)?,
+            Meta::StartPipeline => drop(self.push_step(ScriptCommand::StartPipeline, at)),
+            Meta::SyncPipeline => drop(self.push_step(ScriptCommand::SyncPipeline, at)),
+            Meta::EndPipeline => drop(self.push_step(ScriptCommand::EndPipeline, at)),
+            Meta::If(_) | Meta::Elif(_) | Meta::Else | Meta::EndIf => self.compile_condition(meta, at)?,
         }
         Ok(())
     }
@@ -315,10 +323,10 @@ impl<'o> Compiler<'o> {
     }
 
     /// Branches become jumps over what does not run.
-    fn condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
+    fn compile_condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
         if let Meta::If(condition) = meta {
-            let expression = self.expression(condition)?;
-            let jump = Some(self.push(ScriptCommand::JumpUnless(expression, 0), at));
+            let expression = self.compile_expression(condition)?;
+            let jump = Some(self.push_step(ScriptCommand::JumpUnless(expression, 0), at));
             self.open.push(Open { at, jump, ends: Vec::new(), seen_else: false });
             return Ok(());
         }
@@ -327,23 +335,23 @@ impl<'o> Compiler<'o> {
             self.push_number();
             let end = self.program.steps.len();
             open.ends.extend(open.jump);
-            open.ends.iter().for_each(|jump| self.land(*jump, end));
+            open.ends.iter().for_each(|jump| self.land_jump(*jump, end));
             return Ok(());
         }
         if open.seen_else {
             return Err((at, "`\\else` was the last branch".to_owned()));
         }
-        open.ends.push(self.push(ScriptCommand::Jump(0), at));
+        open.ends.push(self.push_step(ScriptCommand::Jump(0), at));
         let branch = self.program.steps.len();
         if let Some(jump) = open.jump.take() {
-            self.land(jump, branch);
+            self.land_jump(jump, branch);
         }
         match meta {
             Meta::Elif(condition) => {
-                let expression = self.expression(condition)?;
+                let expression = self.compile_expression(condition)?;
                 // Both jumps are one command.
                 self.number -= 1;
-                open.jump = Some(self.push(ScriptCommand::JumpUnless(expression, 0), at));
+                open.jump = Some(self.push_step(ScriptCommand::JumpUnless(expression, 0), at));
             }
             _ => open.seen_else = true,
         }
@@ -356,7 +364,8 @@ impl<'o> Compiler<'o> {
         self.number += 1;
     }
 
-    fn land(&mut self, jump: usize, there: usize) {
+    /// Sets where a jump leads.
+    fn land_jump(&mut self, jump: usize, there: usize) {
         match &mut self.program.steps[jump].command {
             ScriptCommand::JumpUnless(_, target) | ScriptCommand::Jump(target) => *target = there,
             _ => {}
@@ -364,7 +373,7 @@ impl<'o> Compiler<'o> {
     }
 
     /// `\gset` and `\aset` belong to the statement before them.
-    fn keep(&mut self, keep: Keep, at: usize, start: usize) -> Result<(), Wrong> {
+    fn compile_keep(&mut self, keep: Keep, at: usize, start: usize) -> Result<(), Wrong> {
         if let Keep::Last(prefix) | Keep::Every(prefix) = &keep
             && !prefix.is_empty()
             && !is_name(prefix)
@@ -385,7 +394,7 @@ impl<'o> Compiler<'o> {
     }
 
     /// `:name` is a variable, `::text` is the text `:text`.
-    fn shell(&mut self, into: Option<usize>, words: &[&str], at: usize) {
+    fn compile_shell(&mut self, into: Option<usize>, words: &[&str], at: usize) {
         let words = words
             .iter()
             .map(|word| match word.strip_prefix(':') {
@@ -394,7 +403,7 @@ impl<'o> Compiler<'o> {
                 None => ShellWord::Text((*word).to_owned()),
             })
             .collect();
-        self.push(ScriptCommand::Shell { into, words }, at);
+        self.push_step(ScriptCommand::Shell { into, words }, at);
     }
 }
 

@@ -7,24 +7,26 @@ const MAX_COMMAND: usize = 254;
 /// How much of the first line is read, as in pgbench.
 const MAX_LINE: usize = 63;
 
-fn command(text: &str) -> Result<Command, String> {
+/// The command that runs a text by the shell.
+fn shell_command(text: &str) -> Result<Command, String> {
     if text.len() > MAX_COMMAND {
         return Err(format!("the shell command has more than {MAX_COMMAND} bytes"));
     }
-    let mut command = host::process::shell(text);
+    let mut command = host::process::shell_command(text);
     // étalon's own stdout carries data.
     command.stdin(Stdio::null()).stdout(Stdio::null());
     Ok(command)
 }
 
-pub(super) fn run(text: &str) -> Result<(), String> {
-    let status = command(text)?.status().map_err(|error| format!("the shell could not be started: {error}"))?;
+/// Runs a text by the shell; fails if its exit status is not 0.
+pub(super) fn run_shell(text: &str) -> Result<(), String> {
+    let status = shell_command(text)?.status().map_err(|error| format!("the shell could not be started: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("the shell command `{text}` failed: {status}")) }
 }
 
 /// Runs a command and reads the whole number in its first line.
 pub(super) fn whole_number(text: &str) -> Result<i64, String> {
-    let output = command(text)?
+    let output = shell_command(text)?
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
         .output()
@@ -42,11 +44,11 @@ mod tests {
 
     #[test]
     fn commands_run_in_the_shell() {
-        assert_eq!(run("test 1 = 1"), Ok(()));
-        assert!(run("exit 3").unwrap_err().contains('3'));
+        assert_eq!(run_shell("test 1 = 1"), Ok(()));
+        assert!(run_shell("exit 3").unwrap_err().contains('3'));
         assert_eq!(whole_number("echo ' 42 '; echo 7"), Ok(42));
         assert!(whole_number("echo x").is_err());
         assert!(whole_number("true").is_err());
-        assert!(run(&" ".repeat(255)).is_err());
+        assert!(run_shell(&" ".repeat(255)).is_err());
     }
 }

@@ -16,12 +16,14 @@ pub(super) enum VariableSlot {
 }
 
 impl VariableSlot {
-    pub(super) fn of_text(text: &str) -> VariableSlot {
+    /// The value of a text: a whole number if it is written as one.
+    pub(super) fn from_text(text: &str) -> VariableSlot {
         let mut slot = VariableSlot::Unset;
         slot.set_text(text);
         slot
     }
 
+    /// Sets the value to a text, reusing its memory.
     pub(super) fn set_text(&mut self, text: &str) {
         if let Some(n) = canonical_int(text) {
             *self = VariableSlot::Value(ScriptValue::Int(n));
@@ -43,7 +45,8 @@ impl VariableSlot {
         }
     }
 
-    pub(super) fn value(&self, name: &str) -> Result<ScriptValue, Fault> {
+    /// The value as expressions see it; a fault if it is not set.
+    pub(super) fn script_value(&self, name: &str) -> Result<ScriptValue, Fault> {
         match self {
             VariableSlot::Unset => Err(Fault::Undefined(name.to_owned())),
             VariableSlot::Value(value) => Ok(*value),
@@ -100,20 +103,20 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_kept_as_numbers_and_other_texts_as_they_are() {
-        assert_eq!(VariableSlot::of_text("-12"), VariableSlot::Value(ScriptValue::Int(-12)));
-        assert_eq!(VariableSlot::of_text("0"), VariableSlot::Value(ScriptValue::Int(0)));
+        assert_eq!(VariableSlot::from_text("-12"), VariableSlot::Value(ScriptValue::Int(-12)));
+        assert_eq!(VariableSlot::from_text("0"), VariableSlot::Value(ScriptValue::Int(0)));
         for text in ["007", "+1", "-0", " 1", "", "1.0", "9223372036854775808"] {
-            assert_eq!(VariableSlot::of_text(text), VariableSlot::Text(text.to_owned()));
+            assert_eq!(VariableSlot::from_text(text), VariableSlot::Text(text.to_owned()));
         }
-        assert_eq!(VariableSlot::of_text("007").value("x"), Ok(ScriptValue::Int(7)));
-        assert!(matches!(VariableSlot::of_text("").value("x"), Err(Fault::Malformed { .. })));
-        assert!(matches!(VariableSlot::Unset.value("x"), Err(Fault::Undefined(_))));
+        assert_eq!(VariableSlot::from_text("007").script_value("x"), Ok(ScriptValue::Int(7)));
+        assert!(matches!(VariableSlot::from_text("").script_value("x"), Err(Fault::Malformed { .. })));
+        assert!(matches!(VariableSlot::Unset.script_value("x"), Err(Fault::Undefined(_))));
     }
 
     #[test]
     fn parameters_reuse_their_memory() {
         let mut datum = Datum::Text(Cow::Owned(String::with_capacity(100)));
-        VariableSlot::of_text("a text").write_to(&mut datum);
+        VariableSlot::from_text("a text").write_to(&mut datum);
         let Datum::Text(Cow::Owned(text)) = &datum else { panic!("{datum:?}") };
         assert_eq!((text.as_str(), text.capacity()), ("a text", 100));
         VariableSlot::Unset.write_to(&mut datum);

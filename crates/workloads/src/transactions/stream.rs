@@ -22,17 +22,17 @@ impl Stream for Program {
     type Op = StatementOp;
     type Client = ProgramClient;
 
-    fn client(&self, seed: u64, client: u32) -> ProgramClient {
+    fn new_client(&self, seed: u64, client: u32) -> ProgramClient {
         match &self.native {
             None => ProgramClient::Script(self.script_client(seed, client)),
-            Some(native) => ProgramClient::Native(NativeRun::new(native.client(seed, client))),
+            Some(native) => ProgramClient::Native(NativeRun::new(native.new_client(seed, client))),
         }
     }
 
-    fn clients(&self, seed: u64, clients: Range<u32>) -> Vec<ProgramClient> {
+    fn new_clients(&self, seed: u64, clients: Range<u32>) -> Vec<ProgramClient> {
         match &self.native {
             None => self.script_clients(seed, clients).into_iter().map(ProgramClient::Script).collect(),
-            Some(_) => clients.map(|client| self.client(seed, client)).collect(),
+            Some(_) => clients.map(|client| self.new_client(seed, client)).collect(),
         }
     }
 
@@ -43,64 +43,64 @@ impl Stream for Program {
         }
     }
 
-    fn begin(&self, client: &mut ProgramClient, index: u64) {
+    fn begin_transaction(&self, client: &mut ProgramClient, index: u64) {
         match client {
             ProgramClient::Script(client) => self.begin_script(client, index),
-            ProgramClient::Native(run) => run.begin(index),
+            ProgramClient::Native(run) => run.begin_transaction(index),
         }
     }
 
-    fn next(&self, client: &mut ProgramClient, op: &mut StatementOp) -> Next {
+    fn next_op(&self, client: &mut ProgramClient, op: &mut StatementOp) -> Next {
         match client {
             ProgramClient::Script(client) => self.next_of_script(client, op),
             ProgramClient::Native(run) => run.next(&self.statements, op),
         }
     }
 
-    fn receive(&self, client: &mut ProgramClient, results: &[KeptRow]) -> Result<(), OpError> {
+    fn receive_rows(&self, client: &mut ProgramClient, results: &[KeptRow]) -> Result<(), OpError> {
         match client {
             ProgramClient::Script(client) => self.receive_in_script(client, results),
-            ProgramClient::Native(run) => run.receive(results),
+            ProgramClient::Native(run) => run.receive_rows(results),
         }
     }
 
-    fn failure(&self, client: &mut ProgramClient) -> OpError {
+    fn take_failure(&self, client: &mut ProgramClient) -> OpError {
         match client {
-            ProgramClient::Script(client) => client.failure(),
+            ProgramClient::Script(client) => client.take_failure(),
             ProgramClient::Native(run) => run.failure(),
         }
     }
 
     fn requested_work(&self, client: &ProgramClient) -> RequestedWork {
         match client {
-            ProgramClient::Script(client) => client.work(),
-            ProgramClient::Native(run) => run.work(),
+            ProgramClient::Script(client) => client.requested_work(),
+            ProgramClient::Native(run) => run.requested_work(),
         }
     }
 
-    fn batch(&self) -> u64 {
-        self.depth().into()
+    fn batch_size(&self) -> u64 {
+        self.pipeline_depth().into()
     }
 
-    fn retry(&self) -> Retry {
+    fn retry_rule(&self) -> Retry {
         self.retry
     }
 
-    fn kinds(&self) -> Vec<String> {
+    fn kind_names(&self) -> Vec<String> {
         // The transactions of one pipeline are of several kinds, and end as one.
-        if self.depth() > 1 { Vec::new() } else { self.kinds.clone() }
+        if self.pipeline_depth() > 1 { Vec::new() } else { self.kinds.clone() }
     }
 
-    fn kind(&self, client: &ProgramClient) -> usize {
+    fn current_kind(&self, client: &ProgramClient) -> usize {
         match client {
-            ProgramClient::Script(client) => self.scripts[client.script()].kind,
-            ProgramClient::Native(run) => run.kind(),
+            ProgramClient::Script(client) => self.scripts[client.script_index()].kind,
+            ProgramClient::Native(run) => run.current_kind(),
         }
     }
 
-    fn tally(&self, client: &ProgramClient, end: TransactionEnd, into: &mut Vec<u64>) {
+    fn add_tally(&self, client: &ProgramClient, end: TransactionEnd, into: &mut Vec<u64>) {
         if let ProgramClient::Native(run) = client {
-            run.tally(end, into);
+            run.add_tally(end, into);
         }
     }
 }

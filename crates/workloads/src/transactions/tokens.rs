@@ -57,29 +57,33 @@ const SIGNS: [&str; 21] =
 /// Where something is wrong, in bytes, and what.
 pub(super) type Wrong = (usize, String);
 
+/// Tests whether a variable's name can begin with a character.
 pub(super) fn begins_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
+/// Tests whether a variable's name can have a character after its first.
 pub(super) fn continues_name(c: char) -> bool {
     begins_name(c) || c.is_ascii_digit()
 }
 
+/// Bytes of the name at the beginning of a text.
 pub(super) fn name_length(text: &str) -> usize {
     text.find(|c| !continues_name(c)).unwrap_or(text.len())
 }
 
+/// Tests whether a text is a variable's name.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins_name) && name_length(text) == text.len()
 }
 
 /// Length of the continuation mark at the beginning of `text`: a backslash before the end of the line.
-pub(super) fn continuation(text: &str) -> Option<usize> {
+pub(super) fn continuation_length(text: &str) -> Option<usize> {
     ["\\\n", "\\\r\n"].iter().find(|mark| text.starts_with(*mark)).map(|mark| mark.len())
 }
 
-/// The last token is [`ScriptToken::End`].
-pub(super) fn tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wrong> {
+/// Splits an expression into tokens with their positions. The last token is [`ScriptToken::End`].
+pub(super) fn split_tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wrong> {
     let mut tokens = Vec::new();
     let mut at = 0;
     loop {
@@ -92,19 +96,20 @@ pub(super) fn tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wrong> {
             at += 1;
             continue;
         }
-        if let Some(length) = continuation(rest) {
+        if let Some(length) = continuation_length(rest) {
             at += length;
             continue;
         }
-        let (length, token) = token(rest, first).map_err(|message| (at, message))?;
+        let (length, token) = read_token(rest, first).map_err(|message| (at, message))?;
         tokens.push((at, token));
         at += length;
     }
 }
 
-fn token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
+/// Reads the token at the beginning of `rest`; returns its length too.
+fn read_token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
     if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
-        return number(rest);
+        return read_number(rest);
     }
     if first == ':' {
         let length = name_length(&rest[1..]);
@@ -126,15 +131,16 @@ fn token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
     }
 }
 
-fn number(rest: &str) -> Result<(usize, ScriptToken), String> {
-    let whole = digits(rest);
+/// Reads the number at the beginning of `rest`; returns its length too.
+fn read_number(rest: &str) -> Result<(usize, ScriptToken), String> {
+    let whole = count_digits(rest);
     let mut length = whole;
     if rest[length..].starts_with('.') {
-        length += 1 + digits(&rest[length + 1..]);
+        length += 1 + count_digits(&rest[length + 1..]);
     }
     if rest[length..].starts_with(['e', 'E']) {
         let signed = usize::from(rest[length + 1..].starts_with(['+', '-']));
-        let exponent = digits(&rest[length + 1 + signed..]);
+        let exponent = count_digits(&rest[length + 1 + signed..]);
         if exponent > 0 {
             length += 1 + signed + exponent;
         }
@@ -150,7 +156,8 @@ fn number(rest: &str) -> Result<(usize, ScriptToken), String> {
     text.parse().map(|n| (length, ScriptToken::Int(n))).map_err(|_| format!("`{text}` is out of a bigint's range"))
 }
 
-fn digits(text: &str) -> usize {
+/// Number of digits at the beginning of a text.
+fn count_digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }
 
@@ -185,12 +192,12 @@ mod tests {
         assert_eq!(words("1 \\\n + \\\r\n 2").len(), 4);
         assert_eq!(words("1e").len(), 3);
         assert_eq!(words("9223372036854775808")[0], ScriptToken::IntMinimum);
-        assert!(tokens("9223372036854775809").is_err());
-        assert!(tokens("1e400").is_err());
-        assert_eq!(tokens("1 + ?").unwrap_err().0, 4);
+        assert!(split_tokens("9223372036854775809").is_err());
+        assert!(split_tokens("1e400").is_err());
+        assert_eq!(split_tokens("1 + ?").unwrap_err().0, 4);
     }
 
     fn words(text: &str) -> Vec<ScriptToken> {
-        tokens(text).unwrap().into_iter().map(|(_, token)| token).collect::<Vec<_>>()
+        split_tokens(text).unwrap().into_iter().map(|(_, token)| token).collect::<Vec<_>>()
     }
 }

@@ -8,25 +8,27 @@ use load::error::{Failure, FailureKind};
 use load::traffic::{Arrivals, NetworkTraffic, PoolSize, Span};
 use load::worker::Pace;
 
-fn refuse(cause: &str, hint: &str) -> Failure {
-    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).hint(hint)
+/// The failure of keys that do not go together.
+fn refuse_keys(cause: &str, hint: &str) -> Failure {
+    Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).with_hint(hint)
 }
 
-pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Failure> {
+/// Reads pace and network traffic from the keys.
+pub(super) fn read_keys(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Failure> {
     let default = NetworkTraffic::default();
     let mut limits_ns = match &keys.limits {
-        Some(limits) => limits.iter().copied().map(nanoseconds).collect(),
+        Some(limits) => limits.iter().copied().map(as_nanoseconds).collect(),
         None => default.limits_ns,
     };
-    limits_ns.extend(keys.promise_p99.map(nanoseconds));
+    limits_ns.extend(keys.promise_p99.map(as_nanoseconds));
     limits_ns.sort_unstable();
     limits_ns.dedup();
     let acquire_timeout_ns = length_ns(keys.acquire_timeout);
     let traffic = NetworkTraffic {
         arrivals: if keys.arrivals.as_deref() == Some("poisson") { Arrivals::Poisson } else { Arrivals::Constant },
         ramp_ns: length_ns(keys.ramp).unwrap_or_default(),
-        think: keys.think_time.and_then(span),
-        pause: keys.pause.and_then(span),
+        think: keys.think_time.and_then(span_ns),
+        pause: keys.pause.and_then(span_ns),
         reconnect_every: keys.reconnect.unwrap_or_default(),
         latency_limit_ns: length_ns(keys.latency_limit),
         limits_ns,
@@ -38,13 +40,13 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
     };
     let pace = if keys.rate > 0.0 { Pace::Rate(keys.rate) } else { Pace::Closed };
     if acquire_timeout_ns.is_some() && traffic.pool.is_none() {
-        return Err(refuse("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
+        return Err(refuse_keys("`pool.acquire_timeout` is set, and there is no pool", "set `pool.size` as well"));
     }
-    promise::check(keys.promise_p99, keys.promise_errors, keys.max_clients)?;
+    promise::check_keys(keys.promise_p99, keys.promise_errors, keys.max_clients)?;
     let seeks_rate = keys.promise_p99.is_some() && keys.max_clients.is_none();
     let has_rate = pace != Pace::Closed || seeks_rate;
     if !has_rate && traffic.arrivals == Arrivals::Poisson {
-        return Err(refuse("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
+        return Err(refuse_keys("Poisson arrivals are those of a rate, and there is none", "set `rate`"));
     }
     if has_rate && traffic.think.is_some() {
         let of = if seeks_rate { "promise" } else { "rate" };
@@ -52,46 +54,51 @@ pub(super) fn read(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Fai
             "leave out `think_time`, or `{of}`; `pause` is for the time between the statements of a transaction"
         );
         let what = format!("under a `{of}` the schedule says when a transaction begins, not a think time");
-        return Err(refuse(&what, &hint));
+        return Err(refuse_keys(&what, &hint));
     }
     if keys.max_clients.is_some() && (traffic.processes > 1 || traffic.tasks.is_some()) {
         let cause =
             "`promise.max_clients` asks for a number of clients, and `processes` or `tasks` say how many there are";
-        return Err(refuse(cause, "leave out `processes` and `tasks`, or `max_clients`"));
+        return Err(refuse_keys(cause, "leave out `processes` and `tasks`, or `max_clients`"));
     }
     check_tasks(keys, has_rate, &traffic)?;
     Ok((pace, traffic))
 }
 
+/// A length in nanoseconds, `None` if it is 0.
 fn length_ns(length: Option<Duration>) -> Option<u64> {
-    length.map(nanoseconds).filter(|ns| *ns > 0)
+    length.map(as_nanoseconds).filter(|ns| *ns > 0)
 }
 
+/// Checks the keys of tasks: they need a rate.
 fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {
-            Some(_) => Err(refuse("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
+            Some(_) => Err(refuse_keys("`tasks_at_once` is set, and there are no tasks", "set `tasks` as well")),
             None => Ok(()),
         };
     }
     if traffic.pool.is_none() {
-        return Err(refuse("`tasks` share the connections of a pool, and there is none", "set `pool = { size = … }`"));
+        return Err(refuse_keys(
+            "`tasks` share the connections of a pool, and there is none",
+            "set `pool = { size = … }`",
+        ));
     }
     if has_rate || traffic.think.is_some() || keys.clients != 1 {
         let cause = "each of the `tasks` is one transaction, due at the start: `clients`, `rate` and `think_time` say \
                      nothing of them";
-        return Err(refuse(cause, "leave them out; `ramp` spreads the starts of tasks over a time"));
+        return Err(refuse_keys(cause, "leave them out; `ramp` spreads the starts of tasks over a time"));
     }
     Ok(())
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+fn as_nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
 /// `None` if it is all zero.
-fn span((least, most): (Duration, Duration)) -> Option<Span> {
-    let span = Span { least_ns: nanoseconds(least), most_ns: nanoseconds(most) };
+fn span_ns((least, most): (Duration, Duration)) -> Option<Span> {
+    let span = Span { least_ns: as_nanoseconds(least), most_ns: as_nanoseconds(most) };
     (span.most_ns > 0).then_some(span)
 }
 
@@ -111,13 +118,13 @@ mod tests {
 
     #[test]
     fn what_is_not_written_changes_nothing() {
-        let (pace, traffic) = read(&keys(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
+        let (pace, traffic) = read_keys(&keys(&[("clients", Value::Int(4)), ("rate", Value::Float(0.0))])).unwrap();
         assert_eq!((pace, traffic), (Pace::Closed, NetworkTraffic::default()));
     }
 
     #[test]
     fn keys_are_read_with_their_units() {
-        let (pace, traffic) = read(&keys(&[
+        let (pace, traffic) = read_keys(&keys(&[
             ("rate", Value::Float(50.0)),
             ("arrivals", text("poisson")),
             ("ramp", text("2s")),
@@ -149,13 +156,13 @@ mod tests {
         assert!(refused(&[("tasks", Value::Int(5))]).contains("pool"));
         assert!(refused(&[("tasks_at_once", Value::Int(5))]).contains("there are no tasks"));
         let tasks = [("tasks", Value::Int(5)), ("pool.size", Value::Int(1))];
-        assert!(read(&keys(&tasks)).is_ok());
+        assert!(read_keys(&keys(&tasks)).is_ok());
         for more in [("clients", Value::Int(2)), ("rate", Value::Float(1.0)), ("think_time", text("1s"))] {
             assert!(refused(&[&tasks[..], &[more]].concat()).contains("due at the start"));
         }
     }
 
     fn refused(pairs: &[(&str, Value)]) -> String {
-        read(&keys(pairs)).unwrap_err().to_string()
+        read_keys(&keys(pairs)).unwrap_err().to_string()
     }
 }

@@ -97,6 +97,7 @@ impl Program {
         program
     }
 
+    /// Adds a statement of a barrel with its words as parameters.
     fn add_statement(&mut self, wordy: &WordyStatement, number: usize) {
         let mut statement = ScriptStatement {
             pieces: vec![String::new()],
@@ -106,27 +107,27 @@ impl Program {
         let mut draws = Vec::new();
         for piece in &wordy.pieces {
             match (piece, self.protocol) {
-                (StatementPiece::Sql(sql), _) => statement.push_text(sql),
+                (StatementPiece::Sql(sql), _) => statement.append_text(sql),
                 (StatementPiece::Word(word), _) => {
-                    draws.push(self.parameter(&mut statement, vec![LiteralPart::Word(*word)], TextForm::Bare))
+                    draws.push(self.add_parameter(&mut statement, vec![LiteralPart::Word(*word)], TextForm::Bare))
                 }
                 (StatementPiece::Literal(quote, parts), Protocol::Prepared | Protocol::Extended) => {
-                    let parts = parts.iter().map(|part| undoubled(part, *quote)).collect();
-                    draws.push(self.parameter(&mut statement, parts, TextForm::Text));
+                    let parts = parts.iter().map(|part| undouble_quotes(part, *quote)).collect();
+                    draws.push(self.add_parameter(&mut statement, parts, TextForm::Text));
                 }
                 (StatementPiece::Literal(quote, parts), Protocol::Simple) => {
-                    statement.push_text(quote.encode_utf8(&mut [0; 4]));
+                    statement.append_text(quote.encode_utf8(&mut [0; 4]));
                     for part in parts {
                         match part {
                             // As the user wrote it, quotes and all.
-                            LiteralPart::Text(text) => statement.push_text(text),
+                            LiteralPart::Text(text) => statement.append_text(text),
                             LiteralPart::Word(_) => {
                                 let form = TextForm::Between(*quote);
-                                draws.push(self.parameter(&mut statement, vec![part.clone()], form));
+                                draws.push(self.add_parameter(&mut statement, vec![part.clone()], form));
                             }
                         }
                     }
-                    statement.push_text(quote.encode_utf8(&mut [0; 4]));
+                    statement.append_text(quote.encode_utf8(&mut [0; 4]));
                 }
             }
         }
@@ -136,11 +137,11 @@ impl Program {
             .map(ScriptCommand::Draw)
             .chain([ScriptCommand::Execute(self.statements.len()), ScriptCommand::End]);
         self.steps.extend(commands.enumerate().map(|(at, command)| Step { command, number: at + 1, line }));
-        self.statements.push(statement.ready());
+        self.statements.push(statement.with_effects());
     }
 
     /// A new slot, as the statement's next parameter.
-    fn parameter(&mut self, statement: &mut ScriptStatement, parts: Vec<LiteralPart>, form: TextForm) -> Draw {
+    fn add_parameter(&mut self, statement: &mut ScriptStatement, parts: Vec<LiteralPart>, form: TextForm) -> Draw {
         let slot = self.names.len();
         self.names.push(format!("word {}", slot + 1));
         self.initial.push(VariableSlot::Unset);
@@ -150,7 +151,7 @@ impl Program {
     }
 
     /// The client's turn at this transaction, if clients take turns.
-    pub(super) fn turn(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
+    pub(super) fn turn_at(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
         let TurnRule::InTurn(shares) = &self.rule else { return None };
         let share = shares.iter().find(|share| share.clients.contains(&client)).or(shares.first())?;
         let count = share.turns.len().max(1) as u64;
@@ -160,7 +161,7 @@ impl Program {
 }
 
 /// The part as the server reads it: a doubled quote is one.
-fn undoubled(part: &LiteralPart, quote: char) -> LiteralPart {
+fn undouble_quotes(part: &LiteralPart, quote: char) -> LiteralPart {
     match part {
         LiteralPart::Text(text) => {
             LiteralPart::Text(text.replace(&format!("{quote}{quote}"), quote.encode_utf8(&mut [0; 4])))
@@ -170,7 +171,8 @@ fn undoubled(part: &LiteralPart, quote: char) -> LiteralPart {
 }
 
 impl ScriptStatement {
-    fn push_text(&mut self, text: &str) {
+    /// Appends text to the statement's last piece.
+    fn append_text(&mut self, text: &str) {
         if let Some(last) = self.pieces.last_mut() {
             last.push_str(text);
         }

@@ -36,6 +36,7 @@ pub(super) enum Fault {
 }
 
 impl ScriptValue {
+    /// Name of the value's type, for messages.
     pub(super) fn type_name(self) -> &'static str {
         match self {
             ScriptValue::Null => "null",
@@ -45,14 +46,16 @@ impl ScriptValue {
         }
     }
 
-    fn refuse<T>(self, to: &'static str) -> Result<T, Fault> {
+    /// The fault of a value that cannot become another type.
+    fn cannot_be<T>(self, to: &'static str) -> Result<T, Fault> {
         Err(Fault::Coercion { from: self.type_name(), to })
     }
 
+    /// The value as a boolean; other types are a fault.
     pub(super) fn to_bool(self) -> Result<bool, Fault> {
         match self {
             ScriptValue::Bool(b) => Ok(b),
-            _ => self.refuse("boolean"),
+            _ => self.cannot_be("boolean"),
         }
     }
 
@@ -66,7 +69,7 @@ impl ScriptValue {
                 let fits = whole >= i64::MIN as f64 && whole < -(i64::MIN as f64);
                 if fits { Ok(whole as i64) } else { Err(Fault::TooLarge(whole)) }
             }
-            _ => self.refuse("int"),
+            _ => self.cannot_be("int"),
         }
     }
 
@@ -74,12 +77,12 @@ impl ScriptValue {
         match self {
             ScriptValue::Double(x) => Ok(x),
             ScriptValue::Int(n) => Ok(n as f64),
-            _ => self.refuse("double"),
+            _ => self.cannot_be("double"),
         }
     }
 
     /// The truth that `\if` and `WHEN` see: NULL and zero are false.
-    pub(super) fn truth(self) -> bool {
+    pub(super) fn is_true(self) -> bool {
         match self {
             ScriptValue::Null => false,
             ScriptValue::Bool(b) => b,
@@ -120,6 +123,7 @@ struct Small {
 }
 
 impl Small {
+    /// The number as it is written.
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
@@ -135,7 +139,7 @@ impl Write for Small {
 }
 
 /// The digits and the decimal exponent of a finite number with 15 significant digits, `d.dddddddddddddde±x`.
-fn scientific(x: f64) -> Small {
+fn scientific_digits(x: f64) -> Small {
     let mut small = Small::default();
     // At most 1 + 1 + 1 + 14 + 1 + 4 characters.
     let _ = write!(small, "{x:.14e}");
@@ -143,7 +147,11 @@ fn scientific(x: f64) -> Small {
 }
 
 fn with_15_digits(x: f64) -> f64 {
-    if x.is_finite() && x.fract() != 0.0 || x.abs() >= 1e15 { scientific(x).as_str().parse().unwrap_or(x) } else { x }
+    if x.is_finite() && x.fract() != 0.0 || x.abs() >= 1e15 {
+        scientific_digits(x).as_str().parse().unwrap_or(x)
+    } else {
+        x
+    }
 }
 
 /// C's `%.15g`, with PostgreSQL's words for what is no number.
@@ -154,7 +162,7 @@ fn write_general(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
     if x.is_infinite() {
         return f.write_str(if x < 0.0 { "-Infinity" } else { "Infinity" });
     }
-    let text = scientific(x);
+    let text = scientific_digits(x);
     let (mantissa, exponent) = text.as_str().split_once('e').unwrap_or((text.as_str(), "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if !(-4..15).contains(&exponent) {
@@ -167,6 +175,7 @@ fn write_general(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
     f.write_str(trim_fraction(fixed.as_str()))
 }
 
+/// Removes the zeros at the end of a fraction.
 fn trim_fraction(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
@@ -201,6 +210,7 @@ fn is_prefix_of(text: &str, word: &str) -> bool {
 /// What C's `isspace` takes.
 const C_SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
 
+/// Tests whether C would read a text as a whole number.
 fn looks_whole(text: &str) -> bool {
     let digits = text.trim_start_matches(C_SPACE);
     let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);

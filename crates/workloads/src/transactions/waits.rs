@@ -29,34 +29,36 @@ struct Synced {
 
 impl Synced {
     /// Commits of each client.
-    fn each(self) -> f64 {
+    fn commits_per_client(self) -> f64 {
         self.commits as f64 / self.clients as f64
     }
 
     /// Whether the commits cannot each have waited: a sync covers at most one of each client. Others' commits and the system's own
     /// work only add syncs.
     fn is_short(self) -> bool {
-        self.each() >= ENOUGH && self.records >= RECORDS && self.syncs < LEAST_SYNCS * self.each()
+        self.commits_per_client() >= ENOUGH
+            && self.records >= RECORDS
+            && self.syncs < LEAST_SYNCS * self.commits_per_client()
     }
 
     /// Whether no row was logged: of tables without a log, or of an engine without one.
     fn is_unlogged(self) -> bool {
-        self.each() >= ENOUGH && self.records < RECORDS_OF_NONE
+        self.commits_per_client() >= ENOUGH && self.records < RECORDS_OF_NONE
     }
 }
 
 /// Marks a run whose commits promised something else than the settings of the system.
-pub(super) fn mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+pub(super) fn durability_mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     by_sessions(counts).or_else(|| {
-        let synced = synced(program, counts, counters)?;
+        let synced = synced_commits(program, counts, counters)?;
         let Synced { commits, clients, syncs, .. } = synced;
-        if synced.each() < ENOUGH {
+        if synced.commits_per_client() < ENOUGH {
             let detail = format!(
                 "fewer than {ENOUGH} commits of each client, so that it was not checked whether they waited for the log"
             );
             return Some(Mark::new(MarkKind::Note, detail));
         }
-        if synced.is_unlogged() && program.writes() {
+        if synced.is_unlogged() && program.has_writes() {
             let detail = format!(
                 "{commits} commits changed rows, and the log has {:.1} records for each, too few for the rows: their tables, or the \
                  tables' engine, have no log",
@@ -88,13 +90,14 @@ fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
 
 /// Whether commits did not wait, of a system whose settings say that each does.
 pub(super) fn are_uncovered(program: &Program, counts: &LoadCounts, counters: &Counters) -> bool {
-    synced(program, counts, counters).is_some_and(Synced::is_short)
+    synced_commits(program, counts, counters).is_some_and(Synced::is_short)
 }
 
 /// Counts the commits of a system whose settings say that each waits for a sync of the log.
-fn synced(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Synced> {
+fn synced_commits(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Synced> {
     let clients = counts.connections.made.saturating_sub(counts.connections.made_again);
-    let is_countable = counters.syncs_each_commit && clients > 0 && !matches!(program.countable(), Countable::No(_));
+    let is_countable =
+        counters.syncs_each_commit && clients > 0 && !matches!(program.countable_transactions(), Countable::No(_));
     if !is_countable {
         return None;
     }
@@ -104,8 +107,8 @@ fn synced(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option
         return None;
     }
     let commits = counts.wrote.saturating_sub(counts.asked.rollbacks);
-    let syncs = counters.get("log_syncs").or_else(|| counters.get("data_syncs"))?;
-    let records = counters.get("log_records")? / commits.max(1) as f64;
+    let syncs = counters.value_of("log_syncs").or_else(|| counters.value_of("data_syncs"))?;
+    let records = counters.value_of("log_records")? / commits.max(1) as f64;
     (commits > 0).then_some(Synced { commits, clients, syncs, records })
 }
 
@@ -125,7 +128,7 @@ mod tests {
         let mut counters = Counters { syncs_each_commit: true, ..Counters::default() };
         counters.set("log_syncs", "", syncs);
         counters.set("log_records", "", records);
-        mark(&program, &counts, &counters).map(|mark| mark.kind)
+        durability_mark(&program, &counts, &counters).map(|mark| mark.kind)
     }
 
     #[test]

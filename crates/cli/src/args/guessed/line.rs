@@ -34,6 +34,7 @@ struct Url {
 }
 
 impl Url {
+    /// Tests whether nothing of a URL was named.
     fn is_empty(&self) -> bool {
         [&self.host, &self.port, &self.user, &self.database].into_iter().all(Option::is_none)
     }
@@ -86,25 +87,27 @@ impl Line {
                 line.words.push(word.to_owned());
                 continue;
             }
-            let (name, attached) = split(word);
+            let (name, attached) = split_option(word);
             let mut next =
                 || attached.map(str::to_owned).or_else(|| rest.next_if(|next| !is_option(next)).map(str::to_owned));
-            let known = other(typed, name).filter(|known| known.instead.judges()).or_else(|| other(verb, name));
-            match (argument(command, name), known) {
+            let known = other_option(typed, name)
+                .filter(|known| known.instead.is_for_gate())
+                .or_else(|| other_option(verb, name));
+            match (argument_named(command, name), known) {
                 (_, Some(known)) if name == "-h" && known.has_value => match next() {
-                    Some(host) => line.replace(name, known, Some(host)),
+                    Some(host) => line.replace_option(name, known, Some(host)),
                     None => line.options.push(name.to_owned()),
                 },
                 (Some(argument), _) => {
                     let value = takes_value(argument).then(next).flatten();
-                    line.keep(argument, name, value);
+                    line.keep_option(argument, name, value);
                 }
                 (None, Some(known)) => {
                     let value = known.has_value.then(next).flatten();
-                    line.replace(name, known, value);
+                    line.replace_option(name, known, value);
                 }
                 (None, None) => {
-                    let near = line.guess(command, name);
+                    let near = line.guess_option(command, name);
                     if near.is_none() && attached.is_none() {
                         // A number is the value of the option that is left out.
                         rest.next_if(|next| next.starts_with(|c: char| c.is_ascii_digit()));
@@ -120,13 +123,13 @@ impl Line {
     }
 
     /// Keeps an option of étalon's. Some of its values are other options.
-    fn keep(&mut self, argument: &Arg, name: &str, value: Option<String>) {
-        let is_measuring = For::verb(&self.verb) == Some(For::Measuring);
+    fn keep_option(&mut self, argument: &Arg, name: &str, value: Option<String>) {
+        let is_measuring = For::for_verb(&self.verb) == Some(For::Measuring);
         match (argument.get_id().as_str(), value.as_deref()) {
             ("output" | "format", Some("json")) if is_measuring => {
                 self.strange.push(format!("{name} json"));
                 self.options.push("--json".to_owned());
-                self.note(
+                self.add_note(
                     "`--json` prints the results as JSON, `--output DIR` is the folder of the store and the report",
                 );
             }
@@ -141,43 +144,43 @@ impl Line {
     }
 
     /// Puts what étalon has in the place of another tool's option.
-    fn replace(&mut self, name: &str, known: &OtherOption, value: Option<String>) {
+    fn replace_option(&mut self, name: &str, known: &OtherOption, value: Option<String>) {
         self.strange.push(name.to_owned());
-        self.note(known.about);
+        self.add_note(known.about);
         let value = value.unwrap_or_default();
         match known.instead {
             // pgbench's `-b` names a script.
             _ if name == "-b" && value.contains("://") => self.words.push(value),
-            Instead::Time if seconds(&value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) => {
-                self.option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
+            Instead::Time if parse_seconds(&value).is_some_and(|seconds| seconds < SHORTEST_EXPERIMENT_S) => {
+                self.add_option("--set", format!("schedule.duration={}", with_unit(&value, "s")));
             }
-            Instead::Time => self.option("--for", with_unit(&value, "s")),
-            Instead::Option(option @ "--script", _) => match self.value_of(option) {
+            Instead::Time => self.add_option("--for", with_unit(&value, "s")),
+            Instead::Option(option @ "--script", _) => match self.value_mut(option) {
                 // pgbench draws from all its files.
                 Some(mix) => *mix = format!("{mix},{value}"),
-                None => self.option(option, value),
+                None => self.add_option(option, value),
             },
-            Instead::Option(option, "") => self.option(option, value),
-            Instead::Option(option, unit) => self.option(option, with_unit(&value, unit)),
-            Instead::Key(key, unit) => self.option("--set", format!("{key}={}", with_unit(&value, unit))),
-            Instead::Size(key, power) => self.option("--set", format!("{key}={}", in_units(&value, power))),
+            Instead::Option(option, "") => self.add_option(option, value),
+            Instead::Option(option, unit) => self.add_option(option, with_unit(&value, unit)),
+            Instead::Key(key, unit) => self.add_option("--set", format!("{key}={}", with_unit(&value, unit))),
+            Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
             Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
             Instead::Url(part) => self.part_of_url(part, value),
             Instead::Define => self.definitions.push(value),
-            Instead::Access => self.access(&value),
+            Instead::Access => self.add_access(&value),
             Instead::System => self.words.push(value),
             Instead::Codec => {
                 self.is_backup = true;
-                self.option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
+                self.add_option("--set", format!("benchmarks.*.codec={}", one_or_list(&value)));
             }
             Instead::Plan => self.is_only_planned = true,
-            Instead::Limit => self.judge(["--limit".to_owned(), limit(&value)]),
-            Instead::LeastRate => self.judge(["--limit".to_owned(), format!("tps >= {value}")]),
-            Instead::FailIf => self.judge(gate_option(&value)),
-            Instead::Baseline => self.judge(["--baseline".to_owned(), value]),
+            Instead::Limit => self.add_gate_option(["--limit".to_owned(), as_limit(&value)]),
+            Instead::LeastRate => self.add_gate_option(["--limit".to_owned(), format!("tps >= {value}")]),
+            Instead::FailIf => self.add_gate_option(gate_option(&value)),
+            Instead::Baseline => self.add_gate_option(["--baseline".to_owned(), value]),
             Instead::Candidate => self.candidate = Some(value),
             Instead::Junit if self.verb == "gate" => {
-                self.option("--format", "junit".to_owned());
+                self.add_option("--format", "junit".to_owned());
                 self.redirect = Some(value);
             }
             Instead::Junit => self.junit = Some(value),
@@ -185,13 +188,14 @@ impl Line {
     }
 
     /// An option of a gate, which stands behind the run that it judges.
-    fn judge(&mut self, option: [String; 2]) {
-        let options = if For::verb(&self.verb) == Some(For::Measuring) { &mut self.judged } else { &mut self.options };
+    fn add_gate_option(&mut self, option: [String; 2]) {
+        let options =
+            if For::for_verb(&self.verb) == Some(For::Measuring) { &mut self.judged } else { &mut self.options };
         options.extend(option);
     }
 
     /// An option that no table has: one of the verb's own that is near.
-    fn guess<'c>(&mut self, command: &'c Command, name: &str) -> Option<&'c Arg> {
+    fn guess_option<'c>(&mut self, command: &'c Command, name: &str) -> Option<&'c Arg> {
         self.strange.push(name.to_owned());
         let longs: Vec<String> =
             command.get_arguments().filter_map(Arg::get_long).map(|long| format!("--{long}")).collect();
@@ -201,22 +205,25 @@ impl Line {
             .filter(|long| !NEVER_PROPOSED.contains(long) && !self.has_option(&[*long]));
         let near = if name.starts_with("--") { nearest(name, open) } else { None };
         match near {
-            Some(near) => self.note(&format!("`{name}` may be `{near}`")),
+            Some(near) => self.add_note(&format!("`{name}` may be `{near}`")),
             None => self.unknown.push(name.to_owned()),
         }
-        near.and_then(|near| argument(command, near))
+        near.and_then(|near| argument_named(command, near))
     }
 
-    fn value_of(&mut self, option: &str) -> Option<&mut String> {
+    /// The value of an option that was kept.
+    fn value_mut(&mut self, option: &str) -> Option<&mut String> {
         let at = self.options.iter().position(|known| known == option)?;
         self.options.get_mut(at + 1)
     }
 
-    fn option(&mut self, option: &str, value: String) {
+    /// Adds an option with its value.
+    fn add_option(&mut self, option: &str, value: String) {
         self.options.extend([option.to_owned(), value]);
     }
 
-    pub fn note(&mut self, about: &str) {
+    /// Adds a note, once.
+    pub fn add_note(&mut self, about: &str) {
         if !about.is_empty() && !self.about.iter().any(|known| known == about) {
             self.about.push(about.to_owned());
         }
@@ -238,21 +245,21 @@ impl Line {
     }
 
     /// What fio calls `randread` or `readwrite`.
-    fn access(&mut self, value: &str) {
+    fn add_access(&mut self, value: &str) {
         let (pattern, op) = match value.strip_prefix("rand") {
             Some(op) => ("random", op),
             None => ("sequential", value),
         };
         let op = if matches!(op, "rw" | "readwrite") { "mixed" } else { op };
-        self.option("--set", format!("benchmarks.*.op={op}"));
-        self.option("--set", format!("benchmarks.*.pattern={pattern}"));
+        self.add_option("--set", format!("benchmarks.*.op={op}"));
+        self.add_option("--set", format!("benchmarks.*.pattern={pattern}"));
     }
 
     /// Puts together what several words said, and makes systems of files.
     fn finish(&mut self, etalon: &Command) {
         if !self.definitions.is_empty() {
             let definitions = std::mem::take(&mut self.definitions).join(", ");
-            self.option("--set", format!("define={definitions}"));
+            self.add_option("--set", format!("define={definitions}"));
         }
         if let Some(mut url) = self.url.take() {
             self.take_parts(&mut url);
@@ -261,8 +268,8 @@ impl Line {
         if self.has_option(&["--set-a", "--set-b"]) {
             self.words.dedup();
         }
-        match For::verb(&self.verb) {
-            Some(For::Measuring) => self.words.iter_mut().for_each(|word| *word = system(word)),
+        match For::for_verb(&self.verb) {
+            Some(For::Measuring) => self.words.iter_mut().for_each(|word| *word = as_system(word)),
             Some(For::Gate | For::Compare) => self.place_stores(),
             _ => {}
         }
@@ -280,7 +287,7 @@ impl Line {
         let mut options = std::mem::take(&mut self.options).into_iter().peekable();
         while let Some(name) = options.next() {
             let value = options.next_if(|next| !is_option(next));
-            if argument(command, split(&name).0).is_some() {
+            if argument_named(command, split_option(&name).0).is_some() {
                 kept.push(name);
                 kept.extend(value);
             }
@@ -325,10 +332,10 @@ impl Line {
     fn place_stores(&mut self) {
         self.words.extend(self.candidate.take());
         if self.verb == "gate" && self.words.len() == 2 {
-            self.note("`etalon gate` takes the candidate's store, and the other as `--baseline`");
+            self.add_note("`etalon gate` takes the candidate's store, and the other as `--baseline`");
             let baseline = self.words.remove(0);
             if is_store(&baseline) || Path::new(&baseline).exists() {
-                self.option("--baseline", baseline);
+                self.add_option("--baseline", baseline);
             }
         }
     }
@@ -340,24 +347,24 @@ impl Line {
     }
 
     /// The line as it is typed.
-    pub fn text(&self) -> String {
-        let redirect = self.redirect.as_ref().map_or_else(String::new, |file| format!(" > {}", quote(file)));
-        format!("{}{redirect}", typed(&self.arguments()))
+    pub fn typed_text(&self) -> String {
+        let redirect = self.redirect.as_ref().map_or_else(String::new, |file| format!(" > {}", shell_quote(file)));
+        format!("{}{redirect}", typed_line(&self.arguments()))
     }
 
     pub fn has_option(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|option| names.contains(&split(option).0))
+        self.options.iter().any(|option| names.contains(&split_option(option).0))
     }
 }
 
 /// `etalon` with these words, quoted for a shell. Passwords are masked.
-pub fn typed(arguments: &[impl AsRef<str>]) -> String {
-    let words = arguments.iter().map(|word| quote(&masked(word.as_ref())));
+pub fn typed_line(arguments: &[impl AsRef<str>]) -> String {
+    let words = arguments.iter().map(|word| shell_quote(&mask_passwords(word.as_ref())));
     std::iter::once("etalon".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Masks passwords of URLs, also of one without a scheme, as `me:secret@host/db`. A drive has one letter.
-pub fn masked(word: &str) -> String {
+pub fn mask_passwords(word: &str) -> String {
     let word = model::plan::redact_url(word);
     let login = word.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
     match login {
@@ -367,7 +374,7 @@ pub fn masked(word: &str) -> String {
 }
 
 /// Quotes a word for a shell, where it needs that.
-pub fn quote(word: &str) -> String {
+pub fn shell_quote(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./:@,=+%".contains(&byte);
     if !word.is_empty() && word.bytes().all(is_plain) {
         return word.to_owned();
@@ -375,6 +382,7 @@ pub fn quote(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
 }
 
+/// Tests whether a word is an option.
 pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
@@ -386,7 +394,7 @@ fn is_name(word: &str) -> bool {
 }
 
 /// A file of SQLite as a system: `sqlite:a.db`. Another word stays as it is.
-pub fn system(word: &str) -> String {
+pub fn as_system(word: &str) -> String {
     let (label, place) = match word.split_once('=') {
         Some((label, place)) if !Path::new(word).exists() => (format!("{label}="), place),
         _ => (String::new(), word),
@@ -415,7 +423,7 @@ pub fn has_sqlite_magic(path: &Path) -> bool {
 }
 
 /// Splits `--option=value` and `-Tvalue`.
-fn split(word: &str) -> (&str, Option<&str>) {
+fn split_option(word: &str) -> (&str, Option<&str>) {
     if word.starts_with("--") {
         return word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
     }
@@ -424,7 +432,8 @@ fn split(word: &str) -> (&str, Option<&str>) {
     (name, (!value.is_empty()).then(|| value.trim_start_matches('=')))
 }
 
-fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
+/// The argument that an option names.
+fn argument_named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     command.get_arguments().find(|argument| match name.strip_prefix("--") {
         Some(long) => {
             argument.get_long() == Some(long)
@@ -434,12 +443,14 @@ fn argument<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     })
 }
 
+/// Tests whether an argument takes a value.
 fn takes_value(argument: &Arg) -> bool {
     argument.get_action().takes_values()
 }
 
-fn other(verb: &str, name: &str) -> Option<&'static OtherOption> {
-    let verbs = For::verb(verb)?;
+/// The option of another tool, by its name.
+fn other_option(verb: &str, name: &str) -> Option<&'static OtherOption> {
+    let verbs = For::for_verb(verb)?;
     OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))
 }
 
@@ -447,12 +458,12 @@ fn other(verb: &str, name: &str) -> Option<&'static OtherOption> {
 const SHORTEST_EXPERIMENT_S: f64 = 30.0;
 
 /// A bare number, or one of seconds.
-fn seconds(value: &str) -> Option<f64> {
+fn parse_seconds(value: &str) -> Option<f64> {
     value.strip_suffix('s').unwrap_or(value).parse().ok()
 }
 
 /// What has to hold: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
-fn limit(value: &str) -> String {
+fn as_limit(value: &str) -> String {
     let Some(at) = value.find(['<', '>', '=']) else { return format!("p99 <= {}", with_unit(value, "ms")) };
     let (metric, bound) = (value[..at].trim(), value[at..].trim_start_matches(['<', '>', '=']).trim());
     match &value[at..=at] {
@@ -466,7 +477,7 @@ fn limit(value: &str) -> String {
 fn gate_option(value: &str) -> [String; 2] {
     let Some(at) = value.find(['<', '>']) else {
         if value.contains('=') {
-            return ["--limit".to_owned(), limit(value)];
+            return ["--limit".to_owned(), as_limit(value)];
         }
         let bound = value.trim_start_matches("regression").trim();
         return ["--max-regression".to_owned(), with_unit(bound, "%")];

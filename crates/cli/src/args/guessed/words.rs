@@ -43,7 +43,7 @@ pub enum Instead {
 
 impl Instead {
     /// Whether it is an option with which a gate passes or fails.
-    pub fn judges(self) -> bool {
+    pub fn is_for_gate(self) -> bool {
         matches!(self, Instead::Limit | Instead::LeastRate | Instead::FailIf | Instead::Baseline)
     }
 }
@@ -59,7 +59,7 @@ pub enum For {
 
 impl For {
     /// The group of a verb.
-    pub fn verb(verb: &str) -> Option<For> {
+    pub fn for_verb(verb: &str) -> Option<For> {
         match verb {
             "run" | "capacity" | "plan" | "init" => Some(Measuring),
             "compare" => Some(Compare),
@@ -80,10 +80,12 @@ pub struct OtherOption {
     pub about: &'static str,
 }
 
+/// An option of another tool that takes a value.
 const fn taking(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
     OtherOption { verbs, names, has_value: true, instead, about }
 }
 
+/// An option of another tool without a value.
 const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
     OtherOption { verbs, names, has_value: false, instead, about }
 }

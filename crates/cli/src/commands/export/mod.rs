@@ -4,48 +4,49 @@ mod tidy;
 use report::{Evidence, MetricFilter, Options};
 use store::Store;
 
-use super::report::{options, set_of};
+use super::report::{compare_options, set_of};
 use crate::args::{ExportArgs, ExportFormat};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
 
+/// Runs `etalon export`.
 pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = Store::open_read_only(&args.store)?;
-    let evidence = Evidence::read(&store)?;
+    let evidence = Evidence::read_store(&store)?;
     ask_before_publication(args, &evidence, printer)?;
-    let options = options(&args.comparing)?;
+    let options = compare_options(&args.comparing)?;
     let text = match args.format {
-        ExportFormat::Csv if args.raw => formats::tidy::write_raw(&tidy::table(&evidence)),
-        ExportFormat::Csv => formats::tidy::write(&tidy::table(&evidence)),
-        ExportFormat::Json => json(&evidence, &options)?,
-        ExportFormat::Markdown => report::markdown::render(&evidence, &set_of(&evidence, &options)?),
-        ExportFormat::Pgbench => report::pgbench::render(&evidence),
-        ExportFormat::SuperSmack => super::barrel::render(&evidence, report::barrel::Runs::Together),
+        ExportFormat::Csv if args.raw => formats::tidy::write_raw(&tidy::tidy_table(&evidence)),
+        ExportFormat::Csv => formats::tidy::write_table(&tidy::tidy_table(&evidence)),
+        ExportFormat::Json => json_export(&evidence, &options)?,
+        ExportFormat::Markdown => report::markdown::render_comparisons(&evidence, &set_of(&evidence, &options)?),
+        ExportFormat::Pgbench => report::pgbench::render_runs(&evidence),
+        ExportFormat::SuperSmack => super::barrel::render_reports(&evidence, report::barrel::Runs::Together),
         ExportFormat::Svg => {
-            return charts(
+            return export_charts(
                 args,
                 &store,
                 &evidence,
                 &options,
                 "svg",
-                |svg| Ok(output::sealed(svg.to_owned(), Comment::Markup).into_bytes()),
+                |svg| Ok(output::seal_text(svg.to_owned(), Comment::Markup).into_bytes()),
                 printer,
             );
         }
         ExportFormat::Png => {
             let painter = png::Painter::new()?;
-            return charts(args, &store, &evidence, &options, "png", |svg| painter.draw(svg), printer);
+            return export_charts(args, &store, &evidence, &options, "png", |svg| painter.to_png(svg), printer);
         }
     };
     match &args.output {
         Some(path) if path.as_os_str() != STDOUT => {
-            let text = match comment(args.format) {
-                Some(comment) if !host::files::is_stream(path) => output::sealed(text, comment),
+            let text = match comment_form(args.format) {
+                Some(comment) if !host::files::is_stream(path) => output::seal_text(text, comment),
                 _ => text,
             };
-            output::write(path, text.as_bytes(), Consent::from_force(args.force))?;
+            output::write_file(path, text.as_bytes(), Consent::from_force(args.force))?;
             print_files(&[path.display().to_string()], printer)
         }
         _ => {
@@ -56,7 +57,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// How the format writes a comment; `None` where it has none.
-fn comment(format: ExportFormat) -> Option<Comment> {
+fn comment_form(format: ExportFormat) -> Option<Comment> {
     match format {
         ExportFormat::Csv => Some(Comment::Hash),
         ExportFormat::Markdown | ExportFormat::Svg => Some(Comment::Markup),
@@ -76,25 +77,26 @@ fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Print
     }
     match printer.confirm(&format!("{restriction}. Export all the same?")) {
         Some(true) => Ok(()),
-        Some(false) => Err(CliError::user("nothing was exported").at(restriction)),
-        None => Err(CliError::user("the export would give away results whose publication is restricted")
-            .at(restriction)
-            .hint("`--yes` exports them: for yourself, or with the approval that it takes")),
+        Some(false) => Err(CliError::user_error("nothing was exported").with_context(restriction)),
+        None => Err(CliError::user_error("the export would give away results whose publication is restricted")
+            .with_context(restriction)
+            .with_hint("`--yes` exports them: for yourself, or with the approval that it takes")),
     }
 }
 
-fn json(evidence: &Evidence, options: &Options) -> Result<String, CliError> {
+/// The comparisons of an experiment as JSON.
+fn json_export(evidence: &Evidence, options: &Options) -> Result<String, CliError> {
     let metrics = match &options.metrics {
         MetricFilter::Primary => MetricFilter::All,
         asked => asked.clone(),
     };
     let set = set_of(evidence, &Options { metrics, ..options.clone() })?;
-    serde_json::to_string_pretty(&report::json::document(evidence, &set))
-        .map_err(|error| CliError::could_not(format!("cannot write the comparison as JSON: {error}")))
+    serde_json::to_string_pretty(&report::json::make_document(evidence, &set))
+        .map_err(|error| CliError::could_not_run(format!("cannot write the comparison as JSON: {error}")))
 }
 
 /// One file per chart of the report.
-fn charts(
+fn export_charts(
     args: &ExportArgs,
     store: &Store,
     evidence: &Evidence,
@@ -104,29 +106,30 @@ fn charts(
     printer: Printer,
 ) -> Result<Exit, CliError> {
     if args.output.as_ref().is_some_and(|folder| folder.as_os_str() == STDOUT) {
-        let error = CliError::user("charts are several files, and cannot go to stdout");
-        return Err(error.hint("name a folder with `-o DIR`"));
+        let error = CliError::user_error("charts are several files, and cannot go to stdout");
+        return Err(error.with_hint("name a folder with `-o DIR`"));
     }
     let set = set_of(evidence, options)?;
-    let html = report::html::render(evidence, &set, store)
-        .map_err(|error| CliError::could_not(format!("cannot draw the charts: {error}")))?;
+    let html = report::html::render_page(evidence, &set, store)
+        .map_err(|error| CliError::could_not_run(format!("cannot draw the charts: {error}")))?;
     let folder = args.output.clone().unwrap_or_else(|| args.store.with_extension("charts"));
     std::fs::create_dir_all(&folder)
-        .map_err(|error| CliError::could_not(format!("cannot make the folder {}: {error}", folder.display())))?;
+        .map_err(|error| CliError::could_not_run(format!("cannot make the folder {}: {error}", folder.display())))?;
     let mut written = Vec::new();
-    for chart in report::svg::charts(&html) {
+    for chart in report::svg::charts_in_page(&html) {
         let path = folder.join(format!("{}.{extension}", chart.id));
-        output::write(&path, &draw(&chart.svg)?, Consent::from_force(args.force))?;
+        output::write_file(&path, &draw(&chart.svg)?, Consent::from_force(args.force))?;
         written.push(path.display().to_string());
     }
     print_files(&written, printer)
 }
 
+/// Prints the names of the files written.
 fn print_files(files: &[String], printer: Printer) -> Result<Exit, CliError> {
     if printer.json {
-        printer.out(&serde_json::json!({ "schema_version": 1, "files": files }).to_string());
+        printer.print_result(&serde_json::json!({ "schema_version": 1, "files": files }).to_string());
     } else {
-        files.iter().for_each(|file| printer.note(&format!("wrote {file}")));
+        files.iter().for_each(|file| printer.print_note(&format!("wrote {file}")));
     }
     Ok(Exit::Done)
 }

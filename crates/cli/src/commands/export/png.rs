@@ -25,12 +25,12 @@ pub struct Painter {
 impl Painter {
     /// The first program that is there.
     pub fn new() -> Result<Painter, CliError> {
-        let found = PROGRAMS.iter().find(|(program, _)| starts(program));
+        let found = PROGRAMS.iter().find(|(program, _)| can_start(program));
         let (program, arguments) = found.ok_or_else(|| {
             let names = PROGRAMS.map(|(name, _)| format!("`{name}`")).join(", ");
-            CliError::could_not("cannot draw pictures: no program that makes PNG of SVG is on the path")
-                .at(format!("looked for {names}"))
-                .hint(
+            CliError::could_not_run("cannot draw pictures: no program that makes PNG of SVG is on the path")
+                .with_context(format!("looked for {names}"))
+                .with_hint(
                     "`apt install librsvg2-bin` or `brew install librsvg`, or `--format svg`, which any browser opens",
                 )
         })?;
@@ -38,33 +38,39 @@ impl Painter {
     }
 
     /// The bytes of a PNG file.
-    pub fn draw(&self, svg: &str) -> Result<Vec<u8>, CliError> {
+    pub fn to_png(&self, svg: &str) -> Result<Vec<u8>, CliError> {
         let mut child = Command::new(self.program)
             .args(self.arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| self.failed(&error.to_string()))?;
+            .map_err(|error| self.cannot_draw(&error.to_string()))?;
         let stdin = child.stdin.take();
         let output = std::thread::scope(|scope| {
             // A full pipe blocks its writer until the other end is read. The program reports itself what it left unread.
             scope.spawn(move || stdin.map(|mut pipe| pipe.write_all(svg.as_bytes())));
             child.wait_with_output()
         })
-        .map_err(|error| self.failed(&error.to_string()))?;
+        .map_err(|error| self.cannot_draw(&error.to_string()))?;
         if !output.status.success() || !output.stdout.starts_with(SIGNATURE) {
-            return Err(self.failed(&format!("{}; {}", output.status, String::from_utf8_lossy(&output.stderr).trim())));
+            return Err(self.cannot_draw(&format!(
+                "{}; {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr).trim()
+            )));
         }
         Ok(output.stdout)
     }
 
-    fn failed(&self, what: &str) -> CliError {
-        CliError::could_not(format!("cannot draw a chart by {}: {what}", self.program))
+    /// The error of a painter.
+    fn cannot_draw(&self, what: &str) -> CliError {
+        CliError::could_not_run(format!("cannot draw a chart by {}: {what}", self.program))
     }
 }
 
-fn starts(program: &str) -> bool {
+/// Tests whether a program can be started.
+fn can_start(program: &str) -> bool {
     let quiet = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     quiet.is_ok_and(|output| output.status.success())
 }

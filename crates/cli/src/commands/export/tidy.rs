@@ -14,7 +14,7 @@ use report::evidence::IMPORTED as BUILD_IMPORTED;
 use store::StoredRun;
 
 /// Measurements of measured runs, marks, the runs' course, and the facts of systems and load generator.
-pub fn table(evidence: &Evidence) -> Table {
+pub fn tidy_table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
     let keys: BTreeSet<String> = evidence.cases.iter().flat_map(|case| case.point.keys().cloned()).collect();
     let mut rows = Vec::new();
@@ -31,23 +31,24 @@ pub fn table(evidence: &Evidence) -> Table {
             role: Some(metric.role),
             value: stored.measurement.reading.clone(),
             kind: MEASURED.to_owned(),
-            ..row(case, &metric.id)
+            ..make_row(case, &metric.id)
         });
     }
-    rows.extend(marks(evidence));
-    rows.extend(runs(evidence));
+    rows.extend(mark_rows(evidence));
+    rows.extend(run_rows(evidence));
     let systems = plan.systems.iter().map(|system| system.name.as_str());
     let others = evidence.facts.keys().map(String::as_str).filter(|subject| plan.system(subject).is_none());
     for subject in systems.chain(others) {
-        rows.extend(evidence.facts_of(subject).into_iter().flat_map(|facts| factors(subject, facts)));
+        rows.extend(evidence.facts_of(subject).into_iter().flat_map(|facts| fact_rows(subject, facts)));
     }
-    if let Some(experiment) = rules(evidence).experiment {
+    if let Some(experiment) = exported_rules(evidence).experiment {
         rows.iter_mut().for_each(|row| row.experiment = Some(experiment.clone()));
     }
-    Table { keys: keys.into_iter().collect(), rows, remarks: remarks(evidence), missing: Vec::new() }
+    Table { keys: keys.into_iter().collect(), rows, remarks: table_remarks(evidence), missing: Vec::new() }
 }
 
-fn row(case: &Case, metric: &str) -> Row {
+/// A row of a case and metric without a value.
+fn make_row(case: &Case, metric: &str) -> Row {
     Row {
         line: 0,
         system: case.system.clone(),
@@ -66,26 +67,27 @@ fn row(case: &Case, metric: &str) -> Row {
 }
 
 /// The marks of measured runs: only a run with a measurement can carry a mark.
-fn marks(evidence: &Evidence) -> Vec<Row> {
+fn mark_rows(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let runs = evidence.runs.iter().filter(|run| measured.contains(&run.id));
     let mut rows = Vec::new();
     for run in runs {
         let Some(case) = evidence.case(run.planned.case) else { continue };
-        for mark in evidence.marks_of(run.id).filter(|mark| !is_of_import(mark)) {
+        for mark in evidence.marks_of_run(run.id).filter(|mark| !is_of_import(mark)) {
             rows.push(Row {
                 repetition: Some(run.planned.round + 1),
                 kind: MARK.to_owned(),
                 unit: mark_code(mark),
                 written: mark.detail.clone(),
-                ..row(case, mark.kind.as_str())
+                ..make_row(case, mark.kind.as_str())
             });
         }
     }
     rows
 }
 
-fn runs(evidence: &Evidence) -> Vec<Row> {
+/// The rows of the runs' course.
+fn run_rows(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let metrics_of = |run: &StoredRun| match run.state {
         // A run without measurement has no place in the table.
@@ -122,7 +124,7 @@ fn runs(evidence: &Evidence) -> Vec<Row> {
             unit: unit.to_owned(),
             kind: RUN.to_owned(),
             written,
-            ..row(case, metric)
+            ..make_row(case, metric)
         }));
     }
     rows
@@ -139,7 +141,7 @@ fn is_of_import(mark: &model::Mark) -> bool {
 
 /// Identity and passing facts: reports show both, and a licence's restriction is passing. An import's own facts would
 /// pile up with each round trip.
-fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
+fn fact_rows(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
     let case = Case { system: subject.to_owned(), benchmark, workload, point: Point::new() };
     let entries = facts.entries.iter().filter(|(name, _)| !name.starts_with(OF_IMPORT));
@@ -155,20 +157,21 @@ fn factors(subject: &str, facts: &Facts) -> Vec<Row> {
                 Ok(value) => value.clone(),
                 Err(reason) => format!("{REASON}{reason}"),
             },
-            ..row(&case, name)
+            ..make_row(&case, name)
         })
         .collect()
 }
 
 /// Rules of the comparison, and the tool.
-fn remarks(evidence: &Evidence) -> Vec<String> {
+fn table_remarks(evidence: &Evidence) -> Vec<String> {
     let header = &evidence.header;
     let who = format!("measured by étalon {}, a {} build", header.etalon_version, header.build);
     let is_ours = header.plan.systems.iter().any(|system| system.engine != IMPORTED);
-    rules(evidence).remarks().into_iter().chain(is_ours.then_some(who)).collect()
+    exported_rules(evidence).to_remarks().into_iter().chain(is_ours.then_some(who)).collect()
 }
 
-fn rules(evidence: &Evidence) -> ExportedRules {
+/// The rules of the comparison, as a table carries them.
+fn exported_rules(evidence: &Evidence) -> ExportedRules {
     let plan = &evidence.header.plan;
     let numbered = |name: &str, engine: &str| {
         engine == IMPORTED && evidence.facts_of(name).and_then(|facts| facts.get(PAIRING)).is_none()
@@ -187,20 +190,20 @@ fn rules(evidence: &Evidence) -> ExportedRules {
         allow_sequential_order: plan.comparison.allow_sequential_order,
         allow_different_rows: plan.comparison.allow_different_rows,
         experiment: if !all_numbered && plan.schedule.order == Order::Interleaved {
-            experiment(evidence)
+            experiment_id(evidence)
         } else {
             None
         },
         ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         first_look: plan.schedule.until_sure.map(|until| until.first),
         begun: plan.schedule.until_sure.and_then(|until| until.begun),
-        benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(benchmark).collect(),
+        benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(exported_benchmark).collect(),
         aliases: aliases.collect(),
     }
 }
 
 /// What distinguishes the experiment from any other: that of the table that it was imported from, or its plan and its beginning.
-fn experiment(evidence: &Evidence) -> Option<String> {
+fn experiment_id(evidence: &Evidence) -> Option<String> {
     let header = &evidence.header;
     if header.build == BUILD_IMPORTED {
         let experiment =
@@ -215,7 +218,8 @@ fn is_to_tell(benchmark: &Benchmark) -> bool {
     benchmark.workload != IMPORTED || benchmark.stands_for.is_some()
 }
 
-fn benchmark(benchmark: &Benchmark) -> ExportedBenchmark {
+/// A benchmark as a table carries it.
+fn exported_benchmark(benchmark: &Benchmark) -> ExportedBenchmark {
     let Benchmark { name, workload, stands_for, .. } = benchmark.clone();
     ExportedBenchmark { name, workload, stands_for }
 }

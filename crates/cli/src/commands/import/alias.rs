@@ -8,14 +8,15 @@ use crate::error::CliError;
 pub struct Aliases(Vec<(String, String)>);
 
 impl Aliases {
-    pub fn read(texts: &[String]) -> Result<Aliases, CliError> {
+    /// Reads `OLD=NEW` pairs.
+    pub fn parse(texts: &[String]) -> Result<Aliases, CliError> {
         texts
             .iter()
             .map(|text| {
                 let pair = text.split_once('=').filter(|(old, new)| !old.is_empty() && !new.is_empty());
                 let pair = pair.map(|(old, new)| (old.to_owned(), new.to_owned()));
                 pair.ok_or_else(|| {
-                    CliError::user(format!("--alias {text}: no two names")).hint("write --alias OLD=NEW")
+                    CliError::user_error(format!("--alias {text}: no two names")).with_hint("write --alias OLD=NEW")
                 })
             })
             .collect::<Result<_, _>>()
@@ -26,7 +27,7 @@ impl Aliases {
     ///
     /// # Errors
     /// No result has the old name.
-    pub fn apply(&self, imports: &mut [Imported]) -> Result<(), CliError> {
+    pub fn rename_all(&self, imports: &mut [Imported]) -> Result<(), CliError> {
         for (old, new) in &self.0 {
             let mut uses = 0;
             for import in imports.iter_mut() {
@@ -36,7 +37,7 @@ impl Aliases {
                         result.benchmark.clone_from(new);
                         uses += 1;
                     }
-                    uses += rename(&mut result.keys, old, new);
+                    uses += rename_key(&mut result.keys, old, new);
                 }
                 if uses > before {
                     import.notes.push(format!("`{old}` was read as `{new}` (--alias)"));
@@ -44,16 +45,16 @@ impl Aliases {
             }
             if uses == 0 {
                 let what = format!("--alias {old}={new}: no benchmark, key or value of a key is `{old}`");
-                return Err(
-                    CliError::user(what).hint("`etalon compare STORE` shows the names; quote those with blanks")
-                );
+                return Err(CliError::user_error(what)
+                    .with_hint("`etalon compare STORE` shows the names; quote those with blanks"));
             }
         }
         Ok(())
     }
 }
 
-fn rename(keys: &mut Point, old: &str, new: &str) -> usize {
+/// Renames a key or its value; returns how many were.
+fn rename_key(keys: &mut Point, old: &str, new: &str) -> usize {
     let mut uses = 0;
     if let Some(value) = keys.remove(old) {
         keys.insert(new.to_owned(), value);
@@ -81,11 +82,11 @@ mod tests {
         let reader::Reads::Text(read) = formats::tidy::READER.reads else { panic!("tidy tables are texts") };
         let mut imports = vec![read(&input).unwrap().imported];
         let texts = ["x=y", "size=bs", "4 kB=4096"].map(str::to_owned);
-        Aliases::read(&texts).unwrap().apply(&mut imports).unwrap();
+        Aliases::parse(&texts).unwrap().rename_all(&mut imports).unwrap();
         let result = &imports[0].results[0];
         assert_eq!((result.benchmark.as_str(), result.keys.get("bs")), ("y", Some(&Value::Int(4096))));
-        let absent = Aliases::read(&["z=y".to_owned()]).unwrap();
-        assert!(absent.apply(&mut imports).is_err());
-        assert!(Aliases::read(&["z".to_owned()]).is_err());
+        let absent = Aliases::parse(&["z=y".to_owned()]).unwrap();
+        assert!(absent.rename_all(&mut imports).is_err());
+        assert!(Aliases::parse(&["z".to_owned()]).is_err());
     }
 }

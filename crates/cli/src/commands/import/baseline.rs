@@ -28,12 +28,16 @@ const WORDS: [&str; 14] = [
 ///
 /// # Errors
 /// The import has no system of that name.
-pub fn choose(named: Option<&str>, inputs: &[Input], experiment: &mut Experiment) -> Result<Option<String>, CliError> {
+pub fn choose_baseline(
+    named: Option<&str>,
+    inputs: &[Input],
+    experiment: &mut Experiment,
+) -> Result<Option<String>, CliError> {
     let systems: Vec<String> = experiment.plan.systems.iter().map(|system| system.name.clone()).collect();
     if let Some(name) = named {
         if !systems.iter().any(|system| system == name) {
-            let error = CliError::user(format!("no system of this import is named `{name}`"));
-            return Err(error.hint(format!("its systems are: {}", systems.join(", "))));
+            let error = CliError::user_error(format!("no system of this import is named `{name}`"));
+            return Err(error.with_hint(format!("its systems are: {}", systems.join(", "))));
         }
         name.clone_into(&mut experiment.plan.comparison.baseline);
         return Ok(None);

@@ -6,7 +6,7 @@ use std::path::Path;
 use formats::{Counting, Imported, ImportedResult, without_numbers_of_runs};
 use model::Value;
 
-use super::inputs::stem;
+use super::inputs::file_stem;
 
 /// The key of results that files of other names hold, too.
 const FILE: &str = "file";
@@ -42,10 +42,10 @@ type Labels = BTreeMap<String, Label>;
 /// Tells results of one case and system apart by where they stand: by the key [`FOLDER`], and by the names of their files. Returns
 /// what to say of it.
 pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Place>, is_alone: bool) -> Vec<String> {
-    let labels = labels(imports, places);
+    let labels = labels_by_source(imports, places);
     let mut remarks = Vec::new();
     if let Some((_, folders)) = parted_case(imports, &labels, |label| &label.folder) {
-        let shown = shown(&folders);
+        let shown = names_text(&folders);
         let systems: BTreeSet<&str> = places.values().map(|place| place.system.as_str()).collect();
         if is_alone && systems.len() == 1 && !places.values().any(|place| place.is_named) {
             rename_systems(imports, &labels, |label| &label.folder);
@@ -68,13 +68,13 @@ fn tell_names_apart(
     is_alone: bool,
 ) -> Option<String> {
     let (system, names) = parted_case(imports, labels, |label| &label.file)?;
-    let shown = shown(&names);
+    let shown = names_text(&names);
     let mut by_system: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     let mut systems_of_case: BTreeMap<String, BTreeSet<&str>> = BTreeMap::new();
     let systems: BTreeSet<&str> = imports.iter().flat_map(|import| &import.results).map(|one| &*one.system).collect();
-    for (result, label) in labelled(imports, labels) {
+    for (result, label) in labelled_results(imports, labels) {
         by_system.entry(&result.system).or_default().insert(&label.file);
-        systems_of_case.entry(result.case()).or_default().insert(&result.system);
+        systems_of_case.entry(result.case_text()).or_default().insert(&result.system);
     }
     let is_named = places.values().any(|place| place.is_named);
     let is_grid = by_system.len() == systems.len()
@@ -101,7 +101,8 @@ fn tell_names_apart(
     Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
-fn shown(names: &BTreeSet<String>) -> String {
+/// The first names, and how many more.
+fn names_text(names: &BTreeSet<String>) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     format!("{}{}", shown.join(", "), if names.len() > SHOWN { ", …" } else { "" })
 }
@@ -113,12 +114,13 @@ fn parted_case(
     part: fn(&Label) -> &String,
 ) -> Option<(String, BTreeSet<String>)> {
     let mut by_case: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
-    for (result, label) in labelled(imports, labels) {
-        by_case.entry((result.system.clone(), result.case())).or_default().insert(part(label).clone());
+    for (result, label) in labelled_results(imports, labels) {
+        by_case.entry((result.system.clone(), result.case_text())).or_default().insert(part(label).clone());
     }
     by_case.into_iter().find(|(_, labels)| labels.len() > 1).map(|((system, _), labels)| (system, labels))
 }
 
+/// Gives results a key with a part of their label.
 fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label) -> &String) {
     for import in imports.iter_mut() {
         let Some(value) = label_of(labels, import).map(part).filter(|value| !value.is_empty()) else { continue };
@@ -128,7 +130,11 @@ fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label
     }
 }
 
-fn labelled<'i>(imports: &'i [Imported], labels: &'i Labels) -> impl Iterator<Item = (&'i ImportedResult, &'i Label)> {
+/// Results with their labels.
+fn labelled_results<'i>(
+    imports: &'i [Imported],
+    labels: &'i Labels,
+) -> impl Iterator<Item = (&'i ImportedResult, &'i Label)> {
     let with_labels = imports.iter().filter_map(|import| Some((import, label_of(labels, import)?)));
     with_labels.flat_map(|(import, label)| import.results.iter().map(move |result| (result, label)))
 }
@@ -139,7 +145,7 @@ fn label_of<'l>(labels: &'l Labels, import: &Imported) -> Option<&'l Label> {
 }
 
 /// What places say of results, by source. A file with several results of one case is no single run, so that its name counts none.
-pub fn labels(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels {
+pub fn labels_by_source(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels {
     let with_repetitions: BTreeSet<&str> =
         imports.iter().filter(|import| has_repetitions(&import.results)).map(|import| import.source.as_str()).collect();
     let mut by_system: BTreeMap<&str, Vec<(&String, &Place)>> = BTreeMap::new();
@@ -190,6 +196,7 @@ fn is_key(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> boo
     })
 }
 
+/// A name without the script's.
 fn without_script(name: &str, results: &[&ImportedResult]) -> String {
     let script = results.first().and_then(|result| result.keys.get("script")).map(ToString::to_string);
     let script = script.unwrap_or_default().replace('_', "-");
@@ -217,9 +224,9 @@ fn number_with_letters(part: &str) -> Option<&str> {
 /// Names the systems of files of one folder after what their names say besides their keys and the number of the run, where that
 /// gives each case of each system as many runs, at least two: `pg15_8_1.txt`, `pg15_8_2.txt`, `pg16_8_1.txt`, `pg16_8_2.txt`.
 pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<String> {
-    let names: Vec<String> = sources.iter().map(|source| stem(Path::new(source))).collect();
+    let names: Vec<String> = sources.iter().map(|source| file_stem(Path::new(source))).collect();
     let are_named_after_files = imports.iter().all(|import| {
-        let stem = stem(Path::new(&import.source));
+        let stem = file_stem(Path::new(&import.source));
         import.results.iter().all(|result| result.system == stem)
     });
     let is_one_folder = sources.iter().all(|source| Path::new(source).parent() == Path::new(&sources[0]).parent());
@@ -233,10 +240,10 @@ pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<Stri
     let place =
         |name: &String| Place { system: String::new(), folders: Vec::new(), name: name.clone(), is_named: false };
     let places: BTreeMap<String, Place> = sources.iter().cloned().zip(names.iter().map(place)).collect();
-    let labels = labels(imports, &places);
+    let labels = labels_by_source(imports, &places);
     let mut runs: BTreeMap<(&str, String), usize> = BTreeMap::new();
-    for (result, label) in labelled(imports, &labels) {
-        *runs.entry((&label.file, result.case())).or_default() += 1;
+    for (result, label) in labelled_results(imports, &labels) {
+        *runs.entry((&label.file, result.case_text())).or_default() += 1;
     }
     let counts: BTreeSet<usize> = runs.values().copied().collect();
     let systems: BTreeSet<String> = runs.keys().map(|(label, _)| (*label).to_owned()).collect();
@@ -246,10 +253,11 @@ pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<Stri
     rename_systems(imports, &labels, |label| &label.file);
     Some(format!(
         "files whose names differ by a number at their end are runs of one system ({}); `NAME=FILE` for each makes systems of them",
-        shown(&systems)
+        names_text(&systems)
     ))
 }
 
+/// Names systems by a part of their labels.
 fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) -> &String) {
     for import in imports {
         let Some(name) = label_of(labels, import).map(part).filter(|part| !part.is_empty()) else { continue };
@@ -264,7 +272,7 @@ fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) ->
 
 fn has_repetitions(results: &[ImportedResult]) -> bool {
     let mut cases = BTreeSet::new();
-    results.iter().any(|result| !cases.insert((&result.system, result.case())))
+    results.iter().any(|result| !cases.insert((&result.system, result.case_text())))
 }
 
 /// The folders of each place of a system, without those that count runs.

@@ -44,19 +44,19 @@ pub enum Kind {
 }
 
 /// What the arguments name, each with its system.
-pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
+pub fn read_arguments(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
     let mut inputs = Vec::new();
     for text in &args.files {
         let (system, path) = match text.split_once('=') {
             Some(("", _)) if !Path::new(text).exists() => {
-                return Err(CliError::user(format!("`{text}` names no system")).hint("write SYSTEM=FILE"));
+                return Err(CliError::user_error(format!("`{text}` names no system")).with_hint("write SYSTEM=FILE"));
             }
             Some((system, path)) if !Path::new(text).exists() => (Some(system), path),
             _ => (None, text.as_str()),
         };
         let fixed = if system.is_some() { fixed_parts(path) } else { None };
-        inputs.extend(matching(path)?.into_iter().map(|path| {
-            let below = fixed.map(|fixed| folders(&path).split_off(fixed));
+        inputs.extend(matching_files(path)?.into_iter().map(|path| {
+            let below = fixed.map(|fixed| folder_names(&path).split_off(fixed));
             Input { folders: below, ..of_path(path, system) }
         }));
     }
@@ -66,11 +66,11 @@ pub fn inputs(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
 
 /// The files that a pattern names, sorted as people count. Shells expand no `SYSTEM=*.json`, and that of Windows no pattern at all.
 /// A path that exists is no pattern.
-fn matching(path: &str) -> Result<Vec<PathBuf>, CliError> {
+fn matching_files(path: &str) -> Result<Vec<PathBuf>, CliError> {
     if fixed_parts(path).is_none() {
         return Ok(vec![PathBuf::from(path)]);
     }
-    let unreadable = |cause: String| CliError::user(format!("`{path}`: {cause}"));
+    let unreadable = |cause: String| CliError::user_error(format!("`{path}`: {cause}"));
     let found = glob::glob(path).map_err(|error| unreadable(error.to_string()))?;
     let mut found: Vec<PathBuf> = found.collect::<Result<_, _>>().map_err(|error| unreadable(error.to_string()))?;
     if found.is_empty() {
@@ -87,6 +87,7 @@ fn fixed_parts(pattern: &str) -> Option<usize> {
     if pattern.exists() { None } else { parts.position(|part| part.contains(['*', '?', '['])) }
 }
 
+/// The input that a path is.
 fn of_path(path: PathBuf, system: Option<&str>) -> Input {
     let kind = match () {
         () if path.as_os_str() == STDOUT => Kind::Stdin,
@@ -99,7 +100,7 @@ fn of_path(path: PathBuf, system: Option<&str>) -> Input {
         (Some(system), _) => system.to_owned(),
         (None, Kind::Stdin) => "stdin".to_owned(),
         (None, Kind::Folder) => folder_name(&path),
-        (None, Kind::File | Kind::Archive) => stem(&path),
+        (None, Kind::File | Kind::Archive) => file_stem(&path),
     };
     Input { system, path, named_by, kind, folders: None }
 }
@@ -116,7 +117,7 @@ fn folder_name(path: &Path) -> String {
 }
 
 /// The file's name without the ending of its format and its packing.
-pub fn stem(path: &Path) -> String {
+pub fn file_stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let bare = [".gz", ".zst", ".tgz"].iter().find_map(|ending| name.strip_suffix(ending)).unwrap_or(&name);
     let bare = bare.strip_suffix(".tar").unwrap_or(bare);
@@ -132,7 +133,7 @@ pub fn name_by_folders(inputs: &mut [Input]) {
         alike.entry(input.system.clone()).or_default().push(at);
     }
     for (name, places) in alike {
-        let paths: Vec<Vec<String>> = places.iter().map(|at| folders(&inputs[*at].path)).collect();
+        let paths: Vec<Vec<String>> = places.iter().map(|at| folder_names(&inputs[*at].path)).collect();
         let deepest = paths.iter().map(Vec::len).max().unwrap_or(0);
         let differs = |at: &usize| paths.iter().any(|path| path.get(*at) != paths[0].get(*at));
         let counts_runs = |at: &usize| paths.iter().filter_map(|path| path.get(*at)).all(|part| is_number_of_run(part));
@@ -147,7 +148,8 @@ pub fn name_by_folders(inputs: &mut [Input]) {
     }
 }
 
-fn folders(path: &Path) -> Vec<String> {
+/// Names of the folders above a file.
+fn folder_names(path: &Path) -> Vec<String> {
     let parts = path.parent().into_iter().flat_map(Path::components);
     parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
 }
@@ -155,7 +157,7 @@ fn folders(path: &Path) -> Vec<String> {
 /// All files below a folder, sorted as people count: `8.log` before `16.log`. Hidden ones and links are none.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
-    walk(folder, MOST_DEPTH, &mut found)?;
+    walk_folder(folder, MOST_DEPTH, &mut found)?;
     sort_as_counted(&mut found);
     Ok(found)
 }
@@ -177,7 +179,8 @@ fn counted_key(name: &str) -> Vec<(String, Option<u64>)> {
     parts
 }
 
-fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
+/// Finds the files in a folder and below it.
+fn walk_folder(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| super::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
         let entry = entry.map_err(unreadable)?;
@@ -186,11 +189,11 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Cli
         if kind.is_file() && !is_hidden {
             found.push(entry.path());
         } else if kind.is_dir() && !is_hidden && depth > 0 {
-            walk(&entry.path(), depth - 1, found)?;
+            walk_folder(&entry.path(), depth - 1, found)?;
         }
         if found.len() > MOST_FILES {
             let what = format!("{} holds more than {MOST_FILES} files", folder.display());
-            return Err(CliError::user(what).hint("name the folders with results"));
+            return Err(CliError::user_error(what).with_hint("name the folders with results"));
         }
     }
     Ok(())
@@ -199,7 +202,7 @@ fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), Cli
 /// The systems of files below one folder or archive, by their paths below it, and the folders below those that name systems. Where it
 /// is all that is imported, folders within it distinguish systems; else it is one system.
 pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<(String, Vec<String>)> {
-    let parts: Vec<Vec<String>> = paths.iter().map(|path| folders(path)).collect();
+    let parts: Vec<Vec<String>> = paths.iter().map(|path| folder_names(path)).collect();
     // An archive has a folder of its own name at its root.
     let depth = (0..)
         .take_while(|at| {
@@ -246,12 +249,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         ["8.log", "16.log", "x.txt"].iter().for_each(|name| std::fs::write(folder.path().join(name), "").unwrap());
         let text = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
-        let found = matching(&text("*.log")).unwrap();
+        let found = matching_files(&text("*.log")).unwrap();
         assert_eq!(found, ["8.log", "16.log"].map(|name| folder.path().join(name)));
-        assert!(matching(&text("*.json")).unwrap_err().message.contains("no file has such a name"));
+        assert!(matching_files(&text("*.json")).unwrap_err().message.contains("no file has such a name"));
         std::fs::write(folder.path().join("[1].log"), "").unwrap();
-        assert_eq!(matching(&text("[1].log")).unwrap(), [folder.path().join("[1].log")], "a name of a file is itself");
-        assert_eq!(matching("none.log").unwrap(), [PathBuf::from("none.log")], "the reader says what is wrong with it");
+        assert_eq!(
+            matching_files(&text("[1].log")).unwrap(),
+            [folder.path().join("[1].log")],
+            "a name of a file is itself"
+        );
+        assert_eq!(
+            matching_files("none.log").unwrap(),
+            [PathBuf::from("none.log")],
+            "the reader says what is wrong with it"
+        );
     }
 
     #[test]

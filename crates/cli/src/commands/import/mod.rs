@@ -12,14 +12,14 @@ use std::path::{Path, PathBuf};
 use formats::tidy::wide::Mapping;
 use formats::{Experiment, FormatError, Imported, NotUnderstood, Options, Reader};
 use report::Evidence;
-use report::number::count;
+use report::number::count_noun;
 use store::{EXTENSION, Store};
 
 use self::alias::Aliases;
 use self::read::Reading;
-use super::run::header;
+use super::run::header_of_plan;
 use crate::args::ImportArgs;
-use crate::args::guessed::typed;
+use crate::args::guessed::typed_line;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::STDOUT;
@@ -44,30 +44,31 @@ const FOREIGN: [(&[u8], &str, &str); 6] = [
     (b"\xD0\xCF\x11\xE0", "a document of an office program", "save the table as CSV, or the output as a text file"),
 ];
 
+/// Runs `etalon import`.
 pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.output.as_os_str() == STDOUT {
-        return Err(CliError::user("a store cannot go to stdout").hint("name a file with `-o STORE`"));
+        return Err(CliError::user_error("a store cannot go to stdout").with_hint("name a file with `-o STORE`"));
     }
     let args = &with_format_first(args);
-    let only = formats::reader::named(&args.format);
-    let options = options(args, only)?;
-    let aliases = Aliases::read(&args.alias)?;
-    let inputs = inputs::inputs(args)?;
-    let mut imports = Reading::new(only, &options, printer).read(&inputs)?;
+    let only = formats::reader::find_reader(&args.format);
+    let options = reader_options(args, only)?;
+    let aliases = Aliases::parse(&args.alias)?;
+    let inputs = inputs::read_arguments(args)?;
+    let mut imports = Reading::new(only, &options, printer).read_all(&inputs)?;
     formats::places::tell_places_apart(&mut imports);
     formats::loads::tell_loads_apart(&mut imports);
-    aliases.apply(&mut imports)?;
+    aliases.rename_all(&mut imports)?;
     formats::versions::tell_apart(&mut imports, inputs.iter().any(|input| input.named_by == inputs::NamedBy::User));
     formats::copies::leave_out_copies_of_others(&mut imports);
     formats::copies::mark_equal_results(&mut imports);
     let name = args.output.file_stem().map_or_else(|| BUILD.to_owned(), |stem| stem.to_string_lossy().into_owned());
     let mut experiment = formats::into_experiment(&name, &imports).map_err(|error| CliError::from(&error))?;
-    let chosen = baseline::choose(args.baseline.as_deref(), &inputs, &mut experiment)?;
+    let chosen = baseline::choose_baseline(args.baseline.as_deref(), &inputs, &mut experiment)?;
     let path = with_extension(&args.output);
-    keep(&path, &experiment)?;
+    write_store(&path, &experiment)?;
     print_import(&path, &experiment, &imports, printer);
     if !printer.json {
-        chosen.iter().for_each(|note| printer.note(note));
+        chosen.iter().for_each(|note| printer.print_note(note));
     }
     Ok(Exit::Done)
 }
@@ -77,56 +78,64 @@ fn with_format_first(args: &ImportArgs) -> ImportArgs {
     let mut args = args.clone();
     if args.format == AUTO
         && args.files.len() > 1
-        && args.files.first().is_some_and(|first| formats::reader::named(first).is_some() && !Path::new(first).exists())
+        && args
+            .files
+            .first()
+            .is_some_and(|first| formats::reader::find_reader(first).is_some() && !Path::new(first).exists())
     {
         args.format = args.files.remove(0);
     }
     args
 }
 
-fn options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Options, CliError> {
+/// The options of the readers.
+fn reader_options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Options, CliError> {
     let is_of_logs = only.is_none_or(|reader| reader.name == formats::pgbench::LOG_READER.name);
     if args.seventh.is_some() && !is_of_logs {
-        return Err(CliError::user("--seventh is about the logs of `pgbench -l`").hint("leave it out"));
+        return Err(CliError::user_error("--seventh is about the logs of `pgbench -l`").with_hint("leave it out"));
     }
-    let mappings = args.map.iter().map(|text| Mapping::read(text)).collect::<Result<_, _>>();
+    let mappings = args.map.iter().map(|text| Mapping::parse(text)).collect::<Result<_, _>>();
     let mappings = mappings.map_err(|error| CliError::from(&error))?;
     Ok(Options { seventh: args.seventh.map(Into::into).unwrap_or_default(), mappings })
 }
 
+/// The text of a table, or what else the file is.
 pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     if bytes.starts_with(b"PAR1") {
-        let error = CliError::user(format!("{} is a Parquet file, and no text", path.display()));
-        return Err(error.hint("write the table as CSV, as DuckDB does: `COPY (FROM 't.parquet') TO 't.csv'`"));
+        let error = CliError::user_error(format!("{} is a Parquet file, and no text", path.display()));
+        return Err(error.with_hint("write the table as CSV, as DuckDB does: `COPY (FROM 't.parquet') TO 't.csv'`"));
     }
     if let Some((_, what, hint)) = FOREIGN.iter().find(|(beginning, ..)| bytes.starts_with(beginning)) {
-        return Err(CliError::user(format!("{} is {what}, and no text", path.display())).hint(*hint));
+        return Err(CliError::user_error(format!("{} is {what}, and no text", path.display())).with_hint(*hint));
     }
     if bytes.starts_with(formats::reader::SQLITE) {
         let what = format!("{} is a store, or another database of SQLite, and no table", path.display());
-        let export = typed(&["export".to_owned(), path.display().to_string()]);
-        return Err(CliError::user(what).hint(format!("`{export}` writes a store as a table")));
+        let export = typed_line(&["export".to_owned(), path.display().to_string()]);
+        return Err(CliError::user_error(what).with_hint(format!("`{export}` writes a store as a table")));
     }
     let text = formats::text::decode(bytes);
     if text.contains('\0') {
-        return Err(CliError::user(format!("{} is no text: it holds bytes of 0", path.display())));
+        return Err(CliError::user_error(format!("{} is no text: it holds bytes of 0", path.display())));
     }
     Ok(text)
 }
 
+/// Prints the lines that were not understood.
 fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
     for line in strange.iter().take(SHOWN_LINES) {
-        printer.warning(&format!("{source}:{}: not understood: {}", line.line, line.text));
+        printer.print_warning(&format!("{source}:{}: not understood: {}", line.line, line.text));
     }
     if strange.len() > SHOWN_LINES {
-        printer.warning(&format!("{source}: {} more lines were not understood", strange.len() - SHOWN_LINES));
+        printer.print_warning(&format!("{source}: {} more lines were not understood", strange.len() - SHOWN_LINES));
     }
 }
 
+/// The error of a file that cannot be read.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
-    CliError::user(format!("cannot read {}: {error}", path.display()))
+    CliError::user_error(format!("cannot read {}: {error}", path.display()))
 }
 
+/// An error of a format, with its file.
 pub fn in_file(path: &Path, error: &FormatError) -> CliError {
     let error = CliError::from(error);
     CliError { message: format!("{}: {}", path.display(), error.message), ..error }
@@ -141,14 +150,14 @@ fn with_extension(path: &Path) -> PathBuf {
 }
 
 /// What a store of it would hold.
-pub fn evidence(experiment: Experiment) -> Evidence {
+pub fn evidence_of(experiment: Experiment) -> Evidence {
     let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
-    Evidence::from_runs(header(BUILD, &experiment.plan), runs, experiment.facts)
+    Evidence::from_runs(header_of_plan(BUILD, &experiment.plan), runs, experiment.facts)
 }
 
 /// Writes the store; a failure leaves no file.
-fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
-    let header = header(BUILD, &experiment.plan);
+fn write_store(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
+    let header = header_of_plan(BUILD, &experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
     let mut store = Store::create(path, &header, &order).map_err(|error| match error {
         store::StoreError::Exists { .. } => {
@@ -156,7 +165,7 @@ fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
         }
         error => CliError::from(error),
     })?;
-    if let Err(error) = fill(&mut store, experiment, header.created_unix_ms) {
+    if let Err(error) = fill_store(&mut store, experiment, header.created_unix_ms) {
         // The transaction failed, so the store is empty.
         let _ = store.close_unless_untouched();
         return Err(CliError::from(error));
@@ -164,7 +173,8 @@ fn keep(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     Ok(store.close()?)
 }
 
-fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {
+/// Writes an experiment's facts and runs.
+fn fill_store(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
     }
@@ -172,43 +182,46 @@ fn fill(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<
     store.store_runs(&experiment.runs, now_unix_ms)
 }
 
+/// Prints what was imported.
 fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
     let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
     if printer.json {
         let sources = imports.iter().map(|import| {
             serde_json::json!({
                 "source": import.source, "tool": import.tool, "version": import.version,
-                "results": import.results.len(), "failed": import.failed(), "unknown": import.unknown, "notes": import.notes,
+                "results": import.results.len(), "failed": import.is_quantile_name(), "unknown": import.unknown, "notes": import.notes,
             })
         });
         let document = serde_json::json!({
             "schema_version": 1, "store": path.display().to_string(), "systems": systems,
             "runs": experiment.runs.len(), "notes": experiment.notes, "sources": sources.collect::<Vec<_>>(),
         });
-        printer.out(&document.to_string());
+        printer.print_result(&document.to_string());
         return;
     }
     if imports.len() > SHOWN_FILES {
         tell_together(imports, printer);
     } else {
-        imports.iter().for_each(|import| tell_file(import, printer));
+        imports.iter().for_each(|import| print_file(import, printer));
     }
-    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.remark(note));
+    experiment.notes.iter().take(SHOWN_LINES).for_each(|note| printer.print_remark(note));
     if let Some(more) = experiment.notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
-        printer.remark(&format!("{more} more cases lack repetitions"));
+        printer.print_remark(&format!("{more} more cases lack repetitions"));
     }
-    let runs = count(experiment.runs.len(), "run");
-    printer.note(&format!("{runs} of {}: {}", count(systems.len(), "system"), systems.join(", ")));
-    printer.note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
+    let runs = count_noun(experiment.runs.len(), "run");
+    printer.print_note(&format!("{runs} of {}: {}", count_noun(systems.len(), "system"), systems.join(", ")));
+    printer.print_note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
 }
 
-fn tell_file(import: &Imported, printer: Printer) {
-    let results = count(import.results.len(), "result");
-    printer.note(&format!("{}: {results} of {} {}", import.source, import.tool, version_of(import)));
-    import.notes.iter().for_each(|note| printer.note(&format!("  {note}")));
+/// Prints what came of one file.
+fn print_file(import: &Imported, printer: Printer) {
+    let results = count_noun(import.results.len(), "result");
+    printer.print_note(&format!("{}: {results} of {} {}", import.source, import.tool, version_text(import)));
+    import.notes.iter().for_each(|note| printer.print_note(&format!("  {note}")));
 }
 
-fn version_of(import: &Imported) -> &str {
+/// The tool's version in words.
+fn version_text(import: &Imported) -> &str {
     import.version.as_deref().unwrap_or("of unknown version")
 }
 
@@ -219,22 +232,22 @@ fn tell_together(imports: &[Imported], printer: Printer) {
     for import in imports {
         // One of copies alone has no results.
         if let Some(result) = import.results.first() {
-            let group = groups.entry((&result.system, import.tool, version_of(import))).or_default();
+            let group = groups.entry((&result.system, import.tool, version_text(import))).or_default();
             *group = (group.0 + 1, group.1 + import.results.len());
         }
         import.notes.iter().for_each(|note| *notes.entry(note).or_default() += 1);
     }
     for ((system, tool, version), (files, results)) in groups.iter().take(SHOWN_FILES) {
-        let (files, results) = (count(*files, "file"), count(*results, "result"));
-        printer.note(&format!("{system}: {results} of {tool} {version} from {files}"));
+        let (files, results) = (count_noun(*files, "file"), count_noun(*results, "result"));
+        printer.print_note(&format!("{system}: {results} of {tool} {version} from {files}"));
     }
     if let Some(more) = groups.len().checked_sub(SHOWN_FILES).filter(|more| *more > 0) {
-        printer.note(&format!("and {more} more groups of files"));
+        printer.print_note(&format!("and {more} more groups of files"));
     }
     for (note, files) in notes.iter().take(SHOWN_LINES) {
-        printer.note(&format!("  {note} (in {})", count(*files, "file")));
+        printer.print_note(&format!("  {note} (in {})", count_noun(*files, "file")));
     }
     if let Some(more) = notes.len().checked_sub(SHOWN_LINES).filter(|more| *more > 0) {
-        printer.note(&format!("  and {more} more notes, which the store keeps"));
+        printer.print_note(&format!("  and {more} more notes, which the store keeps"));
     }
 }

@@ -7,13 +7,13 @@ use std::io::{BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
 use formats::packed::{self, MAX_TEXT_BYTES, Packing};
-use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, of_database, of_log};
+use formats::reader::{self, LogFile, Names, ReadDatabase, Reads, database_reader, of_log};
 use formats::recognise::{Captions, Read, Text, first_words, read as read_text};
 use formats::{FormatError, Imported, ImportedResult, NotUnderstood, Options, Reader, copies, logs};
-use report::number::count;
+use report::number::count_noun;
 
 use super::file_names::{self, Place};
-use super::inputs::{Input, Kind, NamedBy, files_below, stem, systems_below};
+use super::inputs::{Input, Kind, NamedBy, file_stem, files_below, systems_below};
 use super::{in_file, show_strange, unreadable};
 use crate::error::CliError;
 use crate::output;
@@ -41,6 +41,7 @@ struct Leaf {
 }
 
 impl Leaf {
+    /// Opens the file, unpacked.
     fn open(&self) -> std::io::Result<Box<dyn BufRead>> {
         let packed: Box<dyn std::io::Read> = match &self.bytes {
             Some(bytes) => Box::new(Cursor::new(bytes.clone())),
@@ -48,7 +49,7 @@ impl Leaf {
         };
         let mut packed = BufReader::with_capacity(1 << 16, packed);
         let packing = Packing::from_head(packed.fill_buf()?);
-        Ok(Box::new(BufReader::with_capacity(1 << 16, packed::unpacked(packing, Box::new(packed))?)))
+        Ok(Box::new(BufReader::with_capacity(1 << 16, packed::unpacking_reader(packing, Box::new(packed))?)))
     }
 }
 
@@ -96,11 +97,11 @@ impl<'a> Reading<'a> {
 
     /// Reads all inputs. If two of them name a system of one case alike, as two machines' results of the same commands do, they
     /// are no repetitions: then inputs name the systems.
-    pub fn read(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
+    pub fn read_all(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
         self.read_once(inputs)?;
         let is_repeatable = inputs.iter().all(|input| input.kind != Kind::Stdin);
         if is_repeatable && self.names_are_of_several_inputs() {
-            self.printer.remark("several inputs have results of the same names, so each input is a system");
+            self.printer.print_remark("several inputs have results of the same names, so each input is a system");
             self = Reading { ignores_own_names: true, ..Reading::new(self.only, self.options, self.printer) };
             self.read_once(inputs)?;
         }
@@ -109,11 +110,11 @@ impl<'a> Reading<'a> {
         if inputs.iter().all(|input| input.kind == Kind::File && input.named_by == NamedBy::File)
             && let Some(remark) = file_names::name_by_runs(&mut self.imports, &sources)
         {
-            self.printer.remark(&remark);
+            self.printer.print_remark(&remark);
         }
         let is_alone = inputs.len() == 1;
         for remark in file_names::tell_files_apart(&mut self.imports, &self.places, is_alone) {
-            self.printer.remark(&remark);
+            self.printer.print_remark(&remark);
         }
         self.strange.iter().for_each(|(source, lines)| show_strange(source, lines, self.printer));
         self.tell_unknown(inputs)?;
@@ -122,55 +123,58 @@ impl<'a> Reading<'a> {
 
     /// Tells whether results of one case, whose system files name, are of several inputs, or of files of different names.
     fn names_are_of_several_inputs(&self) -> bool {
-        let labels = file_names::labels(&self.imports, &self.places);
+        let labels = file_names::labels_by_source(&self.imports, &self.places);
         self.named_by_inputs.values().any(|of| {
             let inputs: BTreeSet<_> = of.iter().map(|(system, source)| (system, labels.get(source))).collect();
             inputs.len() > 1
         })
     }
 
+    /// Reads all inputs once.
     fn read_once(&mut self, inputs: &[Input]) -> Result<(), CliError> {
         for input in inputs {
             match input.kind {
-                Kind::File => self.file(input.leaf(input.path.clone(), None))?,
+                Kind::File => self.read_file(input.make_leaf(input.path.clone(), None))?,
                 Kind::Stdin => {
                     let stdin = std::io::stdin().lock();
                     let bytes = packed::read_bounded(stdin, MAX_TEXT_BYTES);
                     let bytes = bytes.map_err(|error| in_file(Path::new("stdin"), &error))?;
                     if packed::is_archive(bytes.as_slice()) {
-                        self.archive(input, Cursor::new(bytes), inputs.len() == 1)?;
+                        self.read_archive(input, Cursor::new(bytes), inputs.len() == 1)?;
                     } else {
-                        self.file(input.leaf(PathBuf::from("stdin"), Some(bytes)))?;
+                        self.read_file(input.make_leaf(PathBuf::from("stdin"), Some(bytes)))?;
                     }
                 }
-                Kind::Folder => self.folder(input, inputs.len() == 1)?,
+                Kind::Folder => self.read_folder(input, inputs.len() == 1)?,
                 Kind::Archive => {
                     let file = File::open(&input.path).map_err(|error| unreadable(&input.path, &error))?;
-                    self.archive(input, BufReader::new(file), inputs.len() == 1)?;
+                    self.read_archive(input, BufReader::new(file), inputs.len() == 1)?;
                 }
             }
         }
         self.read_logs()
     }
 
-    fn folder(&mut self, input: &Input, is_alone: bool) -> Result<(), CliError> {
+    /// Reads the files of a folder.
+    fn read_folder(&mut self, input: &Input, is_alone: bool) -> Result<(), CliError> {
         let paths = files_below(&input.path)?;
         let below: Vec<PathBuf> =
             paths.iter().map(|path| path.strip_prefix(&input.path).unwrap_or(path).to_owned()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
         for ((path, below), (system, folders)) in paths.into_iter().zip(below).zip(systems) {
-            let named_by = input.below();
+            let named_by = input.named_below();
             let leaf = Leaf { system, named_by, is_explicit: false, path, below, folders: Some(folders), bytes: None };
             if super::inputs::is_archive(&leaf.path) {
                 self.unknown.push(format!("{} (an archive within a folder)", leaf.path.display()));
             } else {
-                self.file(leaf)?;
+                self.read_file(leaf)?;
             }
         }
         Ok(())
     }
 
-    fn archive(
+    /// Reads the files of an archive.
+    fn read_archive(
         &mut self,
         input: &Input,
         archive: impl std::io::Read + std::io::Seek,
@@ -184,23 +188,24 @@ impl<'a> Reading<'a> {
         .map_err(|error| in_file(&input.path, &error))?;
         if files.iter().any(|(name, _)| name == Path::new("[Content_Types].xml")) {
             let what = format!("{} is a document of an office program", input.path.display());
-            return Err(CliError::user(what).hint("save the table as CSV, or the output as a text file"));
+            return Err(CliError::user_error(what).with_hint("save the table as CSV, or the output as a text file"));
         }
         let below: Vec<PathBuf> = files.iter().map(|(name, _)| name.clone()).collect();
         let systems = systems_below(&input.system, &below, is_alone && input.named_by != NamedBy::User);
         for ((name, bytes), (system, folders)) in files.into_iter().zip(systems) {
-            let (path, named_by) = (input.path.join(&name), input.below());
+            let (path, named_by) = (input.path.join(&name), input.named_below());
             let (folders, bytes) = (Some(folders), Some(bytes));
-            self.file(Leaf { system, named_by, is_explicit: false, path, below: name, folders, bytes })?;
+            self.read_file(Leaf { system, named_by, is_explicit: false, path, below: name, folders, bytes })?;
         }
         Ok(())
     }
 
-    fn file(&mut self, leaf: Leaf) -> Result<(), CliError> {
+    /// Reads one file, whatever it is.
+    fn read_file(&mut self, leaf: Leaf) -> Result<(), CliError> {
         if leaf.bytes.is_none() && std::fs::metadata(&leaf.path).is_ok_and(|metadata| !metadata.is_file()) {
             // To open a pipe may wait for ever.
-            let error = CliError::user(format!("{} is no regular file", leaf.path.display()));
-            return Err(error.hint("pipe it in: `… | etalon import -`"));
+            let error = CliError::user_error(format!("{} is no regular file", leaf.path.display()));
+            return Err(error.with_hint("pipe it in: `… | etalon import -`"));
         }
         let mut head = Vec::new();
         let mut reader = leaf.open().map_err(|error| unreadable(&leaf.path, &error))?;
@@ -208,21 +213,22 @@ impl<'a> Reading<'a> {
         read.map_err(|error| unreadable(&leaf.path, &error))?;
         let is_empty = (head.len() as u64) < HEAD_BYTES && head.iter().all(u8::is_ascii_whitespace);
         if is_empty && leaf.is_explicit && self.only.is_none() {
-            return Err(CliError::user(format!("{} is empty", leaf.path.display())));
+            return Err(CliError::user_error(format!("{} is empty", leaf.path.display())));
         }
         let log = match self.only {
             Some(only) => Some(only).filter(|reader| matches!(reader.reads, Reads::Logs(_))),
             None => of_log(&formats::text::decode(whole_lines(&head))),
         };
         if let Some(log) = log {
-            return self.log(log, leaf);
+            return self.note_log(log, leaf);
         }
         let bytes = packed::read_bounded(Cursor::new(head).chain(reader), MAX_TEXT_BYTES);
         let bytes = bytes.and_then(packed::read_text).map_err(|error| in_file(&leaf.path, &error))?;
-        self.text(&leaf, &bytes)
+        self.read_text(&leaf, &bytes)
     }
 
-    fn log(&mut self, reader: &'static Reader, leaf: Leaf) -> Result<(), CliError> {
+    /// Keeps a log, to be read with the others of its run.
+    fn note_log(&mut self, reader: &'static Reader, leaf: Leaf) -> Result<(), CliError> {
         self.logs_at.get_or_insert(self.imports.len());
         let system = match (reader.names, leaf.named_by) {
             (Names::Folder, NamedBy::File) => {
@@ -241,6 +247,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
+    /// Reads the logs, each run's together.
     fn read_logs(&mut self) -> Result<(), CliError> {
         let mut found = Vec::new();
         for (reader, leaves) in &self.logs {
@@ -258,12 +265,13 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    fn text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
+    /// Reads a file by the readers of texts.
+    fn read_text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
         let source = leaf.path.display().to_string();
         let is_explicit = leaf.is_explicit;
-        let database = of_database(bytes).filter(|(reader, _)| self.only.is_none_or(|only| only == *reader));
+        let database = database_reader(bytes).filter(|(reader, _)| self.only.is_none_or(|only| only == *reader));
         if let Some((reader, read)) = database {
-            return self.database(leaf, bytes, (reader, read));
+            return self.read_database(leaf, bytes, (reader, read));
         }
         let text = match super::table_text(&leaf.path, bytes) {
             Ok(text) => text,
@@ -292,7 +300,7 @@ impl<'a> Reading<'a> {
         };
         let Read { imports, not_understood, empty } = read_text(&asked).map_err(|error| in_file(&leaf.path, &error))?;
         if imports.is_empty() && is_explicit {
-            return Err(nothing_in(&source, &empty, &text));
+            return Err(nothing_found(&source, &empty, &text));
         }
         if imports.is_empty() {
             self.unknown.push(source);
@@ -304,12 +312,13 @@ impl<'a> Reading<'a> {
         let cases: Vec<String> = results.map(ImportedResult::case_of_system).collect();
         let is_copy = !self.seen.insert((leaf.system.clone(), hash_of(&(bytes, cases))));
         let imports = imports.into_iter().map(|import| if is_copy { copies::without_results(import) } else { import });
-        imports.into_iter().for_each(|import| self.add(leaf, import));
+        imports.into_iter().for_each(|import| self.add_import(leaf, import));
         Ok(())
     }
 
-    fn add(&mut self, leaf: &Leaf, import: Imported) {
-        self.put_place(leaf, stem(&leaf.path));
+    /// Adds what a file gave.
+    fn add_import(&mut self, leaf: &Leaf, import: Imported) {
+        self.put_place(leaf, file_stem(&leaf.path));
         // Of tables several files may be parts of one.
         let is_table = [formats::tidy::READER.name, formats::tidy::wide::READER.name].contains(&import.tool);
         for result in import.results.iter().filter(|result| !is_table && result.system != leaf.system) {
@@ -328,7 +337,8 @@ impl<'a> Reading<'a> {
         self.places.insert(leaf.path.display().to_string(), place);
     }
 
-    fn database(
+    /// Reads a file that is a database.
+    fn read_database(
         &mut self,
         leaf: &Leaf,
         bytes: &[u8],
@@ -341,9 +351,9 @@ impl<'a> Reading<'a> {
         match read(bytes, &input) {
             Ok(found) if !found.imported.results.is_empty() => {
                 self.strange.push((source, found.not_understood));
-                self.add(leaf, found.imported);
+                self.add_import(leaf, found.imported);
             }
-            Ok(_) if leaf.is_explicit => return Err(nothing_in(&source, &[reader.name], "")),
+            Ok(_) if leaf.is_explicit => return Err(nothing_found(&source, &[reader.name], "")),
             Err(error) if leaf.is_explicit => return Err(in_file(&leaf.path, &error)),
             Ok(_) | Err(_) => self.unknown.push(source),
         }
@@ -363,16 +373,17 @@ impl<'a> Reading<'a> {
             } else {
                 format!("{names} holds no result of a known format: {named}")
             };
-            return Err(CliError::user(what).hint(HOW_TO_NAME));
+            return Err(CliError::user_error(what).with_hint(HOW_TO_NAME));
         }
         if !self.unknown.is_empty() {
-            let files = count(self.unknown.len(), "file");
-            self.printer.remark(&format!("{files} of no known format left aside: {named}"));
+            let files = count_noun(self.unknown.len(), "file");
+            self.printer.print_remark(&format!("{files} of no known format left aside: {named}"));
         }
         Ok(())
     }
 }
 
+/// Hashes a value.
 fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -396,32 +407,37 @@ fn whole_lines(head: &[u8]) -> &[u8] {
     }
 }
 
-fn nothing_in(source: &str, empty: &[&str], text: &str) -> CliError {
+/// The error of a file in which no result was found.
+fn nothing_found(source: &str, empty: &[&str], text: &str) -> CliError {
     match empty {
         [] if text.contains("tps = ") || text.contains("transactions: ") => {
             let what = format!("{source} has lines of figures without what was run: {}", first_words(text));
-            CliError::user(what).hint(
+            CliError::user_error(what).with_hint(
                 "import the whole outputs, as `etalon import old/*.log new/*.log`, or a table: `system,metric,unit,value`",
             )
         }
-        [] => CliError::user(format!("{source} is of no known format: {}", first_words(text))).hint(HOW_TO_NAME),
+        [] => CliError::user_error(format!("{source} is of no known format: {}", first_words(text)))
+            .with_hint(HOW_TO_NAME),
         ["tidy"] => {
             let what = format!("{source} holds no measurement: no row follows the heading, or all are of other kinds");
-            CliError::user(what).hint("`etalon audit` reads the rows of kind `printed`")
+            CliError::user_error(what).with_hint("`etalon audit` reads the rows of kind `printed`")
         }
-        names => CliError::user(format!("{source} holds no result of {}", names.join(" or "))).hint(HOW_TO_NAME),
+        names => {
+            CliError::user_error(format!("{source} holds no result of {}", names.join(" or "))).with_hint(HOW_TO_NAME)
+        }
     }
 }
 
 impl Input {
-    fn leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
+    /// A file of the input.
+    fn make_leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
         let below = path.clone();
         let (system, folders) = (self.system.clone(), self.folders.clone());
         Leaf { system, named_by: self.named_by, is_explicit: true, path, below, folders, bytes }
     }
 
     /// What names the system of the files in it.
-    fn below(&self) -> NamedBy {
+    fn named_below(&self) -> NamedBy {
         if self.named_by == NamedBy::User { NamedBy::User } else { NamedBy::Folder }
     }
 }

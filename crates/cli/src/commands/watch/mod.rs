@@ -14,44 +14,47 @@ use crate::args::guessed::run_instead;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::latest;
+use crate::results::latest_store;
 use crate::stamp::Stamp;
 use reading::Watched;
 
+/// Runs `etalon watch`.
 pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = if args.store.is_dir() { latest_of(&args.store)? } else { args.store.clone() };
-    let stamp = Stamp::of(&store);
+    let stamp = Stamp::of_store(&store);
     let watched = Watched::read(&store)?;
     if printer.json {
-        printer.out(&object(&store, &watched).to_string());
+        printer.print_result(&watched_json(&store, &watched).to_string());
     } else if std::io::stdout().is_terminal() {
-        screen::show(&store, stamp, watched)?;
+        screen::show_screen(&store, stamp, watched)?;
     } else {
-        printer.out(&text::render(&store, &watched, reading::now_unix_ms(), printer.width()));
+        printer.print_result(&text::watched_text(&store, &watched, reading::now_unix_ms(), printer.width()));
     }
     Ok(Exit::Done)
 }
 
+/// The store of a folder that was written last, or an error.
 fn latest_of(folder: &Path) -> Result<PathBuf, CliError> {
-    latest(folder).ok_or_else(|| {
-        let error = CliError::user(format!("there is no store in `{}`", folder.display()));
-        run_instead().into_iter().fold(error, |error, line| error.hint(format!("type `{line}`")))
+    latest_store(folder).ok_or_else(|| {
+        let error = CliError::user_error(format!("there is no store in `{}`", folder.display()));
+        run_instead().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`")))
     })
 }
 
-fn object(store: &Path, watched: &Watched) -> serde_json::Value {
-    let counts = watched.evidence.counts();
+/// What is watched, as JSON.
+fn watched_json(store: &Path, watched: &Watched) -> serde_json::Value {
+    let counts = watched.evidence.run_counts();
     let rows: Vec<_> = watched
-        .rows()
+        .rows_so_far()
         .into_iter()
-        .map(|row| json!({ "name": row.name, "standing": text::standing(row.standing), "so_far": row.figures }))
+        .map(|row| json!({ "name": row.name, "standing": text::decision_words(row.standing), "so_far": row.figures }))
         .collect();
     json!({
         "schema_version": 1,
         "store": store.display().to_string(),
         "state": watched.course().as_str(),
         "runs": { "planned": counts.planned, "measured": counts.measured, "failed": counts.failed, "aborted": counts.aborted },
-        "rounds": watched.evidence.rounds(),
+        "rounds": watched.evidence.round_count(),
         "answer": watched.set.as_ref().map_or("", |set| &set.answer),
         "rows": rows,
     })

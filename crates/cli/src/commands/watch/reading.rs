@@ -21,6 +21,7 @@ pub enum Course {
 }
 
 impl Course {
+    /// The word for the course.
     pub fn as_str(self) -> &'static str {
         match self {
             Course::Ended => "ended",
@@ -43,12 +44,13 @@ impl Watched {
     /// Reads the store and closes it.
     pub fn read(path: &Path) -> Result<Watched, StoreError> {
         let store = Store::open_read_only(path)?;
-        let (evidence, writer) = store.at_one_moment(|store| Ok((Evidence::read(store)?, store.writer_pid())))?;
+        let (evidence, writer) = store.at_one_moment(|store| Ok((Evidence::read_store(store)?, store.writer_pid())))?;
         drop(store);
         let set = set_of(&evidence, &Options::default().by_factor(&evidence));
         Ok(Watched { evidence, writer, set })
     }
 
+    /// Whether the experiment has ended, runs, or was stopped.
     pub fn course(&self) -> Course {
         match self.writer {
             _ if self.evidence.unfinished().is_none() => Course::Ended,
@@ -57,40 +59,43 @@ impl Watched {
         }
     }
 
-    pub fn rows(&self) -> Vec<RowSoFar> {
+    /// The rows as they stand.
+    pub fn rows_so_far(&self) -> Vec<RowSoFar> {
         self.set.as_ref().map(report::look::rows_so_far).unwrap_or_default()
     }
 
     /// The run that is being made, or was when étalon ended.
-    pub fn running(&self) -> Option<&StoredRun> {
+    pub fn current_run(&self) -> Option<&StoredRun> {
         self.evidence.runs.iter().find(|run| run.state == RunState::Running)
     }
 
     /// From the first run's start until now, or until the last run's end.
-    pub fn taken(&self, now_unix_ms: i64) -> Option<Duration> {
+    pub fn time_taken(&self, now_unix_ms: i64) -> Option<Duration> {
         let starts = || self.evidence.runs.iter().filter_map(|run| Some((run, self.evidence.began_unix_ms(run)?)));
         let first = starts().map(|(_, start)| start).min()?;
         let last = starts().map(|(run, start)| start + (run.elapsed_s * 1e3) as i64).max()?;
         let until = if self.course() == Course::Running { now_unix_ms } else { last };
-        Some(between(first, until))
+        Some(time_between(first, until))
     }
 
     /// The runs that are left, each as long as the middle one took with all around it; `None` before the second run.
-    pub fn left(&self, now_unix_ms: i64) -> Option<Duration> {
+    pub fn time_left(&self, now_unix_ms: i64) -> Option<Duration> {
         let mut starts: Vec<i64> =
             self.evidence.runs.iter().filter_map(|run| self.evidence.began_unix_ms(run)).collect();
         starts.sort_unstable();
-        let mut lengths: Vec<Duration> = starts.windows(2).map(|pair| between(pair[0], pair[1])).collect();
+        let mut lengths: Vec<Duration> = starts.windows(2).map(|pair| time_between(pair[0], pair[1])).collect();
         lengths.sort_unstable();
         let of_a_run = *lengths.get(lengths.len() / 2)?;
-        let counts = self.evidence.counts();
+        let counts = self.evidence.run_counts();
         let open = counts.planned.saturating_sub(counts.measured + counts.failed);
-        let since = self.running().and(starts.last()).map_or(Duration::ZERO, |start| between(*start, now_unix_ms));
+        let since =
+            self.current_run().and(starts.last()).map_or(Duration::ZERO, |start| time_between(*start, now_unix_ms));
         Some((of_a_run * u32::try_from(open).ok()?).saturating_sub(since.min(of_a_run)))
     }
 }
 
-fn between(from_unix_ms: i64, to_unix_ms: i64) -> Duration {
+/// The time between two instants; 0 if the second is earlier.
+fn time_between(from_unix_ms: i64, to_unix_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(to_unix_ms.saturating_sub(from_unix_ms)).unwrap_or_default())
 }
 

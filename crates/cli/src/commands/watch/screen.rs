@@ -16,7 +16,7 @@ use super::reading::{Watched, now_unix_ms};
 use super::text;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::printer::clean;
+use crate::printer::clean_text;
 use crate::stamp::Stamp;
 
 /// Least time between two looks at the store's files, and two drawings.
@@ -44,9 +44,9 @@ struct Screen<'a> {
 }
 
 /// Shows the store until the user leaves; `stamp` is older than `watched`. The terminal is put back as it was, also by a panic.
-pub fn show(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), CliError> {
-    let cannot = |error: std::io::Error| CliError::could_not(format!("cannot use the terminal: {error}"));
-    let ended = host::interrupt::flag(Exit::Interrupted.code());
+pub fn show_screen(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), CliError> {
+    let cannot = |error: std::io::Error| CliError::could_not_run(format!("cannot use the terminal: {error}"));
+    let ended = host::interrupt::interrupt_flag(Exit::Interrupted.code());
     let mut screen = Screen { store, watched, stamp, lost: None, first: 0, room: 0, lines: 0 };
     let mut terminal = ratatui::try_init().map_err(cannot)?;
     let shown = screen.follow(&mut terminal, &ended);
@@ -55,10 +55,11 @@ pub fn show(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), CliError
 }
 
 impl Screen<'_> {
+    /// Draws and reads keys until the user leaves.
     fn follow(&mut self, terminal: &mut DefaultTerminal, ended: &AtomicBool) -> std::io::Result<()> {
         loop {
             let began = Instant::now();
-            self.look();
+            self.reload_if_changed();
             terminal.draw(|frame| self.draw(frame))?;
             let until = Instant::now() + (began.elapsed() * PAUSES_PER_LOOK).clamp(LOOK_EVERY, LONGEST_PAUSE);
             while let Some(left) = until.checked_duration_since(Instant::now()) {
@@ -76,7 +77,7 @@ impl Screen<'_> {
                     }
                     self.scroll(key.code);
                     // A key asks for what is so now.
-                    self.look();
+                    self.reload_if_changed();
                 }
                 terminal.draw(|frame| self.draw(frame))?;
             }
@@ -84,8 +85,8 @@ impl Screen<'_> {
     }
 
     /// Reads the store if its files changed.
-    fn look(&mut self) {
-        let stamp = Stamp::of(self.store);
+    fn reload_if_changed(&mut self) {
+        let stamp = Stamp::of_store(self.store);
         if stamp == self.stamp && self.lost.is_none() {
             return;
         }
@@ -95,13 +96,15 @@ impl Screen<'_> {
         }
     }
 
+    /// Draws the text and the line of keys.
     fn draw(&mut self, frame: &mut Frame<'_>) {
         let [body, foot] = Layout::vertical([Constraint::Fill(1), Constraint::Length(1)]).areas(frame.area());
         let width = usize::from(frame.area().width);
-        let mut shown = clean(&text::render(self.store, &self.watched, now_unix_ms(), width)).replace('\t', " ");
+        let mut shown =
+            clean_text(&text::watched_text(self.store, &self.watched, now_unix_ms(), width)).replace('\t', " ");
         if let Some(lost) = &self.lost {
-            let lost = report::text::wrapped(&format!("{lost}; what was read before:"), width, 2);
-            shown = format!("{}\n{shown}", clean(&lost));
+            let lost = report::text::wrap_to_width(&format!("{lost}; what was read before:"), width, 2);
+            shown = format!("{}\n{shown}", clean_text(&lost));
         }
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let lines: Vec<Line<'_>> = shown
@@ -122,6 +125,7 @@ impl Screen<'_> {
         self.lines.saturating_sub(self.room)
     }
 
+    /// Moves the view by a key.
     fn scroll(&mut self, key: KeyCode) {
         let page = self.room.saturating_sub(KEPT_LINES).max(1);
         self.first = match key {
@@ -136,6 +140,7 @@ impl Screen<'_> {
     }
 }
 
+/// Tests whether a key leaves the screen.
 fn leaves(key: KeyEvent) -> bool {
     let is_ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     is_ctrl_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)

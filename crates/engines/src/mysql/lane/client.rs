@@ -41,21 +41,21 @@ pub(crate) fn log_in(
     let mut out = Vec::new();
     let mut progress = Progress::Receive;
     loop {
-        asker.write(&mut out)?;
+        asker.write_all(&mut out)?;
         progress = match progress {
-            Progress::Receive => match asker.read()? {
-                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+            Progress::Receive => match asker.read_part()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed_error()).into()),
                 bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls => {
                 let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
-                asker.link = asker.link.start_tls(tls).map_err(AskError::of_tls)?;
+                asker.link = asker.link.start_tls(tls).map_err(AskError::from_tls)?;
                 handshake.tls_started(&mut out)?
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 let mut early = session.leftover.as_slice();
-                while scanner.next(&mut early)?.is_some() {}
+                while scanner.next_event(&mut early)?.is_some() {}
                 asker.link.set_deadline(None);
                 return Ok(Client { asker, out, protocol: MySqlProtocol { session: *session, scanner } });
             }
@@ -68,34 +68,34 @@ impl WireProtocol for MySqlProtocol {
     type Connection = Connection;
     type Statements = Vec<String>;
 
-    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
-        command::query(sql, &mut client.out)?;
+    fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
+        command::write_query(sql, &mut client.out)?;
         client.protocol.scanner.expect(Command::Query);
         client.protocol.scanner.set_rows(RowEvents::Keep);
         let mut numbers = Vec::new();
-        let heard = client.hear(|event| {
+        let heard = client.hear_answer(|event| {
             match event {
                 Event::Columns(_) => numbers.clear(),
                 Event::Column(column) => numbers.push(column.column_type.is_number()),
-                Event::TextRow(row) => rows.push(row.iter().map(text_value)),
+                Event::TextRow(row) => rows.push_row(row.iter().map(text_value)),
                 _ => {}
             }
             Ok(())
         })?;
         rows.set_numbers(numbers);
-        client.finish(heard).map(|_| ())
+        client.finish_answer(heard).map(|_| ())
     }
 
-    fn ping(client: &mut Client) -> Result<(), AskError> {
-        command::ping(&mut client.out);
+    fn ping_server(client: &mut Client) -> Result<(), AskError> {
+        command::write_ping(&mut client.out);
         client.protocol.scanner.expect(Command::Simple);
-        client.hear(|_| Ok(())).map(|_| ())
+        client.hear_answer(|_| Ok(())).map(|_| ())
     }
 
-    fn into_opened(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
-        let forms = statements.iter().map(|sql| client.prepare(sql)).collect::<Result<_, _>>()?;
+    fn into_prepared(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
+        let forms = statements.iter().map(|sql| client.prepare_statement(sql)).collect::<Result<_, _>>()?;
         client.lift_limit();
-        let (status, thread_id) = (client.status(), client.protocol.session.thread_id);
+        let (status, thread_id) = (client.session_status(), client.protocol.session.thread_id);
         client.protocol.scanner.set_rows(RowEvents::Skip);
         Ok(Opened {
             link: client.asker.link,
@@ -103,14 +103,14 @@ impl WireProtocol for MySqlProtocol {
         })
     }
 
-    fn farewell(out: &mut Vec<u8>) {
-        command::quit(out);
+    fn write_farewell(out: &mut Vec<u8>) {
+        command::write_quit(out);
     }
 }
 
 impl Client {
     /// Session state.
-    fn status(&self) -> ServerStatus {
+    fn session_status(&self) -> ServerStatus {
         match self.protocol.scanner.reply().status {
             status if status == ServerStatus::default() => self.protocol.session.status,
             status => status,
@@ -118,16 +118,19 @@ impl Client {
     }
 
     /// Sends `out`, and reads to the end of the answer or a request for a file, whose number it returns.
-    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>) -> Result<Option<u8>, AskError> {
-        self.asker.ask(&mut self.out)?;
+    fn hear_answer(
+        &mut self,
+        mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>,
+    ) -> Result<Option<u8>, AskError> {
+        self.asker.send_question(&mut self.out)?;
         let mut refusal = None;
         let mut answer_bytes = 0;
-        while self.protocol.scanner.pending() > 0 {
-            let mut input = match self.asker.hear::<ErrorPacket>(&mut answer_bytes)? {
-                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+        while self.protocol.scanner.pending_count() > 0 {
+            let mut input = match self.asker.read_answer_part::<ErrorPacket>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::connection_closed, AskError::Server)),
                 input => input,
             };
-            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next_event(&mut input)? {
                 match event {
                     Event::Error(error) => refusal = refusal.or(Some(error)),
                     Event::LocalFile { sequence, .. } => return Ok(Some(sequence)),
@@ -138,12 +141,13 @@ impl Client {
         refusal.map_or(Ok(None), |error| Err(AskError::Server(error)))
     }
 
-    fn finish(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
+    /// Returns the reply; a file that the server asked for is refused.
+    fn finish_answer(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
         match heard {
             None => Ok(self.protocol.scanner.reply()),
             Some(sequence) => {
                 command::refuse_local_file(sequence, &mut self.out);
-                self.hear(|_| Ok(()))?;
+                self.hear_answer(|_| Ok(()))?;
                 Err(WireError::Protocol("it asked for a file that nobody offered").into())
             }
         }
@@ -151,10 +155,10 @@ impl Client {
 
     /// Runs `LOAD DATA LOCAL` and sends the pieces, in packets that the server takes. The login must allow it.
     pub(crate) fn send_file(&mut self, sql: &str, packet_bytes: usize, pieces: Pieces<'_>) -> Result<Reply, AskError> {
-        self.asker.name(sql);
-        command::query(sql, &mut self.out)?;
+        self.asker.name_question(sql);
+        command::write_query(sql, &mut self.out)?;
         self.protocol.scanner.expect(Command::Query);
-        let Some(mut sequence) = self.hear(|_| Ok(()))? else {
+        let Some(mut sequence) = self.hear_answer(|_| Ok(()))? else {
             return Err(WireError::Protocol("it did not ask for the file").into());
         };
         let mut piece = String::new();
@@ -168,32 +172,32 @@ impl Client {
                 break;
             }
             // The server may refuse midway, and says so only at the end.
-            self.asker.ask(&mut self.out)?;
+            self.asker.send_question(&mut self.out)?;
         }
         command::refuse_local_file(sequence, &mut self.out);
-        let heard = self.hear(|_| Ok(()))?;
-        self.finish(heard)
+        let heard = self.hear_answer(|_| Ok(()))?;
+        self.finish_answer(heard)
     }
 
     /// Statements that the server cannot prepare, without parameters, stay text.
-    fn prepare(&mut self, sql: &str) -> Result<Form, AskError> {
-        self.asker.name("PREPARE");
-        command::prepare(sql, &mut self.out)?;
+    fn prepare_statement(&mut self, sql: &str) -> Result<Form, AskError> {
+        self.asker.name_question("PREPARE");
+        command::write_prepare(sql, &mut self.out)?;
         self.protocol.scanner.expect(Command::Prepare);
         let mut columns = Columns::default();
-        let heard = self.hear(|event| {
+        let heard = self.hear_answer(|event| {
             if let Event::Column(column) = event {
-                columns.push(&column);
+                columns.push_column(&column);
             }
             Ok(())
         });
         match heard {
             Err(AskError::Server(error)) if error.code == NOT_PREPARED && !sql.contains('?') => {
                 let mut text = Vec::new();
-                command::query(own_words(sql), &mut text)?;
+                command::write_query(own_words(sql), &mut text)?;
                 return Ok(Form::Text(text));
             }
-            other => self.finish(other?)?,
+            other => self.finish_answer(other?)?,
         };
         match self.protocol.scanner.reply().prepared {
             Some(prepared) => Ok(Form::Binary(Box::new(Binary::new(prepared, columns)))),

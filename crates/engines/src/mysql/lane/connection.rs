@@ -8,9 +8,10 @@ use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, misfit, too_long, without_end,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, add_answer_bytes, endless_results,
+    not_encodable,
 };
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, connection_lost};
 use workloads::transactions::{Rows, StatementOp};
 
 enum Step {
@@ -60,6 +61,7 @@ impl Connection {
         }
     }
 
+    /// Notes in `heard` how the answer ended.
     fn end_answer(&mut self, heard: &mut Heard) {
         match self.failure.take() {
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
@@ -71,64 +73,64 @@ impl Connection {
     }
 
     /// Skips to the end of an answer by packet headers.
-    fn scan(&mut self, rest: &mut &[u8]) -> Step {
+    fn skip_answer(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_end(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
             Ok(ScanOutcome::Done { reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.status = reply.status;
-                self.count(reply.rows, reply.affected);
+                self.add_counts(reply.rows, reply.affected);
                 Step::Ready
             }
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.status = reply.status;
-                self.count(reply.rows, reply.affected);
+                self.add_counts(reply.rows, reply.affected);
                 self.failure = Some(error.op_error());
                 Step::Ready
             }
             Ok(ScanOutcome::LocalFile { .. }) => Step::End(wants_a_file()),
             Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
-            Err(error) => Step::End(lost(&error)),
+            Err(error) => Step::End(connection_lost(&error)),
         }
     }
 
-    fn count(&mut self, returned: u64, changed: u64) {
+    fn add_counts(&mut self, returned: u64, changed: u64) {
         self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
     /// Packet by packet, keeping each result's rows.
-    fn keep(&mut self, rest: &mut &[u8]) -> Step {
+    fn keep_packets(&mut self, rest: &mut &[u8]) -> Step {
         loop {
-            let done = match self.scanner.next(rest) {
+            let done = match self.scanner.next_event(rest) {
                 Ok(None) => return Step::All,
                 Ok(Some(Event::Columns(_))) => {
                     self.columns.clear();
                     self.described = true;
-                    if self.kept.begin().is_none() {
-                        return Step::End(without_end());
+                    if self.kept.begin_result().is_none() {
+                        return Step::End(endless_results());
                     }
                     continue;
                 }
                 Ok(Some(Event::Column(column))) => {
-                    self.columns.push(&column);
+                    self.columns.push_column(&column);
                     continue;
                 }
                 Ok(Some(Event::TextRow(row))) => {
                     self.counted.returned += 1;
-                    if let Some(result) = self.kept.last() {
+                    if let Some(result) = self.kept.current_row() {
                         keep_text(result, row, self.rows);
                     }
                     continue;
                 }
                 Ok(Some(Event::BinaryRow(row))) => {
                     self.counted.returned += 1;
-                    let types = &described(&self.columns, known(&mut self.forms, self.asked)).types;
+                    let types = &current_columns(&self.columns, known_columns(&mut self.forms, self.asked)).types;
                     let rows = self.rows;
-                    let read = self.kept.last().map_or(Ok(()), |result| keep_binary(result, row, types, rows));
+                    let read = self.kept.current_row().map_or(Ok(()), |result| keep_binary(result, row, types, rows));
                     match read {
                         Ok(()) => continue,
-                        Err(error) => return Step::End(lost(&error)),
+                        Err(error) => return Step::End(connection_lost(&error)),
                     }
                 }
                 Ok(Some(Event::Done(ok))) => ok,
@@ -143,12 +145,12 @@ impl Connection {
                 }
                 Ok(Some(Event::LocalFile { .. })) => return Step::End(wants_a_file()),
                 Ok(Some(_)) => continue,
-                Err(error) => return Step::End(lost(&error)),
+                Err(error) => return Step::End(connection_lost(&error)),
             };
             self.status = done.status;
-            self.count(0, done.affected_rows);
+            self.add_counts(0, done.affected_rows);
             if !self.end_result() {
-                return Step::End(without_end());
+                return Step::End(endless_results());
             }
             if !done.status.more_results() {
                 return Step::Ready;
@@ -156,19 +158,19 @@ impl Connection {
         }
     }
 
-    /// `false`: too many results.
+    /// Ends one result of the answer. `false`: there are too many.
     fn end_result(&mut self) -> bool {
         if !std::mem::take(&mut self.described) {
-            return self.kept.begin().is_some();
+            return self.kept.begin_result().is_some();
         }
-        let mut known = known(&mut self.forms, self.asked);
+        let mut known = known_columns(&mut self.forms, self.asked);
         // From now on the server assumes that these columns are known.
         if let (Some(known), false) = (&mut known, self.columns.types.is_empty()) {
             std::mem::swap(*known, &mut self.columns);
             self.columns.clear();
         }
-        if let Some(result) = self.kept.last() {
-            result.columns.clone_from(&described(&self.columns, known).names);
+        if let Some(result) = self.kept.current_row() {
+            result.columns.clone_from(&current_columns(&self.columns, known).names);
         }
         true
     }
@@ -185,21 +187,23 @@ impl Conversation for Connection {
         &mut self.state
     }
 
-    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+    fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         let (command, request) = match self.forms.get_mut(op.statement) {
-            Some(Form::Binary(binary)) => (Command::Execute, binary.request(&op.parameters).map_err(misfit)?),
+            Some(Form::Binary(binary)) => {
+                (Command::Execute, binary.encode_request(&op.parameters).map_err(not_encodable)?)
+            }
             Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),
             None => {
                 text.clear();
-                command::query(own_words(&op.text), text).map_err(misfit)?;
+                command::write_query(own_words(&op.text), text).map_err(not_encodable)?;
                 (Command::Query, text.as_slice())
             }
         };
         self.asked = op.statement;
-        self.kept.clear();
+        self.kept.forget_rows();
         self.answer_bytes = 0;
         self.scanner.expect(command);
         if self.rows != op.rows {
@@ -214,13 +218,13 @@ impl Conversation for Connection {
     }
 
     fn needs_rollback(&self) -> bool {
-        self.status.in_transaction() || !self.status.autocommit()
+        self.status.is_in_transaction() || !self.status.has_autocommit()
     }
 
     /// Reports a transaction that is open: without autocommit the next statement begins one, and none is open
     /// meanwhile.
     fn is_in_transaction(&self) -> bool {
-        self.status.in_transaction()
+        self.status.is_in_transaction()
     }
 
     const ROLLBACK: &'static str = "ROLLBACK";
@@ -229,17 +233,17 @@ impl Conversation for Connection {
         Some(self.thread_id)
     }
 
-    fn kept(&self) -> &[KeptRow] {
-        self.kept.kept()
+    fn kept_rows(&self) -> &[KeptRow] {
+        self.kept.kept_rows()
     }
 
-    fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
+    fn read_received(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        heard.end = too_long(&mut self.answer_bytes, received);
+        heard.end = add_answer_bytes(&mut self.answer_bytes, received);
         while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
-                Rows::Discard => self.scan(&mut rest),
-                Rows::Keep | Rows::KeepAll => self.keep(&mut rest),
+                Rows::Discard => self.skip_answer(&mut rest),
+                Rows::Keep | Rows::KeepAll => self.keep_packets(&mut rest),
             };
             match step {
                 Step::All => return,
@@ -252,12 +256,13 @@ impl Conversation for Connection {
         }
     }
 
-    fn farewell(out: &mut Vec<u8>) {
-        command::quit(out);
+    fn write_farewell(out: &mut Vec<u8>) {
+        command::write_quit(out);
     }
 }
 
-fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
+/// Columns that are known from the statement's preparation.
+fn known_columns(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     match forms.get_mut(statement) {
         Some(Form::Binary(binary)) => Some(&mut binary.columns),
         _ => None,
@@ -265,7 +270,7 @@ fn known(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
 }
 
 /// Picks the columns of the current result: those that came, or the known ones.
-fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
+fn current_columns<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
     match known {
         Some(known) if came.types.is_empty() => known,
         _ => came,
@@ -273,5 +278,5 @@ fn described<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Colum
 }
 
 fn wants_a_file() -> OpError {
-    lost("the server asked for a file of this machine, which étalon does not offer under load")
+    connection_lost("the server asked for a file of this machine, which étalon does not offer under load")
 }

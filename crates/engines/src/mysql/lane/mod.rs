@@ -62,7 +62,7 @@ impl ServerError for ErrorPacket {
         }
     }
 
-    fn kind(&self) -> FailureKind {
+    fn failure_kind(&self) -> FailureKind {
         match self.code {
             // No such function, stored or built in.
             1128 | 1305 => FailureKind::Unsupported,
@@ -103,7 +103,7 @@ pub(crate) fn own_words(sql: &str) -> &str {
         ("begin transaction", "START TRANSACTION"),
         ("begin work", "START TRANSACTION"),
     ];
-    dialogue::translated(sql, &WORDS)
+    dialogue::translate_word(sql, &WORDS)
 }
 
 #[cfg(test)]

@@ -5,24 +5,27 @@ use load::datum::Datum;
 use load::lane::KeptRow;
 use workloads::transactions::Rows;
 
-fn text(bytes: &[u8]) -> Datum {
+fn text_datum(bytes: &[u8]) -> Datum {
     Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
+/// Keeps a row of the text protocol.
 pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>, rows: Rows) {
     rows.begin_row(result);
-    result.values.extend(row.iter().map(|value| value.map_or(Datum::Null, text)));
+    result.values.extend(row.iter().map(|value| value.map_or(Datum::Null, text_datum)));
 }
 
+/// Keeps a row of the binary protocol.
 pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType], rows: Rows) -> Result<()> {
     rows.begin_row(result);
     for (value, column) in row.values(types).zip(types) {
-        result.values.push(datum(value?, *column));
+        result.values.push(datum_of_value(value?, *column));
     }
     Ok(())
 }
 
-fn datum(value: Value<'_>, column: ColumnType) -> Datum {
+/// A value of the binary protocol as a datum.
+fn datum_of_value(value: Value<'_>, column: ColumnType) -> Datum {
     match value {
         Value::Null => Datum::Null,
         Value::Bool(truth) => Datum::Int(i64::from(truth)),
@@ -35,45 +38,46 @@ fn datum(value: Value<'_>, column: ColumnType) -> Datum {
         Value::Float(number) => Datum::Double(number),
         Value::Text(characters) => Datum::Text(characters.to_owned().into()),
         Value::Bytes(bytes) => match column.kind {
-            kind::DATE => Datum::Text(date(bytes).into()),
-            kind::DATETIME | kind::TIMESTAMP => Datum::Text(date_time(bytes).into()),
-            kind::TIME => Datum::Text(time(bytes).into()),
-            _ => text(bytes),
+            kind::DATE => Datum::Text(date_text(bytes).into()),
+            kind::DATETIME | kind::TIMESTAMP => Datum::Text(date_time_text(bytes).into()),
+            kind::TIME => Datum::Text(time_text(bytes).into()),
+            _ => text_datum(bytes),
         },
     }
 }
 
-fn byte(bytes: &[u8], at: usize) -> u32 {
+fn byte_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at).copied().unwrap_or_default().into()
 }
 
-fn number(bytes: &[u8], at: usize, count: usize) -> u32 {
-    (0..count).map(|place| byte(bytes, at + place) << (8 * place)).sum()
+/// Reads a little-endian number of `count` bytes.
+fn number_at(bytes: &[u8], at: usize, count: usize) -> u32 {
+    (0..count).map(|place| byte_at(bytes, at + place) << (8 * place)).sum()
 }
 
 /// Writes the fraction of a second.
-fn fraction(bytes: &[u8], at: usize) -> String {
-    match number(bytes, at, 4) {
+fn fraction_text(bytes: &[u8], at: usize) -> String {
+    match number_at(bytes, at, 4) {
         0 => String::new(),
         micros => format!(".{micros:06}"),
     }
 }
 
-/// "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`: trailing zeros are omitted.
-fn date(bytes: &[u8]) -> String {
-    format!("{:04}-{:02}-{:02}", number(bytes, 0, 2), byte(bytes, 2), byte(bytes, 3))
+/// Writes a date; the protocol omits its trailing zeros: "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`.
+fn date_text(bytes: &[u8]) -> String {
+    format!("{:04}-{:02}-{:02}", number_at(bytes, 0, 2), byte_at(bytes, 2), byte_at(bytes, 3))
 }
 
-fn date_time(bytes: &[u8]) -> String {
-    let (hour, minute, second) = (byte(bytes, 4), byte(bytes, 5), byte(bytes, 6));
-    format!("{} {hour:02}:{minute:02}:{second:02}{}", date(bytes), fraction(bytes, 7))
+fn date_time_text(bytes: &[u8]) -> String {
+    let (hour, minute, second) = (byte_at(bytes, 4), byte_at(bytes, 5), byte_at(bytes, 6));
+    format!("{} {hour:02}:{minute:02}:{second:02}{}", date_text(bytes), fraction_text(bytes, 7))
 }
 
 /// `ProtocolBinary::MYSQL_TYPE_TIME`: a sign, days, hours, minutes, seconds, microseconds.
-fn time(bytes: &[u8]) -> String {
-    let sign = if byte(bytes, 0) == 1 { "-" } else { "" };
-    let hours = u64::from(number(bytes, 1, 4)) * 24 + u64::from(byte(bytes, 5));
-    format!("{sign}{hours:02}:{:02}:{:02}{}", byte(bytes, 6), byte(bytes, 7), fraction(bytes, 8))
+fn time_text(bytes: &[u8]) -> String {
+    let sign = if byte_at(bytes, 0) == 1 { "-" } else { "" };
+    let hours = u64::from(number_at(bytes, 1, 4)) * 24 + u64::from(byte_at(bytes, 5));
+    format!("{sign}{hours:02}:{:02}:{:02}{}", byte_at(bytes, 6), byte_at(bytes, 7), fraction_text(bytes, 8))
 }
 
 #[cfg(test)]
@@ -82,11 +86,11 @@ mod tests {
 
     #[test]
     fn dates_and_times_are_written_as_the_server_writes_them() {
-        assert_eq!(date(&[0xd1, 0x07, 2, 3]), "2001-02-03");
-        assert_eq!(date(&[]), "0000-00-00");
-        assert_eq!(date_time(&[0xd1, 0x07, 2, 3]), "2001-02-03 00:00:00");
-        assert_eq!(date_time(&[0xd1, 0x07, 2, 3, 4, 5, 6, 0x40, 0xe2, 1, 0]), "2001-02-03 04:05:06.123456");
-        assert_eq!(time(&[1, 2, 0, 0, 0, 3, 4, 5]), "-51:04:05");
-        assert_eq!(time(&[]), "00:00:00");
+        assert_eq!(date_text(&[0xd1, 0x07, 2, 3]), "2001-02-03");
+        assert_eq!(date_text(&[]), "0000-00-00");
+        assert_eq!(date_time_text(&[0xd1, 0x07, 2, 3]), "2001-02-03 00:00:00");
+        assert_eq!(date_time_text(&[0xd1, 0x07, 2, 3, 4, 5, 6, 0x40, 0xe2, 1, 0]), "2001-02-03 04:05:06.123456");
+        assert_eq!(time_text(&[1, 2, 0, 0, 0, 3, 4, 5]), "-51:04:05");
+        assert_eq!(time_text(&[]), "00:00:00");
     }
 }

@@ -12,7 +12,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    pub(super) fn push(&mut self, column: &Column<'_>) {
+    pub(super) fn push_column(&mut self, column: &Column<'_>) {
         self.names.push(String::from_utf8_lossy(column.name).into_owned());
         self.types.push(column.column_type);
     }
@@ -43,7 +43,8 @@ impl Binary {
         Binary { request: Vec::new(), template, columns }
     }
 
-    pub(super) fn request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
+    /// Encodes the request with these parameters.
+    pub(super) fn encode_request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
         self.request.clear();
         with_values(parameters, |values| self.template.encode(values, &mut self.request))?;
         Ok(&self.request)
@@ -63,8 +64,8 @@ mod tests {
             bytes.windows(8).filter(|window| *window == [7, 0, 0, 0, 0, 0, 0, 0]).count()
         }
         let parameters = vec![Datum::Int(7); 20];
-        assert_eq!(count(binary(20).request(&parameters).unwrap()), 20);
-        assert_eq!(count(binary(16).request(&parameters[..16]).unwrap()), 16);
-        assert!(binary(16).request(&parameters).is_err());
+        assert_eq!(count(binary(20).encode_request(&parameters).unwrap()), 20);
+        assert_eq!(count(binary(16).encode_request(&parameters[..16]).unwrap()), 16);
+        assert!(binary(16).encode_request(&parameters).is_err());
     }
 }

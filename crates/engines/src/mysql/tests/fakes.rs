@@ -87,22 +87,23 @@ fn what_is_not_prepared_travels_as_text() {
             let _ = stream.write_all(&packet(1, &answer));
         }
     });
-    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let open = |sql: &[&str]| {
         let opened = SessionSettings::default().open_lane(&endpoint, &MySqlServer::prepared(sql));
-        opened.map_err(|error| error.failure(&endpoint))
+        opened.map_err(|error| error.to_failure(&endpoint))
     };
     let refused = open(&["BEGIN ?"]).err().unwrap();
     assert!(refused.cause.contains("1295") && refused.hint.unwrap().contains("as text"), "{}", refused.cause);
     let opened = vec![open(&["BEGIN", "COMMIT"]).unwrap()];
-    let mut lane = NativeLane::new(Choice::Auto, opened, Arc::new(|| Err(load::lane::lost("not again")))).unwrap();
+    let mut lane =
+        NativeLane::new(Choice::Auto, opened, Arc::new(|| Err(load::lane::connection_lost("not again")))).unwrap();
     for statement in [0, 1, 0, 1] {
         let submitted = lane.submit(0, &StatementOp { statement, ..StatementOp::default() });
         assert!(matches!(submitted, Submitted::Queued), "{submitted:?}");
         assert_eq!(end_of(&mut lane), OpOutcome::Ok);
     }
     assert_eq!(lane.reconnect(0), None);
-    assert_eq!(end_of(&mut lane), OpOutcome::Failed(load::lane::lost("not again")));
+    assert_eq!(end_of(&mut lane), OpOutcome::Failed(load::lane::connection_lost("not again")));
 }
 
 /// Waits for the outcome of the operation in flight.
@@ -155,7 +156,7 @@ fn what_one_client_waits_for_delays_no_other() {
             let _ = stream.write_all(&packet(1, answer));
         }
     });
-    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let mut lane = native::<MySqlServer>(&endpoint, &SessionSettings::default(), Choice::Auto, 2, Vec::new());
     assert_eq!(ask(&mut lane, 0, "BEGIN"), OpOutcome::Ok);
     assert!(matches!(ask(&mut lane, 0, "FAIL"), OpOutcome::Failed(error) if error.class == ErrorClass::Deadlock));
@@ -176,7 +177,7 @@ fn under_load(way: Choice, rows: Rows, answer: fn(&mut TcpStream) -> std::io::Re
         let _ = stream.read(&mut [0; 4096]);
         let _ = answer(&mut stream);
     });
-    let endpoint = Endpoint::new(Address::parse(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "ssl-mode=disabled"), &|_| None).unwrap()).unwrap();
     let mut lane = native::<MySqlServer>(&endpoint, &SessionSettings::default(), way, 1, Vec::new());
     let op = StatementOp { text: "SELECT 1".to_owned(), rows, ..StatementOp::default() };
     assert!(matches!(lane.submit(0, &op), Submitted::Queued));

@@ -13,7 +13,7 @@ of_both_products! {
 
 /// Sources, libraries and a login's rights, as the server says them.
 fn origins(endpoint: &Endpoint) -> BTreeSet<String> {
-    let mut client = endpoint.connect(Purpose::Control).unwrap();
+    let mut client = endpoint.open_client(Purpose::Control).unwrap();
     let sql = match product() {
         Product::MariaDb => {
             "SELECT variable_name FROM information_schema.system_variables WHERE global_value_origin IN ('CONFIG', \
@@ -24,14 +24,20 @@ fn origins(endpoint: &Endpoint) -> BTreeSet<String> {
              'DYNAMIC')"
         }
     };
-    let mut names: BTreeSet<String> =
-        client.rows(sql).unwrap().into_iter().flatten().flatten().map(|name| name.to_ascii_lowercase()).collect();
+    let mut names: BTreeSet<String> = client
+        .query_text_rows(sql)
+        .unwrap()
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|name| name.to_ascii_lowercase())
+        .collect();
     let libraries = "SELECT plugin_name FROM information_schema.plugins WHERE plugin_library IS NOT NULL";
-    names.extend(client.rows(libraries).unwrap().into_iter().flatten().flatten());
-    assert_eq!(client.one("SELECT @@max_connect_errors").unwrap(), "100");
-    let grants = client.rows("SHOW GRANTS").unwrap();
+    names.extend(client.query_text_rows(libraries).unwrap().into_iter().flatten().flatten());
+    assert_eq!(client.query_first_value("SELECT @@max_connect_errors").unwrap(), "100");
+    let grants = client.query_text_rows("SHOW GRANTS").unwrap();
     assert!(!format!("{grants:?}").contains("GRANT ALL PRIVILEGES ON *.*"), "{grants:?}");
-    client.close();
+    client.close_and_wait();
     names
 }
 
@@ -46,7 +52,7 @@ fn a_server_with_more_than_it_was_given_is_found_out() {
     let (private, endpoint) = (&mut private.0, &private.1);
     let given = private.spec.args.clone();
     let strays = |arguments: &[OsString]| {
-        crate::server::private::Recipe::strays(&private.recipe, endpoint, Path::new(""), arguments).unwrap()
+        crate::server::private::Recipe::unplanned_settings(&private.recipe, endpoint, Path::new(""), arguments).unwrap()
     };
     assert_eq!(strays(&given), [""; 0]);
     let fewer: Vec<OsString> =

@@ -25,7 +25,7 @@ fn settings_that_others_chose_do_not_break_runs() {
         ("sql_mode", "'ANSI_QUOTES,PIPES_AS_CONCAT,NO_BACKSLASH_ESCAPES'"),
         ("max_allowed_packet", "1024"),
     ] {
-        server.control.close();
+        server.control.close_session();
         let before = server.text(&format!("SELECT @@GLOBAL.{name}"));
         server.run(&format!("SET GLOBAL {name} = {value}"));
         server.run("CREATE USER IF NOT EXISTS plain@'127.0.0.1' IDENTIFIED BY 'p'");
@@ -64,7 +64,7 @@ fn task(pairs: &[(&str, &str)]) -> Task {
     for (key, number) in [("clients", 2), ("scale", 1)] {
         point.insert(key.to_owned(), model::Value::Int(number));
     }
-    Transactions.task(&point, &Grants::default()).unwrap()
+    Transactions.make_task(&point, &Grants::default()).unwrap()
 }
 
 fn run(system: &dyn System, task: &Task) -> Result<model::RunRecord, Failure> {
@@ -137,10 +137,11 @@ fn every_way_to_log_in(server: &MySqlSystem) {
     let text = format!("[client]\nhost=127.0.0.1\nport={}\nuser=shopper\npassword={PASSWORD}\n", server.port());
     std::fs::write(&file, text).unwrap();
     assert!(std::process::Command::new("chmod").arg("0600").arg(&file).status().unwrap().success());
-    let address =
-        Address::parse("mysql:///shop", &|name: &str| (name == "HOME").then(|| folder.path().display().to_string()))
-            .unwrap();
-    Endpoint::new(address).unwrap().connect(Purpose::Control).unwrap().close();
+    let address = Address::parse_url("mysql:///shop", &|name: &str| {
+        (name == "HOME").then(|| folder.path().display().to_string())
+    })
+    .unwrap();
+    Endpoint::new(address).unwrap().open_client(Purpose::Control).unwrap().close_and_wait();
 }
 
 fn by_ed25519(server: &MySqlSystem) {
@@ -191,13 +192,13 @@ fn rights_that_are_missing(server: &MySqlSystem, refused: Refused<'_>) {
     server.run("SET GLOBAL read_only = ON");
     let failure = system.prepare(&pgbench_tables(1)).unwrap_err();
     assert!(failure.may_pass() && failure.cause.contains("[1290,"), "{failure:?}");
-    assert!(system.revive().unwrap_err().cause.contains("read-only"));
+    assert!(system.wait_until_available().unwrap_err().cause.contains("read-only"));
     let plan =
         SystemPlan { engine: "mysql".to_owned(), url: server.url("shopper", PASSWORD, ""), ..SystemPlan::default() };
     assert!(system::refuses_writes::<MySqlServer>(&plan).is_some());
     server.run("SET GLOBAL read_only = OFF");
     assert_eq!(system::refuses_writes::<MySqlServer>(&plan), None);
-    system.revive().unwrap();
+    system.wait_until_available().unwrap();
     system.drop_all().unwrap();
     server.run("SET GLOBAL read_only = ON");
     let failure = refused(refusal(&server.url("shopper", PASSWORD, ""), &[]), FailureKind::Unsupported);
@@ -254,26 +255,26 @@ fn settings_of_a_session(server: &MySqlSystem, refused: Refused<'_>) {
 }
 
 fn more_connections_than_there_are(server: &MySqlSystem, refused: Refused<'_>) {
-    let endpoint = Endpoint::new(Address::parse(&server.url("few", PASSWORD, ""), &|_| None).unwrap()).unwrap();
-    let held = [0, 1].map(|_| endpoint.connect(Purpose::Load).unwrap());
-    let failure = refused(endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);
+    let endpoint = Endpoint::new(Address::parse_url(&server.url("few", PASSWORD, ""), &|_| None).unwrap()).unwrap();
+    let held = [0, 1].map(|_| endpoint.open_client(Purpose::Load).unwrap());
+    let failure = refused(endpoint.open_client(Purpose::Load).err().unwrap(), FailureKind::Other);
     assert!(failure.cause.contains("1226") || failure.cause.contains("1203"), "{failure}");
     assert!(failure.hint.unwrap().contains("WITH MAX_USER_CONNECTIONS 0"));
-    let error = endpoint.try_connect(Purpose::Load).err().unwrap().op_error(&endpoint);
+    let error = endpoint.try_connect(Purpose::Load).err().unwrap().to_op_error(&endpoint);
     assert_eq!(error.class, ErrorClass::TooManyConnections);
-    held.into_iter().for_each(Client::close);
+    held.into_iter().for_each(Client::close_and_wait);
     // A refused reconnect has its class, and works again later.
     let statements = MySqlServer::prepared(&["SELECT 1"]);
     let mut lane = Probe(native::<MySqlServer>(&endpoint, &SessionSettings::default(), Choice::Auto, 1, statements));
     lane.reconnect(0).unwrap();
-    let mut held = vec![endpoint.connect(Purpose::Load).unwrap()];
+    let mut held = vec![endpoint.open_client(Purpose::Load).unwrap()];
     server.run("SET GLOBAL max_connections = 10");
-    while let Ok(client) = server.endpoint.connect(Purpose::Load) {
+    while let Ok(client) = server.endpoint.open_client(Purpose::Load) {
         held.push(client);
     }
-    let failure = refused(server.endpoint.connect(Purpose::Load).err().unwrap(), FailureKind::Other);
+    let failure = refused(server.endpoint.open_client(Purpose::Load).err().unwrap(), FailureKind::Other);
     assert!(failure.cause.contains("1040") && failure.hint.unwrap().contains("max_connections"));
-    held.into_iter().for_each(Client::close);
+    held.into_iter().for_each(Client::close_and_wait);
     lane.submit(0, 0, &[]).unwrap();
     use load::lane::Lane as _;
     lane.0.close();

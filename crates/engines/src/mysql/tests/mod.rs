@@ -41,7 +41,7 @@ fn of_mysql(test: fn()) {
 
 /// Product of this thread's test.
 fn product() -> Product {
-    SERVERS.with_borrow(|(engine, _)| Product::of_word(engine))
+    SERVERS.with_borrow(|(engine, _)| Product::from_word(engine))
 }
 
 /// Makes two tests of each function: on the installed MariaDB, and on MySQL.

@@ -35,7 +35,7 @@ fn are_there(server: &MySqlSystem) {
 
 fn things_of_others_stay_and_are_named() {
     let server = start(Connect::Tcp, &[]);
-    server.control.close();
+    server.control.close_session();
     server.run("CREATE DATABASE shop");
     let data = pgbench_tables(1);
     for is_given in [false, true] {
@@ -69,7 +69,7 @@ fn things_of_others_stay_and_are_named() {
 
 fn an_event_named_as_a_table_stays() {
     let server = start(Connect::Tcp, &[]);
-    server.control.close();
+    server.control.close_session();
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
     server.run("CREATE EVENT etalon.pgbench_tellers ON SCHEDULE EVERY 1 DAY DO SELECT 1");
@@ -86,7 +86,7 @@ fn a_table_named_in_capitals_stays() {
         println!("skipped: names of tables do not differ by capitals");
         return;
     }
-    server.control.close();
+    server.control.close_session();
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
     server.run("CREATE TABLE etalon.PGBENCH_HISTORY (note INT PRIMARY KEY)");
@@ -104,9 +104,9 @@ fn changed_indexes_and_triggers_are_a_change() {
     server.run("CREATE DATABASE shop");
     server.run("CREATE TABLE shop.t (id INT, other INT)");
     let read = || {
-        let mut client = server.client().unwrap();
+        let mut client = server.open_client().unwrap();
         client.execute("USE shop").unwrap();
-        facts::read(&mut client, &server.endpoint, Tables::None).unwrap()
+        facts::read_facts(&mut client, &server.endpoint, Tables::None).unwrap()
     };
     let mut before = read();
     for change in [
@@ -124,7 +124,7 @@ fn changed_indexes_and_triggers_are_a_change() {
 
 fn a_procedure_with_another_text_is_a_change() {
     let server = start(Connect::Tcp, &[]);
-    server.control.close();
+    server.control.close_session();
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     let before = system.facts().unwrap();
     system.prepare(&testing::order_entry_procedures()).unwrap();
@@ -182,7 +182,7 @@ fn soon(is_so: impl Fn() -> bool) {
 
 fn an_idle_claim_is_kept_alive_and_taken_again() {
     let server = start(Connect::Tcp, &[("wait_timeout", "1"), ("interactive_timeout", "1")]);
-    server.control.close();
+    server.control.close_session();
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
     let holder = || server.text("SELECT IS_USED_LOCK('etalon')");
@@ -194,14 +194,14 @@ fn an_idle_claim_is_kept_alive_and_taken_again() {
     soon(|| !["", &first].contains(&holder().as_str()));
     system.check_claim().unwrap();
     // Another étalon comes in the moment in which it is lost.
-    let mut rival = server.client().unwrap();
+    let mut rival = server.open_client().unwrap();
     rival.execute("SET SESSION wait_timeout = 1000").unwrap();
-    let mut killer = server.client().unwrap();
+    let mut killer = server.open_client().unwrap();
     killer.execute(&format!("KILL CONNECTION {}", holder())).unwrap();
-    assert_eq!(rival.one("SELECT GET_LOCK('etalon', 5)").unwrap(), "1");
+    assert_eq!(rival.query_first_value("SELECT GET_LOCK('etalon', 5)").unwrap(), "1");
     soon(|| system.check_claim().is_err_and(|failure| failure.kind == FailureKind::NotOurs));
     assert_eq!(system.prepare(&pgbench_tables(1)).unwrap_err().kind, FailureKind::NotOurs);
-    rival.close();
+    rival.close_and_wait();
     soon(|| system.prepare(&pgbench_tables(1)).is_ok());
     system.drop_all().unwrap();
 }
@@ -210,7 +210,7 @@ fn an_idle_claim_is_kept_alive_and_taken_again() {
 fn servers_that_demand_a_key_get_a_marker() {
     let name = if product() == Product::MySql { "sql_require_primary_key" } else { "innodb_force_primary_key" };
     let server = start(Connect::Tcp, &[]);
-    server.control.close();
+    server.control.close_session();
     server.run(&format!("SET GLOBAL {name} = ON"));
     let system = open(&server.own_url(), &[], Consent::OwnOnly).unwrap();
     // A table of the user's own without a key is refused, and nothing stays.

@@ -84,9 +84,9 @@ fn state(system: &MySqlSystem) -> String {
     let rows = "CHECKSUM TABLE pgbench_accounts";
     let size = "SELECT clustered_index_size FROM mysql.innodb_table_stats WHERE database_name = 'etalon' AND table_name = \
                 'pgbench_accounts'";
-    let mut client = system.client().unwrap();
-    let sum = client.rows(rows).unwrap();
-    format!("{} {sum:?} {}", client.one(tables).unwrap(), client.one(size).unwrap())
+    let mut client = system.open_client().unwrap();
+    let sum = client.query_text_rows(rows).unwrap();
+    format!("{} {sum:?} {}", client.query_first_value(tables).unwrap(), client.query_first_value(size).unwrap())
 }
 
 fn prepares_the_same_tables_every_time(system: &MySqlSystem) {
@@ -117,38 +117,38 @@ fn counts_forwards(system: &MySqlSystem) {
     // What a session did that is just ending is missing in the server's sums for a moment.
     loop {
         let again = system.counters().unwrap();
-        let is_still = again.get("statements").unwrap() - before.get("statements").unwrap() < 20.0;
+        let is_still = again.value_of("statements").unwrap() - before.value_of("statements").unwrap() < 20.0;
         before = again;
         if is_still {
             break;
         }
     }
-    assert_eq!(before.get("commits"), None, "a count that would be wrong");
+    assert_eq!(before.value_of("commits"), None, "a count that would be wrong");
     for name in ["statements", "commit_statements", "rollback_statements", "lock_waits", "log_bytes", "data_syncs"] {
-        assert!(before.get(name).is_some(), "{name}: {before:?}");
+        assert!(before.value_of(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = system.client().unwrap();
+    let mut client = system.open_client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
-    client.close();
+    client.close_and_wait();
     let since = system.counters().unwrap().since(&before);
-    assert!((50.0..60.0).contains(&since.get("statements").unwrap()), "{since:?}");
-    assert!(since.get("log_bytes").unwrap() > 0.0, "{since:?}");
-    assert_eq!(since.get("commit_statements"), Some(0.0), "{since:?}");
+    assert!((50.0..60.0).contains(&since.value_of("statements").unwrap()), "{since:?}");
+    assert!(since.value_of("log_bytes").unwrap() > 0.0, "{since:?}");
+    assert_eq!(since.value_of("commit_statements"), Some(0.0), "{since:?}");
 }
 
 fn a_rival_is_not_disturbed(system: &MySqlSystem) {
-    system.control.close();
-    let mut rival = system.client().unwrap();
-    assert_eq!(rival.one("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
+    system.control.close_session();
+    let mut rival = system.open_client().unwrap();
+    assert_eq!(rival.query_first_value("SELECT GET_LOCK('etalon', 0)").unwrap(), "1");
     let failure = system.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon") && failure.cause.contains(" of "), "{failure}");
     assert!(failure.hint.is_some(), "{failure}");
     rival.execute("DO RELEASE_LOCK('etalon')").unwrap();
     assert!(system.counters().is_ok());
-    rival.close();
+    rival.close_and_wait();
 }
 
 /// Two rows in random order: clients deadlock sooner or later.
@@ -160,16 +160,16 @@ fn deadlocks_are_tried_again(system: &MySqlSystem) {
                   UPDATE pgbench_accounts SET abalance = abalance + 1 WHERE aid = :b;\nCOMMIT;";
     let record = life::run_of(system, script, 8, Duration::from_millis(1_000)).unwrap();
     let since = system.counters().unwrap().since(&before);
-    if let Some(deadlocks) = since.get("deadlocks") {
+    if let Some(deadlocks) = since.value_of("deadlocks") {
         assert!(deadlocks > 0.0, "{since:?}");
     }
-    assert!(since.get("rollback_statements").unwrap() > 0.0, "{since:?}");
+    assert!(since.value_of("rollback_statements").unwrap() > 0.0, "{since:?}");
     assert!(number(&record, "throughput") > 0.0);
     // Each deadlock retries its victim, except at the run's end.
     assert!(number(&record, "retries") > 0.0 && number(&record, "errors") <= 8.0, "{:?}", record.measurements);
     // Aborted work left nothing: every commit adds two.
     let sum = system.scalar("SELECT SUM(abalance) FROM pgbench_accounts").unwrap();
-    assert_eq!(sum as f64, 2.0 * since.get("commit_statements").unwrap());
+    assert_eq!(sum as f64, 2.0 * since.value_of("commit_statements").unwrap());
 }
 
 fn number(record: &RunRecord, id: &str) -> f64 {
@@ -216,7 +216,7 @@ fn expect(system: &MySqlSystem, tier: DurabilityTier, words: &str) {
 /// Every durability row that the product can have, set and read back.
 fn promises_are_read_back_from_the_server() {
     let system = start(Connect::Socket, &[("log_bin", "log"), ("sync_binlog", "1")]);
-    let mut client = system.client().unwrap();
+    let mut client = system.open_client().unwrap();
     expect(&system, DurabilityTier::Durable, "sync_binlog=1");
     for (set, back, tier, words) in [
         ("sync_binlog = 0", "sync_binlog = 1", DurabilityTier::Delayed, "the binary log lost"),
@@ -245,7 +245,7 @@ fn promises_are_read_back_from_the_server() {
         client.execute("SET GLOBAL default_storage_engine = InnoDB").unwrap();
     }
     expect(&system, DurabilityTier::Durable, "sync_binlog=1");
-    client.close();
+    client.close_and_wait();
     for (name, value, tier, words) in [
         ("innodb_doublewrite", "OFF", DurabilityTier::Unsafe, "tears"),
         ("innodb_flush_method", "nosync", DurabilityTier::Unsafe, "not synced"),

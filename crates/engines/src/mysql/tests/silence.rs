@@ -13,7 +13,7 @@ of_both_products! {
 
 fn a_lock_of_others_is_told_of_and_an_interrupt_ends_the_wait() {
     let server = start(Connect::Tcp, &[]);
-    let mut other = server.endpoint.connect(Purpose::Control).unwrap();
+    let mut other = server.endpoint.open_client(Purpose::Control).unwrap();
     let user = User::new();
     let system = user.open::<MySqlServer>(&server.own_url()).unwrap();
     other.execute("FLUSH TABLES WITH READ LOCK").unwrap();
@@ -32,7 +32,7 @@ fn a_lock_of_others_is_told_of_and_an_interrupt_ends_the_wait() {
     drop(system);
     let mine = "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'etalon' AND command <> 'Sleep'";
     let deadline = Instant::now() + Duration::from_secs(5);
-    while other.one(mine).unwrap() != "1" {
+    while other.query_first_value(mine).unwrap() != "1" {
         assert!(Instant::now() < deadline, "a session is left at work");
     }
     User::new().open::<MySqlServer>(&server.own_url()).unwrap().drop_all().unwrap();

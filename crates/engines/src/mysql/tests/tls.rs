@@ -64,7 +64,7 @@ fn a_run_over_tls(system: &dyn System) {
     system.prepare(&pgbench_tables(1)).unwrap();
     let script = "\\set aid random(1, 1000)\nBEGIN;\nUPDATE pgbench_accounts SET abalance = 1 WHERE aid = :aid;\nCOMMIT;\n\
                   SELECT aid FROM pgbench_accounts WHERE aid = :aid \\gset\nSELECT :aid + 0;";
-    assert_eq!(system.workers(0..2, ThreadLimit::Best), [0..1, 1..2]);
+    assert_eq!(system.split_clients(0..2, ThreadLimit::Best), [0..1, 1..2]);
     let record = life::run_of(system, script, 2, Duration::from_millis(300)).unwrap();
     assert_eq!(record.state, model::RunState::Measured);
     system.drop_all().unwrap();

@@ -65,8 +65,8 @@ impl Stage {
         let url = format!("mysql://visitor@{host}:{port}/?{options}");
         let home = self.folder.path().display().to_string();
         let endpoint =
-            Address::parse(&url, &|name: &str| (name == "HOME").then(|| home.clone())).and_then(Endpoint::new);
-        match endpoint.and_then(|endpoint| endpoint.connect(Purpose::Load)) {
+            Address::parse_url(&url, &|name: &str| (name == "HOME").then(|| home.clone())).and_then(Endpoint::new);
+        match endpoint.and_then(|endpoint| endpoint.open_client(Purpose::Load)) {
             Err(_) => TlsOutcome::Refused,
             Ok(client) if client.encryption().is_some() => TlsOutcome::Encrypted,
             Ok(_) => TlsOutcome::Plain,
@@ -168,8 +168,9 @@ fn a_server_without_tls_is_refused_where_tls_is_wanted() {
     assert_eq!(stage.etalon("ssl=1"), TlsOutcome::Refused);
     // MariaDB's client falls back to no TLS unless it verifies.
     assert_eq!(stage.both("ssl=1&ssl-verify-server-cert=1"), (TlsOutcome::Refused, TlsOutcome::Refused));
-    let url = |mode: &str| Address::parse(&format!("mysql://u@h/?ssl-ca=/x&ssl-mode={mode}"), &|_| None).unwrap().tls;
-    let arguments = |mode: &str, program: &str| url(mode).arguments(Path::new(program));
+    let url =
+        |mode: &str| Address::parse_url(&format!("mysql://u@h/?ssl-ca=/x&ssl-mode={mode}"), &|_| None).unwrap().tls;
+    let arguments = |mode: &str, program: &str| url(mode).program_arguments(Path::new(program));
     assert_eq!(arguments("required", "/bin/mariadb-dump").unwrap_err().kind, FailureKind::Unsupported);
     assert_eq!(arguments("verify_ca", "mariadb").unwrap_err().kind, FailureKind::Unsupported);
     let verified = ["--ssl", "--ssl-verify-server-cert", "--ssl-ca=/x"];

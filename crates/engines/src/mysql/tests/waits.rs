@@ -53,9 +53,13 @@ fn a_table_in_memory_makes_the_data_volatile() {
     let system = start(Connect::Tcp, &[]);
     system.run("CREATE DATABASE shop");
     let tier = || {
-        let mut client = system.client().unwrap();
+        let mut client = system.open_client().unwrap();
         client.execute("USE shop").unwrap();
-        facts::read(&mut client, &system.endpoint, workloads::dataset::Tables::None).unwrap().durability().unwrap().tier
+        facts::read_facts(&mut client, &system.endpoint, workloads::dataset::Tables::None)
+            .unwrap()
+            .durability()
+            .unwrap()
+            .tier
     };
     if tier() == DurabilityTier::Memory {
         return println!("skipped: the folders of tests are in memory");

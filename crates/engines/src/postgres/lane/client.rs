@@ -13,9 +13,9 @@ use wire::postgres::{
 
 use super::connection::Connection;
 use super::opening::Opening;
-use super::statement::{Encoded, Prepared, name};
+use super::statement::{Encoded, Prepared, statement_name};
 use super::{AskError, Client, Opened, Statements};
-use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol, text_rows, text_value};
+use crate::server::dialogue::{Asker, Pieces, TextRows, Tls, Waiting, WireProtocol, text_value, to_text_rows};
 use load::error::Failure;
 use workloads::rows::Rows;
 
@@ -73,22 +73,22 @@ pub(crate) fn log_in(
     let mut out = Vec::new();
     let mut progress = handshake.start(&mut out)?;
     loop {
-        asker.write(&mut out)?;
+        asker.write_all(&mut out)?;
         progress = match progress {
-            Progress::Receive => match asker.read()? {
-                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+            Progress::Receive => match asker.read_part()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed_error()).into()),
                 bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls => {
                 let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
                 asker.link = asker.link.start_tls(tls).map_err(fault_of_tls)?;
-                let end_point = asker.link.certificate().and_then(tls_server_end_point);
+                let end_point = asker.link.server_certificate().and_then(tls_server_end_point);
                 handshake.tls_started(end_point, &mut out)?
             }
             Progress::Ready(session) => {
                 let mut scanner = session.scanner();
                 let mut early = session.leftover.as_slice();
-                while scanner.next(&mut early)?.is_some() {}
+                while scanner.next_event(&mut early)?.is_some() {}
                 // An index of a large table takes as long as it takes.
                 asker.lift_silence_limit();
                 let (number, transaction) = (Some(session.process_id), TransactionStatus::Idle);
@@ -116,20 +116,20 @@ impl WireProtocol for PostgresProtocol {
     type Connection = Connection;
     type Statements = Statements;
 
-    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
+    fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         client.write_query(sql)?;
         client.hear_rows(rows)
     }
 
     /// A synchronisation point begins no transaction.
-    fn ping(client: &mut Client) -> Result<(), AskError> {
-        frontend::sync(&mut client.out);
-        client.hear(|_| {}).map(|_| ())
+    fn ping_server(client: &mut Client) -> Result<(), AskError> {
+        frontend::write_sync(&mut client.out);
+        client.hear_answer(|_| {}).map(|_| ())
     }
 
-    fn into_opened(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
+    fn into_prepared(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
         let encoded = match statements {
-            Statements::Prepared(prepared) => client.prepare(prepared)?,
+            Statements::Prepared(prepared) => client.prepare_statements(prepared)?,
             Statements::Extended(texts) => {
                 texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
             }
@@ -141,15 +141,16 @@ impl WireProtocol for PostgresProtocol {
         Ok(Opened { link: client.asker.link, connection })
     }
 
-    fn farewell(out: &mut Vec<u8>) {
-        frontend::terminate(out);
+    fn write_farewell(out: &mut Vec<u8>) {
+        frontend::write_terminate(out);
     }
 }
 
 impl Client {
     /// Tests whether the session that answers is the one that the login reported.
     pub(crate) fn answers_as_logged_in(&mut self) -> Result<bool, AskError> {
-        Ok(self.one("SELECT pg_catalog.pg_backend_pid()")? == self.protocol.session.process_id.to_string())
+        Ok(self.query_first_value("SELECT pg_catalog.pg_backend_pid()")?
+            == self.protocol.session.process_id.to_string())
     }
 
     /// The number of the session's process, as the login reported it.
@@ -174,15 +175,15 @@ impl Client {
     }
 
     /// Sets settings for as long as the session is this client's own.
-    pub(crate) fn set(&mut self, settings: &[(&str, &str)]) -> Result<(), AskError> {
+    pub(crate) fn set_for_session(&mut self, settings: &[(&str, &str)]) -> Result<(), AskError> {
         if let Some(opening) = &mut self.protocol.opening {
-            return settings.iter().try_for_each(|(name, value)| Ok(opening.set(name, value)?));
+            return settings.iter().try_for_each(|(name, value)| Ok(opening.add_setting(name, value)?));
         }
         self.execute(
             &settings
                 .iter()
                 .map(|(name, value)| {
-                    format!("SELECT pg_catalog.set_config({}, {}, false)", literal(name), literal(value))
+                    format!("SELECT pg_catalog.set_config({}, {}, false)", quote_text(name), quote_text(value))
                 })
                 .collect::<Vec<_>>()
                 .join("; "),
@@ -191,61 +192,63 @@ impl Client {
 
     /// A statement that refuses to share a transaction, such as `VACUUM`.
     pub(crate) fn execute_alone(&mut self, sql: &str) -> Result<(), AskError> {
-        self.rows_alone(sql).map(|_| ())
+        self.query_rows_alone(sql).map(|_| ())
     }
 
-    pub(crate) fn rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
-        self.asker.name(sql);
-        frontend::query(sql, &mut self.out)?;
+    /// Runs a simple query without the opening's settings, and returns its rows.
+    pub(crate) fn query_rows_alone(&mut self, sql: &str) -> Result<TextRows, AskError> {
+        self.asker.name_question(sql);
+        frontend::write_query(sql, &mut self.out)?;
         let mut rows = Rows::default();
         self.hear_rows(&mut rows)?;
-        Ok(text_rows(&rows))
+        Ok(to_text_rows(&rows))
     }
 
     /// Prepares a statement without ending the current transaction.
     pub(crate) fn prepare_named(&mut self, name: &str, sql: &str) -> Result<(), AskError> {
-        frontend::parse(name, sql, &[], &mut self.out)?;
-        frontend::sync(&mut self.out);
-        self.hear(|_| {}).map(|_| ())
+        frontend::write_parse(name, sql, &[], &mut self.out)?;
+        frontend::write_sync(&mut self.out);
+        self.hear_answer(|_| {}).map(|_| ())
     }
 
     fn write_query(&mut self, sql: &str) -> Result<(), AskError> {
         let Client { out, protocol, .. } = self;
         match &protocol.opening {
             Some(opening) if protocol.transaction == TransactionStatus::Idle => {
-                opening.query(sql, &mut String::new(), out)?;
+                opening.encode_query(sql, &mut String::new(), out)?;
             }
-            _ => frontend::query(sql, out)?,
+            _ => frontend::write_query(sql, out)?,
         }
         Ok(())
     }
 
+    /// Reads the rows of an answer to its end.
     fn hear_rows(&mut self, rows: &mut Rows) -> Result<(), AskError> {
         self.protocol.scanner.set_rows(RowEvents::Keep);
         rows.set_numbers(Vec::new());
-        let until = self.hear(|event| match event {
+        let until = self.hear_answer(|event| match event {
             Event::Columns(fields) => rows.set_numbers(fields.types().map(is_number).collect()),
-            Event::Row(row) => rows.push(row.iter().map(text_value)),
+            Event::Row(row) => rows.push_row(row.iter().map(text_value)),
             _ => {}
         })?;
         if until == Until::CopyIn {
             frontend::copy_fail(NO_DATA, &mut self.out)?;
-            self.hear(|_| {})?;
+            self.hear_answer(|_| {})?;
         }
         Ok(())
     }
 
     /// Sends `out`, and reads to the end of the answer or until data are wanted.
-    fn hear(&mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Until, AskError> {
-        self.asker.ask(&mut self.out)?;
+    fn hear_answer(&mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Until, AskError> {
+        self.asker.send_question(&mut self.out)?;
         let mut refusal = None;
         let mut answer_bytes = 0;
         loop {
-            let mut input = match self.asker.hear::<ErrorFields>(&mut answer_bytes)? {
-                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server)),
+            let mut input = match self.asker.read_answer_part::<ErrorFields>(&mut answer_bytes)? {
+                [] => return Err(refusal.map_or_else(AskError::connection_closed, AskError::Server)),
                 input => input,
             };
-            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next_event(&mut input)? {
                 match event {
                     Event::Ready(status) => {
                         self.protocol.transaction = status;
@@ -261,9 +264,9 @@ impl Client {
 
     /// Runs `COPY … FROM STDIN` and sends the pieces.
     pub(crate) fn copy_in(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<(), AskError> {
-        self.asker.name(sql);
+        self.asker.name_question(sql);
         self.write_query(sql)?;
-        if self.hear(|_| {})? != Until::CopyIn {
+        if self.hear_answer(|_| {})? != Until::CopyIn {
             return Err(WireError::Protocol("it did not ask for the data").into());
         }
         let mut piece = String::new();
@@ -275,10 +278,10 @@ impl Client {
                 break;
             }
             // The server may refuse midway, and says so only at the end.
-            self.asker.ask(&mut self.out)?;
+            self.asker.send_question(&mut self.out)?;
         }
-        frontend::copy_done(&mut self.out);
-        self.hear(|_| {}).map(|_| ())
+        frontend::write_copy_done(&mut self.out);
+        self.hear_answer(|_| {}).map(|_| ())
     }
 
     /// Passes the data of a command with one long stream of them to `take`.
@@ -287,18 +290,18 @@ impl Client {
         command: &str,
         take: &mut dyn FnMut(&[u8]) -> Result<(), Failure>,
     ) -> Result<(), CopyError> {
-        self.asker.name(command);
-        frontend::query(command, &mut self.out)?;
-        self.asker.ask(&mut self.out)?;
+        self.asker.name_question(command);
+        frontend::write_query(command, &mut self.out)?;
+        self.asker.send_question(&mut self.out)?;
         self.asker.read_at_once(COPY_BYTES);
         self.protocol.scanner.set_rows(RowEvents::Keep);
         let mut refusal = None;
         loop {
-            let mut input = match self.asker.read()? {
-                [] => return Err(refusal.map_or_else(AskError::closed, AskError::Server).into()),
+            let mut input = match self.asker.read_part()? {
+                [] => return Err(refusal.map_or_else(AskError::connection_closed, AskError::Server).into()),
                 input => input,
             };
-            while let Some(event) = self.protocol.scanner.next(&mut input)? {
+            while let Some(event) = self.protocol.scanner.next_event(&mut input)? {
                 match event {
                     Event::CopyData(data) => take(data).map_err(CopyError::Taker)?,
                     Event::Error(error) => refusal = refusal.or(Some(error)),
@@ -311,18 +314,18 @@ impl Client {
     }
 
     /// Prepares the statements by number.
-    fn prepare(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
+    fn prepare_statements(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
         if let Some(opening) = &self.protocol.opening {
-            opening.ahead(&mut self.out);
+            opening.encode_ahead(&mut self.out);
         }
-        self.asker.name("PREPARE");
+        self.asker.name_question("PREPARE");
         for (number, sql) in prepared.texts.iter().enumerate() {
-            frontend::parse(&name(number), sql, &[], &mut self.out)?;
-            frontend::describe_statement(&name(number), &mut self.out)?;
+            frontend::write_parse(&statement_name(number), sql, &[], &mut self.out)?;
+            frontend::describe_statement(&statement_name(number), &mut self.out)?;
         }
-        frontend::sync(&mut self.out);
+        frontend::write_sync(&mut self.out);
         let mut all: Vec<Vec<u32>> = Vec::new();
-        let until = self.hear(|event| {
+        let until = self.hear_answer(|event| {
             if let Event::ParameterTypes(types) = event {
                 all.push(types.iter().collect());
             }
@@ -330,11 +333,11 @@ impl Client {
         if until != Until::Ready(TransactionStatus::Idle) {
             return Err(WireError::Protocol("the session began within a transaction").into());
         }
-        Ok(prepared.encoded(all)?)
+        Ok(prepared.encode_with_types(all)?)
     }
 }
 
-/// Independent of `standard_conforming_strings`.
-pub(crate) fn literal(text: &str) -> String {
+/// Quotes a text independently of `standard_conforming_strings`.
+pub(crate) fn quote_text(text: &str) -> String {
     format!("E'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

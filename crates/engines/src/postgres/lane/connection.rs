@@ -8,8 +8,10 @@ use wire::postgres::{self, Event, ScanOutcome, Scanner, TransactionStatus, front
 
 use super::opening::Opening;
 use super::statement::{Encoded, Shape};
-use crate::server::dialogue::{Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, without_end};
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
+use crate::server::dialogue::{
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, endless_results,
+};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, connection_lost};
 use workloads::transactions::{Flow, Rows, StatementOp};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,8 +67,9 @@ fn not_utf8() -> OpError {
     OpError { class: ErrorClass::Statement, message: message.to_owned() }
 }
 
-fn unasked() -> OpError {
-    lost(&WireError::Protocol("it answered a request that was not made"))
+/// The error of a server that answers what was not asked.
+fn unasked_answer() -> OpError {
+    connection_lost(&WireError::Protocol("it answered a request that was not made"))
 }
 
 impl Connection {
@@ -93,12 +96,13 @@ impl Connection {
             opening_results: 0,
             words: String::new(),
         };
-        connection.expect(Rows::Discard);
+        connection.expect_answer(Rows::Discard);
         connection
     }
 
-    fn expect(&mut self, rows: Rows) {
-        self.kept.clear();
+    /// Gets ready for an answer whose rows are treated so.
+    fn expect_answer(&mut self, rows: Rows) {
+        self.kept.forget_rows();
         self.described = false;
         if self.rows != rows {
             self.rows = rows;
@@ -109,33 +113,34 @@ impl Connection {
         }
     }
 
-    /// Begins with the opening where the request may begin a transaction. While a pipeline's answers are outstanding that is
-    /// not known, and within a transaction it changes nothing.
-    fn encode(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
+    /// Encodes an operation, with the opening before it where it may begin a transaction. While a pipeline's answers
+    /// are outstanding that is not known, and within a transaction it changes nothing.
+    fn encode_op(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
         let may_begin =
             self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);
         let opening = if may_begin { self.opening.as_ref() } else { None };
         self.opening_results = 0;
         match (self.statements.get(op.statement), opening) {
             (Some(statement), Some(opening)) if statement.begins => {
-                statement.request(Shape::Pipelined, &op.parameters, text)?;
-                self.opening_results = opening.after(text);
+                statement.append_request(Shape::Pipelined, &op.parameters, text)?;
+                self.opening_results = opening.encode_after(text);
                 if op.flow == Flow::Wait {
-                    frontend::sync(text);
+                    frontend::write_sync(text);
                 }
             }
             (Some(statement), opening) => {
-                self.opening_results = opening.map_or(0, |opening| opening.ahead(text));
-                statement.request(Shape::for_flow(op.flow, op.rows), &op.parameters, text)?;
+                self.opening_results = opening.map_or(0, |opening| opening.encode_ahead(text));
+                statement.append_request(Shape::for_flow(op.flow, op.rows), &op.parameters, text)?;
             }
-            (None, Some(opening)) => self.opening_results = opening.query(&op.text, &mut self.words, text)?,
-            (None, None) => frontend::query(&op.text, text)?,
+            (None, Some(opening)) => self.opening_results = opening.encode_query(&op.text, &mut self.words, text)?,
+            (None, None) => frontend::write_query(&op.text, text)?,
         }
         Ok(())
     }
 
+    /// Ends the pipeline, and notes that one more answer is owed.
     fn send_sync(&mut self, out: &mut Vec<u8>) {
-        frontend::sync(out);
+        frontend::write_sync(out);
         self.owed += 1;
         self.pipeline = Pipeline::Closed;
     }
@@ -149,8 +154,8 @@ impl Connection {
         if self.transaction == TransactionStatus::Idle {
             return Some(OpOutcome::Ok);
         }
-        if let Err(error) = frontend::query(Connection::ROLLBACK, out) {
-            return Some(OpOutcome::Failed(lost(&error)));
+        if let Err(error) = frontend::write_query(Connection::ROLLBACK, out) {
+            return Some(OpOutcome::Failed(connection_lost(&error)));
         }
         self.owed += 1;
         self.state = DialogueState::Waiting;
@@ -161,23 +166,23 @@ impl Connection {
     fn refuse_copy(&self, out: &mut Vec<u8>) {
         // A simple query has no end to skip.
         if frontend::copy_fail("étalon's scripts have no data for COPY", out).is_ok() && !self.statements.is_empty() {
-            frontend::sync(out);
+            frontend::write_sync(out);
         }
     }
 
     /// Skips to the end of an answer by message headers.
-    fn scan(&mut self, rest: &mut &[u8]) -> Step {
+    fn skip_answer(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_ready(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
             Ok(ScanOutcome::Ready { reply, consumed }) => {
                 *rest = &rest[consumed..];
-                self.count(reply.rows, reply.changed);
+                self.add_counts(reply.rows, reply.changed);
                 Step::Ready(reply.status)
             }
             Ok(ScanOutcome::Failed { error, reply, consumed }) => {
                 *rest = &rest[consumed..];
                 self.failure.get_or_insert_with(|| error.op_error());
-                self.count(reply.rows, reply.changed);
+                self.add_counts(reply.rows, reply.changed);
                 Step::Ready(reply.status)
             }
             Ok(ScanOutcome::CopyIn { consumed, .. }) => {
@@ -185,23 +190,23 @@ impl Connection {
                 Step::CopyIn
             }
             Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
-            Err(error) => Step::End(lost(&error)),
+            Err(error) => Step::End(connection_lost(&error)),
         }
     }
 
-    fn count(&mut self, returned: u64, changed: u64) {
+    fn add_counts(&mut self, returned: u64, changed: u64) {
         self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
     /// Message by message, keeping each result's rows.
-    fn keep(&mut self, rest: &mut &[u8]) -> Step {
+    fn keep_messages(&mut self, rest: &mut &[u8]) -> Step {
         loop {
-            match self.scanner.next(rest) {
+            match self.scanner.next_event(rest) {
                 Ok(None) => return Step::All,
                 Ok(Some(Event::Columns(fields))) => {
                     self.described = true;
-                    if self.kept.begin().is_none() {
-                        return Step::End(without_end());
+                    if self.kept.begin_result().is_none() {
+                        return Step::End(endless_results());
                     }
                     self.kept.name_columns(fields.iter());
                 }
@@ -212,8 +217,8 @@ impl Connection {
                 }
                 Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
                 Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
-                    if !std::mem::take(&mut self.described) && self.kept.begin().is_none() {
-                        return Step::End(without_end());
+                    if !std::mem::take(&mut self.described) && self.kept.begin_result().is_none() {
+                        return Step::End(endless_results());
                     }
                 }
                 Ok(Some(Event::Error(error))) if error.ends_connection() => {
@@ -221,12 +226,12 @@ impl Connection {
                 }
                 Ok(Some(Event::Error(error))) => _ = self.failure.get_or_insert_with(|| error.op_error()),
                 Ok(Some(Event::Ready(status))) => {
-                    self.count(self.scanner.rows_seen(), self.scanner.changed_seen());
+                    self.add_counts(self.scanner.rows_seen(), self.scanner.changed_seen());
                     return Step::Ready(status);
                 }
                 Ok(Some(Event::CopyIn)) => return Step::CopyIn,
                 Ok(Some(_)) => {}
-                Err(error) => return Step::End(lost(&error)),
+                Err(error) => return Step::End(connection_lost(&error)),
             }
         }
     }
@@ -245,15 +250,16 @@ impl Conversation for Connection {
         &mut self.state
     }
 
-    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
+    fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         if op.flow == Flow::Wait {
-            self.expect(op.rows);
+            self.expect_answer(op.rows);
         }
         text.clear();
-        self.encode(op, text).map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
+        self.encode_op(op, text)
+            .map_err(|error| OpError { class: ErrorClass::Statement, message: error.to_string() })?;
         match op.flow {
             Flow::Pipelined => self.pipeline = Pipeline::Open,
             Flow::Wait => {
@@ -264,11 +270,11 @@ impl Conversation for Connection {
         Ok(text)
     }
 
-    fn sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
+    fn encode_sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
-        self.expect(Rows::Discard);
+        self.expect_answer(Rows::Discard);
         self.send_sync(out);
         if point == SyncPoint::End {
             self.state = DialogueState::Waiting;
@@ -276,19 +282,19 @@ impl Conversation for Connection {
         Ok(())
     }
 
-    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
+    fn read_received(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
         let mut rest = received;
         while !rest.is_empty() && heard.end.is_none() {
             let step = match self.rows {
-                Rows::Discard => self.scan(&mut rest),
-                Rows::Keep | Rows::KeepAll => self.keep(&mut rest),
+                Rows::Discard => self.skip_answer(&mut rest),
+                Rows::Keep | Rows::KeepAll => self.keep_messages(&mut rest),
             };
             match step {
                 Step::All => break,
                 Step::Ready(status) => {
                     // Unsolicited: taken for an answer it would shift all later ones.
                     let Some(owed) = self.owed.checked_sub(1) else {
-                        heard.end = Some(unasked());
+                        heard.end = Some(unasked_answer());
                         break;
                     };
                     self.transaction = status;
@@ -315,11 +321,11 @@ impl Conversation for Connection {
     }
 
     /// A broken pipeline is ended first.
-    fn recover(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+    fn recover_client(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
         if self.state != DialogueState::Free {
             return Some(OpOutcome::Ok);
         }
-        self.expect(Rows::Discard);
+        self.expect_answer(Rows::Discard);
         if self.pipeline == Pipeline::Open {
             self.send_sync(out);
         }
@@ -331,15 +337,15 @@ impl Conversation for Connection {
         None
     }
 
-    fn kept(&self) -> &[KeptRow] {
-        self.kept.kept()
+    fn kept_rows(&self) -> &[KeptRow] {
+        self.kept.kept_rows()
     }
 
     fn session_number(&self) -> Option<u32> {
         self.number
     }
 
-    fn farewell(out: &mut Vec<u8>) {
-        frontend::terminate(out);
+    fn write_farewell(out: &mut Vec<u8>) {
+        frontend::write_terminate(out);
     }
 }

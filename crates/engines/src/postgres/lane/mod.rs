@@ -10,7 +10,7 @@ use crate::server::dialogue::{self, ServerError};
 use load::error::FailureKind;
 use load::lane::ErrorClass;
 
-pub(crate) use client::{CopyError, PostgresProtocol, literal, log_in};
+pub(crate) use client::{CopyError, PostgresProtocol, log_in, quote_text};
 pub use connection::Connection;
 pub(crate) use statement::Prepared;
 
@@ -32,7 +32,7 @@ pub(crate) enum Statements {
 
 impl AskError {
     /// SQLSTATE, if the server refused.
-    pub(crate) fn state(&self) -> &str {
+    pub(crate) fn sql_state(&self) -> &str {
         match self {
             AskError::Server(error) => error.code.as_str(),
             AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) | AskError::Interrupted => "",
@@ -63,7 +63,7 @@ impl ServerError for ErrorFields {
         }
     }
 
-    fn kind(&self) -> FailureKind {
+    fn failure_kind(&self) -> FailureKind {
         match self.code.as_str() {
             "42501" => FailureKind::Permission,
             // undefined_function, feature_not_supported

@@ -1,8 +1,8 @@
 use wire::WireError;
 use wire::postgres::{DescribePortal, Ending, Statement, frontend};
 
-use super::client::literal;
-use super::statement::template;
+use super::client::quote_text;
+use super::statement::make_template;
 
 const SEARCH_PATH: &str = "search_path";
 
@@ -23,47 +23,48 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    pub(super) fn set(&mut self, name: &str, value: &str) -> Result<(), WireError> {
+    /// Adds a setting that each transaction begins with.
+    pub(super) fn add_setting(&mut self, name: &str, value: &str) -> Result<(), WireError> {
         let command = set_local(name, value);
         self.simple.push_str(&command);
         self.simple.push_str("; ");
-        append(&command, &mut self.after)?;
-        self.settings.push(format!("pg_catalog.set_config({}, {}, true)", literal(name), literal(value)));
+        append_statement(&command, &mut self.after)?;
+        self.settings.push(format!("pg_catalog.set_config({}, {}, true)", quote_text(name), quote_text(value)));
         self.ahead.clear();
         // No row comes of it, which would be counted as the script's.
         let query = format!("SELECT WHERE pg_catalog.num_nulls({}) > 0", self.settings.join(", "));
-        append(&query, &mut self.ahead)
+        append_statement(&query, &mut self.ahead)
     }
 
     /// Appends a simple query that begins with it. Returns how many results come ahead of the query's.
-    pub(super) fn query(&self, sql: &str, words: &mut String, out: &mut Vec<u8>) -> Result<usize, WireError> {
+    pub(super) fn encode_query(&self, sql: &str, words: &mut String, out: &mut Vec<u8>) -> Result<usize, WireError> {
         words.clear();
         words.push_str(&self.simple);
         words.push_str(sql);
-        frontend::query(words, out)?;
+        frontend::write_query(words, out)?;
         Ok(self.settings.len())
     }
 
     /// Appends it, to be followed by requests of the extended protocol. Returns how many results come ahead of theirs.
-    pub(super) fn ahead(&self, out: &mut Vec<u8>) -> usize {
+    pub(super) fn encode_ahead(&self, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.ahead);
         usize::from(!self.settings.is_empty())
     }
 
     /// Appends it to a `BEGIN` of the extended protocol, without an end. Returns how many results it adds.
-    pub(super) fn after(&self, out: &mut Vec<u8>) -> usize {
+    pub(super) fn encode_after(&self, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.after);
         self.settings.len()
     }
 }
 
-fn append(statement: &str, out: &mut Vec<u8>) -> Result<(), WireError> {
-    template(Statement::Unprepared(statement), &[], DescribePortal::Omit, Ending::Pipeline)?.encode(&[], out)
+fn append_statement(statement: &str, out: &mut Vec<u8>) -> Result<(), WireError> {
+    make_template(Statement::Unprepared(statement), &[], DescribePortal::Omit, Ending::Pipeline)?.encode(&[], out)
 }
 
 /// `SET LOCAL` has no rows, which `set_config` has. Étalon's own search path is a list of names.
 fn set_local(name: &str, value: &str) -> String {
-    let value = if name == SEARCH_PATH { value.to_owned() } else { literal(value) };
+    let value = if name == SEARCH_PATH { value.to_owned() } else { quote_text(value) };
     format!("SET LOCAL {} = {value}", quote_setting(name))
 }
 

@@ -21,6 +21,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
+    /// The form of request for this flow and these rows.
     pub(super) fn for_flow(flow: Flow, rows: Rows) -> Shape {
         match (flow, rows) {
             (Flow::Pipelined, _) => Shape::Pipelined,
@@ -31,7 +32,7 @@ impl Shape {
 }
 
 /// Name of a prepared statement.
-pub(super) fn name(statement: usize) -> String {
+pub(super) fn statement_name(statement: usize) -> String {
     format!("s{statement}")
 }
 
@@ -44,41 +45,49 @@ pub(super) struct Encoded {
     pub(super) begins: bool,
 }
 
-fn begins(sql: &str) -> bool {
+/// Tests whether a statement begins a transaction.
+fn begins_transaction(sql: &str) -> bool {
     let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     first.eq_ignore_ascii_case("BEGIN") || first.eq_ignore_ascii_case("START")
 }
 
 impl Encoded {
+    /// Encodes the requests of a prepared statement in each form.
     pub(super) fn prepared(number: usize, sql: &str, types: &[u32]) -> Result<Encoded, WireError> {
-        let name = name(number);
+        let name = statement_name(number);
         let statement = Statement::Prepared(&name);
         let forms = [
-            template(statement, types, DescribePortal::Omit, Ending::Sync)?,
-            template(statement, types, DescribePortal::Include, Ending::Sync)?,
-            template(statement, types, DescribePortal::Omit, Ending::Pipeline)?,
+            make_template(statement, types, DescribePortal::Omit, Ending::Sync)?,
+            make_template(statement, types, DescribePortal::Include, Ending::Sync)?,
+            make_template(statement, types, DescribePortal::Omit, Ending::Pipeline)?,
         ];
-        Ok(Encoded { forms, begins: begins(sql) })
+        Ok(Encoded { forms, begins: begins_transaction(sql) })
     }
 
-    /// Parsed each time. Untyped text parameters and described columns, like libpq's `PQsendQueryParams`.
+    /// Encodes a statement that is parsed each time: untyped text parameters and described columns, like libpq's
+    /// `PQsendQueryParams`.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let statement = Statement::Unprepared(sql);
-        let waiting = template(statement, &types, DescribePortal::Include, Ending::Sync)?;
-        let pipelined = template(statement, &types, DescribePortal::Include, Ending::Pipeline)?;
+        let waiting = make_template(statement, &types, DescribePortal::Include, Ending::Sync)?;
+        let pipelined = make_template(statement, &types, DescribePortal::Include, Ending::Pipeline)?;
         let forms = [waiting.clone(), waiting, pipelined];
-        Ok(Encoded { forms, begins: begins(sql) })
+        Ok(Encoded { forms, begins: begins_transaction(sql) })
     }
 
     /// Appends the request.
-    pub(super) fn request(&self, shape: Shape, parameters: &[Datum], out: &mut Vec<u8>) -> Result<(), WireError> {
+    pub(super) fn append_request(
+        &self,
+        shape: Shape,
+        parameters: &[Datum],
+        out: &mut Vec<u8>,
+    ) -> Result<(), WireError> {
         with_values(parameters, |values| self.forms[shape as usize].encode(values, out))
     }
 }
 
-/// Text columns, like psql and pgbench.
-pub(super) fn template(
+/// Makes a request's template with text columns, like psql and pgbench.
+pub(super) fn make_template(
     statement: Statement<'_>,
     types: &[u32],
     describe: DescribePortal,
@@ -103,7 +112,8 @@ impl Prepared {
         Prepared { texts, encoded: OnceLock::new() }
     }
 
-    pub(super) fn encoded(&self, types: ParameterTypes) -> Result<Arc<[Encoded]>, WireError> {
+    /// Encodes all statements for these parameter types, once.
+    pub(super) fn encode_with_types(&self, types: ParameterTypes) -> Result<Arc<[Encoded]>, WireError> {
         if let Some((_, encoded)) = self.encoded.get().filter(|(known, _)| *known == types) {
             return Ok(Arc::clone(encoded));
         }
@@ -124,10 +134,10 @@ mod tests {
     #[test]
     fn statements_that_begin_a_transaction_are_known() {
         for sql in ["BEGIN", "begin;", "START TRANSACTION READ ONLY", "BEGIN ISOLATION LEVEL SERIALIZABLE"] {
-            assert!(begins(sql), "{sql}");
+            assert!(begins_transaction(sql), "{sql}");
         }
         for sql in ["SELECT begin FROM t", "", "BEGINNING", "COMMIT"] {
-            assert!(!begins(sql), "{sql}");
+            assert!(!begins_transaction(sql), "{sql}");
         }
     }
 
@@ -139,7 +149,7 @@ mod tests {
         let parameters = vec![Datum::Int(7); 20];
         fn count(encoded: &Encoded, parameters: &[Datum]) -> Result<usize, WireError> {
             let mut bytes = Vec::new();
-            encoded.request(Shape::Plain, parameters, &mut bytes)?;
+            encoded.append_request(Shape::Plain, parameters, &mut bytes)?;
             Ok(bytes.windows(8).filter(|window| *window == [0, 0, 0, 4, 0, 0, 0, 7]).count())
         }
         assert_eq!(count(&many, &parameters).unwrap(), 20);
@@ -151,11 +161,11 @@ mod tests {
     fn connections_share_their_requests_unless_their_parameters_differ() {
         let prepared = Prepared::new(vec!["SELECT $1".to_owned()]);
         let [first, second, other] =
-            [oid::INT4, oid::INT4, oid::INT8].map(|oid| prepared.encoded(vec![vec![oid]]).unwrap());
+            [oid::INT4, oid::INT4, oid::INT8].map(|oid| prepared.encode_with_types(vec![vec![oid]]).unwrap());
         assert!(Arc::ptr_eq(&first, &second) && !Arc::ptr_eq(&first, &other));
         let [first, other] = [first, other].map(|encoded| {
             let mut bytes = Vec::new();
-            encoded[0].request(Shape::Plain, &[Datum::Int(1)], &mut bytes).unwrap();
+            encoded[0].append_request(Shape::Plain, &[Datum::Int(1)], &mut bytes).unwrap();
             bytes.len()
         });
         assert_eq!(first + 4, other);

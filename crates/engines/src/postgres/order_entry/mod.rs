@@ -6,7 +6,7 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct Procedures;
 
 impl OrderEntryDialect for Procedures {
-    fn procedures(&self) -> Vec<String> {
+    fn create_procedures(&self) -> Vec<String> {
         const TEXTS: [&str; 5] = [
             include_str!("enter_order.sql"),
             include_str!("enter_payment.sql"),

@@ -39,7 +39,7 @@ pub(super) fn opened(url: &str, reset: Reset) -> Result<PostgresSystem, Failure>
 fn opened_as(url: &str, reset: Reset, consent: Consent, part: Part) -> Result<PostgresSystem, Failure> {
     let plan = plan(url, reset);
     let request = OpenRequest { part, ..OpenRequest::new(&plan, consent) };
-    let address: Address = crate::server::url::Address::permitted(url, &|_| None, &Permits::All)?;
+    let address: Address = crate::server::url::Address::parse_permitted(url, &|_| None, &Permits::All)?;
     let (endpoint, session) = PostgresServer::enter(address, &request)?;
     ServerSystem::new(endpoint, session, None, &request)
 }
@@ -69,8 +69,8 @@ fn tables_come_back_and_nothing_stays() {
         for made in [&mut data, &mut few] {
             made.later.push("more".to_owned());
         }
-        println!("{}", System::reset(&system, &data).unwrap());
-        assert!(System::reset(&system, &data).unwrap().starts_with(&reset.to_string()));
+        println!("{}", System::explain_reset(&system, &data).unwrap());
+        assert!(System::explain_reset(&system, &data).unwrap().starts_with(&reset.to_string()));
         for round in 0..2 {
             system.prepare(&data).unwrap();
             assert_eq!(system.scalar("SELECT sum(abalance) FROM pgbench_accounts").unwrap(), 0, "{round}");
@@ -105,14 +105,14 @@ fn is_as_it_was_made(system: &PostgresSystem, reset: Reset) {
     assert_eq!(facts.get("database.name"), Some("etalon"));
     assert_eq!((facts.get("database.encoding"), facts.get("database.collation")), (Some("UTF8"), Some("C")));
     // What others made is where the URL says.
-    let mut outside = system.session_on(Tables::None).open(&system.endpoint, Purpose::Load).unwrap();
-    assert_eq!(outside.one("SELECT current_database()").unwrap(), "postgres");
-    outside.close();
+    let mut outside = system.session_on(Tables::None).open_session(&system.endpoint, Purpose::Load).unwrap();
+    assert_eq!(outside.query_first_value("SELECT current_database()").unwrap(), "postgres");
+    outside.close_and_wait();
     assert_eq!(system.text("SELECT current_database()"), "etalon");
     let mut session = system.session(SessionKind::Plain).unwrap();
     session.execute("CREATE TABLE more (x int)").unwrap();
     drop(session);
-    assert!(System::revive(system).is_ok(), "{reset}");
+    assert!(System::wait_until_available(system).is_ok(), "{reset}");
 }
 
 #[test]
@@ -165,10 +165,10 @@ fn what_a_killed_étalon_left_is_removed_and_what_others_made_stays() {
     assert_eq!(server.text(DATABASES), "etalon_kept_1 etalon_kept_of_mine");
     // By another étalon, from another database of the server.
     server.run("CREATE DATABASE shop");
-    let mut rival = Endpoint::new(server.endpoint.on("shop").address).unwrap().connect("").unwrap();
+    let mut rival = Endpoint::new(server.endpoint.on_database("shop").address).unwrap().open_client("").unwrap();
     rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etdb"))).unwrap();
     refused(opened(&url, Reset::Restore).err().unwrap(), FailureKind::NotOurs, "another étalon");
-    rival.close();
+    rival.close_and_wait();
     server.run("CREATE DATABASE etalon OWNER bench");
     refused(opened(&url, Reset::Restore).err().unwrap(), FailureKind::NotOurs, "the database `etalon`");
     assert_eq!(server.text(DATABASES), "etalon etalon_kept_1 etalon_kept_of_mine");
@@ -190,13 +190,13 @@ fn what_is_in_the_way_of_a_copy_is_told_and_a_lost_copy_is_made_anew() {
     let system = opened(&url, Reset::Restore).unwrap();
     system.prepare(&small()).unwrap();
     server.run("ALTER DATABASE etalon_kept_1 ALLOW_CONNECTIONS true");
-    let visitor = server.endpoint.on("etalon_kept_1").connect("").unwrap();
+    let visitor = server.endpoint.on_database("etalon_kept_1").open_client("").unwrap();
     system.run("DELETE FROM small");
     let failure = system.prepare(&small()).unwrap_err();
     let told = format!("{failure} {:?}", failure.hint);
     assert!(told.contains("`etalon` is connected to it") && told.contains("pg_terminate_backend"), "{told}");
-    assert!(System::revive(&system).is_ok(), "the server is there, if not the tables");
-    visitor.close();
+    assert!(System::wait_until_available(&system).is_ok(), "the server is there, if not the tables");
+    visitor.close_and_wait();
     system.prepare(&small()).unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM small").unwrap(), 10);
     // A host that only loads is where the tables are, and holds nothing.
@@ -226,7 +226,7 @@ fn letters_and_their_order_are_those_of_the_url_s_database() {
     ];
     let mut tried = 0;
     for kind in kinds {
-        let made = server.client().unwrap().execute(&format!("CREATE DATABASE shop TEMPLATE template0 {kind}"));
+        let made = server.open_client().unwrap().execute(&format!("CREATE DATABASE shop TEMPLATE template0 {kind}"));
         if let Err(error) = made {
             println!("not of this release and build: {kind}: {error}");
             continue;
@@ -269,11 +269,11 @@ fn a_server_that_lets_nobody_into_the_new_database_is_told() {
 fn a_server_that_dies_is_no_end(server: &PostgresSystem, system: &PostgresSystem) {
     system.run("DELETE FROM small");
     // It is in recovery for a moment, and its sessions are gone.
-    server.private().unwrap().running.signal(StopSignal::Kill);
+    server.lock_private().unwrap().running.signal(StopSignal::Kill);
     let failure = system.prepare(&small()).unwrap_err();
     assert!(failure.may_pass() && failure.hint.is_some(), "{failure:?}");
-    server.revive().unwrap();
-    system.revive().unwrap();
+    server.wait_until_available().unwrap();
+    system.wait_until_available().unwrap();
     system.prepare(&small()).unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM small").unwrap(), 10);
 }
@@ -295,7 +295,7 @@ fn a_full_device_is_told_and_the_next_copy_goes_on() {
     let failure = system.prepare(&data).unwrap_err();
     assert_eq!(failure.kind, FailureKind::DiskFull, "{failure}");
     assert!(failure.hint.as_ref().is_some_and(|hint| hint.contains("rebuild")), "{failure:?}");
-    assert!(System::revive(&system).is_ok());
+    assert!(System::wait_until_available(&system).is_ok());
     std::fs::remove_file(&filler).unwrap();
     drop(file);
     system.prepare(&data).unwrap();
@@ -314,9 +314,9 @@ fn a_plan_is_told_what_is_made() {
         "{}",
         Postgres.would_drop(&restore)
     );
-    assert!(Postgres.needs(&restore).unwrap().contains("ALTER ROLE me CREATEDB"));
-    assert_eq!(Postgres.reset(&restore, 0), Ok(Some(Reset::Restore)));
+    assert!(Postgres.needed_privileges(&restore).unwrap().contains("ALTER ROLE me CREATEDB"));
+    assert_eq!(Postgres.choose_reset(&restore, 0), Ok(Some(Reset::Restore)));
     let usual = SystemPlan { reset: None, ..restore };
-    assert_eq!(Postgres.reset(&usual, 1 << 40), Ok(Some(Reset::Rebuild)));
+    assert_eq!(Postgres.choose_reset(&usual, 1 << 40), Ok(Some(Reset::Rebuild)));
     assert!(Postgres.would_make(&usual).unwrap().starts_with("the schema `etalon`"));
 }

@@ -6,17 +6,19 @@ use super::*;
 use crate::server::testing::conductor::{no_setting_brings_another, some_of};
 
 fn origins(endpoint: &Endpoint) -> BTreeSet<String> {
-    let mut client = endpoint.connect("").unwrap();
+    let mut client = endpoint.open_client("").unwrap();
     let sql = "SELECT lower(name) FROM pg_settings WHERE source NOT IN ('default', 'override', 'client', 'session')";
-    let names = client.rows(sql).unwrap().into_iter().flatten().flatten().collect();
-    client.close();
+    let names = client.query_text_rows(sql).unwrap().into_iter().flatten().flatten().collect();
+    client.close_and_wait();
     names
 }
 
 #[test]
 fn no_permitted_setting_brings_another_along() {
-    let names =
-        some_of(&confine::safe(&BTreeMap::new()), &["wal_sync_method", "default_transaction_isolation", "fsync"]);
+    let names = some_of(
+        &confine::safe_settings(&BTreeMap::new()),
+        &["wal_sync_method", "default_transaction_isolation", "fsync"],
+    );
     let beyond = "archive_command=touch";
     no_setting_brings_another::<PostgresServer>(&names, beyond, private::Private::restart_with, origins);
 }
@@ -24,10 +26,10 @@ fn no_permitted_setting_brings_another_along() {
 #[test]
 fn a_server_with_more_than_it_was_given_is_found_out() {
     let (mut private, endpoint) = started::<PostgresServer>(Connect::Socket, &[("work_mem", "5MB")], None).unwrap();
-    private.restart(&endpoint).unwrap();
-    let file = private.data().unwrap().join("postgresql.auto.conf");
+    private.restart_server(&endpoint).unwrap();
+    let file = private.data_folder().unwrap().join("postgresql.auto.conf");
     std::fs::write(file, "maintenance_work_mem = '9MB'\n").unwrap();
-    let failure = private.restart(&endpoint).unwrap_err();
+    let failure = private.restart_server(&endpoint).unwrap_err();
     assert!(failure.cause.ends_with("gave it: maintenance_work_mem"), "{failure}");
-    assert!(!private.running.runs().unwrap());
+    assert!(!private.running.is_running().unwrap());
 }

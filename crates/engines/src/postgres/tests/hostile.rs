@@ -54,7 +54,7 @@ fn server(answer: impl Fn(&mut TcpStream) + Send + Sync + 'static) -> Endpoint {
             answer(&mut stream);
         });
     });
-    Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap()
+    Endpoint::new(Address::parse_url(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap()
 }
 
 fn open_lane(endpoint: &Endpoint, way: Choice) -> NativeLane {
@@ -197,8 +197,8 @@ fn scram(conversation: impl Fn(&str) -> Vec<Vec<u8>> + Send + Sync + 'static) ->
             let _ = stream.read(&mut buffer);
         }
     });
-    let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
-    let failure = endpoint.connect("").err().unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
+    let failure = endpoint.open_client("").err().unwrap();
     assert!(!format!("{failure:?} {failure}").contains("hunter2"));
     failure
 }
@@ -242,9 +242,9 @@ fn a_login_that_drips_is_given_up() {
             }
         });
     });
-    let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let started = Instant::now();
-    let failure = endpoint.connect("").err().unwrap();
+    let failure = endpoint.open_client("").err().unwrap();
     assert!(failure.cause.contains("nothing answered within"), "{failure}");
     assert!(started.elapsed() < Duration::from_secs(8));
 }

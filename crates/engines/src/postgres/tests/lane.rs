@@ -92,7 +92,7 @@ pub(super) fn a_backend_that_is_ended_is_a_lost_connection(system: &PostgresSyst
     assert_eq!(class(lane.submit(0, 0, &[])), ErrorClass::ConnectionLost);
     lane.0.close();
     // The control connection was among them, and is replaced.
-    assert!(system.counters().unwrap().get("commits").is_some());
+    assert!(system.counters().unwrap().value_of("commits").is_some());
 }
 
 fn op(text: &str, rows: Rows) -> StatementOp {

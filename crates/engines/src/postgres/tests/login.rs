@@ -55,12 +55,12 @@ fn logins_that_fail(server: &PostgresSystem, refused: Refused<'_>) {
 }
 
 fn statements_that_are_wrong_fail_at_once(server: &PostgresSystem) {
-    let failure = server.endpoint.connect("-c no_such_setting=1").err().unwrap();
+    let failure = server.endpoint.open_client("-c no_such_setting=1").err().unwrap();
     assert!(failure.kind == FailureKind::Plan && failure.cause.contains("no_such_setting"), "{failure}");
     let [right, wrong] = ["SELECT $1::integer", "SELECT nothing FROM nowhere"].map(|sql| {
         let statements = PostgresServer::prepared(&[sql]);
         let opened = SessionSettings::default().open_lane(&server.endpoint, &statements);
-        opened.map_err(|error| error.failure(&server.endpoint))
+        opened.map_err(|error| error.to_failure(&server.endpoint))
     });
     assert!(right.is_ok());
     let failure = wrong.err().unwrap();
@@ -72,7 +72,7 @@ fn statements_that_are_wrong_fail_at_once(server: &PostgresSystem) {
 }
 
 fn open_by(url: &str) -> Result<(), Failure> {
-    Endpoint::new(Address::parse(url, &|_| None).unwrap())?.connect("").map(Client::close)
+    Endpoint::new(Address::parse_url(url, &|_| None).unwrap())?.open_client("").map(Client::close_and_wait)
 }
 
 fn the_password_file_is_used_and_its_rights_matter(server: &PostgresSystem) {
@@ -81,14 +81,14 @@ fn the_password_file_is_used_and_its_rights_matter(server: &PostgresSystem) {
     fs::write(&file, format!("127.0.0.1:*:shop:shopper:{PASSWORD}\n")).unwrap();
     let address = |mode: &str| {
         assert!(std::process::Command::new("chmod").arg(mode).arg(&file).status().unwrap().success());
-        Address::parse(&server.url("shopper", "", "shop"), &|name: &str| {
+        Address::parse_url(&server.url("shopper", "", "shop"), &|name: &str| {
             (name == "PGPASSFILE").then(|| file.display().to_string())
         })
         .unwrap()
     };
-    let client = Endpoint::new(address("0600")).unwrap().connect("").unwrap();
-    client.close();
-    let failure = Endpoint::new(address("0640")).unwrap().connect("").err().unwrap();
+    let client = Endpoint::new(address("0600")).unwrap().open_client("").unwrap();
+    client.close_and_wait();
+    let failure = Endpoint::new(address("0640")).unwrap().open_client("").err().unwrap();
     assert_eq!(failure.kind, FailureKind::Login);
     assert!(failure.hint.unwrap().contains("others may read it: chmod 0600"));
 }

@@ -15,7 +15,7 @@ use super::*;
 use crate::server::system::Settings as _;
 use load::clock::RealClock;
 use load::gate::Gate;
-use load::generator::shares;
+use load::generator::share_clients;
 use load::recorder::Exchange;
 use load::traffic::NetworkTraffic;
 use load::worker::{self, Connections, LOGINS_AT_ONCE, LoadCounts, Pace, RunLength, WorkerContext};
@@ -33,8 +33,8 @@ fn serve(listener: &TcpListener, most: usize) {
         while let Ok((stream, _)) = listener.accept() {
             stream.set_nodelay(true).unwrap();
             let token: Token = reactor.register(stream).unwrap();
-            greeted.resize(greeted.len().max(token.index() + 1), false);
-            greeted[token.index()] = false;
+            greeted.resize(greeted.len().max(token.slot_index() + 1), false);
+            greeted[token.slot_index()] = false;
         }
         reactor.wait(host::clock::now_ns() + 1_000_000, &mut events).unwrap();
         for event in events.drain(..) {
@@ -44,7 +44,7 @@ fn serve(listener: &TcpListener, most: usize) {
             }
             let bytes = reactor.received(event.token).to_vec();
             reactor.consume(event.token, bytes.len());
-            let known = std::mem::replace(&mut greeted[event.token.index()], true);
+            let known = std::mem::replace(&mut greeted[event.token.slot_index()], true);
             if known && bytes[0] == b'X' {
                 reactor.close(event.token);
             } else {
@@ -61,7 +61,7 @@ struct Ran {
 
 fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
     let url = format!("postgres://me@127.0.0.1:{port}/shop?sslmode=disable");
-    let endpoint = Endpoint::new(Address::parse(&url, &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url, &|_| None).unwrap()).unwrap();
     let session = SessionSettings { options: String::new(), settings: Vec::new(), database: None };
     let program =
         compile_with("SELECT 1;", &ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() }).unwrap();
@@ -70,7 +70,7 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
     let opened = Barrier::new(workers as usize + 1);
     let started = Instant::now();
     thread::scope(|scope| {
-        let handles: Vec<_> = shares(0..clients, workers)
+        let handles: Vec<_> = share_clients(0..clients, workers)
             .into_iter()
             .enumerate()
             .map(|(worker, clients)| {
@@ -93,17 +93,17 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
                         opened: Connections::default(),
                     };
                     let open = |_: u32, _: &mut u64| {
-                        session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.failure(endpoint))
+                        session.open_lane(endpoint, &Statements::Simple).map_err(|error| error.to_failure(endpoint))
                     };
-                    let opened = context.connect(LOGINS_AT_ONCE, open).unwrap();
+                    let opened = context.connect_all(LOGINS_AT_ONCE, open).unwrap();
                     let lane = NativeLane::new(
                         Choice::Auto,
                         opened,
-                        Arc::new(|| Err(load::lane::lost("nobody connects anew"))),
+                        Arc::new(|| Err(load::lane::connection_lost("nobody connects anew"))),
                     )
                     .unwrap();
                     ready.wait();
-                    let counts = worker::run(lane, program, &RealClock, context).unwrap();
+                    let counts = worker::run_worker(lane, program, &RealClock, context).unwrap();
                     drop(intervals);
                     counts
                 })
@@ -112,7 +112,7 @@ fn drive(port: u16, clients: u32, length: Duration, workers: u32) -> Ran {
         opened.wait();
         let opened_in = started.elapsed();
         assert!(gate.wait_for_workers());
-        gate.open(host::clock::now_ns());
+        gate.open_at(host::clock::now_ns());
         let mut tallies = handles.into_iter().map(|handle| handle.join().unwrap());
         let mut counts = tallies.next().unwrap();
         tallies.for_each(|other| counts.merge(other).unwrap());

@@ -23,7 +23,7 @@ fn point(pairs: &[(&str, &str)]) -> Point {
 }
 
 pub(super) fn task(pairs: &[(&str, &str)]) -> Task {
-    Transactions.task(&point(pairs), &Grants::default()).unwrap()
+    Transactions.make_task(&point(pairs), &Grants::default()).unwrap()
 }
 
 /// Runs a task as the conductor would.
@@ -60,10 +60,10 @@ fn scripts_run_in_every_way() {
 fn bytes_that_are_no_utf_8_are_read_by_scripts() {
     let server = start(Connect::Socket, &[]);
     server.run("CREATE DATABASE bytes ENCODING 'SQL_ASCII' TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'");
-    let bytes = server.endpoint.on("bytes");
-    let mut client = bytes.connect("-c client_encoding=SQL_ASCII").unwrap();
+    let bytes = server.endpoint.on_database("bytes");
+    let mut client = bytes.open_client("-c client_encoding=SQL_ASCII").unwrap();
     client.execute("CREATE TABLE latin AS SELECT convert_from('\\xe9'::bytea, 'SQL_ASCII') AS t").unwrap();
-    client.close();
+    client.close_and_wait();
     let Address { host, port, user, .. } = &server.endpoint.address;
     let url = format!("postgres://{user}@/bytes?host={host}&port={port}");
     let system = open(&url, &[], Consent::OwnOnly).unwrap();

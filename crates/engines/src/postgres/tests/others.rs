@@ -233,12 +233,12 @@ fn a_session_of_another_program_is_not_ended() {
     for name in ["etalon", "psql"] {
         let system = opened(&format!("{}?application_name={name}", server.own_url()), Reset::Restore).unwrap();
         system.prepare(&pgbench_tables(1)).unwrap();
-        let mut theirs = server.endpoint.on("etalon").connect("").unwrap();
+        let mut theirs = server.endpoint.on_database("etalon").open_client("").unwrap();
         theirs.execute("SET application_name = 'psql'").unwrap();
         let failure = system.drop_all().unwrap_err();
         assert!(failure.cause.contains("`psql`"), "{failure}");
-        assert_eq!(theirs.one("SELECT 1").unwrap(), "1");
-        theirs.close();
+        assert_eq!(theirs.query_first_value("SELECT 1").unwrap(), "1");
+        theirs.close_and_wait();
         let started = Instant::now();
         while system.drop_all().is_err() {
             assert!(started.elapsed() < Duration::from_secs(10), "the session has ended");
@@ -289,11 +289,11 @@ fn things_in_etalons_database_stay_and_are_named() {
     let data = pgbench_tables(1);
     system.prepare(&data).unwrap();
     system.prepare(&data).unwrap();
-    let mine = server.endpoint.on("etalon");
+    let mine = server.endpoint.on_database("etalon");
     let run = |sql: &str| {
-        let mut client = mine.connect("").unwrap();
+        let mut client = mine.open_client("").unwrap();
         client.execute(sql).unwrap();
-        client.close();
+        client.close_and_wait();
     };
     run("CREATE TABLE public.notes (x int); CREATE SCHEMA shop");
     run("SELECT lo_create(4711); CREATE FOREIGN DATA WRAPPER far; CREATE COLLATION public.plain (locale = 'C')");
@@ -364,7 +364,7 @@ fn a_claim_that_another_took_ends_the_run() {
     let url = server.own_url().replace("/postgres", "/shop");
     let system = open(&url, &[], Consent::OwnOnly).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
-    let mut rival = server.endpoint.on("shop").connect("").unwrap();
+    let mut rival = server.endpoint.on_database("shop").open_client("").unwrap();
     let take = format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"));
     let ended = thread::scope(|scope| {
         let run = scope.spawn(|| {
@@ -386,7 +386,7 @@ fn a_claim_that_another_took_ends_the_run() {
     assert_eq!(failure.kind, FailureKind::NotOurs, "{failure}");
     assert!(failure.cause.contains("another étalon"), "{failure}");
     assert_eq!(system.prepare(&pgbench_tables(1)).unwrap_err().kind, FailureKind::NotOurs);
-    rival.close();
+    rival.close_and_wait();
     soon(|| system.prepare(&pgbench_tables(1)).is_ok());
     system.check_claim().unwrap();
 }

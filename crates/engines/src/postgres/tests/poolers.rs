@@ -13,7 +13,7 @@ use model::{Length, MarkKind, RunRecord};
 
 use super::*;
 use crate::postgres::tests::modes::{run, task};
-use crate::server::private::{Recipe as _, give, server_user};
+use crate::server::private::{Recipe as _, give_to_user, server_user};
 use workloads::work::{StreamTask, StreamWork};
 use workloads::workload::{Action, Task};
 
@@ -58,9 +58,9 @@ impl Bouncer {
         std::fs::write(&config, settings).unwrap();
         std::fs::write(&users, format!("\"etalon\" \"{}\"\n", address.password.as_deref().unwrap())).unwrap();
         for file in [&config, &users] {
-            give(file, user.as_ref()).unwrap();
+            give_to_user(file, user.as_ref()).unwrap();
         }
-        let spec = ServerSpec::new(program, scratch.path().join("log")).args([&config]).in_scratch(&scratch);
+        let spec = ServerSpec::new(program, scratch.path().join("log")).with_args([&config]).in_scratch(&scratch);
         let spec = match user {
             Some(user) => spec.run_as(user),
             None => spec,
@@ -76,7 +76,7 @@ impl Bouncer {
 
     fn endpoint(&self, server: &PostgresSystem) -> Endpoint {
         let Address { user, database, password, .. } = &server.endpoint.address;
-        Endpoint::new(Address::plain("127.0.0.1", self.port, user, database, password.as_deref())).unwrap()
+        Endpoint::new(Address::without_tls("127.0.0.1", self.port, user, database, password.as_deref())).unwrap()
     }
 
     pub(super) fn url(&self, server: &PostgresSystem) -> String {
@@ -100,12 +100,12 @@ fn next_to_an_application<T>(endpoint: &Endpoint, measure: impl FnOnce() -> T) -
         for _ in 0..2 {
             scope.spawn(|| {
                 while !stop.load(Ordering::Relaxed) {
-                    let mut client = endpoint.connect("").unwrap();
+                    let mut client = endpoint.open_client("").unwrap();
                     for _ in 0..5 {
-                        assert_eq!(client.one(APPLICATION).unwrap(), "3");
+                        assert_eq!(client.query_first_value(APPLICATION).unwrap(), "3");
                         answers.fetch_add(1, Ordering::Relaxed);
                     }
-                    client.close();
+                    client.close_and_wait();
                 }
             });
         }
@@ -118,19 +118,19 @@ fn next_to_an_application<T>(endpoint: &Endpoint, measure: impl FnOnce() -> T) -
 
 /// What each of the pool's sessions holds once étalon is gone.
 fn nothing_is_left(endpoint: &Endpoint, server: &PostgresSystem) {
-    let mut clients: Vec<_> = (0..4).map(|_| endpoint.connect("").unwrap()).collect();
+    let mut clients: Vec<_> = (0..4).map(|_| endpoint.open_client("").unwrap()).collect();
     for client in &mut clients {
         client.execute("BEGIN").unwrap();
         for (name, value) in
             [("search_path", "\"$user\", public"), ("lock_timeout", "0"), ("statement_timeout", "1min")]
         {
-            assert_eq!(client.one(&format!("SHOW {name}")).unwrap(), value);
+            assert_eq!(client.query_first_value(&format!("SHOW {name}")).unwrap(), value);
         }
         let kept = "SELECT count(*) FROM pg_prepared_statements";
-        assert_eq!(client.one(kept).unwrap(), "0");
+        assert_eq!(client.query_first_value(kept).unwrap(), "0");
     }
     for client in clients {
-        client.close();
+        client.close_and_wait();
     }
     assert_eq!(server.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"), "0");
     assert_eq!(server.text("SELECT count(*) FROM pg_namespace WHERE nspname = 'etalon'"), "0");
@@ -144,7 +144,7 @@ fn server_with_orders() -> PostgresSystem {
     let server = start(Connect::Tcp, &[("statement_timeout", "1min")]);
     server.run("CREATE TABLE public.orders AS SELECT generate_series(1, 3) AS id");
     // Its own claim is of this process, too.
-    server.control.close();
+    server.control.close_session();
     server
 }
 
@@ -185,13 +185,13 @@ fn an_application_never_fails_beside_transaction_pooling() {
 
 /// The same lock refuses it, whichever way the two go.
 fn a_rival_is_refused(url: &str) {
-    let mut rival = Endpoint::new(Address::parse(url, &|_| None).unwrap()).unwrap();
-    let mut client = rival.connect("").unwrap();
-    rival.pooler = pooler::find(&mut client, &rival).unwrap();
+    let mut rival = Endpoint::new(Address::parse_url(url, &|_| None).unwrap()).unwrap();
+    let mut client = rival.open_client("").unwrap();
+    rival.pooler = pooler::find_pooler(&mut client, &rival).unwrap();
     client.execute("BEGIN").unwrap();
     let lock = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1702125932";
-    assert_eq!(client.one(lock).unwrap(), "1", "the open transaction's");
-    client.close();
+    assert_eq!(client.query_first_value(lock).unwrap(), "1", "the open transaction's");
+    client.close_and_wait();
 }
 
 #[test]
@@ -228,13 +228,13 @@ fn a_pool_that_cannot_serve_is_refused_in_one_sentence() {
     let bouncer = Bouncer::start(&server, "session", "max_client_conn = 2").unwrap();
     let (endpoint, mut held) = (bouncer.endpoint(&server), Vec::new());
     let failure = loop {
-        match endpoint.connect("") {
+        match endpoint.open_client("") {
             Ok(client) => held.push(client),
             Err(failure) => break failure,
         }
     };
     assert!(held.len() < 3 && failure.hint.is_some_and(|hint| hint.contains("`max_client_conn`")), "{}", held.len());
-    held.into_iter().for_each(Client::close);
+    held.into_iter().for_each(Client::close_and_wait);
     let bouncer = Bouncer::start(&server, "session", "default_pool_size = 1").unwrap();
     let failure = refusal(&bouncer.url(&server), &[]);
     assert!(failure.cause.contains("two clients no sessions") && failure.hint.is_some(), "{failure}");
@@ -262,8 +262,8 @@ fn settings_for_each_transaction_reach_prepared_statements() {
     let said = std::fs::read_to_string(&log).unwrap_or_else(|cause| panic!("{}: {cause}", log.display()));
     assert!(!said.contains("WARNING"), "a line for each transaction: {said}");
     assert_eq!(pooled.text("SELECT current_setting('search_path')"), "etalon");
-    let mut client = pooled.client().unwrap();
-    assert_eq!(client.one("SHOW search_path").unwrap(), "etalon");
+    let mut client = pooled.open_client().unwrap();
+    assert_eq!(client.query_first_value("SHOW search_path").unwrap(), "etalon");
     client.execute_alone("SELECT 1").unwrap();
     client.execute("BEGIN").unwrap();
     client.execute("SELECT 1/0").unwrap_err();
@@ -276,7 +276,7 @@ fn settings_for_each_transaction_reach_prepared_statements() {
 impl Client {
     /// Executes and asks without what is set for each transaction.
     fn execute_and_ask_alone(&mut self, sql: &str) -> String {
-        self.rows_alone(sql).unwrap().remove(0).remove(0).unwrap()
+        self.query_rows_alone(sql).unwrap().remove(0).remove(0).unwrap()
     }
 }
 
@@ -299,7 +299,7 @@ fn open_private(mode: &str, connect: Connect) -> Option<PostgresSystem> {
     }
     let plan = private_plan(mode, connect);
     let request = OpenRequest::new(&plan, Consent::OwnOnly);
-    let (private, endpoint) = PostgresRecipe::start(plan.server.as_ref().unwrap(), &request).unwrap();
+    let (private, endpoint) = PostgresRecipe::start_server(plan.server.as_ref().unwrap(), &request).unwrap();
     Some(ServerSystem::new(endpoint, SessionSettings::default(), Some(private), &request).unwrap())
 }
 
@@ -329,20 +329,20 @@ fn private_pooler_lives_and_ends_with_its_server() {
             assert!(refused.hint.unwrap().starts_with("write `protocol = \"simple\"`"));
         }
         assert_eq!(refused_program(&system, &task(&[("protocol", "simple")])), None);
-        let mut copy = backup::PostgresBackups { system: &system }.endpoint();
+        let mut copy = backup::PostgresBackups { system: &system }.direct_endpoint();
         copy.startup = Some(("replication", "true"));
-        copy.connect("").unwrap().close();
+        copy.open_client("").unwrap().close_and_wait();
         for round in 0..2 {
             let record =
                 run(&system, &task(&[("script", "tpcb-like"), ("protocol", "simple")]), Length::Transactions(50));
             record.unwrap_or_else(|failure| panic!("{mode}, round {round}: {failure}"));
             system.begin_round().unwrap();
         }
-        let pooler = system.private().unwrap().recipe.pooler_pid().unwrap();
+        let pooler = system.lock_private().unwrap().recipe.pooler_pid().unwrap();
         // One that ends is started again, as a server is.
         assert!(signal("-KILL", pooler));
-        system.revive().unwrap();
-        let again = system.private().unwrap().recipe.pooler_pid().unwrap();
+        system.wait_until_available().unwrap();
+        let again = system.lock_private().unwrap().recipe.pooler_pid().unwrap();
         assert_ne!(pooler, again);
         run(&system, &task(&[("protocol", "simple")]), Length::Transactions(50)).unwrap();
         system.drop_all().unwrap();
@@ -361,10 +361,12 @@ fn private_pooler_has_fewer_sessions_than_clients() {
     let Some(system) = open_private("transaction", Connect::Socket) else { return };
     let many = task(&[("clients", "40"), ("protocol", "simple")]);
     run(&system, &many, Length::Transactions(20)).unwrap();
-    let owner = system.private().unwrap().recipe.owner.clone().unwrap();
-    let mut client = owner.connect("").unwrap();
-    let sessions = client.one("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'").unwrap();
-    client.close();
+    let owner = system.lock_private().unwrap().recipe.owner.clone().unwrap();
+    let mut client = owner.open_client("").unwrap();
+    let sessions = client
+        .query_first_value("SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend'")
+        .unwrap();
+    client.close_and_wait();
     let sessions: u32 = sessions.parse().unwrap();
     assert!((2..=21).contains(&sessions), "{sessions}");
     system.drop_all().unwrap();

@@ -51,7 +51,7 @@ fn says_what_it_is(system: &PostgresSystem) {
     assert!(facts.get("server.made_by").unwrap().contains("initdb -A trust"));
     assert!(facts.get("data_directory.filesystem").is_some(), "{:?}", facts.entries.get("data_directory.filesystem"));
     // A server that cannot answer has not refused a privilege: no facts then.
-    let mut client = system.client().unwrap();
+    let mut client = system.open_client().unwrap();
     client.execute("BEGIN").unwrap();
     client.execute("SELECT 1/0").unwrap_err();
     assert!(facts::data_place(&mut client, &system.endpoint.address).is_err());
@@ -116,12 +116,12 @@ fn makes_them_anew_only_if_something_was_written(system: &PostgresSystem) {
     anew("BEGIN; DELETE FROM pgbench_history; UPDATE pgbench_tellers SET tbalance = 1; ROLLBACK");
     anew("CREATE TABLE public.other (x int); DROP TABLE public.other");
     // In progress, but without a lock in the way.
-    let mut writer = system.client().unwrap();
+    let mut writer = system.open_client().unwrap();
     writer.execute("CREATE TABLE public.third (x int); BEGIN; INSERT INTO public.third VALUES (1)").unwrap();
     let (one, two) = (file(system), file(system));
     assert_ne!(one, two);
     writer.execute("ROLLBACK").unwrap();
-    writer.close();
+    writer.close_and_wait();
     let now = file(system);
     system.begin_round().unwrap();
     assert_ne!(file(system), now, "each block begins with tables that were just made");
@@ -132,18 +132,18 @@ fn counts_forwards(system: &PostgresSystem) {
     for name in
         ["commits", "rollbacks", "deadlocks", "blocks_read", "blocks_hit", "temp_bytes", "wal_bytes", "checkpoints"]
     {
-        assert!(before.get(name).is_some(), "{name}: {before:?}");
+        assert!(before.value_of(name).is_some(), "{name}: {before:?}");
     }
-    let mut client = system.client().unwrap();
+    let mut client = system.open_client().unwrap();
     for _ in 0..50 {
         client.execute("UPDATE pgbench_branches SET bbalance = bbalance + 1").unwrap();
     }
-    client.close();
+    client.close_and_wait();
     system.settle().unwrap();
     let started = Instant::now();
     loop {
         let since = system.counters().unwrap().since(&before);
-        let value = |name: &str| since.get(name).unwrap();
+        let value = |name: &str| since.value_of(name).unwrap();
         assert!(since.counts.keys().all(|name| value(name) >= 0.0), "{since:?}");
         if value("commits") >= 50.0 && value("wal_bytes") > 0.0 && value("checkpoints") >= 1.0 {
             return;
@@ -154,13 +154,13 @@ fn counts_forwards(system: &PostgresSystem) {
 }
 
 fn a_rival_is_not_disturbed(system: &PostgresSystem) {
-    let mut rival = system.client().unwrap();
+    let mut rival = system.open_client().unwrap();
     rival.execute(&format!("SELECT pg_advisory_lock_shared({}, 1)", i32::from_be_bytes(*b"etal"))).unwrap();
-    system.control.close();
+    system.control.close_session();
     let failure = system.counters().unwrap_err();
     assert_eq!(failure.kind, FailureKind::NotOurs);
     assert!(failure.cause.contains("another étalon (`etalon`)") && failure.hint.is_some(), "{failure}");
-    rival.close();
+    rival.close_and_wait();
     // A session ends a moment after its connection.
     assert!(system.counters().is_ok());
 }
@@ -227,7 +227,7 @@ fn sessions_behind_a_proxy_are_not_counted() {
     let server = start(Connect::Tcp, &[]);
     let address = &server.endpoint.address;
     let (user, database) = (&address.user, &address.database);
-    let by_proxy = Address::plain("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
+    let by_proxy = Address::without_tls("127.0.0.1", proxy(address.port), user, database, address.password.as_deref());
     let system: PostgresSystem = made(Endpoint::new(by_proxy).unwrap(), None);
     sessions_elsewhere_are_not_counted(&system);
     system.drop_all().unwrap();
@@ -290,7 +290,7 @@ fn promised(system: &PostgresSystem) -> Durability {
 fn promises_are_read_back_from_the_server() {
     use crate::durability::tests::combinations;
     let system = start(Connect::Socket, &[]);
-    let mut client = system.client().unwrap();
+    let mut client = system.open_client().unwrap();
     for rule in durability::TABLE {
         for settings in combinations(rule) {
             if settings.contains_key("system") || settings.contains_key("unlogged tables") {
@@ -327,7 +327,7 @@ fn promises_are_read_back_from_the_server() {
         some.tier == DurabilityTier::Durable && some.except.is_some_and(|text| text.contains("some of the tables"))
     );
     // The facts of a private server, which is started again, leave out what distinguishes it from another one.
-    let read = || facts::read(&mut on_theirs.client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
+    let read = || facts::read_facts(&mut on_theirs.open_client().unwrap(), &on_theirs.endpoint, Tables::None).unwrap();
     let mut before = read();
     for change in
         ["CREATE INDEX ON public.firm (x)", "ALTER TABLE public.firm ADD y int", "DROP INDEX public.firm_x_idx"]
@@ -339,5 +339,5 @@ fn promises_are_read_back_from_the_server() {
         assert_eq!(names, expected, "{change}");
         before = now;
     }
-    client.close();
+    client.close_and_wait();
 }

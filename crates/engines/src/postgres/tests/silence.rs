@@ -11,7 +11,7 @@ use workloads::transactions::pgbench_tables;
 
 impl PostgresSystem {
     fn superuser(&self) -> Client {
-        self.endpoint.connect("").unwrap()
+        self.endpoint.open_client("").unwrap()
     }
 }
 
@@ -26,7 +26,7 @@ fn set(superuser: &mut Client, setting: &str) {
 fn sessions(superuser: &mut Client) -> String {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'etalon' AND usename = 'etalon' \
                AND pid <> pg_backend_pid()";
-    superuser.one(sql).unwrap()
+    superuser.query_first_value(sql).unwrap()
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_stopped_session(server: &PostgresSystem) {
     let system = user.open::<PostgresServer>(&server.own_url()).unwrap();
     system.prepare(&pgbench_tables(1)).unwrap();
     let mut superuser = server.superuser();
-    let session = superuser.one("SELECT max(pid) FROM pg_locks WHERE locktype = 'advisory'").unwrap();
+    let session = superuser.query_first_value("SELECT max(pid) FROM pg_locks WHERE locktype = 'advisory'").unwrap();
     let signal = |name: &str| assert!(Command::new("kill").args([name, &session]).status().unwrap().success());
     signal("-STOP");
     let dropped =

@@ -8,23 +8,23 @@ use host::process::StopSignal;
 use workloads::transactions::pgbench_tables;
 
 use super::*;
-use crate::server::private::give;
+use crate::server::private::give_to_user;
 
 /// Restarts a private server as a standby of nothing: as one whose primary is gone, or that was asked to take its place.
 fn demote(server: &PostgresSystem) {
-    server.control.close();
-    let mut private = server.private().unwrap();
-    private.running.stop(StopSignal::Fast, Duration::from_secs(60)).unwrap();
-    let signal = private.data().unwrap().join("standby.signal");
+    server.control.close_session();
+    let mut private = server.lock_private().unwrap();
+    private.running.stop_server(StopSignal::Fast, Duration::from_secs(60)).unwrap();
+    let signal = private.data_folder().unwrap().join("standby.signal");
     fs::write(&signal, "").unwrap();
-    give(&signal, private.user()).unwrap();
+    give_to_user(&signal, private.user()).unwrap();
     private.spawn_and_wait(&server.endpoint, &[]).unwrap();
 }
 
 fn promote(server: &PostgresSystem) {
-    let mut client = server.endpoint.connect("").unwrap();
+    let mut client = server.endpoint.open_client("").unwrap();
     client.execute("SELECT pg_promote(false)").unwrap();
-    client.close();
+    client.close_and_wait();
 }
 
 fn plan_of(server: &PostgresSystem) -> SystemPlan {
@@ -47,10 +47,10 @@ fn promotion_under_way_is_waited_for() {
     // Between two runs: waiting may help, and the server is not back as long as nothing can be written to it.
     let failure = opened.prepare(&pgbench_tables(2)).unwrap_err();
     assert!(failure.may_pass() && failure.cause.contains("25006"), "{failure:?}");
-    let asking = Address::parse(&format!("{}&target_session_attrs=read-write", plan.url), &|_| None).unwrap();
-    let failure = Endpoint::new(asking).unwrap().connect("").err().unwrap();
+    let asking = Address::parse_url(&format!("{}&target_session_attrs=read-write", plan.url), &|_| None).unwrap();
+    let failure = Endpoint::new(asking).unwrap().open_client("").err().unwrap();
     assert!(failure.may_pass() && failure.hint.as_deref() == Some("name the primary server in the URL"), "{failure:?}");
-    let failure = opened.revive().unwrap_err();
+    let failure = opened.wait_until_available().unwrap_err();
     assert!(failure.cause.contains("standby"), "{failure}");
     opened.counters().unwrap();
     let begun = Instant::now();
@@ -65,7 +65,7 @@ fn promotion_under_way_is_waited_for() {
         again.prepare(&pgbench_tables(1)).unwrap();
         drop(again);
     });
-    opened.revive().unwrap();
+    opened.wait_until_available().unwrap();
     opened.prepare(&pgbench_tables(2)).unwrap();
     opened.drop_all().unwrap();
     server.drop_all().unwrap();
@@ -79,7 +79,7 @@ fn standby_is_measured_on_tables_of_others() {
     demote(&server);
     let system: PostgresSystem = testing::made_for(server.endpoint.clone(), None, Tables::None);
     assert_eq!(system.scalar("SELECT k FROM mine").unwrap(), 1);
-    system.revive().unwrap();
+    system.wait_until_available().unwrap();
     drop(system);
     server.drop_all().unwrap();
 }

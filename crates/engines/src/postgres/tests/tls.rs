@@ -52,10 +52,10 @@ fn only_encrypted_or_only_plain(server: &PostgresSystem, by_address: &dyn Fn(&st
         fs::write(&file, text).unwrap();
         server.run("SELECT pg_reload_conf()");
         thread::sleep(Duration::from_millis(300));
-        let address = Address::parse(url, &|_| None).unwrap();
-        let mut client = Endpoint::new(address).unwrap().connect("").unwrap();
-        let encrypted = client.one("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();
-        client.close();
+        let address = Address::parse_url(url, &|_| None).unwrap();
+        let mut client = Endpoint::new(address).unwrap().open_client("").unwrap();
+        let encrypted = client.query_first_value("SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()").unwrap();
+        client.close_and_wait();
         encrypted
     };
     server.run("CREATE ROLE visitor LOGIN");
@@ -72,7 +72,7 @@ fn only_encrypted_or_only_plain(server: &PostgresSystem, by_address: &dyn Fn(&st
 
 /// Everything that the lane does, by TLS with channel binding.
 fn the_load_is_encrypted_too(url: &str) {
-    let address = Address::parse(url, &|_| None).unwrap();
+    let address = Address::parse_url(url, &|_| None).unwrap();
     let system: PostgresSystem = made(Endpoint::new(address).unwrap(), None);
     system.prepare(&pgbench_tables(1)).unwrap();
     for way in testing::lane::WAYS {

@@ -73,7 +73,7 @@ impl Stage {
     }
 
     fn tls(&self, query: &str) -> Address {
-        Address::parse(&self.url("localhost", query), &|_| None).unwrap()
+        Address::parse_url(&self.url("localhost", query), &|_| None).unwrap()
     }
 
     fn psql(&self, url: &str, variables: &[(&str, &str)]) -> TlsOutcome {
@@ -96,7 +96,7 @@ impl Stage {
 
     fn etalon(&self, url: &str, variables: &[(&str, &str)]) -> TlsOutcome {
         let home = self.file("home");
-        let endpoint = match Address::parse(url, &|name: &str| {
+        let endpoint = match Address::parse_url(url, &|name: &str| {
             let all = [("HOME", home.as_str())];
             let found = variables.iter().chain(&all).find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned())
@@ -106,11 +106,11 @@ impl Stage {
             Ok(endpoint) => endpoint,
             Err(_) => return TlsOutcome::Refused,
         };
-        match endpoint.connect("") {
+        match endpoint.open_client("") {
             Err(_) => TlsOutcome::Refused,
             Ok(mut client) => {
-                let encrypted = client.one(&ENCRYPTED.replace("ssl FROM", "ssl::text FROM")).unwrap();
-                client.close();
+                let encrypted = client.query_first_value(&ENCRYPTED.replace("ssl FROM", "ssl::text FROM")).unwrap();
+                client.close_and_wait();
                 if encrypted == "true" { TlsOutcome::Encrypted } else { TlsOutcome::Plain }
             }
         }
@@ -188,12 +188,12 @@ fn options_files_and_variables_are_those_of_libpq() {
         let url = stage.url(host, &format!("{full}&{query}"));
         assert_eq!(stage.both(&url, &[]), (expected, expected), "{url}");
     }
-    let variables = stage.tls(&format!("{full}&channel_binding=require&sslsni=0")).variables().unwrap();
+    let variables = stage.tls(&format!("{full}&channel_binding=require&sslsni=0")).environment_variables().unwrap();
     assert!(variables.contains(&("PGSSLMODE", "verify-full".to_owned())), "{variables:?}");
     assert!(variables.contains(&("PGSSLROOTCERT", stage.file("root.crt"))), "{variables:?}");
     assert!(variables.contains(&("PGCHANNELBINDING", "require".to_owned())), "{variables:?}");
     let secret = stage.tls(&format!("sslmode=require&sslcert={}&sslpassword=hunter2", stage.file("client.crt")));
-    assert_eq!(secret.variables().unwrap_err().kind, FailureKind::Unsupported);
+    assert_eq!(secret.environment_variables().unwrap_err().kind, FailureKind::Unsupported);
     assert!(!format!("{:?}", secret.tls).contains("hunter2"));
     let url = stage.url("", &format!("sslmode=verify-ca&{root}&hostaddr=127.0.0.1"));
     assert_eq!(stage.both(&url, &[]), (Encrypted, Encrypted), "{url}");
@@ -277,8 +277,8 @@ fn by_the_clients_certificate(stage: &Stage, home: &Path) {
 fn system_authorities_are_those_of_the_process() {
     const URL: &str = "ETALON_TEST_TLS_URL";
     if let Ok(url) = std::env::var(URL) {
-        let endpoint = Address::parse(&url, &|_| None).and_then(Endpoint::new).unwrap();
-        return endpoint.connect("").unwrap().close();
+        let endpoint = Address::parse_url(&url, &|_| None).and_then(Endpoint::new).unwrap();
+        return endpoint.open_client("").unwrap().close_and_wait();
     }
     let stage = Stage::new();
     let connects = |host: &str, query: &str| {

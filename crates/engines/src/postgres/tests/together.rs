@@ -45,13 +45,13 @@ impl Progress {
 
 /// Two clients on one thread.
 fn drive_two(port: u16, way: Choice, traffic: &NetworkTraffic, transactions: u64) -> LoadCounts {
-    let endpoint = Endpoint::new(Address::parse(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
+    let endpoint = Endpoint::new(Address::parse_url(&url(port, "sslmode=disable"), &|_| None).unwrap()).unwrap();
     let session = SessionSettings { options: String::new(), settings: Vec::new(), database: None };
     let options = ScriptOptions { protocol: Protocol::Simple, ..ScriptOptions::default() };
     let program = compile_with("SELECT 1;", &options).unwrap();
     let lane = native::<PostgresServer>(&endpoint, &session, way, 2, Statements::Simple);
     let gate = Gate::new(1);
-    gate.open(host::clock::now_ns());
+    gate.open_at(host::clock::now_ns());
     let ((full, _intervals), (_back, emptied)) = (channel(), channel());
     let context = WorkerContext {
         seed: 1,
@@ -66,7 +66,7 @@ fn drive_two(port: u16, way: Choice, traffic: &NetworkTraffic, transactions: u64
         exchange: Exchange { worker: 0, full, emptied },
         opened: Connections::default(),
     };
-    worker::run(lane, &program, &RealClock, context).unwrap()
+    worker::run_worker(lane, &program, &RealClock, context).unwrap()
 }
 
 fn read(stream: &mut TcpStream, buffer: &mut [u8]) -> Option<usize> {

@@ -8,7 +8,7 @@ use wire::WireError;
 use super::Link;
 use super::waiting::{Aside, INTERRUPTED, Vigil, Waiting, is_interruption};
 use load::error::FailureKind;
-use load::lane::{ErrorClass, OpError, lost};
+use load::lane::{ErrorClass, OpError, connection_lost};
 
 const READ_BYTES: usize = 16 << 10;
 /// Largest answer to a control question.
@@ -21,16 +21,19 @@ pub(crate) trait ServerError: Sized {
     /// Makes the error of a failed login, unless it is a protocol error.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
 
+    /// Describes the error as the server reports it, with its code.
     fn describe(&self) -> String;
 
+    /// What the error means for the load.
     fn error_class(&self) -> ErrorClass;
 
-    /// Kind of the failure where the class does not give it.
-    fn kind(&self) -> FailureKind;
+    /// Kind of the failure, where the class does not give it.
+    fn failure_kind(&self) -> FailureKind;
 
     /// Hint where the class does not give it.
     fn hint(&self) -> Option<&'static str>;
 
+    /// The error as a lane reports it.
     fn op_error(&self) -> OpError {
         OpError { class: self.error_class(), message: self.describe() }
     }
@@ -71,7 +74,7 @@ impl<E: ServerError> fmt::Display for AskError<E> {
 
 impl<E: ServerError> AskError<E> {
     /// Distinguishes a refusal of the server, after which the session goes on, from a lost session.
-    pub(crate) fn refusal(done: Result<(), AskError<E>>) -> Result<Option<AskError<E>>, AskError<E>> {
+    pub(crate) fn split_refusal(done: Result<(), AskError<E>>) -> Result<Option<AskError<E>>, AskError<E>> {
         match done {
             Ok(()) => Ok(None),
             Err(error @ AskError::Server(_)) => Ok(Some(error)),
@@ -79,22 +82,22 @@ impl<E: ServerError> AskError<E> {
         }
     }
 
-    pub(crate) fn op_error(&self) -> OpError {
+    pub(crate) fn to_op_error(&self) -> OpError {
         match self {
             AskError::Server(error) => error.op_error(),
-            other => lost(other),
+            other => connection_lost(other),
         }
     }
 }
 
 impl<E> AskError<E> {
-    /// The error of a handshake that failed.
-    pub(crate) fn of_tls(cause: io::Error) -> AskError<E> {
+    /// Makes the error of a failed handshake.
+    pub(crate) fn from_tls(cause: io::Error) -> AskError<E> {
         if is_interruption(&cause) { AskError::Interrupted } else { AskError::Tls(cause) }
     }
 
     /// The connection was closed in the middle of an answer.
-    pub(crate) fn closed() -> AskError<E> {
+    pub(crate) fn connection_closed() -> AskError<E> {
         io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
     }
 }
@@ -128,13 +131,13 @@ impl Asker {
     }
 
     /// Names the next question to those who hear that it is not answered.
-    pub(crate) fn name(&mut self, sql: &str) {
-        self.link.vigil().name(sql);
+    pub(crate) fn name_question(&mut self, sql: &str) {
+        self.link.vigil_mut().name_question(sql);
     }
 
     /// Has another session look at this one when it is silent; after the login, which gives it the number that others know it by.
     pub(crate) fn watch_from(&mut self, aside: impl Aside + 'static) {
-        self.link.vigil().set_aside(Some(Box::new(aside)));
+        self.link.vigil_mut().set_aside(Some(Box::new(aside)));
     }
 
     pub(crate) fn read_at_once(&mut self, bytes: usize) {
@@ -146,37 +149,40 @@ impl Asker {
         self.most_answer_bytes = if any { u64::MAX } else { ANSWER_BYTES };
     }
 
-    fn mind_silence(&mut self) {
+    /// Begins the time that the server may be silent again.
+    fn restart_silence_limit(&mut self) {
         if let Some(silence) = self.silence {
             self.link.set_deadline(Some(Instant::now() + silence));
         }
     }
 
-    pub(crate) fn write(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+    /// Sends and clears `out`.
+    pub(crate) fn write_all(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.link.write_all(out)?;
         self.link.flush()?;
         out.clear();
         Ok(())
     }
 
-    pub(crate) fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
+    /// Sends a question, and begins to wait for its answer.
+    pub(crate) fn send_question(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         // The connection may have been idle for hours.
-        self.mind_silence();
-        self.link.vigil().begin();
-        self.write(out)
+        self.restart_silence_limit();
+        self.link.vigil_mut().restart();
+        self.write_all(out)
     }
 
-    /// Empty at the end of the connection.
-    pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
+    /// Reads what has come. Empty at the end of the connection.
+    pub(crate) fn read_part(&mut self) -> io::Result<&[u8]> {
         let count = self.link.read(&mut self.buffer)?;
         Ok(&self.buffer[..count])
     }
 
     /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
-    pub(crate) fn hear<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
-        self.mind_silence();
+    pub(crate) fn read_answer_part<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
+        self.restart_silence_limit();
         let most_answer_bytes = self.most_answer_bytes;
-        let heard = self.read()?;
+        let heard = self.read_part()?;
         *answer_bytes += heard.len() as u64;
         if *answer_bytes > most_answer_bytes {
             return Err(WireError::Protocol("an answer to one of étalon's own questions has no end").into());
@@ -186,7 +192,7 @@ impl Asker {
 }
 
 /// The first `N` columns of a row; `NULL` and columns that are not there are empty.
-pub(crate) fn columns<const N: usize>(row: Vec<Option<String>>) -> [String; N] {
+pub(crate) fn first_columns<const N: usize>(row: Vec<Option<String>>) -> [String; N] {
     let mut columns = row.into_iter();
     std::array::from_fn(|_| columns.next().flatten().unwrap_or_default())
 }
@@ -196,7 +202,7 @@ pub(crate) fn first_row(rows: TextRows) -> Vec<Option<String>> {
     rows.into_iter().next().unwrap_or_default()
 }
 
-/// Empty for `NULL` or no row.
-pub(crate) fn single(rows: TextRows) -> String {
+/// The first value of the first row; empty for `NULL` or no row.
+pub(crate) fn first_value(rows: TextRows) -> String {
     rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
 }

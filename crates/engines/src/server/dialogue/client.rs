@@ -1,6 +1,6 @@
 use std::time::{Duration, Instant};
 
-use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, single};
+use super::{AskError, Asker, Conversation, OpenedConnection, ServerError, TextRows, first_value};
 use workloads::rows::{Rows, Value};
 
 /// A blocking connection: the control plane's, and a lane's before the load.
@@ -11,11 +11,11 @@ pub(crate) struct Client<P> {
     pub(crate) protocol: P,
 }
 
-pub(crate) fn text_rows(rows: &Rows) -> TextRows {
-    rows.iter().map(|row| row.into_iter().map(Value::text).collect()).collect()
+pub(crate) fn to_text_rows(rows: &Rows) -> TextRows {
+    rows.iter_rows().map(|row| row.into_iter().map(Value::into_text).collect()).collect()
 }
 
-/// A value as a protocol has it.
+/// A value that a protocol sends as text; `None` is `NULL`.
 pub(crate) fn text_value(bytes: Option<&[u8]>) -> Value<'_> {
     bytes.map_or(Value::Null, Value::Text)
 }
@@ -29,54 +29,56 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     type Statements: Send + Sync + 'static;
 
     /// Adds the rows of one or more statements to `rows`.
-    fn rows(client: &mut Client<Self>, sql: &str, rows: &mut Rows) -> Result<(), AskError<Self::Error>>;
+    fn query_rows(client: &mut Client<Self>, sql: &str, rows: &mut Rows) -> Result<(), AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
-    fn ping(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
+    fn ping_server(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
 
     /// Prepares a lane's statements.
-    fn into_opened(
+    fn into_prepared(
         client: Client<Self>,
         statements: &Self::Statements,
     ) -> Result<OpenedConnection<Self::Connection>, AskError<Self::Error>>;
 
-    /// A goodbye, if there is any.
-    fn farewell(_out: &mut Vec<u8>) {}
+    /// Writes the bytes that take leave of the server, if the protocol has any.
+    fn write_farewell(_out: &mut Vec<u8>) {}
 }
 
 impl<P: WireProtocol> Client<P> {
-    pub(crate) fn rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
+    /// Runs statements, and returns their rows as texts.
+    pub(crate) fn query_text_rows(&mut self, sql: &str) -> Result<TextRows, AskError<P::Error>> {
         let mut rows = Rows::default();
-        self.asker.name(sql);
-        P::rows(self, sql, &mut rows)?;
-        Ok(text_rows(&rows))
+        self.asker.name_question(sql);
+        P::query_rows(self, sql, &mut rows)?;
+        Ok(to_text_rows(&rows))
     }
 
     /// The answer to a user's query, which may be of any size.
-    pub(crate) fn answer(&mut self, sql: &str) -> Result<Rows, AskError<P::Error>> {
+    pub(crate) fn query_large(&mut self, sql: &str) -> Result<Rows, AskError<P::Error>> {
         let mut rows = Rows::default();
-        self.asker.name(sql);
+        self.asker.name_question(sql);
         self.asker.take_any_size(true);
-        let asked = P::rows(self, sql, &mut rows);
+        let asked = P::query_rows(self, sql, &mut rows);
         self.asker.take_any_size(false);
         asked.map(|()| rows)
     }
 
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError<P::Error>> {
-        self.rows(sql).map(|_| ())
+        self.query_text_rows(sql).map(|_| ())
     }
 
-    /// Empty for `NULL` or no row.
-    pub(crate) fn one(&mut self, sql: &str) -> Result<String, AskError<P::Error>> {
-        Ok(single(self.rows(sql)?))
+    /// Runs a query, and returns its first value: empty for `NULL` or no row.
+    pub(crate) fn query_first_value(&mut self, sql: &str) -> Result<String, AskError<P::Error>> {
+        Ok(first_value(self.query_text_rows(sql)?))
     }
 
+    /// Names the protocol version and cipher of the connection, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
         self.asker.link.encryption()
     }
 
     /// Limits the time of everything that the session is asked from now on, together.
-    pub(crate) fn limit(&mut self, timeout: Duration) {
+    pub(crate) fn limit_time(&mut self, timeout: Duration) {
         self.asker.link.set_deadline(Some(Instant::now() + timeout));
     }
 
@@ -85,8 +87,8 @@ impl<P: WireProtocol> Client<P> {
         self.asker.link.set_deadline(None);
     }
 
-    /// Waits until it is gone.
-    pub(crate) fn close(self) {
-        self.asker.link.part(P::farewell);
+    /// Closes the connection, and waits until the server has closed it.
+    pub(crate) fn close_and_wait(self) {
+        self.asker.link.close_politely(P::write_farewell);
     }
 }

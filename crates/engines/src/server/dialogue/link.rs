@@ -57,7 +57,8 @@ impl Timed {
         Ok(())
     }
 
-    fn in_slices(&mut self, mut attempt: impl FnMut(&Socket) -> io::Result<usize>) -> io::Result<usize> {
+    /// Retries a read or a write in short waits, between which deadline and interrupt are heeded.
+    fn retry_in_slices(&mut self, mut attempt: impl FnMut(&Socket) -> io::Result<usize>) -> io::Result<usize> {
         loop {
             self.mind_the_time()?;
             match attempt(&self.socket) {
@@ -66,10 +67,10 @@ impl Timed {
                 // A slice is over.
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                     self.mind_the_time()?;
-                    self.vigil.look()?;
+                    self.vigil.check_silence()?;
                 }
                 Ok(count) => {
-                    self.vigil.heard();
+                    self.vigil.note_answer();
                     return Ok(count);
                 }
                 other => return other,
@@ -80,13 +81,13 @@ impl Timed {
 
 impl Read for Timed {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        self.in_slices(|mut socket| socket.read(into))
+        self.retry_in_slices(|mut socket| socket.read(into))
     }
 }
 
 impl Write for Timed {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.in_slices(|mut socket| socket.write(bytes))
+        self.retry_in_slices(|mut socket| socket.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -104,7 +105,7 @@ impl Link {
         Link::Plain(Timed { socket, deadline, timeout: None, vigil })
     }
 
-    fn timed(&mut self) -> &mut Timed {
+    fn timed_socket(&mut self) -> &mut Timed {
         match self {
             Link::Plain(timed) => timed,
             Link::Tls(stream) => &mut stream.sock,
@@ -113,11 +114,11 @@ impl Link {
 
     /// Limits all reads and writes together; `None` lifts it.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
-        self.timed().deadline = deadline;
+        self.timed_socket().deadline = deadline;
     }
 
-    pub(crate) fn vigil(&mut self) -> &mut Vigil {
-        &mut self.timed().vigil
+    pub(crate) fn vigil_mut(&mut self) -> &mut Vigil {
+        &mut self.timed_socket().vigil
     }
 
     /// Fails without common TLS version, on a wrong certificate, or on a lost connection.
@@ -150,14 +151,14 @@ impl Link {
 
     /// Sends the protocol's goodbye, if any, and waits until the server has closed: the connection would count among
     /// its connections.
-    pub(crate) fn part(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
+    pub(crate) fn close_politely(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         farewell(&mut bytes);
         if bytes.is_empty() {
             return;
         }
         self.set_deadline(Some(Instant::now() + CLOSING_TIMEOUT));
-        self.vigil().set_aside(None);
+        self.vigil_mut().set_aside(None);
         // It may have ended.
         let said = self.write_all(&bytes).and_then(|()| self.flush());
         let mut rest = [0; 1024];
@@ -165,11 +166,12 @@ impl Link {
     }
 
     /// The server's.
-    pub(crate) fn certificate(&self) -> Option<&[u8]> {
+    pub(crate) fn server_certificate(&self) -> Option<&[u8]> {
         let Link::Tls(stream) = self else { return None };
         Some(stream.conn.peer_certificates()?.first()?)
     }
 
+    /// Names TLS version and cipher; `None` if the connection is plain.
     pub(crate) fn encryption(&self) -> Option<String> {
         let Link::Tls(stream) = self else { return None };
         let version = stream.conn.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();

@@ -10,14 +10,14 @@ mod waiting;
 
 use crate::server::connector;
 use load::error::{Failure, FailureKind};
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, connection_lost};
 use workloads::transactions::{Program, StatementOp};
 
-pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, columns, first_row, single};
-pub(crate) use client::{Client, WireProtocol, text_rows, text_value};
+pub(crate) use asking::{AskError, Asker, Pieces, ServerError, TextRows, first_columns, first_row, first_value};
+pub(crate) use client::{Client, WireProtocol, text_value, to_text_rows};
 pub(crate) use link::{Link, Timed, Tls};
 pub use native::NativeLane;
-pub(crate) use values::{LastRows, value, with_values};
+pub(crate) use values::{LastRows, value_of_datum, with_values};
 pub(crate) use waiting::{Aside, INTERRUPTED, ServerWait, Vigil, Waiting};
 
 pub(crate) struct OpenedConnection<C> {
@@ -29,7 +29,7 @@ pub(crate) struct OpenedConnection<C> {
 pub(crate) type Opener<C> = connector::Opener<OpenedConnection<C>>;
 
 /// Replaces a portable word by the engine's own; other statements stay.
-pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
+pub(crate) fn translate_word<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
     let trimmed = sql.trim();
     let own = words.iter().find(|(portable, _)| trimmed.eq_ignore_ascii_case(portable));
     own.map_or(sql, |(_, own)| own)
@@ -38,15 +38,16 @@ pub(crate) fn translated<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str
 /// Longer answers mean a server without end.
 const ANSWER_BYTES: u64 = 1 << 30;
 
-/// Adds to an answer.
-pub(crate) fn too_long(answer_bytes: &mut u64, received: &[u8]) -> Option<OpError> {
+/// Adds what was received to an answer's size; returns the error if it is too long.
+pub(crate) fn add_answer_bytes(answer_bytes: &mut u64, received: &[u8]) -> Option<OpError> {
     *answer_bytes += received.len() as u64;
     let too_long = format_args!("the server's answer has no end after {} MiB", ANSWER_BYTES >> 20);
-    (*answer_bytes > ANSWER_BYTES).then(|| lost(&too_long))
+    (*answer_bytes > ANSWER_BYTES).then(|| connection_lost(&too_long))
 }
 
-pub(crate) fn without_end() -> OpError {
-    lost("the server's answer has results without end")
+/// The error of an answer that does not end.
+pub(crate) fn endless_results() -> OpError {
+    connection_lost("the server's answer has results without end")
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,19 +83,19 @@ pub enum Parting {
 }
 
 /// A statement that the protocol cannot carry.
-pub(crate) fn misfit(error: wire::WireError) -> OpError {
+pub(crate) fn not_encodable(error: wire::WireError) -> OpError {
     OpError { class: ErrorClass::Statement, message: error.to_string() }
 }
 
 /// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls
 /// the engine.
 pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Failure> {
-    if program.depth() == 1 {
+    if program.pipeline_depth() == 1 {
         return Ok(());
     }
     let cause = format!("{product}'s protocol has no pipeline: each statement waits for the end of the one before it");
-    Err(Failure::new(FailureKind::Unsupported, format!("use `pipeline = {}`", program.depth()), cause)
-        .hint(format!("leave `pipeline` at 1 on {product}")))
+    Err(Failure::new(FailureKind::Unsupported, format!("use `pipeline = {}`", program.pipeline_depth()), cause)
+        .with_hint(format!("leave `pipeline` at 1 on {product}")))
 }
 
 /// The protocol state of a client's connection; the lane moves the bytes.
@@ -104,6 +105,7 @@ pub trait Conversation {
     /// one.
     const PIPELINES: bool = false;
 
+    /// State of the dialogue.
     fn state(&self) -> &DialogueState;
 
     /// State of the dialogue, for lanes that find the server gone.
@@ -111,15 +113,15 @@ pub trait Conversation {
 
     /// Encodes an operation and begins to wait for its answer. `text` is memory for unprepared requests. On failure
     /// nothing is waited for.
-    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
+    fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
 
     /// Ends a pipeline. Not of protocols without.
-    fn sync(&mut self, _point: SyncPoint, _out: &mut Vec<u8>) -> Result<(), OpError> {
+    fn encode_sync(&mut self, _point: SyncPoint, _out: &mut Vec<u8>) -> Result<(), OpError> {
         Ok(())
     }
 
     /// Reads everything received. `reply` takes what the protocol has to say by itself.
-    fn read(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>);
+    fn read_received(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>);
 
     /// Whether a failed transaction may be open.
     fn needs_rollback(&self) -> bool;
@@ -132,24 +134,25 @@ pub trait Conversation {
     /// The statement that rolls back.
     const ROLLBACK: &'static str;
 
-    /// Makes the client usable after a failure. `None`: by `out`, and the answer is awaited.
-    fn recover(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
+    /// Makes the client usable after a failure. `None`: by what `out` now holds, whose answer is awaited.
+    fn recover_client(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
         if *self.state() != DialogueState::Free || !self.needs_rollback() {
             return Some(OpOutcome::Ok);
         }
         let text = Self::ROLLBACK.to_owned();
-        self.request(&StatementOp { statement: usize::MAX, text, ..StatementOp::default() }, out)
+        self.encode_request(&StatementOp { statement: usize::MAX, text, ..StatementOp::default() }, out)
             .err()
             .map(OpOutcome::Failed)
     }
 
-    fn kept(&self) -> &[KeptRow];
+    /// The rows that the last answer was asked to keep.
+    fn kept_rows(&self) -> &[KeptRow];
 
     /// Number of the session, if the login reports it.
     fn session_number(&self) -> Option<u32> {
         None
     }
 
-    /// Bytes sent before closing.
-    fn farewell(_out: &mut Vec<u8>) {}
+    /// Writes the bytes sent before closing.
+    fn write_farewell(_out: &mut Vec<u8>) {}
 }

@@ -10,7 +10,9 @@ use super::{Conversation, DialogueState, Heard, OpenedConnection, Opener, Partin
 use crate::server::connector::Connector;
 use crate::server::dialogue::tls::Tls;
 use load::error::{Failure, FailureKind};
-use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, lost};
+use load::lane::{
+    Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, RowCounts, Submitted, SyncPoint, connection_lost,
+};
 use workloads::transactions::{Flow, OPEN_TRANSACTION, StatementOp};
 
 /// Timeout of the server's closing of its side.
@@ -44,11 +46,11 @@ struct One<C> {
 }
 
 /// Sends bytes through TLS, if there is any.
-fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
+fn send_through_tls(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
     let Some(tls) = tls else { return reactor.send(token, bytes) };
     sealed.clear();
     // Memory accepts everything; an ended TLS session shows on receive.
-    if tls.seal(bytes, sealed).is_ok() {
+    if tls.encrypt_into(bytes, sealed).is_ok() {
         reactor.send(token, sealed);
     }
 }
@@ -56,19 +58,25 @@ fn send(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&
 impl<C: Conversation> One<C> {
     /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send, `reply` what
     /// the protocol has.
-    fn receive(&mut self, received: &[u8], plain: &mut Vec<u8>, sealed: &mut Vec<u8>, reply: &mut Vec<u8>) -> Heard {
+    fn read_received(
+        &mut self,
+        received: &[u8],
+        plain: &mut Vec<u8>,
+        sealed: &mut Vec<u8>,
+        reply: &mut Vec<u8>,
+    ) -> Heard {
         let mut heard = Heard::default();
         let Some(tls) = &mut self.tls else {
-            self.connection.read(received, &mut heard, reply);
+            self.connection.read_received(received, &mut heard, reply);
             return heard;
         };
         let mut rest = received;
         while !rest.is_empty() && heard.end.is_none() {
             plain.clear();
-            match tls.open(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
+            match tls.decrypt_into(&mut rest, plain).and_then(|()| tls.take_sealed(sealed)) {
                 Ok(()) if plain.is_empty() => {}
-                Ok(()) => self.connection.read(plain, &mut heard, reply),
-                Err(cause) => heard.end = Some(lost(&cause)),
+                Ok(()) => self.connection.read_received(plain, &mut heard, reply),
+                Err(cause) => heard.end = Some(connection_lost(&cause)),
             }
         }
         heard
@@ -80,7 +88,8 @@ fn not_set_up(cause: impl std::fmt::Display) -> Failure {
 }
 
 impl<C: Conversation> One<C> {
-    fn is_there(&self) -> bool {
+    /// Tests whether the server has not been found gone.
+    fn is_connected(&self) -> bool {
         !matches!(self.connection.state(), DialogueState::Gone(_))
     }
 }
@@ -107,7 +116,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             waiting: Waiting::default(),
         };
         for (client, one) in opened.into_iter().enumerate() {
-            let one = lane.register(client, one).map_err(not_set_up)?;
+            let one = lane.register_client(client, one).map_err(not_set_up)?;
             lane.clients.push(one);
         }
         Ok(lane)
@@ -115,45 +124,51 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
 
     /// Closes at an interrupt without waiting long.
     #[must_use]
-    pub(crate) fn heeding(self, waiting: Waiting) -> NativeLane<C> {
+    pub(crate) fn with_waiting(self, waiting: Waiting) -> NativeLane<C> {
         NativeLane { waiting, ..self }
     }
 
-    fn register(&mut self, client: usize, opened: OpenedConnection<C>) -> io::Result<One<C>> {
+    /// Adds a client's connection to the reactor.
+    fn register_client(&mut self, client: usize, opened: OpenedConnection<C>) -> io::Result<One<C>> {
         let (socket, tls) = opened.link.into_parts();
         let token = self.reactor.register(socket)?;
-        self.by_token[token.index()] = client;
+        self.by_token[token.slot_index()] = client;
         Ok(One { token, tls, connection: opened.connection, is_parting: false })
     }
 
     /// Waits once, and appends completions.
-    fn turn(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
+    fn wait_once(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         let mut events = std::mem::take(&mut self.events);
-        let deadline_ns = self.connector.deadline_ns(deadline_ns, &self.reactor);
+        let deadline_ns = self.connector.shorten_deadline_ns(deadline_ns, &self.reactor);
         if let Err(cause) = self.reactor.wait(deadline_ns, &mut events) {
-            let error = lost(&format_args!("étalon cannot wait for its connections: {cause}"));
-            (0..self.clients.len()).for_each(|client| self.lose(client, error.clone(), into));
+            let error = connection_lost(&format_args!("étalon cannot wait for its connections: {cause}"));
+            (0..self.clients.len()).for_each(|client| self.lose_client(client, error.clone(), into));
         }
         for event in events.drain(..) {
-            let client = self.by_token[event.token.index()];
+            let client = self.by_token[event.token.slot_index()];
             match event.kind {
-                EventKind::Data if self.connector.is_wakeup(event.token) => self.pass_over(event.token),
-                EventKind::Data if self.clients[client].is_parting => self.pass_over(event.token),
-                EventKind::Data => self.read(client, into),
+                EventKind::Data if self.connector.is_wakeup(event.token) => self.discard_received(event.token),
+                EventKind::Data if self.clients[client].is_parting => self.discard_received(event.token),
+                EventKind::Data => self.read_client(client, into),
                 _ if self.clients[client].is_parting => self.end_parting(client, into),
-                EventKind::Closed => self.lose(client, lost("the server closed the connection"), into),
-                EventKind::Error(code) => self.lose(client, lost(&io::Error::from_raw_os_error(code)), into),
+                EventKind::Closed => {
+                    self.lose_client(client, connection_lost("the server closed the connection"), into)
+                }
+                EventKind::Error(code) => {
+                    self.lose_client(client, connection_lost(&io::Error::from_raw_os_error(code)), into)
+                }
             }
         }
         self.events = events;
-        while let Some((client, opened)) = self.connector.next(&self.reactor) {
-            let taken = opened.and_then(|opened| self.register(client, opened).map_err(|cause| lost(&cause)));
+        while let Some((client, opened)) = self.connector.next_login(&self.reactor) {
+            let taken =
+                opened.and_then(|opened| self.register_client(client, opened).map_err(|cause| connection_lost(&cause)));
             let taken = taken.map(|one| self.clients[client] = one);
             into.push(Completion { client, outcome: taken.map_or_else(OpOutcome::Failed, |()| OpOutcome::Ok) });
         }
     }
 
-    fn pass_over(&mut self, token: Token) {
+    fn discard_received(&mut self, token: Token) {
         let bytes = self.reactor.received(token).len();
         self.reactor.consume(token, bytes);
     }
@@ -166,57 +181,60 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         into.extend(refused.map(|error| Completion { client, outcome: OpOutcome::Failed(error) }));
     }
 
-    fn read(&mut self, client: usize, into: &mut Vec<Completion>) {
+    /// Reads what has come for a client, and appends its completion.
+    fn read_client(&mut self, client: usize, into: &mut Vec<Completion>) {
         let one = &mut self.clients[client];
         let token = one.token;
         let received = self.reactor.received(token);
         self.sealed.clear();
         self.text.clear();
-        let heard = one.receive(received, &mut self.plain, &mut self.sealed, &mut self.text);
+        let heard = one.read_received(received, &mut self.plain, &mut self.sealed, &mut self.text);
         let bytes = received.len();
         self.reactor.consume(token, bytes);
         if !self.sealed.is_empty() {
             self.reactor.send(token, &self.sealed);
         }
         if !self.text.is_empty() {
-            send(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
+            send_through_tls(&mut self.reactor, &mut self.sealed, token, one.tls.as_mut(), &self.text);
         }
         self.rows[client] = self.rows[client].plus(heard.rows);
         into.extend(heard.answer.map(|outcome| Completion { client, outcome }));
         if let Some(error) = heard.end {
-            self.lose(client, error, into);
+            self.lose_client(client, error, into);
         }
     }
 
-    fn lose(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
+    /// Ends a client whose connection failed, and appends its completion.
+    fn lose_client(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let One { token, connection, .. } = &mut self.clients[client];
         if matches!(connection.state(), DialogueState::Gone(_)) {
             return;
         }
         self.reactor.close(*token);
-        let afterwards = lost(&error.message);
+        let afterwards = connection_lost(&error.message);
         if std::mem::replace(connection.state_mut(), DialogueState::Gone(afterwards)) == DialogueState::Waiting {
             into.push(Completion { client, outcome: OpOutcome::Failed(error) });
         }
     }
 
-    fn ask(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
+    /// Encodes and sends a client's request.
+    fn send_request(&mut self, client: usize, op: &StatementOp) -> Result<(), OpError> {
         let One { token, tls, connection, .. } = &mut self.clients[client];
-        let request = connection.request(op, &mut self.text)?;
-        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), request);
+        let request = connection.encode_request(op, &mut self.text)?;
+        send_through_tls(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), request);
         Ok(())
     }
 
     /// What the connection has written to `text`.
     fn send_text(&mut self, client: usize) {
         let One { token, tls, .. } = &mut self.clients[client];
-        send(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &self.text);
+        send_through_tls(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &self.text);
     }
 
-    /// Closes a connection without a goodbye.
+    /// Says goodbye to the server over a client's connection, as the protocol wants it.
     fn say_farewell(&mut self, client: usize) {
         self.text.clear();
-        C::farewell(&mut self.text);
+        C::write_farewell(&mut self.text);
         match C::PARTING {
             Parting::Unsaid => self.reactor.close(self.clients[client].token),
             Parting::Said | Parting::Awaited => self.send_text(client),
@@ -228,19 +246,19 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
     type Op = StatementOp;
 
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
-        match self.ask(client, op) {
+        match self.send_request(client, op) {
             Ok(()) if C::PIPELINES && op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
             Ok(()) => Submitted::Queued,
             Err(error) => Submitted::Done(OpOutcome::Failed(error)),
         }
     }
 
-    fn sync(&mut self, client: usize, point: SyncPoint) -> Submitted {
+    fn sync_pipeline(&mut self, client: usize, point: SyncPoint) -> Submitted {
         if !C::PIPELINES {
             return Submitted::Done(OpOutcome::Ok);
         }
         self.text.clear();
-        if let Err(error) = self.clients[client].connection.sync(point, &mut self.text) {
+        if let Err(error) = self.clients[client].connection.encode_sync(point, &mut self.text) {
             return Submitted::Done(OpOutcome::Failed(error));
         }
         self.send_text(client);
@@ -253,11 +271,11 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
     // `flush` is empty: `reap`'s kernel entry sends the queue.
 
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
-        self.turn(deadline_ns, into);
+        self.wait_once(deadline_ns, into);
     }
 
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
-        self.clients[client].connection.kept()
+        self.clients[client].connection.kept_rows()
     }
 
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
@@ -271,7 +289,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
     /// The server keeps a failed transaction open.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.text.clear();
-        let done = self.clients[client].connection.recover(&mut self.text);
+        let done = self.clients[client].connection.recover_client(&mut self.text);
         if !self.text.is_empty() {
             self.send_text(client);
         }
@@ -280,7 +298,8 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         let state = self.clients[client].connection.state_mut();
-        let before = std::mem::replace(state, DialogueState::Gone(lost("the connection is being made anew")));
+        let before =
+            std::mem::replace(state, DialogueState::Gone(connection_lost("the connection is being made anew")));
         if !matches!(before, DialogueState::Gone(_)) {
             self.say_farewell(client);
             match C::PARTING {
@@ -304,14 +323,14 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
     }
 
     fn helper_threads(&self) -> usize {
-        self.connector.threads()
+        self.connector.thread_count()
     }
 
     fn session_number(&self, client: usize) -> Option<u32> {
         self.clients.get(client)?.connection.session_number()
     }
 
-    fn rows(&self, connection: usize) -> Option<RowCounts> {
+    fn row_counts(&self, connection: usize) -> Option<RowCounts> {
         self.rows.get(connection).copied()
     }
 
@@ -327,7 +346,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
             self.say_farewell(client);
             if C::PARTING == Parting::Unsaid {
                 *self.clients[client].connection.state_mut() =
-                    DialogueState::Gone(lost("étalon closed the connection"));
+                    DialogueState::Gone(connection_lost("étalon closed the connection"));
             }
         }
         // A remaining connection would count among the server's. One in the midst of an operation does not close soon.
@@ -335,10 +354,11 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         let timeout_ns = if is_interrupted { LAST_TIMEOUT_NS } else { CLOSING_TIMEOUT_NS };
         let deadline_ns = clock::now_ns() + timeout_ns;
         let mut ended = Vec::new();
-        while self.clients.iter().any(One::is_there) && clock::now_ns() < deadline_ns {
-            self.turn(deadline_ns, &mut ended);
+        while self.clients.iter().any(One::is_connected) && clock::now_ns() < deadline_ns {
+            self.wait_once(deadline_ns, &mut ended);
         }
-        let left = self.clients.iter().filter(|one| one.is_there()).filter_map(|one| one.connection.session_number());
-        left.for_each(|session| self.waiting.leave(session));
+        let left =
+            self.clients.iter().filter(|one| one.is_connected()).filter_map(|one| one.connection.session_number());
+        left.for_each(|session| self.waiting.note_left_session(session));
     }
 }

@@ -6,8 +6,8 @@ use rustls::ClientConnection;
 
 pub(crate) struct Tls(Box<ClientConnection>);
 
-/// The operating system's error, or the peer's TLS fault.
-fn broken(error: &rustls::Error) -> io::Error {
+/// The operating system's error for a TLS fault, or the peer's reason.
+fn tls_error(error: &rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("TLS: {error}"))
 }
 
@@ -18,7 +18,8 @@ impl Tls {
         Tls(connection)
     }
 
-    pub(crate) fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
+    /// Encrypts `plain`, and appends the records to `sealed`.
+    pub(crate) fn encrypt_into(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()> {
         self.0.writer().write_all(plain)?;
         self.take_sealed(sealed)
     }
@@ -32,9 +33,9 @@ impl Tls {
     }
 
     /// Decrypts a few records from the front of `sealed`, so that large answers are not kept as a whole.
-    pub(crate) fn open(&mut self, sealed: &mut &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
+    pub(crate) fn decrypt_into(&mut self, sealed: &mut &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         self.0.read_tls(sealed)?;
-        let state = self.0.process_new_packets().map_err(|error| broken(&error))?;
+        let state = self.0.process_new_packets().map_err(|error| tls_error(&error))?;
         let (before, bytes) = (plain.len(), state.plaintext_bytes_to_read());
         plain.resize(before + bytes, 0);
         self.0.reader().read_exact(&mut plain[before..])

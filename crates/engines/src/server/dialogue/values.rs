@@ -16,7 +16,7 @@ const MOST_RESULTS: usize = 1 << 16;
 const MOST_SPARE: usize = 256;
 const SPARE_BYTES: usize = 512;
 
-pub(crate) fn value(datum: &Datum) -> Value<'_> {
+pub(crate) fn value_of_datum(datum: &Datum) -> Value<'_> {
     match datum {
         Datum::Null => Value::Null,
         Datum::Int(number) => Value::Int(*number),
@@ -28,23 +28,25 @@ pub(crate) fn value(datum: &Datum) -> Value<'_> {
 /// Borrows the parameters as values; a few need no allocation.
 pub(crate) fn with_values<T>(parameters: &[Datum], patch: impl FnOnce(&[Value<'_>]) -> T) -> T {
     if parameters.len() > FEW {
-        let values: Vec<Value<'_>> = parameters.iter().map(value).collect();
+        let values: Vec<Value<'_>> = parameters.iter().map(value_of_datum).collect();
         return patch(&values);
     }
     let mut values = [Value::Null; FEW];
     for (place, datum) in values.iter_mut().zip(parameters) {
-        *place = value(datum);
+        *place = value_of_datum(datum);
     }
     patch(&values[..parameters.len()])
 }
 
-fn keep_memory(spare: &mut Vec<String>, mut text: String) {
+/// Keeps a text's memory for later copies, unless it is large.
+fn recycle_text(spare: &mut Vec<String>, mut text: String) {
     if text.capacity() <= SPARE_BYTES && spare.len() < MOST_SPARE {
         text.clear();
         spare.push(text);
     }
 }
 
+/// Copies a text into recycled memory.
 fn copy_text(spare: &mut Vec<String>, text: &str) -> String {
     let mut copy = spare.pop().unwrap_or_default();
     copy.push_str(text);
@@ -63,21 +65,21 @@ pub(crate) struct LastRows {
 
 impl LastRows {
     /// Forgets the rows before another answer.
-    pub(crate) fn clear(&mut self) {
+    pub(crate) fn forget_rows(&mut self) {
         self.results = 0;
     }
 
-    pub(crate) fn kept(&self) -> &[KeptRow] {
+    pub(crate) fn kept_rows(&self) -> &[KeptRow] {
         &self.rows[..self.results]
     }
 
     /// The current result's row.
-    pub(crate) fn last(&mut self) -> Option<&mut KeptRow> {
+    pub(crate) fn current_row(&mut self) -> Option<&mut KeptRow> {
         self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last))
     }
 
     /// Begins another result, in an older one's memory. `None`: too many.
-    pub(crate) fn begin(&mut self) -> Option<&mut KeptRow> {
+    pub(crate) fn begin_result(&mut self) -> Option<&mut KeptRow> {
         if self.results == MOST_RESULTS {
             return None;
         }
@@ -87,10 +89,10 @@ impl LastRows {
         let result = &mut self.rows[self.results];
         self.results += 1;
         result.rows = 0;
-        result.columns.drain(..).for_each(|name| keep_memory(&mut self.spare, name));
+        result.columns.drain(..).for_each(|name| recycle_text(&mut self.spare, name));
         for value in result.values.drain(..) {
             if let Datum::Text(Cow::Owned(text)) = value {
-                keep_memory(&mut self.spare, text);
+                recycle_text(&mut self.spare, text);
             }
         }
         Some(result)

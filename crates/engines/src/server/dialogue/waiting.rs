@@ -35,12 +35,14 @@ pub(crate) struct ServerWait {
 
 /// Looks at a session from another one, of the same login.
 pub(crate) trait Aside: Send {
+    /// Asks by another session what the first one waits for.
+    ///
     /// # Errors
     /// The other session gets no answer, or may not look.
-    fn look(&self, waiting: Waiting) -> Result<ServerWait, String>;
+    fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String>;
 
     /// Ends the session with what it does, so that its locks are free; as far as that can be had.
-    fn end(&self, waiting: Waiting);
+    fn end_session(&self, waiting: Waiting);
 }
 
 /// What all questions to one server heed.
@@ -115,12 +117,13 @@ impl Waiting {
         self.shared.is_cleaning_up.load(Ordering::Relaxed)
     }
 
+    /// The instant at which waiting ends.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
     /// What another session heeds, which itself is not looked at.
-    fn aside(&self) -> Waiting {
+    fn for_other_session(&self) -> Waiting {
         if self.is_interrupted() {
             Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() }
         } else {
@@ -135,19 +138,19 @@ impl Waiting {
     }
 
     /// Notes a session whose client went away in the midst of an operation.
-    pub(crate) fn leave(&self, session: u32) {
+    pub(crate) fn note_left_session(&self, session: u32) {
         self.shared.left.lock().unwrap_or_else(PoisonError::into_inner).push(session);
     }
 
-    pub(crate) fn take_left(&self) -> Vec<u32> {
+    pub(crate) fn take_left_sessions(&self) -> Vec<u32> {
         std::mem::take(&mut *self.shared.left.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reports each once, whichever of many sessions it is about.
-    fn tell(&self, notice: Notice<'_>) {
+    /// Reports a notice once, whichever of many sessions it is about.
+    fn give_notice(&self, notice: Notice<'_>) {
         let mut told = self.shared.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(notice.text().to_owned()) {
-            self.shared.notices.tell(notice);
+            self.shared.notices.give(notice);
         }
     }
 }
@@ -170,20 +173,23 @@ impl Vigil {
         Vigil { waiting, aside: None, question: question.to_owned(), since: Instant::now(), next_notice, next_look }
     }
 
+    /// What the session heeds while it waits.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
+    /// Sets the other session, by which a silent server can be asked.
     pub(super) fn set_aside(&mut self, aside: Option<Box<dyn Aside>>) {
         self.aside = aside;
     }
 
-    pub(super) fn begin(&mut self) {
+    /// Begins the time of silence.
+    pub(super) fn restart(&mut self) {
         (self.since, self.next_notice, self.next_look) = (Instant::now(), FIRST_NOTICE, LAST_SILENCE);
     }
 
     /// The notices about it name a question by its first words, since more of it may be a secret.
-    pub(super) fn name(&mut self, sql: &str) {
+    pub(super) fn name_question(&mut self, sql: &str) {
         self.question.clear();
         let words = sql.split_ascii_whitespace().take(2);
         for word in words.take_while(|word| word.bytes().all(|b| b.is_ascii_alphabetic())) {
@@ -194,22 +200,23 @@ impl Vigil {
         }
     }
 
-    pub(crate) fn heard(&mut self) {
-        self.begin();
+    /// Begins the time of silence again, since bytes have come.
+    pub(crate) fn note_answer(&mut self) {
+        self.restart();
     }
 
-    /// Looks around after a slice without a byte.
+    /// Ends the wait at an interrupt, and reports a long silence. It is called after a slice without a byte.
     ///
     /// # Errors
     /// An interrupt ended the question.
-    pub(crate) fn look(&mut self) -> io::Result<()> {
+    pub(crate) fn check_silence(&mut self) -> io::Result<()> {
         let silence = self.since.elapsed();
         if self.waiting.is_interrupted() {
             return self.heed_interrupt(silence);
         }
         if silence >= self.next_notice {
             self.next_notice = silence * NEXT_NOTICE;
-            self.tell(silence);
+            self.report_silence(silence);
         }
         Ok(())
     }
@@ -220,41 +227,42 @@ impl Vigil {
             if silence < self.next_look {
                 return Ok(());
             }
-            if self.looked().is_some_and(|looked| looked.is_ok_and(|wait| wait.is_work)) {
+            if self.ask_aside().is_some_and(|looked| looked.is_ok_and(|wait| wait.is_work)) {
                 self.next_look = silence + LOOK_AGAIN;
                 let server = &self.waiting.shared.server;
                 let text = format!("{server} still removes what étalon made; a second Ctrl-C ends étalon at once");
-                self.waiting.tell(Notice::Waits(&text));
+                self.waiting.give_notice(Notice::Waits(&text));
                 return Ok(());
             }
         }
         if let Some(aside) = self.aside.take() {
-            aside.end(self.waiting.aside());
+            aside.end_session(self.waiting.for_other_session());
         }
         Err(io::Error::other(Interruption))
     }
 
-    /// `None`: there is no other session to ask.
-    fn looked(&self) -> Option<Result<ServerWait, String>> {
-        self.aside.as_ref().map(|aside| aside.look(self.waiting.aside()))
+    /// Asks by another session what this one waits for. `None`: there is no other session.
+    fn ask_aside(&self) -> Option<Result<ServerWait, String>> {
+        self.aside.as_ref().map(|aside| aside.ask_server_wait(self.waiting.for_other_session()))
     }
 
-    fn tell(&self, silence: Duration) {
+    /// Reports that the server has been silent for so long, with what it waits for.
+    fn report_silence(&self, silence: Duration) {
         let server = &self.waiting.shared.server;
         let question = if self.question.is_empty() { "question" } else { &self.question };
         let silence_s = silence.as_secs();
         let silent = format!("{server} has not answered étalon's {question} for {silence_s} s (Ctrl-C ends étalon)");
-        match self.looked() {
+        match self.ask_aside() {
             Some(Ok(ServerWait { what, is_work: true })) => {
-                self.waiting.tell(Notice::Works(&format!("{server} works long on étalon's {question}: {what}")));
+                self.waiting.give_notice(Notice::Works(&format!("{server} works long on étalon's {question}: {what}")));
             }
             Some(Ok(ServerWait { what, is_work: false })) => {
-                self.waiting.tell(Notice::Waits(&format!("{silent}: {what}")));
+                self.waiting.give_notice(Notice::Waits(&format!("{silent}: {what}")));
             }
             Some(Err(why)) => {
-                self.waiting.tell(Notice::Waits(&format!("{silent}: {why}")));
+                self.waiting.give_notice(Notice::Waits(&format!("{silent}: {why}")));
             }
-            None => self.waiting.tell(Notice::Waits(&silent)),
+            None => self.waiting.give_notice(Notice::Waits(&silent)),
         }
     }
 }
@@ -267,11 +275,11 @@ mod tests {
     struct Said(Result<ServerWait, String>, Arc<Mutex<u32>>);
 
     impl Aside for Said {
-        fn look(&self, _waiting: Waiting) -> Result<ServerWait, String> {
+        fn ask_server_wait(&self, _waiting: Waiting) -> Result<ServerWait, String> {
             self.0.clone()
         }
 
-        fn end(&self, _waiting: Waiting) {
+        fn end_session(&self, _waiting: Waiting) {
             *self.1.lock().unwrap() += 1;
         }
     }
@@ -292,13 +300,13 @@ mod tests {
 
     fn silent_for(vigil: &mut Vigil, silence: Duration) -> io::Result<()> {
         vigil.since = Instant::now().checked_sub(silence).unwrap();
-        vigil.look()
+        vigil.check_silence()
     }
 
     #[test]
     fn silence_is_told_of_once_and_its_question_is_named() {
         let (mut vigil, told, _) = vigil(false);
-        vigil.name("DROP SCHEMA etalon CASCADE");
+        vigil.name_question("DROP SCHEMA etalon CASCADE");
         for silence_s in [1, 4, 5, 6, 15, 16] {
             silent_for(&mut vigil, Duration::from_secs(silence_s)).unwrap();
         }
@@ -308,9 +316,9 @@ mod tests {
             )
         });
         assert_eq!(*told.lock().unwrap(), reports);
-        vigil.name("ALTER USER x IDENTIFIED BY 'hunter2'");
+        vigil.name_question("ALTER USER x IDENTIFIED BY 'hunter2'");
         assert_eq!(vigil.question, "ALTER USER");
-        vigil.name("SELECT 'hunter2'");
+        vigil.name_question("SELECT 'hunter2'");
         assert_eq!(vigil.question, "SELECT");
     }
 

@@ -7,7 +7,7 @@ use model::Facts;
 use model::facts::{ADDED_BY_OTHERS, INSTANCE};
 
 use super::{ClientOf, Server, ServerSystem};
-use crate::server::refusal::failure;
+use crate::server::refusal::ask_failure;
 use load::error::Failure;
 use workloads::dataset::{Dataset, Tables};
 
@@ -22,7 +22,8 @@ pub(super) enum OwnIndexes {
 }
 
 impl OwnIndexes {
-    fn add(&mut self, data: &Dataset) {
+    /// Adds the names of a data set's indexes.
+    fn add_indexes(&mut self, data: &Dataset) {
         let names = data.indexes.iter().map(|index| index.name.to_lowercase());
         match self {
             _ if !data.later.is_empty() || !data.afterwards.is_empty() => *self = OwnIndexes::Unknown,
@@ -35,21 +36,21 @@ impl OwnIndexes {
 
 impl<S: Server> ServerSystem<S> {
     pub(super) fn makes_indexes_of(&self, data: &Dataset) {
-        self.own_indexes().add(data);
+        self.lock_own_indexes().add_indexes(data);
     }
 
-    fn own_indexes(&self) -> MutexGuard<'_, OwnIndexes> {
+    fn lock_own_indexes(&self) -> MutexGuard<'_, OwnIndexes> {
         // A set grows by single insertions.
         self.own_indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds them to what others have put on étalon's tables.
     pub(super) fn add_strange_indexes(&self, client: &mut ClientOf<S>, facts: &mut Facts) -> Result<(), Failure> {
-        let own = self.own_indexes();
+        let own = self.lock_own_indexes();
         let (Tables::Own, OwnIndexes::Named(own), Some(question)) = (self.tables, &*own, S::INDEXES) else {
             return Ok(());
         };
-        let rows = client.rows(question).map_err(|error| failure("read the tables' indexes", &error))?;
+        let rows = client.query_text_rows(question).map_err(|error| ask_failure("read the tables' indexes", &error))?;
         let found = rows.into_iter().filter_map(|row| {
             let mut cells = row.into_iter().flatten();
             let (index, table) = (cells.next()?, cells.next()?);

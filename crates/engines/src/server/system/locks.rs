@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::{ClientOf, Server, ServerSystem};
 use crate::server::dialogue::first_row;
-use crate::server::refusal::failure;
-use crate::server::whole_number;
+use crate::server::parse_whole_number;
+use crate::server::refusal::ask_failure;
 use load::error::{Failure, FailureKind};
 use load::lock_watch::LockWaiters;
 
@@ -31,8 +31,8 @@ impl<S: Server> ServerSystem<S> {
     fn ask_for_locks(&self, sql: &str) -> Result<LockWaiters, Failure> {
         // A load waits for this question at its end, and a server that has frozen does not answer it.
         self.ask(|client| {
-            client.limit(LONGEST_SAMPLE);
-            let waiters = answer_of::<S>(client, sql);
+            client.limit_time(LONGEST_SAMPLE);
+            let waiters = read_lock_waiters::<S>(client, sql);
             client.lift_limit();
             waiters.map_err(|failure| match failure.kind {
                 FailureKind::ConnectionLost => Failure { kind: FailureKind::Interrupted, ..failure },
@@ -42,11 +42,12 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
-fn answer_of<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
+/// Reads the number of waiting sessions and what holds them from the answer to `sql`.
+fn read_lock_waiters<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
     let tried = "see which sessions wait for locks";
-    let row = first_row(client.rows(sql).map_err(|error| failure(tried, &error))?);
+    let row = first_row(client.query_text_rows(sql).map_err(|error| ask_failure(tried, &error))?);
     let number = |column: usize| match row.get(column) {
-        Some(Some(text)) => whole_number(text, tried),
+        Some(Some(text)) => parse_whole_number(text, tried),
         _ => Ok(0),
     };
     let count = |column: usize| number(column).map(|number| u64::try_from(number).unwrap_or(0));

@@ -59,7 +59,7 @@ pub(crate) fn no_setting_brings_another<S: Tested>(
             scratch_base: Some(base.path().to_owned()),
             ..OpenRequest::new(&plan, Consent::OwnOnly)
         };
-        S::Recipe::start(&server, &request)
+        S::Recipe::start_server(&server, &request)
     };
     let (mut private, endpoint) = start(&[]).unwrap();
     let plain = origins(&endpoint);
@@ -93,7 +93,7 @@ pub(crate) fn no_setting_brings_another<S: Tested>(
     println!("{} settings: {refused} values refused unread, {wrong} by the server, {started} started", names.len());
     let endpoint = restart(&mut private, BTreeMap::new()).unwrap();
     assert_eq!(origins(&endpoint), plain);
-    private.remove().unwrap();
+    private.remove_server().unwrap();
     assert_eq!(std::fs::read_dir(base.path()).unwrap().count(), 0);
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn native<S: Server>(
     statements: StatementsOf<S>,
 ) -> LaneOf<S> {
     let (endpoint, session) = (endpoint.clone(), session.clone());
-    let open = move || session.open_lane(&endpoint, &statements).map_err(|error| error.op_error(&endpoint));
+    let open = move || session.open_lane(&endpoint, &statements).map_err(|error| error.to_op_error(&endpoint));
     // In order, so that the first is the first client's.
     NativeLane::new(way, (0..clients).map(|_| open().unwrap()).collect(), Arc::new(open)).unwrap()
 }
@@ -68,7 +68,7 @@ impl<C: Conversation + Send + 'static> Probe<C> {
     }
 
     pub(crate) fn sync(&mut self, client: usize, point: SyncPoint) -> Result<(), OpError> {
-        let submitted = self.0.sync(client, point);
+        let submitted = self.0.sync_pipeline(client, point);
         self.await_end(client, submitted)
     }
 

@@ -61,9 +61,9 @@ pub(crate) fn prepares_the_same_tables_every_time<S: Server>(
 
 pub(crate) fn is_started_anew_between_rounds<S: Server>(system: &ServerSystem<S>) {
     system.prepare(&pgbench_tables(1)).unwrap();
-    let pid = system.private().unwrap().running.pid();
+    let pid = system.lock_private().unwrap().running.pid();
     system.begin_round().unwrap();
-    assert_ne!(system.private().unwrap().running.pid(), pid);
+    assert_ne!(system.lock_private().unwrap().running.pid(), pid);
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
 }
 
@@ -73,38 +73,38 @@ pub(crate) fn comes_back_after_a_kill_in_mid_run<S: Server>(system: &ServerSyste
         let script = "\\set aid random(1, 1000)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;";
         run_of(system, script, 3, length)
     };
-    let pid = system.private().unwrap().running.pid().unwrap();
+    let pid = system.lock_private().unwrap().running.pid().unwrap();
     let cpu_s = system.server_cpu_s().unwrap();
     let failure = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(500));
-            system.private().unwrap().running.signal(StopSignal::Kill);
+            system.lock_private().unwrap().running.signal(StopSignal::Kill);
         });
         run(Duration::from_secs(20)).unwrap_err()
     });
     assert!(cpu_s > 0.0);
     assert_eq!(failure.kind, FailureKind::ConnectionLost, "{failure}");
     assert!(failure.may_pass());
-    system.revive().unwrap();
-    assert_ne!(system.private().unwrap().running.pid(), Some(pid));
+    system.wait_until_available().unwrap();
+    assert_ne!(system.lock_private().unwrap().running.pid(), Some(pid));
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_accounts").unwrap(), 100_000);
     assert_eq!(run(Duration::from_millis(300)).unwrap().state, RunState::Measured);
-    system.revive().unwrap();
+    system.wait_until_available().unwrap();
 }
 
 /// A copy of what a killed server leaves would be recovered in each start.
 pub(crate) fn is_not_kept_once_killed<S: Server>(system: &ServerSystem<S>) {
-    let mut private = system.private().unwrap();
+    let mut private = system.lock_private().unwrap();
     let kept = private.copy_folder(0).unwrap();
     private.running.signal(StopSignal::Kill);
-    while private.running.runs().unwrap() {
+    while private.running.is_running().unwrap() {
         thread::sleep(Duration::from_millis(5));
     }
-    let failure = private.keep(&kept).unwrap_err();
+    let failure = private.keep_data(&kept).unwrap_err();
     assert!(failure.to_string().contains("cannot keep the loaded data: it was killed (signal: 9"), "{failure}");
     assert!(failure.may_pass() && !kept.exists());
     drop(private);
-    system.revive().unwrap();
+    system.wait_until_available().unwrap();
 }
 
 pub(crate) fn leaves_nothing<S: Server>(system: &ServerSystem<S>, data_folder: &str) {
@@ -113,7 +113,7 @@ pub(crate) fn leaves_nothing<S: Server>(system: &ServerSystem<S>, data_folder: &
     system.drop_all().unwrap();
     assert!(!folder.parent().unwrap().exists());
     assert!(system.counters().is_err());
-    assert!(system.revive().unwrap_err().cause.contains("removed"));
+    assert!(system.wait_until_available().unwrap_err().cause.contains("removed"));
     system.drop_all().unwrap();
 }
 
@@ -129,8 +129,8 @@ pub(crate) fn a_deep_folder_is_no_hindrance<S: Tested>(socket: impl Fn(&S::Endpo
     let (mut private, endpoint) = started::<S>(Connect::Socket, &[], Some(&deep)).unwrap();
     let socket = socket(&endpoint);
     assert!(!socket.starts_with(&deep) && socket.exists());
-    S::Session::default().open(&endpoint, Purpose::Load).unwrap().close();
-    private.remove().unwrap();
+    S::Session::default().open_session(&endpoint, Purpose::Load).unwrap().close_and_wait();
+    private.remove_server().unwrap();
     assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 0);
     assert!(!socket.exists());
 }

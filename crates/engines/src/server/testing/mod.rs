@@ -56,7 +56,7 @@ fn system(url: &str, server: Option<PrivateServer>, pairs: &[(&str, &str)]) -> S
 
 /// Tables, and order entry's procedures without their own.
 pub(crate) fn order_entry_procedures() -> Dataset {
-    let statements = |dialect: &dyn Dialect| Some(dialect.order_entry()?.procedures());
+    let statements = |dialect: &dyn Dialect| Some(dialect.order_entry()?.create_procedures());
     let routines = Routines { name: "order entry", statements: Arc::new(statements) };
     Dataset { name: "procedures".to_owned(), routines: Some(routines), ..pgbench_tables(1) }
 }
@@ -81,7 +81,7 @@ pub(crate) fn started<S: Tested>(
     let server = S::private_server(connect);
     let system = system("", Some(server.clone()), pairs);
     let scratch_base = base.map(Path::to_owned);
-    S::Recipe::start(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
+    S::Recipe::start_server(&server, &OpenRequest { scratch_base, ..OpenRequest::new(&system, Consent::OwnOnly) })
 }
 
 pub(crate) fn made<S: Server>(endpoint: S::Endpoint, private: Option<Private<S::Recipe>>) -> ServerSystem<S> {
@@ -100,7 +100,7 @@ pub(crate) fn made_for<S: Server>(
 
 /// Opens a system as a plan with this URL would.
 pub(crate) fn open<S: Server>(url: &str, pairs: &[(&str, &str)], consent: Consent) -> Result<Box<dyn System>, Failure> {
-    system::open::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
+    system::open_system::<S>(&OpenRequest::new(&system(url, None, pairs), consent))
 }
 
 pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
@@ -110,17 +110,17 @@ pub(crate) fn refusal<S: Server>(url: &str, pairs: &[(&str, &str)]) -> Failure {
 /// The failure of starting a private server with these settings.
 pub(crate) fn refused_start<S: Tested>(pairs: &[(&str, &str)]) -> Failure {
     let system = system("", Some(S::private_server(Connect::Socket)), pairs);
-    let opened = system::open::<S>(&OpenRequest::new(&system, Consent::OwnOnly));
+    let opened = system::open_system::<S>(&OpenRequest::new(&system, Consent::OwnOnly));
     opened.err().unwrap_or_else(|| panic!("{pairs:?} started"))
 }
 
 impl<S: Server> ServerSystem<S> {
     pub(crate) fn text(&self, sql: &str) -> String {
-        self.client().unwrap().one(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+        self.open_client().unwrap().query_first_value(sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
     pub(crate) fn run(&self, sql: &str) {
-        self.client().unwrap().execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        self.open_client().unwrap().execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 }
 
@@ -152,9 +152,9 @@ impl<S: Server> System for Lies<'_, S> {
 
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
-        let (lane, question) = self.0.lane(program, &mut context)?;
+        let (lane, question) = self.0.open_lane(program, &mut context)?;
         let lane = Counted::new(Lying::new(lane, 30), question.unwrap(), program, &context, Waiting::default())?;
-        worker::run(lane, program, &RealClock, context)
+        worker::run_worker(lane, program, &RealClock, context)
     }
 }
 

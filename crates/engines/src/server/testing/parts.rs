@@ -60,8 +60,8 @@ fn counted() -> (Dataset, Arc<AtomicU64>) {
 
 fn is_whole<S: Server>(system: &ServerSystem<S>) {
     let data = large();
-    let whole = Contents::expected(&data);
-    whole.verify(&data, &Contents::read(&data, system).unwrap()).unwrap();
+    let whole = Contents::expected_of(&data);
+    whole.verify_found(&data, &Contents::read_from(&data, system).unwrap()).unwrap();
     assert!(system.scalar(&format!("SELECT COUNT(*) FROM {NOTES}")).is_err(), "the notes are left");
     assert_eq!(system.scalar("SELECT COUNT(*) FROM pgbench_tellers WHERE filler LIKE 'afterw%'").unwrap(), 1);
 }
@@ -96,17 +96,17 @@ pub(crate) fn large_data_sets_are_loaded_in_parts<S: Tested + LoadsParts>() {
 }
 
 fn loads_the_same_as_at_once<S: Server>(system: &ServerSystem<S>) {
-    assert_eq!(large().parts().len(), 7, "five of accounts, one each of branches and tellers");
+    assert_eq!(large().split_into_parts().len(), 7, "five of accounts, one each of branches and tellers");
     system.prepare(&tables("at once", 1 << 20)).unwrap();
-    let at_once = Contents::read(&large(), system).unwrap();
+    let at_once = Contents::read_from(&large(), system).unwrap();
     system.prepare(&large()).unwrap();
     is_whole(system);
-    assert_eq!(Contents::read(&large(), system).unwrap(), at_once);
-    assert_eq!(system.progress.rows(), None);
+    assert_eq!(Contents::read_from(&large(), system).unwrap(), at_once);
+    assert_eq!(system.progress.rows_so_far(), None);
     // Key and index are there.
-    system.client().unwrap().execute("INSERT INTO pgbench_accounts (aid) VALUES (7)").unwrap_err();
+    system.open_client().unwrap().execute("INSERT INTO pgbench_accounts (aid) VALUES (7)").unwrap_err();
     let index = large().indexes[0];
-    system.client().unwrap().execute(&S::DIALECT.create_index(&index)).unwrap_err();
+    system.open_client().unwrap().execute(&S::DIALECT.create_index_sql(&index)).unwrap_err();
 }
 
 fn loads_what_is_missing<S: Server>(system: &ServerSystem<S>) {
@@ -132,7 +132,7 @@ fn waits_for_what_a_killed_one_still_loads<S: Server>(system: &ServerSystem<S>) 
         noted.unwrap() == 0
     });
     let part = part.unwrap();
-    let mut remnant = system.client().unwrap();
+    let mut remnant = system.open_client().unwrap();
     let note = format!("INSERT INTO {NOTES} VALUES ({part}, 0, 0, 'of a killed one')");
     assert!(remnant.execute("BEGIN").and_then(|()| remnant.execute(&note)).is_ok());
     thread::scope(|scope| {
@@ -142,7 +142,7 @@ fn waits_for_what_a_killed_one_still_loads<S: Server>(system: &ServerSystem<S>) 
         assert!(remnant.execute("ROLLBACK").is_ok());
         loaded.join().unwrap().unwrap();
     });
-    remnant.close();
+    remnant.close_and_wait();
     is_whole(system);
 }
 
@@ -167,10 +167,10 @@ fn makes_another_data_set_anew<S: Server>(system: &ServerSystem<S>) {
 
 fn goes_on_after_the_server_was_killed<S: Server>(system: &ServerSystem<S>) {
     let there = break_off(system);
-    system.private().unwrap().running.signal(StopSignal::Kill);
+    system.lock_private().unwrap().running.signal(StopSignal::Kill);
     let failure = system.prepare(&large()).unwrap_err();
     assert!(failure.may_pass(), "{failure}");
-    system.revive().unwrap();
+    system.wait_until_available().unwrap();
     let (data, drawn) = counted();
     system.prepare(&data).unwrap();
     is_whole(system);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::server::system::{Server, open};
+use crate::server::system::{Server, open_system};
 use load::error::{Failure, FailureKind};
 use workloads::system::{Consent, Notices, OpenRequest, System};
 
@@ -33,7 +33,7 @@ impl User {
     pub(crate) fn open<S: Server>(&self, url: &str) -> Result<Box<dyn System>, Failure> {
         let plan = super::system(url, None, &[]);
         let (interrupt, notices) = (Arc::clone(&self.interrupt), self.notices.clone());
-        open::<S>(&OpenRequest { interrupt, notices, ..OpenRequest::new(&plan, Consent::OwnOnly) })
+        open_system::<S>(&OpenRequest { interrupt, notices, ..OpenRequest::new(&plan, Consent::OwnOnly) })
     }
 
     /// Waits until a notice has `words`, then interrupts, and returns what came of the question.

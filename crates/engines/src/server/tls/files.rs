@@ -12,7 +12,7 @@ use super::ClientIdentity;
 use load::error::{Failure, FailureKind};
 
 /// Reads all items of a PEM file, at least one.
-fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
+fn read_pem_items<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
     let read = T::pem_file_iter(file).and_then(Iterator::collect::<Result<Vec<T>, _>>);
     let cause = match read {
         Ok(found) if !found.is_empty() => return Ok(found),
@@ -25,14 +25,15 @@ fn all<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Failure> {
 }
 
 /// `option` names the file, for messages.
-pub(super) fn certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
+pub(super) fn read_certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let tried = format!("read the certificates in {}", file.display());
-    all(file, &tried)
-        .map_err(|failure| failure.hint(format!("`{option}` names a file in PEM format: {option}=/path/to/root.crt")))
+    read_pem_items(file, &tried).map_err(|failure| {
+        failure.with_hint(format!("`{option}` names a file in PEM format: {option}=/path/to/root.crt"))
+    })
 }
 
 /// One certificate, PEM or DER.
-pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
+pub(super) fn read_certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
     let tried = format!("read the certificate in {}", file.display());
     let bytes = fs::read(file).map_err(|error| Failure::new(FailureKind::Missing, tried.clone(), error))?;
     // DER begins with a sequence tag.
@@ -42,14 +43,12 @@ pub(super) fn certificate(file: &Path) -> Result<CertificateDer<'static>, Failur
     CertificateDer::from_pem_slice(&bytes).map_err(|error| Failure::new(FailureKind::Missing, tried, error))
 }
 
-pub(super) fn revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
+pub(super) fn read_revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let mut lists = Vec::new();
     for file in files {
-        lists.extend(
-            all(file, &format!("read the revoked certificates in {}", file.display())).map_err(|failure| {
-                failure.hint("`openssl ca -gencrl -out root.crl` makes such a list, in PEM format")
-            })?,
-        );
+        lists.extend(read_pem_items(file, &format!("read the revoked certificates in {}", file.display())).map_err(
+            |failure| failure.with_hint("`openssl ca -gencrl -out root.crl` makes such a list, in PEM format"),
+        )?);
     }
     Ok(lists)
 }
@@ -60,7 +59,7 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let cause = match fs::read_dir(folder) {
         Ok(entries) => {
             let mut files: Vec<PathBuf> =
-                entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|file| is_list(file)).collect();
+                entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|file| is_hashed_list(file)).collect();
             files.sort();
             if !files.is_empty() {
                 return Ok(files);
@@ -70,20 +69,21 @@ pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         Err(error) => error.to_string(),
     };
     let hint = format!("`openssl rehash {}` gives its files the names that are looked for", folder.display());
-    Err(Failure::new(FailureKind::Missing, tried, cause).hint(hint))
+    Err(Failure::new(FailureKind::Missing, tried, cause).with_hint(hint))
 }
 
-fn is_list(file: &Path) -> bool {
+/// Tests whether a file is named like a revocation list in a hashed folder, `HASH.r0`.
+fn is_hashed_list(file: &Path) -> bool {
     let digits = file.extension().and_then(|ending| ending.to_str()?.strip_prefix('r'));
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Certificate chain and key.
-pub(super) fn identity(
+/// Reads the client's certificate chain and key.
+pub(super) fn read_identity(
     identity: &ClientIdentity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
     let tried = format!("read the client's certificate in {}", identity.certificate.display());
-    let chain = all(&identity.certificate, &tried)?;
+    let chain = read_pem_items(&identity.certificate, &tried)?;
     let shown = identity.key.display();
     let tried = format!("read the key of the client's certificate in {shown}");
     match fs::metadata(&identity.key) {
@@ -97,16 +97,16 @@ pub(super) fn identity(
     let is_open = host::identity::key_open_to_others(&identity.key);
     if is_open.map_err(|error| Failure::new(FailureKind::Other, &tried, error))? {
         return Err(
-            Failure::new(FailureKind::Permission, tried, "others may read it").hint(format!("chmod 0600 {shown}"))
+            Failure::new(FailureKind::Permission, tried, "others may read it").with_hint(format!("chmod 0600 {shown}"))
         );
     }
     let bytes = fs::read(&identity.key).map_err(|error| Failure::new(FailureKind::Missing, &tried, error))?;
-    let key = key(&bytes, identity).map_err(|cause| Failure::new(FailureKind::Other, tried, cause))?;
+    let key = read_key(&bytes, identity).map_err(|cause| Failure::new(FailureKind::Other, tried, cause))?;
     Ok((chain, key))
 }
 
-/// Decrypted if necessary.
-fn key(bytes: &[u8], identity: &ClientIdentity) -> Result<PrivateKeyDer<'static>, String> {
+/// Reads a private key, decrypting it if necessary.
+fn read_key(bytes: &[u8], identity: &ClientIdentity) -> Result<PrivateKeyDer<'static>, String> {
     let text = String::from_utf8_lossy(bytes);
     if text.contains("Proc-Type: 4,ENCRYPTED") {
         return Err("it is encrypted as OpenSSL once did; `openssl pkcs8 -topk8` writes it as PKCS #8".to_owned());

@@ -57,8 +57,8 @@ pub(crate) enum TlsMode {
 pub(crate) type ModeNames = &'static [(&'static str, TlsMode)];
 
 impl TlsMode {
-    /// `option` is the engine's.
-    pub(crate) fn of_name(names: ModeNames, text: &str, option: &str) -> Result<TlsMode, String> {
+    /// Reads a mode by the engine's names; `option` is the option's name, for messages.
+    pub(crate) fn from_name(names: ModeNames, text: &str, option: &str) -> Result<TlsMode, String> {
         let known = names.iter().find(|(name, _)| *name == text);
         known.map(|(_, mode)| *mode).ok_or_else(|| {
             let names: Vec<&str> = names.iter().map(|(name, _)| *name).collect();
@@ -70,17 +70,18 @@ impl TlsMode {
         names.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
 
-    pub(crate) fn verifies(self) -> bool {
+    /// Tests whether the server's certificate is checked.
+    pub(crate) fn verifies_server(self) -> bool {
         matches!(self, TlsMode::VerifyCa | TlsMode::VerifyFull)
     }
 
     /// Refuses a connection without TLS.
-    pub(crate) fn insists(self) -> bool {
-        self.verifies() || self == TlsMode::Require
+    pub(crate) fn requires_tls(self) -> bool {
+        self.verifies_server() || self == TlsMode::Require
     }
 
     /// Like the engines' own clients, a file of authorities is used in weaker modes, too.
-    pub(crate) fn check(self, has_roots: bool) -> CertificateCheck {
+    pub(crate) fn certificate_check(self, has_roots: bool) -> CertificateCheck {
         match self {
             TlsMode::VerifyFull => CertificateCheck::ChainAndName,
             TlsMode::VerifyCa => CertificateCheck::Chain,
@@ -119,6 +120,7 @@ impl<'a> TlsWanted<'a> {
         TlsWanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
+    /// Builds the TLS client's configuration.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {
@@ -128,19 +130,19 @@ impl<'a> TlsWanted<'a> {
         let verifier = Verifier::new(&provider, trust);
         let builder = ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(self.versions)
-            .map_err(|error| failure("set up TLS", &error))?
+            .map_err(|error| tls_failure("set up TLS", &error))?
             .dangerous()
             .with_custom_certificate_verifier(Arc::new(verifier));
         let Some(identity) = self.identity else { return Ok(builder.with_no_client_auth()) };
-        let (chain, key) = files::identity(identity)?;
+        let (chain, key) = files::read_identity(identity)?;
         builder.with_client_auth_cert(chain, key).map_err(|error| {
             let shown = (identity.certificate.display(), identity.key.display());
-            failure(&format!("use the client's certificate {} with the key {}", shown.0, shown.1), &error)
-                .hint("the key has to be the certificate's own: RSA, or ECDSA on P-256 or P-384, or Ed25519")
+            tls_failure(&format!("use the client's certificate {} with the key {}", shown.0, shown.1), &error)
+                .with_hint("the key has to be the certificate's own: RSA, or ECDSA on P-256 or P-384, or Ed25519")
         })
     }
 }
 
-fn failure(tried: &str, cause: &dyn std::fmt::Display) -> Failure {
+fn tls_failure(tried: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, cause)
 }

@@ -27,7 +27,7 @@ use x509_cert::ext::pkix::{BasicConstraints, ExtendedKeyUsage, KeyUsage, KeyUsag
 use x509_cert::spki::SubjectPublicKeyInfoOwned;
 use x509_cert::{Certificate, der};
 
-use super::{CertificateCheck, Roots, TlsWanted, failure, files};
+use super::{CertificateCheck, Roots, TlsWanted, files, tls_failure};
 use load::error::{Failure, FailureKind};
 
 /// Verifies by [`TrustedRoots`], or not at all without them.
@@ -69,8 +69,8 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Trusted because the user named them.
-    fn of_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
+    /// Sorts a file's certificates into roots and others; all are trusted, because the user named them.
+    fn from_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
             let Ok(certificate) = Certificate::from_der(&der) else { continue };
@@ -81,7 +81,8 @@ impl Sorted {
                 sorted.between.push(der);
             } else {
                 sorted.pinned.push(der.clone());
-                let may_sign = extension::<BasicConstraints>(&certificate).map(|found| found.is_some_and(|it| it.ca));
+                let may_sign =
+                    find_extension::<BasicConstraints>(&certificate).map(|found| found.is_some_and(|it| it.ca));
                 if fields.version == Version::V1 || may_sign.unwrap_or(false) {
                     sorted.authorities.push((der, certificate));
                 }
@@ -104,7 +105,8 @@ impl Sorted {
         sorted
     }
 
-    fn why_nothing(&self) -> String {
+    /// Says why none of the certificates can end a chain.
+    fn explain_no_root(&self) -> String {
         let Sorted { between, out_of_date, .. } = self;
         format!(
             "none of them ends a chain: {out_of_date} cannot be read or are out of date, {} are signed by somebody else",
@@ -120,10 +122,10 @@ impl TrustedRoots {
         let (tried, names, sorted) = match wanted.roots {
             Roots::File(file) => {
                 let tried = format!("trust the certificates in {}", file.display());
-                (tried, names, Sorted::of_file(files::certificates(file, option)?))
+                (tried, names, Sorted::from_file(files::read_certificates(file, option)?))
             }
             Roots::Exactly(file) => {
-                let pinned = vec![files::certificate(file)?];
+                let pinned = vec![files::read_certificate(file)?];
                 let tried = format!("trust the certificates in {}", file.display());
                 (tried, Names::Any, Sorted { pinned, ..Sorted::default() })
             }
@@ -133,11 +135,11 @@ impl TrustedRoots {
             }
         };
         if sorted.pinned.is_empty() && sorted.authorities.is_empty() {
-            return Err(Failure::new(FailureKind::Missing, tried, sorted.why_nothing()).hint(format!(
+            return Err(Failure::new(FailureKind::Missing, tried, sorted.explain_no_root()).with_hint(format!(
                 "name the certificate of the authority that signed itself: {option}=/path/to/root.crt"
             )));
         }
-        let lists = files::revocation_lists(wanted.revoked)?;
+        let lists = files::read_revocation_lists(wanted.revoked)?;
         let has_lists = !lists.is_empty();
         let mut store = RootCertStore::empty();
         store.add_parsable_certificates(sorted.authorities.iter().map(|(der, _)| der.clone()));
@@ -149,7 +151,7 @@ impl TrustedRoots {
                     .with_crls(lists)
                     .enforce_revocation_expiration()
                     .build()
-                    .map_err(|error| failure(&tried, &error))?,
+                    .map_err(|error| tls_failure(&tried, &error))?,
             )
         };
         Ok(TrustedRoots {
@@ -163,7 +165,7 @@ impl TrustedRoots {
         })
     }
 
-    fn check(
+    fn verify_server(
         &self,
         der: &CertificateDer<'_>,
         sent: &[CertificateDer<'_>],
@@ -171,21 +173,21 @@ impl TrustedRoots {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<(), rustls::Error> {
-        let certificate = Certificate::from_der(der).map_err(|_| refused(CertificateError::BadEncoding))?;
+        let certificate = Certificate::from_der(der).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
         let between: Vec<CertificateDer<'_>> = sent.iter().chain(&self.between).cloned().collect();
         let is_first_version = certificate.tbs_certificate.version == Version::V1;
         let is_pinned = self.pinned.iter().any(|own| own == der);
         if is_pinned || is_first_version {
             // It cannot be checked for revocation.
             if self.has_lists {
-                return Err(refused(CertificateError::UnknownRevocationStatus));
+                return Err(tls_refusal(CertificateError::UnknownRevocationStatus));
             }
-            is_current(&certificate, now).map_err(refused)?;
+            is_current(&certificate, now).map_err(tls_refusal)?;
             if !is_pinned {
                 self.is_signed_by_an_authority(der, &certificate)?;
             }
         } else {
-            let chain = self.chain.as_ref().ok_or(refused(CertificateError::UnknownIssuer))?;
+            let chain = self.chain.as_ref().ok_or(tls_refusal(CertificateError::UnknownIssuer))?;
             match chain.verify_server_cert(der, &between, name, ocsp, now) {
                 // rustls checks the name only after the chain.
                 Err(error) if is_about_the_name(&error) => {}
@@ -193,7 +195,7 @@ impl TrustedRoots {
                 Ok(_) => {}
             }
         }
-        suits_a_server(&certificate).map_err(refused)?;
+        suits_a_server(&certificate).map_err(tls_refusal)?;
         match self.names {
             Names::Any => Ok(()),
             Names::Host => self.names_host(der, &certificate, &between, name),
@@ -202,9 +204,10 @@ impl TrustedRoots {
 
     /// Verifies a certificate without extensions: it signs no other, and only its signer restricts it.
     fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
-        let signed = signed_part(der).map_err(|_| refused(CertificateError::BadEncoding))?;
-        let signature = certificate.signature.as_bytes().ok_or(refused(CertificateError::BadEncoding))?;
-        let way = contents(&certificate.signature_algorithm).map_err(|_| refused(CertificateError::BadEncoding))?;
+        let signed = signed_part(der).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
+        let signature = certificate.signature.as_bytes().ok_or(tls_refusal(CertificateError::BadEncoding))?;
+        let way =
+            der_contents(&certificate.signature_algorithm).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
         let mut algorithms = self.algorithms.all.to_vec();
         algorithms.retain(|algorithm| algorithm.signature_alg_id().as_ref() == way);
         let authorities = self.authorities.iter().map(|authority| &authority.tbs_certificate);
@@ -215,7 +218,7 @@ impl TrustedRoots {
             }
             found = CertificateError::BadSignature;
         }
-        Err(refused(found))
+        Err(tls_refusal(found))
     }
 
     /// A common name counts only without alternative names, and only if no authority in the chain has name
@@ -228,14 +231,14 @@ impl TrustedRoots {
         name: &ServerName<'_>,
     ) -> Result<(), rustls::Error> {
         let by_alternatives = match certificate.tbs_certificate.version {
-            Version::V1 => Err(refused(CertificateError::NotValidForName)),
+            Version::V1 => Err(tls_refusal(CertificateError::NotValidForName)),
             _ => verify_server_name(&ParsedCertificate::try_from(der)?, name),
         };
         let Err(error) = by_alternatives else { return Ok(()) };
         let between = between.iter().filter_map(|der| Certificate::from_der(der).ok());
         let mut signers = between.chain(self.authorities.iter().cloned());
-        let counts = has::<SubjectAltName>(certificate) == Ok(false)
-            && signers.all(|signer| has::<NameConstraints>(&signer) == Ok(false));
+        let counts = has_extension::<SubjectAltName>(certificate) == Ok(false)
+            && signers.all(|signer| has_extension::<NameConstraints>(&signer) == Ok(false));
         match common_name(certificate) {
             Some(common) if counts && is_named(name, &common) => Ok(()),
             _ => Err(error),
@@ -243,7 +246,7 @@ impl TrustedRoots {
     }
 }
 
-fn refused(error: CertificateError) -> rustls::Error {
+fn tls_refusal(error: CertificateError) -> rustls::Error {
     rustls::Error::InvalidCertificate(error)
 }
 
@@ -272,8 +275,8 @@ fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), Certificat
 /// 5280, 4.2.1.3 and 4.2.1.12)
 fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     let uses = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment | KeyUsages::KeyAgreement;
-    let key = extension::<KeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
-    let purposes = extension::<ExtendedKeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let key = find_extension::<KeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let purposes = find_extension::<ExtendedKeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let key_suits = key.is_none_or(|key| uses.into_iter().any(|one| key.0.contains(one)));
     if key_suits && purposes.is_none_or(|purposes| purposes.0.contains(&rfc5280::ID_KP_SERVER_AUTH)) {
         return Ok(());
@@ -281,11 +284,15 @@ fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     Err(CertificateError::InvalidPurpose)
 }
 
-fn extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(certificate: &'a Certificate) -> der::Result<Option<T>> {
+/// Finds an extension of a certificate.
+fn find_extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(
+    certificate: &'a Certificate,
+) -> der::Result<Option<T>> {
     Ok(certificate.tbs_certificate.get::<T>()?.map(|(_, found)| found))
 }
 
-fn has<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
+/// Tests whether a certificate has an extension.
+fn has_extension<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
     let all = certificate.tbs_certificate.extensions.iter().flatten();
     Ok(all.into_iter().any(|one| one.extn_id == T::OID))
 }
@@ -317,6 +324,7 @@ fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     }
 }
 
+/// The bytes of a certificate that its signature covers.
 fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
     let mut reader = SliceReader::new(der)?;
     Header::decode(&mut reader)?;
@@ -324,7 +332,7 @@ fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
 }
 
 /// Bytes as rustls writes them: without the outermost tag.
-fn contents(identifier: &impl Encode) -> der::Result<Vec<u8>> {
+fn der_contents(identifier: &impl Encode) -> der::Result<Vec<u8>> {
     let whole = identifier.to_der()?;
     Ok(AnyRef::from_der(&whole)?.value().to_vec())
 }
@@ -335,7 +343,9 @@ fn is_signed_with(
     message: &[u8],
     signature: &[u8],
 ) -> bool {
-    let (Ok(kind), Some(bits)) = (contents(&key.algorithm), key.subject_public_key.as_bytes()) else { return false };
+    let (Ok(kind), Some(bits)) = (der_contents(&key.algorithm), key.subject_public_key.as_bytes()) else {
+        return false;
+    };
     let mut fitting = algorithms.iter().filter(|algorithm| algorithm.public_key_alg_id().as_ref() == kind);
     fitting.any(|algorithm| algorithm.verify_signature(bits, message, signature).is_ok())
 }
@@ -362,7 +372,7 @@ impl ServerCertVerifier for Verifier {
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
         if let Some(trust) = &self.trust {
-            trust.check(end_entity, intermediates, server_name, ocsp_response, now)?;
+            trust.verify_server(end_entity, intermediates, server_name, ocsp_response, now)?;
         }
         Ok(ServerCertVerified::assertion())
     }
@@ -381,7 +391,7 @@ impl ServerCertVerifier for Verifier {
         if is_signed_with(&key, algorithms, message, signature.signature()) {
             Ok(HandshakeSignatureValid::assertion())
         } else {
-            Err(refused(CertificateError::BadSignature))
+            Err(tls_refusal(CertificateError::BadSignature))
         }
     }
 
@@ -394,7 +404,7 @@ impl ServerCertVerifier for Verifier {
         let Some(key) = key_of_first_version(certificate) else {
             return verify_tls13_signature(message, certificate, signature, &self.algorithms);
         };
-        let key = key.to_der().map_err(|_| refused(CertificateError::BadEncoding))?;
+        let key = key.to_der().map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
         let key = SubjectPublicKeyInfoDer::from(key);
         verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
     }

@@ -13,11 +13,11 @@ use super::{SCHEMA, SqlServerSystem, facts, keys};
 use crate::owner::{MARKER, TableOwner};
 use crate::server::dialogue::TextRows;
 use crate::server::random_password;
-use crate::server::refusal::{failing_to, failure};
+use crate::server::refusal::{ask_failure, failing_to};
 use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::connect::Endpoint;
-use crate::sqlserver::counters::reason;
-use crate::sqlserver::dialect::{quoted, wide_literal};
+use crate::sqlserver::counters::reason_if_readable;
+use crate::sqlserver::dialect::{quote_name, quote_unicode};
 use crate::sqlserver::governor::{self, APPLICATION};
 use crate::sqlserver::lane::{AskError, Client};
 use crate::sqlserver::session::SessionSettings;
@@ -80,8 +80,9 @@ struct Heard {
 }
 
 impl Heard {
-    fn take(&mut self, remark: &ServerMessage, started: Instant) {
-        let numbers = numbers(&remark.text);
+    /// Notes what a message of the server says of the backup.
+    fn take_message(&mut self, remark: &ServerMessage, started: Instant) {
+        let numbers = numbers_in_text(&remark.text);
         match remark.number {
             PERCENT => self.percent.extend(numbers.first().map(|percent| (started.elapsed().as_secs_f64(), *percent))),
             PROCESSED => self.processed = numbers,
@@ -91,25 +92,26 @@ impl Heard {
 }
 
 /// The numbers in a message, whose language is the server's.
-fn numbers(text: &str) -> Vec<f64> {
+fn numbers_in_text(text: &str) -> Vec<f64> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','));
     words.filter_map(|word| word.trim_matches(['.', ',']).replace(',', ".").parse().ok()).collect()
 }
 
-fn seconds_of(ms: &str) -> Option<f64> {
+fn seconds_from_ms(ms: &str) -> Option<f64> {
     ms.parse::<f64>().ok().map(|ms| ms / 1e3)
 }
 
-fn figure(id: &str, unit: &str, reading: Reading) -> Measurement {
+fn diagnostic(id: &str, unit: &str, reading: Reading) -> Measurement {
     Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading)
 }
 
-fn known(value: Option<f64>, otherwise: &str) -> Reading {
+fn reading_or(value: Option<f64>, otherwise: &str) -> Reading {
     value.ok_or(otherwise).into()
 }
 
+/// Makes the failure of a step, which a full disk may have caused.
 fn step_failure(tried: &str, error: &AskError) -> Failure {
-    let mut failed = failure(tried, error);
+    let mut failed = ask_failure(tried, error);
     if let AskError::Server(message) = error
         && message.number == WRITE_FAILED
         && message.text.contains("112(")
@@ -125,11 +127,12 @@ impl<'a> SqlServerBackups<'a> {
     }
 
     /// The connection's program name selects the resource governor's group.
-    fn open(&self) -> Result<Client, Failure> {
-        open(&self.system.endpoint)
+    fn open_session(&self) -> Result<Client, Failure> {
+        open_client(&self.system.endpoint)
     }
 
-    fn text<'t>(
+    /// The `BACKUP` statement for a request.
+    fn backup_sql<'t>(
         &self,
         request: &BackupRequest<'_>,
         client: &Client,
@@ -143,26 +146,32 @@ impl<'a> SqlServerBackups<'a> {
             compression: request.compression,
             transfer_kib: request.server_side.transfer_kib,
             certificate: (request.server_side.sealing == Sealing::Encrypted).then_some(keys::CERTIFICATE),
-            release: release(client),
+            release: major_version(client),
         };
         let tried = format!("back up with {}", request.compression.name());
         statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
     /// Names of the files at the server.
-    fn files(&self, client: &mut Client, request: &BackupRequest<'_>, label: &str) -> Result<Vec<String>, Failure> {
-        let folder = folder(client, request)?;
+    fn server_files(
+        &self,
+        client: &mut Client,
+        request: &BackupRequest<'_>,
+        label: &str,
+    ) -> Result<Vec<String>, Failure> {
+        let folder = backup_folder(client, request)?;
         Ok((1..=request.server_side.stripes).map(|number| format!("{folder}{label}_{number}.bak")).collect())
     }
 
-    fn trace_flag(&self, command: &str) -> Result<TextRows, Failure> {
+    /// Switches the trace flag for preallocation by this `DBCC` command.
+    fn switch_trace_flag(&self, command: &str) -> Result<TextRows, Failure> {
         let tried = format!("switch trace flag {NO_PREALLOCATION}");
         let sql = format!("DBCC {command}({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS");
-        self.system.ask(|client| client.rows(&sql).map_err(failing_to(&tried)))
+        self.system.ask(|client| client.query_text_rows(&sql).map_err(failing_to(&tried)))
     }
 
     /// Runs with the plan's trace flag.
-    fn with_flag<T>(
+    fn with_trace_flag<T>(
         &self,
         preallocation: Preallocation,
         run: impl FnOnce() -> Result<T, Failure>,
@@ -170,39 +179,41 @@ impl<'a> SqlServerBackups<'a> {
         if preallocation == Preallocation::AsServer {
             return run();
         }
-        let state = self.trace_flag("TRACESTATUS")?;
+        let state = self.switch_trace_flag("TRACESTATUS")?;
         let global = state.first().and_then(|row| row.get(2).cloned().flatten());
         if global.as_deref() == Some("1") {
             return run();
         }
-        self.trace_flag("TRACEON")
-            .map_err(|failed| failed.hint("it takes the role sysadmin, and holds for the whole server meanwhile"))?;
+        self.switch_trace_flag("TRACEON").map_err(|failed| {
+            failed.with_hint("it takes the role sysadmin, and holds for the whole server meanwhile")
+        })?;
         let ran = run();
-        let off = self.trace_flag("TRACEOFF").map_err(|failed| {
-            failed.hint(format!("it is still on: `DBCC TRACEOFF({NO_PREALLOCATION}, -1)` switches it off"))
+        let off = self.switch_trace_flag("TRACEOFF").map_err(|failed| {
+            failed.with_hint(format!("it is still on: `DBCC TRACEOFF({NO_PREALLOCATION}, -1)` switches it off"))
         });
         ran.and_then(|done| off.map(|_| done))
     }
 
-    /// Drops only what a killed étalon left.
-    fn clear_copy(&self, client: &mut Client) -> Result<(), Failure> {
+    /// Drops the copy that a killed étalon left.
+    fn remove_old_copy(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("restore as the database `{COPY}`");
         let there = format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{COPY}'");
-        if client.one(&there).map_err(failing_to(&tried))? == "0" {
+        if client.query_first_value(&there).map_err(failing_to(&tried))? == "0" {
             return Ok(());
         }
-        let said = client.one(&format!("SELECT said FROM [{COPY}].dbo.etalon_marker"));
+        let said = client.query_first_value(&format!("SELECT said FROM [{COPY}].dbo.etalon_marker"));
         let is_ours = said.is_ok_and(|said| said.starts_with(MARKER));
         if !is_ours && self.system.consent == Consent::OwnOnly {
             let cause = "it exists already, and is not known for étalon's";
-            return Err(Failure::new(FailureKind::NotOurs, tried, cause).hint("rename it, or drop it with --yes"));
+            return Err(Failure::new(FailureKind::NotOurs, tried, cause).with_hint("rename it, or drop it with --yes"));
         }
         drop_copy(client)
     }
 
+    /// Refuses an edition of the server that cannot back up to files.
     fn check_edition(&self, client: &mut Client, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a backup";
-        let cause = match edition(client)?.as_str() {
+        let cause = match edition_number(client)?.as_str() {
             facts::AZURE => Some("Azure SQL Database takes its backups itself, and no login may"),
             MANAGED => Some("a Managed Instance backs up to a URL only, which étalon does not do"),
             _ => None,
@@ -213,48 +224,49 @@ impl<'a> SqlServerBackups<'a> {
         // Only members may remove files at the server.
         let writes = request.server_side.destination == Destination::Files;
         let is_member = "SELECT IS_SRVROLEMEMBER('sysadmin')";
-        if writes && client.one(is_member).map_err(failing_to(ASK_RIGHTS))? != "1" {
+        if writes && client.query_first_value(is_member).map_err(failing_to(ASK_RIGHTS))? != "1" {
             let cause = "the login could write the backup's files at the server, and not remove them";
-            return Err(Failure::new(FailureKind::Permission, tried, cause)
-                .hint("`ALTER SERVER ROLE sysadmin ADD MEMBER …`; or `destination = \"nul\"`, which writes none"));
+            return Err(Failure::new(FailureKind::Permission, tried, cause).with_hint(
+                "`ALTER SERVER ROLE sysadmin ADD MEMBER …`; or `destination = \"nul\"`, which writes none",
+            ));
         }
         Ok(())
     }
 }
 
-fn release(client: &Client) -> u32 {
+fn major_version(client: &Client) -> u32 {
     u32::from(client.protocol.session.version.0)
 }
 
 const ASK_RIGHTS: &str = "ask what the server lets étalon do";
 
-fn edition(client: &mut Client) -> Result<String, Failure> {
-    facts::edition(client).map_err(|error| failure(ASK_RIGHTS, &error))
+fn edition_number(client: &mut Client) -> Result<String, Failure> {
+    facts::edition_number(client).map_err(|error| ask_failure(ASK_RIGHTS, &error))
 }
 
-fn open(endpoint: &Endpoint) -> Result<Client, Failure> {
-    SessionSettings::default().open(&endpoint.named(APPLICATION), Purpose::Load)
+fn open_client(endpoint: &Endpoint) -> Result<Client, Failure> {
+    SessionSettings::default().open_session(&endpoint.with_application(APPLICATION), Purpose::Load)
 }
 
-/// Asks for the folder; it ends with a separator.
-fn folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
+/// Asks for the folder of backups; it ends with a separator.
+fn backup_folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
     let mut folder = request.server_side.folder.unwrap_or_default().to_owned();
     if folder.is_empty() {
-        folder = client.one(BACKUP_FOLDER).unwrap_or_default();
+        folder = client.query_first_value(BACKUP_FOLDER).unwrap_or_default();
     }
     if folder.is_empty() {
-        let rows = client.rows(BACKUP_FOLDER_BEFORE).unwrap_or_default();
+        let rows = client.query_text_rows(BACKUP_FOLDER_BEFORE).unwrap_or_default();
         folder = rows.into_iter().next().and_then(|row| row.into_iter().nth(1)).flatten().unwrap_or_default();
     }
     if folder.is_empty() {
         let cause = "the server does not tell its folder for backups";
         return Err(Failure::new(FailureKind::Plan, "find a place for the backup", cause)
-            .hint("name a folder of the server's: `folder = \"/var/opt/mssql/data\"`"));
+            .with_hint("name a folder of the server's: `folder = \"/var/opt/mssql/data\"`"));
     }
     Ok(with_separator(&folder))
 }
 
-/// Windows's or Linux's.
+/// The folder with Windows's or Linux's separator at its end.
 fn with_separator(folder: &str) -> String {
     let separator = if folder.contains('\\') || folder.get(1..2) == Some(":") { '\\' } else { '/' };
     if folder.ends_with(['/', '\\']) { folder.to_owned() } else { format!("{folder}{separator}") }
@@ -266,36 +278,39 @@ fn folder_and_ending(path: &str) -> (&str, &str) {
     (folder, name.rfind('.').map_or("", |at| &name[at..]))
 }
 
+/// Drops the restored copy of the database.
 fn drop_copy(client: &mut Client) -> Result<(), Failure> {
     client
-        .execute(&format!("IF DB_ID(N'{COPY}') IS NOT NULL DROP DATABASE {}", quoted(COPY)))
-        .map_err(|error| failure(format!("drop the database `{COPY}`"), &error))
+        .execute(&format!("IF DB_ID(N'{COPY}') IS NOT NULL DROP DATABASE {}", quote_name(COPY)))
+        .map_err(|error| ask_failure(format!("drop the database `{COPY}`"), &error))
 }
 
 fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
-    let answer = client.one(SESSION_CPU).map_err(|error| reason(&error).unwrap_or_else(|| error.to_string()))?;
-    seconds_of(&answer).ok_or_else(|| format!("the server gives `{answer}` for the session's CPU time"))
+    let answer = client
+        .query_first_value(SESSION_CPU)
+        .map_err(|error| reason_if_readable(&error).unwrap_or_else(|| error.to_string()))?;
+    seconds_from_ms(&answer).ok_or_else(|| format!("the server gives `{answer}` for the session's CPU time"))
 }
 
 /// CPU seconds of a session between two readings.
 fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
-    figure(id, "s", used.into())
+    diagnostic(id, "s", used.into())
 }
 
 /// The server's record of the backup, by column.
-fn history(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Failure> {
+fn history_columns(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read the backup's sizes in msdb";
-    let sql = format!("SELECT * FROM msdb.dbo.backupset WHERE name = {}", wide_literal(label));
-    let answer = client.ask(&sql).map_err(|error| failure(tried, &error))?;
+    let sql = format!("SELECT * FROM msdb.dbo.backupset WHERE name = {}", quote_unicode(label));
+    let answer = client.ask(&sql).map_err(|error| ask_failure(tried, &error))?;
     let names: Vec<String> = answer.columns.iter().map(|column| column.name.to_ascii_lowercase()).collect();
     let row = answer.rows.into_iter().next();
     let row = row.ok_or_else(|| Failure::new(FailureKind::Verification, tried, "it has no row of this backup"))?;
-    Ok(names.into_iter().zip(row).filter_map(|(name, cell)| Some((name, cell.text()?))).collect())
+    Ok(names.into_iter().zip(row).filter_map(|(name, cell)| Some((name, cell.to_text()?))).collect())
 }
 
-/// Figures of the course, from the watcher and the statement's messages.
-fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
+/// Measurements of the backup's course, from the watcher and the statement's messages.
+fn course_measurements(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let percent = match &seen.percent {
         Ok(points) if points.len() > 1 => points,
         _ => &heard.percent,
@@ -303,14 +318,14 @@ fn course(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let steps = at_twentieths(percent);
     let mut all: Vec<Measurement> = steps
         .into_iter()
-        .map(|(step, done)| figure(&format!("backup_percent/{step:03}"), "%", Reading::Value(done)))
+        .map(|(step, done)| diagnostic(&format!("backup_percent/{step:03}"), "%", Reading::Value(done)))
         .collect();
     let peak = seen.growth.as_ref().map(|growth| growth.iter().map(|(_, bytes)| *bytes as f64).fold(0.0, f64::max));
     let peak = Reading::from(peak);
-    all.push(figure("backup_peak_size", "bytes", peak));
+    all.push(diagnostic("backup_peak_size", "bytes", peak));
     for (id, unit, index) in [("backup_pages", "pages", 0), ("backup_rate_told", "MB/s", 2)] {
-        let reported = known(heard.processed.get(index).copied(), "the server did not say it");
-        all.push(figure(id, unit, reported));
+        let reported = reading_or(heard.processed.get(index).copied(), "the server did not say it");
+        all.push(diagnostic(id, unit, reported));
     }
     all
 }
@@ -320,14 +335,14 @@ impl Backups for SqlServerBackups<'_> {
         ("SQL Server", METHODS)
     }
 
-    fn check(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
+    fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         self.method(request.method)?;
-        let mut client = self.open()?;
-        self.text(request, &client, "", &[])?;
+        let mut client = self.open_session()?;
+        self.backup_sql(request, &client, "", &[])?;
         let compression = request.compression;
         if compression.codec != Codec::None && request.compressor != Compressor::Server {
             let why = "SQL Server compresses itself, and gives nobody the bytes";
-            return Err(request.no_such_compressor(why).hint("`where = \"server\"`"));
+            return Err(request.no_such_compressor(why).with_hint("`where = \"server\"`"));
         }
         if compression.workers > 0 {
             let cause = "SQL Server chooses its threads itself";
@@ -338,18 +353,18 @@ impl Backups for SqlServerBackups<'_> {
             return Err(Failure::new(FailureKind::Unsupported, "hold a backup to `max_rate_mib_s`", cause));
         }
         self.check_edition(&mut client, request)?;
-        self.clear_copy(&mut client)
+        self.remove_old_copy(&mut client)
     }
 
-    fn lacks(&self, compression: Compression) -> Result<Option<String>, Failure> {
-        let mut client = self.open()?;
-        if let Some(product) = facts::stand_in(&mut client)? {
+    fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
+        let mut client = self.open_session()?;
+        if let Some(product) = facts::other_product(&mut client)? {
             return Ok(Some(format!("{product} has no BACKUP: its data are backed up as PostgreSQL's")));
         }
         if compression.codec == Codec::None {
             return Ok(None);
         }
-        if edition(&mut client)? == EXPRESS {
+        if edition_number(&mut client)? == EXPRESS {
             return Ok(Some("the Express edition does not compress backups".to_owned()));
         }
         let text = BackupText {
@@ -359,7 +374,7 @@ impl Backups for SqlServerBackups<'_> {
             compression,
             transfer_kib: 0,
             certificate: None,
-            release: release(&client),
+            release: major_version(&client),
         };
         Ok(statements::back_up(&text).err())
     }
@@ -370,39 +385,40 @@ impl Backups for SqlServerBackups<'_> {
 
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = format!("back up the database `{SCHEMA}`");
-        let mut client = self.open()?;
+        let mut client = self.open_session()?;
         let label = format!("etalon_{}", random_password());
         let writes = request.server_side.destination == Destination::Files;
-        let files = if writes { self.files(&mut client, request, &label)? } else { Vec::new() };
+        let files = if writes { self.server_files(&mut client, request, &label)? } else { Vec::new() };
         if request.server_side.sealing == Sealing::Encrypted {
             self.left.borrow_mut().certificate = true;
-            keys::ensure(&mut client, &self.system.endpoint)?;
+            keys::ensure_certificate(&mut client, &self.system.endpoint)?;
         }
-        let statement = self.text(request, &client, &label, &files)?;
+        let statement = self.backup_sql(request, &client, &label, &files)?;
         self.left.borrow_mut().files.clone_from(&files);
-        let session = client.one("SELECT @@SPID").map_err(|error| failure(&*tried, &error))?;
+        let session = client.query_first_value("SELECT @@SPID").map_err(|error| ask_failure(&*tried, &error))?;
         let names = format!("{label}_*.bak");
         let place = files.first().map(|file| (folder_and_ending(file).0, names.as_str()));
-        let (cpu, group) = (session_cpu_s(&mut client), governor::cpu_ms(&mut client));
+        let (cpu, group) = (session_cpu_s(&mut client), governor::governed_cpu_ms(&mut client));
         let mut heard = Heard::default();
-        let (asked, seen) = self.with_flag(request.server_side.preallocation, || {
-            let watch = Watch::start(self.open()?, &session, place);
-            let asked = meter.part("write", || {
+        let (asked, seen) = self.with_trace_flag(request.server_side.preallocation, || {
+            let watch = Watch::start(self.open_session()?, &session, place);
+            let asked = meter.meter_part("write", || {
                 let started = Instant::now();
-                let asked =
-                    client.ask_long(&statement, &|| request.go_on().is_ok(), &mut |remark| heard.take(remark, started));
+                let asked = client.ask_long(&statement, &|| request.check_interrupt().is_ok(), &mut |remark| {
+                    heard.take_message(remark, started)
+                });
                 asked.map_err(|error| step_failure(&tried, &error))
             });
             Ok((asked, watch.finish()))
         })?;
         asked?;
         let mut figures = vec![session_cpu("backup_cpu/session", cpu, &mut client)];
-        if let (Some(before), Some(after)) = (group, governor::cpu_ms(&mut client)) {
-            figures.push(figure("backup_cpu/workload_group", "s", Reading::Value((after - before) / 1e3)));
+        if let (Some(before), Some(after)) = (group, governor::governed_cpu_ms(&mut client)) {
+            figures.push(diagnostic("backup_cpu/workload_group", "s", Reading::Value((after - before) / 1e3)));
         }
-        figures.extend(course(&seen, &heard));
-        let history = history(&mut client, &label)?;
-        served(request, &history, seen, figures)
+        figures.extend(course_measurements(&seen, &heard));
+        let history = history_columns(&mut client, &label)?;
+        served_backup(request, &history, seen, figures)
     }
 
     fn restore(
@@ -413,33 +429,35 @@ impl Backups for SqlServerBackups<'_> {
     ) -> Result<Box<dyn Restored>, Failure> {
         let tried = format!("restore the backup as `{COPY}`");
         let files = self.left.borrow().files.clone();
-        let mut client = self.open()?;
-        let moves = moves(&mut client, &files)?;
+        let mut client = self.open_session()?;
+        let moves = new_paths(&mut client, &files)?;
         let cpu = session_cpu_s(&mut client);
         let server_before = self.system.server_cpu_s();
         let mut copy = RestoredCopy {
             endpoint: self.system.endpoint.clone(),
             server_cpu: Err(String::new()),
             figures: Vec::new(),
-            check: statements::check(COPY),
+            check: statements::check_sql(COPY),
             is_there: true,
         };
         let mut heard = Heard::default();
-        meter.part("restore", || {
+        meter.meter_part("restore", || {
             let started = Instant::now();
-            let statement = statements::restore(&files, COPY, &moves);
-            let asked =
-                client.ask_long(&statement, &|| request.go_on().is_ok(), &mut |remark| heard.take(remark, started));
+            let statement = statements::restore_sql(&files, COPY, &moves);
+            let asked = client.ask_long(&statement, &|| request.check_interrupt().is_ok(), &mut |remark| {
+                heard.take_message(remark, started)
+            });
             asked.map_err(|error| step_failure(&tried, &error))
         })?;
         // Only the restore's own. The meter begins at 0.
         copy.server_cpu = server_before.and_then(|before| Ok(self.system.server_cpu_s()? - before));
         copy.figures.push(session_cpu("restore_cpu/session", cpu, &mut client));
-        let rate = known(heard.processed.get(2).copied(), "the server did not say it");
-        copy.figures.push(figure("restore_rate_told", "MB/s", rate));
+        let rate = reading_or(heard.processed.get(2).copied(), "the server did not say it");
+        copy.figures.push(diagnostic("restore_rate_told", "MB/s", rate));
         // After the restore: it reads the whole backup.
         let started = Instant::now();
-        let verified = client.ask_long(&statements::verify(&files), &|| request.go_on().is_ok(), &mut |_| ());
+        let verified =
+            client.ask_long(&statements::verify_sql(&files), &|| request.check_interrupt().is_ok(), &mut |_| ());
         verified.map_err(|error| step_failure("read the backup through (RESTORE VERIFYONLY)", &error))?;
         let took_s = started.elapsed().as_secs_f64();
         let verify = Reading::Value(took_s);
@@ -447,16 +465,16 @@ impl Backups for SqlServerBackups<'_> {
         Ok(Box::new(copy))
     }
 
-    fn tidy(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
+    fn remove_leftovers(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
         let left = self.left.take();
-        let mut client = self.open()?;
+        let mut client = self.open_session()?;
         drop_copy(&mut client)?;
         // An encrypted database keeps its certificate.
         if left.certificate && !self.system.session.encrypted {
-            keys::remove(&mut client)?;
+            keys::remove_certificate(&mut client)?;
         }
-        forget(&mut client, COPY);
-        forget_own(&mut client);
+        forget_history(&mut client, COPY);
+        forget_own_history(&mut client);
         left.files.iter().try_for_each(|file| remove_file(&mut client, file))
     }
 }
@@ -465,8 +483,8 @@ impl Backups for SqlServerBackups<'_> {
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
-/// What msdb, the server's own record of backups, says of it.
-fn served(
+/// The backup as msdb, the server's own record of backups, describes it.
+fn served_backup(
     request: &BackupRequest<'_>,
     history: &[(String, String)],
     seen: Seen,
@@ -474,17 +492,18 @@ fn served(
 ) -> Result<TakenBackup, Failure> {
     let tried = "read the backup's sizes in msdb";
     let sizes = ["backup_size", "compressed_backup_size"]
-        .map(|name| column(history, name)?.parse::<f64>().ok().map(|bytes| bytes as u64));
+        .map(|name| history_column(history, name)?.parse::<f64>().ok().map(|bytes| bytes as u64));
     let [Some(source_bytes), Some(stored_bytes)] = sizes else {
         return Err(Failure::new(FailureKind::Verification, tried, "the sizes are not there"));
     };
-    let is_sealed = column(history, "key_algorithm").is_some_and(|name| !name.eq_ignore_ascii_case(NOT_ENCRYPTED));
+    let is_sealed =
+        history_column(history, "key_algorithm").is_some_and(|name| !name.eq_ignore_ascii_case(NOT_ENCRYPTED));
     if request.server_side.sealing == Sealing::Encrypted && !is_sealed {
         let cause = "the server does not say that the backup is encrypted, and the plan asks for it";
         return Err(Failure::new(FailureKind::Verification, "trust the backup", cause));
     }
     let mut notes = Vec::new();
-    if let Some(algorithm) = column(history, "compression_algorithm") {
+    if let Some(algorithm) = history_column(history, "compression_algorithm") {
         let asked = request.compression.name();
         let none = asked == "none" && matches!(algorithm, "0" | "NONE" | "");
         if !none && !algorithm.eq_ignore_ascii_case(asked) {
@@ -503,15 +522,16 @@ fn served(
     })
 }
 
-fn column<'a>(history: &'a [(String, String)], name: &str) -> Option<&'a str> {
+fn history_column<'a>(history: &'a [(String, String)], name: &str) -> Option<&'a str> {
     history.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
 /// Paths next to the original's files, named after the copy.
-fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
+fn new_paths(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
     let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
-    let (Some(logical), Some(physical)) = (answer.column("LogicalName"), answer.column("PhysicalName")) else {
+    let (Some(logical), Some(physical)) = (answer.column_index("LogicalName"), answer.column_index("PhysicalName"))
+    else {
         return Err(Failure::new(FailureKind::Verification, tried, "the server names no files"));
     };
     Ok(answer
@@ -519,22 +539,23 @@ fn moves(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>,
         .iter()
         .enumerate()
         .filter_map(|(number, row)| {
-            let (logical, physical) = (row.get(logical)?.clone().text()?, row.get(physical)?.clone().text()?);
+            let (logical, physical) = (row.get(logical)?.clone().to_text()?, row.get(physical)?.clone().to_text()?);
             let (folder, ending) = folder_and_ending(&physical);
             Some((logical, format!("{folder}{COPY}_{}{ending}", number + 1)))
         })
         .collect())
 }
 
-fn forget_own(client: &mut Client) {
-    if tables::owner(client).is_ok_and(|owner| owner == TableOwner::Etalon) {
-        forget(client, SCHEMA);
+/// Removes étalon's own database from the backup history.
+fn forget_own_history(client: &mut Client) {
+    if tables::table_owner(client).is_ok_and(|owner| owner == TableOwner::Etalon) {
+        forget_history(client, SCHEMA);
     }
 }
 
 /// Removes a database from the backup history, if the login may.
-pub(super) fn forget(client: &mut Client, database: &str) {
-    let name = wide_literal(database);
+pub(super) fn forget_history(client: &mut Client, database: &str) {
+    let name = quote_unicode(database);
     let _ = client.execute(&format!(
         "IF EXISTS (SELECT 1 FROM msdb.dbo.backupset WHERE database_name = {name}) EXEC \
          msdb.dbo.sp_delete_database_backuphistory @database_name = {name}"
@@ -545,16 +566,17 @@ pub(super) fn forget(client: &mut Client, database: &str) {
 /// removes any file, such as a broken backup.
 fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let tried = format!("remove the backup {file} at the server");
-    let path = wide_literal(file);
-    let any_file = (release(client) >= REMOVES_ANY_FILE).then_some("xp_delete_files");
+    let path = quote_unicode(file);
+    let any_file = (major_version(client) >= REMOVES_ANY_FILE).then_some("xp_delete_files");
     for procedure in ["xp_delete_file 0,"].into_iter().chain(any_file) {
         client.execute(&format!("EXEC master.sys.{procedure} {path}")).map_err(failing_to(&tried))?;
-        let exists = client.one(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(failing_to(&tried))?;
+        let exists =
+            client.query_first_value(&format!("EXEC master.sys.xp_fileexist {path}")).map_err(failing_to(&tried))?;
         if exists != "1" {
             return Ok(());
         }
     }
-    Err(Failure::new(FailureKind::Other, tried, "it is still there").hint("remove it by hand, at the server"))
+    Err(Failure::new(FailureKind::Other, tried, "it is still there").with_hint("remove it by hand, at the server"))
 }
 
 /// A database next to the original.
@@ -567,10 +589,10 @@ struct RestoredCopy {
 }
 
 impl Restored for RestoredCopy {
-    fn session(&mut self, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
-        let mut client = open(&self.endpoint)?;
+    fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
+        let mut client = open_client(&self.endpoint)?;
         let tried = format!("use the database `{COPY}`");
-        client.execute(&format!("USE {}", quoted(COPY))).map_err(|error| failure(tried, &error))?;
+        client.execute(&format!("USE {}", quote_name(COPY))).map_err(|error| ask_failure(tried, &error))?;
         Ok(Box::new(SqlServerSession::new(client, kind)?))
     }
 
@@ -578,29 +600,29 @@ impl Restored for RestoredCopy {
         self.server_cpu.clone()
     }
 
-    fn figures(&self) -> Vec<Measurement> {
+    fn restore_figures(&self) -> Vec<Measurement> {
         self.figures.clone()
     }
 
-    fn check(&self) -> Result<(), Failure> {
-        let mut client = open(&self.endpoint)?;
+    fn check_integrity(&self) -> Result<(), Failure> {
+        let mut client = open_client(&self.endpoint)?;
         let tried = "check the restored database";
         client.execute(&self.check).map_err(|error| {
-            let failed = failure(tried, &error);
+            let failed = ask_failure(tried, &error);
             Failure { kind: FailureKind::Verification, ..failed }
         })
     }
 
     fn remove(mut self: Box<Self>) -> Result<(), Failure> {
         self.is_there = false;
-        drop_copy(&mut open(&self.endpoint)?)
+        drop_copy(&mut open_client(&self.endpoint)?)
     }
 }
 
 impl Drop for RestoredCopy {
     fn drop(&mut self) {
         if self.is_there
-            && let Ok(mut client) = open(&self.endpoint)
+            && let Ok(mut client) = open_client(&self.endpoint)
         {
             let _ = drop_copy(&mut client);
         }
@@ -614,9 +636,9 @@ mod tests {
     #[test]
     fn numbers_are_read_in_any_language() {
         let words = "BACKUP DATABASE successfully processed 35138 pages in 2.141 seconds (128.217 MB/sec).";
-        assert_eq!(numbers(words), [35_138.0, 2.141, 128.217]);
-        assert_eq!(numbers("5 Prozent verarbeitet."), [5.0]);
-        assert_eq!(numbers("traitée en 2,141 secondes"), [2.141]);
+        assert_eq!(numbers_in_text(words), [35_138.0, 2.141, 128.217]);
+        assert_eq!(numbers_in_text("5 Prozent verarbeitet."), [5.0]);
+        assert_eq!(numbers_in_text("traitée en 2,141 secondes"), [2.141]);
     }
 
     #[test]

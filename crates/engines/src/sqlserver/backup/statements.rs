@@ -24,7 +24,8 @@ const ZSTD_FROM: u32 = 17;
 const LOW: u32 = 3;
 const MEDIUM: u32 = 9;
 
-fn compression(text: &BackupText<'_>) -> Result<String, String> {
+/// The clause for a compression, or why this release does not have it.
+fn compression_clause(text: &BackupText<'_>) -> Result<String, String> {
     match text.compression.codec {
         Codec::None => Ok("NO_COMPRESSION".to_owned()),
         Codec::MsXpress if text.release >= ALGORITHMS_FROM => Ok("COMPRESSION (ALGORITHM = MS_XPRESS)".to_owned()),
@@ -49,8 +50,8 @@ fn compression(text: &BackupText<'_>) -> Result<String, String> {
     }
 }
 
-fn disks(files: &[String]) -> String {
-    let all: Vec<String> = files.iter().map(|file| format!("DISK = {}", text(file))).collect();
+fn disk_list(files: &[String]) -> String {
+    let all: Vec<String> = files.iter().map(|file| format!("DISK = {}", quote_text(file))).collect();
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }
 }
 
@@ -62,48 +63,53 @@ pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
         "COPY_ONLY".to_owned(),
         "CHECKSUM".to_owned(),
         "STATS = 5".to_owned(),
-        format!("NAME = {}", text(asked.label)),
+        format!("NAME = {}", quote_text(asked.label)),
     ];
     if asked.transfer_kib > 0 {
         options.push(format!("MAXTRANSFERSIZE = {}", u64::from(asked.transfer_kib) << 10));
     }
-    options.push(compression(asked)?);
+    options.push(compression_clause(asked)?);
     if let Some(certificate) = asked.certificate {
         if asked.release < ENCRYPTION_FROM {
             return Err("the encryption of backups is there from SQL Server 2014 on".to_owned());
         }
-        options.push(format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {})", name(certificate)));
+        options.push(format!("ENCRYPTION (ALGORITHM = AES_256, SERVER CERTIFICATE = {})", quote_name(certificate)));
     }
-    Ok(format!("BACKUP DATABASE {} TO {} WITH {}", name(asked.database), disks(asked.files), options.join(", ")))
+    Ok(format!(
+        "BACKUP DATABASE {} TO {} WITH {}",
+        quote_name(asked.database),
+        disk_list(asked.files),
+        options.join(", ")
+    ))
 }
 
 /// Lists the files of the database in a backup.
 pub(super) fn file_list(files: &[String]) -> String {
-    format!("RESTORE FILELISTONLY FROM {}", disks(files))
+    format!("RESTORE FILELISTONLY FROM {}", disk_list(files))
 }
 
 /// Restores as the database `copy`; `moves`: names in the backup, and new paths.
-pub(super) fn restore(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
-    let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", text(logical), text(path)));
+pub(super) fn restore_sql(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
+    let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", quote_text(logical), quote_text(path)));
     let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
-    format!("RESTORE DATABASE {} FROM {} WITH {}", name(copy), disks(files), options.join(", "))
+    format!("RESTORE DATABASE {} FROM {} WITH {}", quote_name(copy), disk_list(files), options.join(", "))
 }
 
-/// Reads without restoring.
-pub(super) fn verify(files: &[String]) -> String {
-    format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disks(files))
+/// The statement that reads a backup without restoring it.
+pub(super) fn verify_sql(files: &[String]) -> String {
+    format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disk_list(files))
 }
 
-/// Page by page.
-pub(super) fn check(database: &str) -> String {
-    format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", name(database))
+/// The statement that checks a database page by page.
+pub(super) fn check_sql(database: &str) -> String {
+    format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", quote_name(database))
 }
 
-fn name(name: &str) -> String {
+fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-fn text(text: &str) -> String {
+fn quote_text(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }
 
@@ -151,9 +157,9 @@ mod tests {
         all.push(file_list(&stripes));
         let moves = [("etalon", "/data/etalon_restored.mdf"), ("etalon_log", "/data/etalon_restored_log.ldf")];
         let moves = moves.map(|(logical, path)| (logical.to_owned(), path.to_owned()));
-        all.push(restore(&stripes, "etalon_restored", &moves));
-        all.push(verify(&file));
-        all.push(check("etalon_restored"));
+        all.push(restore_sql(&stripes, "etalon_restored", &moves));
+        all.push(verify_sql(&file));
+        all.push(check_sql("etalon_restored"));
         insta::assert_snapshot!("sqlserver", all.join(";\n"));
         assert!(back_up(&BackupText { release: 11, ..asked }).unwrap_err().contains("2014"));
     }

@@ -9,13 +9,13 @@ use rustls::ClientConnection;
 use wire::Value;
 use wire::tds::{
     Bulk, Cell, Column, Config, Done, HEADER_BYTES, Handshake, Progress, RequestSession, Row, Scan, Scanner,
-    ServerMessage, Session, Sink, TlsScope, attention, batch, unwrap_tls, wrap_tls,
+    ServerMessage, Session, Sink, TlsScope, unwrap_tls, wrap_tls, write_attention, write_batch,
 };
 
-use super::connection::{Connection, datum};
+use super::connection::{Connection, datum_of_cell};
 use super::statement::{Mode, Statement, Typed};
 use super::{AskError, Client, Opened};
-use crate::server::dialogue::{Asker, Timed, Tls, Waiting, WireProtocol, value};
+use crate::server::dialogue::{Asker, Timed, Tls, Waiting, WireProtocol, value_of_datum};
 use load::datum::Datum;
 use workloads::rows::{self as packed, Rows};
 
@@ -26,7 +26,7 @@ const PIECE_BYTES: usize = 64 << 10;
 
 impl AskError {
     /// Number of the error if the server refused.
-    pub(crate) fn number(&self) -> Option<i32> {
+    pub(crate) fn error_number(&self) -> Option<i32> {
         match self {
             AskError::Server(error) => Some(error.number),
             AskError::Io(_) | AskError::Tls(_) | AskError::Wire(_) | AskError::Interrupted => None,
@@ -49,7 +49,7 @@ pub(crate) struct QueryAnswer {
 
 impl QueryAnswer {
     /// Index of a column of the last result.
-    pub(crate) fn column(&self, name: &str) -> Option<usize> {
+    pub(crate) fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 }
@@ -65,7 +65,7 @@ impl Sink for QueryAnswer {
     }
 
     fn done(&mut self, done: Done) {
-        self.touched += done.rows().unwrap_or_default();
+        self.touched += done.row_count().unwrap_or_default();
     }
 
     fn error(&mut self, error: ServerMessage) {
@@ -86,8 +86,8 @@ struct PackedAnswer<'a> {
 
 impl Sink for PackedAnswer<'_> {
     fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
-        let data: Vec<Datum> = row.cells()?.into_iter().map(datum).collect();
-        self.rows.push(data.iter().map(packed::Value::from));
+        let data: Vec<Datum> = row.cells()?.into_iter().map(datum_of_cell).collect();
+        self.rows.push_row(data.iter().map(packed::Value::from));
         Ok(())
     }
 
@@ -102,6 +102,7 @@ impl Sink for PackedAnswer<'_> {
 
 /// A sink that keeps the server's first refusal.
 trait Refusable: Sink {
+    /// The place for the error that the server answers with.
     fn refusal(&mut self) -> &mut Option<Box<ServerMessage>>;
 }
 
@@ -127,16 +128,16 @@ impl WireProtocol for TdsProtocol {
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
 
-    fn rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
-        client.pack(sql, rows).map(|_| ())
+    fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
+        client.run_batch(sql, rows).map(|_| ())
     }
 
     /// The protocol has nothing less than a batch.
-    fn ping(client: &mut Client) -> Result<(), AskError> {
+    fn ping_server(client: &mut Client) -> Result<(), AskError> {
         client.execute("SET NOCOUNT OFF")
     }
 
-    fn into_opened(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
+    fn into_prepared(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
         client.lift_limit();
         Ok(Opened { link: client.asker.link, connection: Connection::new(client.protocol.scanner, statements) })
@@ -166,17 +167,17 @@ pub(crate) fn log_in(
     handshake.begin(&mut out);
     let mut progress = Progress::Receive;
     loop {
-        asker.write(&mut out)?;
+        asker.write_all(&mut out)?;
         progress = match progress {
-            Progress::Receive => match asker.read()? {
-                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed()).into()),
+            Progress::Receive => match asker.read_part()? {
+                [] => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, handshake.closed_meaning()).into()),
                 bytes => handshake.receive(bytes, &mut out)?,
             },
             Progress::StartTls(scope) => {
-                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::of_tls)?;
+                asker.link = asker.link.start_tls_through(tls, exchange_wrapped).map_err(AskError::from_tls)?;
                 let next = handshake.tls_started(&mut out)?;
                 if scope == TlsScope::Login {
-                    asker.write(&mut out)?;
+                    asker.write_all(&mut out)?;
                     asker.link = asker.link.end_tls();
                 }
                 next
@@ -210,35 +211,36 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
     let length = usize::from(u16::from_be_bytes([packet[2], packet[3]])).max(HEADER_BYTES);
     packet.resize(length, 0);
     timed.read_exact(&mut packet[HEADER_BYTES..])?;
-    let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid(&error))?.unwrap_or_default();
+    let (mut bytes, _) = unwrap_tls(&packet).map_err(|error| invalid_data(&error))?.unwrap_or_default();
     while !bytes.is_empty() {
         connection.read_tls(&mut bytes)?;
         if let Err(error) = connection.process_new_packets() {
-            return Err(invalid(&error));
+            return Err(invalid_data(&error));
         }
     }
     Ok(())
 }
 
-fn invalid(cause: &dyn fmt::Display) -> io::Error {
+fn invalid_data(cause: &dyn fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, cause.to_string())
 }
 
 impl Client {
+    /// What each request tells of the session.
     fn request_session(&self) -> RequestSession {
         RequestSession::from_scanner(&self.protocol.scanner)
     }
 
     /// Sends `out`, and reads to the end of the answer.
-    fn hear(&mut self) -> Result<QueryAnswer, AskError> {
+    fn hear_answer(&mut self) -> Result<QueryAnswer, AskError> {
         let mut answer = QueryAnswer::default();
         self.hear_into(&mut answer)?;
         Ok(answer)
     }
 
     /// Adds the rows of a batch to `rows`, and returns what the server remarked.
-    fn pack(&mut self, sql: &str, rows: &mut Rows) -> Result<Vec<ServerMessage>, AskError> {
-        batch(sql, self.request_session(), &mut self.out)?;
+    fn run_batch(&mut self, sql: &str, rows: &mut Rows) -> Result<Vec<ServerMessage>, AskError> {
+        write_batch(sql, self.request_session(), &mut self.out)?;
         let mut answer = PackedAnswer { rows, remarks: Vec::new(), refusal: None };
         self.hear_into(&mut answer)?;
         Ok(answer.remarks)
@@ -247,19 +249,20 @@ impl Client {
     /// The rows of a user's query, of any size, and what the server remarked.
     pub(crate) fn answer_with_remarks(&mut self, sql: &str) -> Result<(Rows, Vec<ServerMessage>), AskError> {
         let mut rows = Rows::default();
-        self.asker.name(sql);
+        self.asker.name_question(sql);
         self.asker.take_any_size(true);
-        let remarks = self.pack(sql, &mut rows);
+        let remarks = self.run_batch(sql, &mut rows);
         self.asker.take_any_size(false);
         Ok((rows, remarks?))
     }
 
+    /// Sends `out`, and reads to the end of the answer into `answer`.
     fn hear_into(&mut self, answer: &mut impl Refusable) -> Result<(), AskError> {
-        self.asker.ask(&mut self.out)?;
+        self.asker.send_question(&mut self.out)?;
         let mut answer_bytes = 0;
         loop {
-            let heard = match self.asker.hear::<ServerMessage>(&mut answer_bytes)? {
-                [] => return Err(answer.refusal().take().map_or_else(AskError::closed, AskError::Server)),
+            let heard = match self.asker.read_answer_part::<ServerMessage>(&mut answer_bytes)? {
+                [] => return Err(answer.refusal().take().map_or_else(AskError::connection_closed, AskError::Server)),
                 heard => heard,
             };
             if let Scan::Ready { .. } = self.protocol.scanner.scan(heard, answer)? {
@@ -269,10 +272,11 @@ impl Client {
         answer.refusal().take().map_or(Ok(()), |refusal| Err(AskError::Server(refusal)))
     }
 
+    /// Sends a batch, and returns its answer.
     pub(crate) fn ask(&mut self, sql: &str) -> Result<QueryAnswer, AskError> {
-        self.asker.name(sql);
-        batch(sql, self.request_session(), &mut self.out)?;
-        self.hear()
+        self.asker.name_question(sql);
+        write_batch(sql, self.request_session(), &mut self.out)?;
+        self.hear_answer()
     }
 
     /// Asks a long, silent batch: passes remarks on arrival, and asks `go_on` regularly; on no, the server is asked to
@@ -283,20 +287,20 @@ impl Client {
         go_on: &dyn Fn() -> bool,
         heard: &mut dyn FnMut(&ServerMessage),
     ) -> Result<QueryAnswer, AskError> {
-        batch(sql, self.request_session(), &mut self.out)?;
-        self.asker.ask(&mut self.out)?;
+        write_batch(sql, self.request_session(), &mut self.out)?;
+        self.asker.send_question(&mut self.out)?;
         let mut answer = QueryAnswer::default();
         let (mut told, mut given_up) = (0, false);
         loop {
             self.asker.link.set_deadline(Some(Instant::now() + LOOK));
-            let scan = match self.asker.read() {
-                Ok([]) => return Err(answer.refusal.map_or_else(AskError::closed, AskError::Server)),
+            let scan = match self.asker.read_part() {
+                Ok([]) => return Err(answer.refusal.map_or_else(AskError::connection_closed, AskError::Server)),
                 Ok(heard) => self.protocol.scanner.scan(heard, &mut answer)?,
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock) => {
                     if !given_up && !go_on() {
-                        attention(&mut self.out);
+                        write_attention(&mut self.out);
                         self.protocol.scanner.attention_sent();
-                        self.asker.ask(&mut self.out)?;
+                        self.asker.send_question(&mut self.out)?;
                         given_up = true;
                     }
                     continue;
@@ -318,7 +322,7 @@ impl Client {
 
     /// Bulk copy after `INSERT BULK`. `rows` fills in the next row; `false` at the end. Returns the rows that the
     /// server accepted.
-    pub(crate) fn copy(
+    pub(crate) fn copy_rows(
         &mut self,
         insert_bulk: &str,
         columns: Vec<Column>,
@@ -328,15 +332,15 @@ impl Client {
         self.execute(insert_bulk)?;
         let mut row = Vec::new();
         while rows(&mut row) {
-            let values: Vec<Value<'_>> = row.iter().map(value).collect();
-            bulk.row(&values)?;
+            let values: Vec<Value<'_>> = row.iter().map(value_of_datum).collect();
+            bulk.push_row(&values)?;
             row.clear();
             bulk.drain(&mut self.out);
             if self.out.len() >= PIECE_BYTES {
-                self.asker.ask(&mut self.out)?;
+                self.asker.send_question(&mut self.out)?;
             }
         }
         bulk.finish(&mut self.out);
-        Ok(self.hear()?.touched)
+        Ok(self.hear_answer()?.touched)
     }
 }

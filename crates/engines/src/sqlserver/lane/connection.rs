@@ -7,10 +7,11 @@ use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMe
 use super::own_words;
 use super::statement::Statement;
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, misfit, too_long, without_end,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, add_answer_bytes, endless_results,
+    not_encodable,
 };
 use load::datum::Datum;
-use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, lost};
+use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, connection_lost};
 use workloads::transactions::{Rows, StatementOp};
 
 /// "Could not find prepared statement with handle".
@@ -52,16 +53,16 @@ impl Sink for Hearing {
     fn row(&mut self, row: Row<'_>) -> Result<()> {
         self.counted.returned += 1;
         if self.rows.are_kept()
-            && let Some(result) = self.kept.last()
+            && let Some(result) = self.kept.current_row()
         {
             self.rows.begin_row(result);
-            result.values.extend(row.cells()?.into_iter().map(datum));
+            result.values.extend(row.cells()?.into_iter().map(datum_of_cell));
         }
         Ok(())
     }
 
     fn done(&mut self, done: Done) {
-        self.counted.changed = self.counted.changed.saturating_add(done.changed());
+        self.counted.changed = self.counted.changed.saturating_add(done.changed_rows());
         let is_statement = !done.of_procedure && (done.in_procedure || done.command != 0);
         if self.rows.are_kept() && !std::mem::take(&mut self.described) && is_statement && !done.is_error() {
             self.begin_result();
@@ -80,20 +81,20 @@ impl Sink for Hearing {
 }
 
 impl Hearing {
-    /// `None`: too many.
+    /// Begins another result. `None`: there are too many.
     fn begin_result(&mut self) -> Option<&mut KeptRow> {
-        let begun = self.kept.begin();
+        let begun = self.kept.begin_result();
         self.too_many |= begun.is_none();
         begun
     }
 }
 
-pub(crate) fn datum(cell: Cell) -> Datum {
+pub(crate) fn datum_of_cell(cell: Cell) -> Datum {
     match cell {
         Cell::Null => Datum::Null,
         Cell::Int(number) => Datum::Int(number),
         Cell::Double(number) => Datum::Double(number),
-        other => other.text().map_or(Datum::Null, |text| Datum::Text(text.into())),
+        other => other.to_text().map_or(Datum::Null, |text| Datum::Text(text.into())),
     }
 }
 
@@ -111,29 +112,30 @@ impl Connection {
         Connection { scanner, statements, state: DialogueState::Free, answer_bytes: 0, asked: 0, hearing }
     }
 
+    /// Notes in `heard` how the answer ended.
     fn end_answer(&mut self, heard: &mut Heard) {
         if self.state != DialogueState::Waiting {
             // Unsolicited: the server is about to close the connection.
             let error = self.hearing.failure.take();
-            heard.end = Some(
-                error
-                    .as_ref()
-                    .map_or_else(|| lost("the server speaks without having been asked"), ServerError::op_error),
-            );
+            heard.end =
+                Some(error.as_ref().map_or_else(
+                    || connection_lost("the server speaks without having been asked"),
+                    ServerError::op_error,
+                ));
             return;
         }
         let failure = self.hearing.failure.take();
         if let Some(statement) = self.statements.get_mut(self.asked) {
             if let Some(handle) = self.hearing.handle.take() {
-                statement.prepared(handle);
+                statement.note_handle(handle);
             }
             if failure.as_ref().is_some_and(|error| error.number == HANDLE_UNKNOWN) {
-                statement.forgotten();
+                statement.forget_handle();
             }
         }
         let error = failure.map(|error| error.op_error());
         match error {
-            _ if self.hearing.too_many => heard.end = Some(without_end()),
+            _ if self.hearing.too_many => heard.end = Some(endless_results()),
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
             error => {
                 self.state = DialogueState::Free;
@@ -154,16 +156,20 @@ impl Conversation for Connection {
         &mut self.state
     }
 
-    fn request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> std::result::Result<&'a [u8], OpError> {
+    fn encode_request<'a>(
+        &'a mut self,
+        op: &StatementOp,
+        text: &'a mut Vec<u8>,
+    ) -> std::result::Result<&'a [u8], OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
         }
         let session = RequestSession::from_scanner(&self.scanner);
         let request = match self.statements.get_mut(op.statement) {
-            Some(statement) => statement.request(&op.parameters, session).map_err(misfit)?,
+            Some(statement) => statement.encode_request(&op.parameters, session).map_err(not_encodable)?,
             None => {
                 text.clear();
-                wire::tds::batch(own_words(&op.text), session, text).map_err(misfit)?;
+                wire::tds::write_batch(own_words(&op.text), session, text).map_err(not_encodable)?;
                 text.as_slice()
             }
         };
@@ -171,15 +177,15 @@ impl Conversation for Connection {
         self.answer_bytes = 0;
         let hearing = &mut self.hearing;
         (hearing.rows, hearing.too_many, hearing.described) = (op.rows, false, false);
-        hearing.kept.clear();
+        hearing.kept.forget_rows();
         (hearing.failure, hearing.handle) = (None, None);
         self.state = DialogueState::Waiting;
         Ok(request)
     }
 
-    fn read(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
+    fn read_received(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
-        heard.end = too_long(&mut self.answer_bytes, received);
+        heard.end = add_answer_bytes(&mut self.answer_bytes, received);
         while !rest.is_empty() && heard.end.is_none() {
             match self.scanner.scan(rest, &mut self.hearing) {
                 Ok(Scan::NeedMore) => return,
@@ -188,7 +194,7 @@ impl Conversation for Connection {
                     heard.rows = heard.rows.plus(std::mem::take(&mut self.hearing.counted));
                     self.end_answer(heard);
                 }
-                Err(error) => heard.end = Some(lost(&error)),
+                Err(error) => heard.end = Some(connection_lost(&error)),
             }
         }
     }
@@ -200,7 +206,7 @@ impl Conversation for Connection {
 
     const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
-    fn kept(&self) -> &[KeptRow] {
-        self.hearing.kept.kept()
+    fn kept_rows(&self) -> &[KeptRow] {
+        self.hearing.kept.kept_rows()
     }
 }

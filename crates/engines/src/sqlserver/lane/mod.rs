@@ -14,7 +14,7 @@ use load::lane::ErrorClass;
 
 pub(crate) use client::{LoggedIn, QueryAnswer, TdsProtocol, log_in};
 pub use connection::Connection;
-pub(crate) use connection::datum;
+pub(crate) use connection::datum_of_cell;
 pub(crate) use statement::{Mode, Typed, parameter_name};
 
 pub(crate) type Client = dialogue::Client<TdsProtocol>;
@@ -82,7 +82,7 @@ impl ServerError for ServerMessage {
         }
     }
 
-    fn kind(&self) -> FailureKind {
+    fn failure_kind(&self) -> FailureKind {
         match self.number {
             number if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
             number if number == UNNUMBERED || NOT_THERE.contains(&number) => FailureKind::Unsupported,
@@ -123,7 +123,7 @@ pub(crate) fn own_words(sql: &str) -> &str {
         ("abort", "ROLLBACK TRANSACTION"),
         ("abort transaction", "ROLLBACK TRANSACTION"),
     ];
-    dialogue::translated(sql, &WORDS)
+    dialogue::translate_word(sql, &WORDS)
 }
 
 #[cfg(test)]

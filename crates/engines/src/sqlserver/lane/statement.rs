@@ -58,14 +58,15 @@ impl Statement {
         };
         match &typed.types {
             _ if typed.parameters == 0 => statement.request = Some(Request::batch(&typed.sql)),
-            Some(types) => statement.declare(types),
+            Some(types) => statement.declare_parameters(types),
             None => {}
         }
         statement
     }
 
-    fn declare(&mut self, types: &[String]) {
-        self.declared = types.iter().map(|name| declared(name)).collect();
+    /// Declares the statement's parameters with these types.
+    fn declare_parameters(&mut self, types: &[String]) {
+        self.declared = types.iter().map(|name| declared_type(name)).collect();
         let declarations: Vec<String> = types
             .iter()
             .enumerate()
@@ -81,35 +82,38 @@ impl Statement {
         (self.request, self.stage) = (Some(request), stage);
     }
 
-    pub(super) fn request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
+    /// Encodes the request with these parameters.
+    pub(super) fn encode_request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
         if self.request.is_none() {
-            self.declare(&types_of(parameters));
+            self.declare_parameters(&types_of(parameters));
         }
         let request = self.request.as_mut().ok_or(WireError::Misuse("a statement has no request"))?;
         with_values(parameters, |values| request.encode(values, session))
     }
 
-    pub(super) fn prepared(&mut self, handle: i32) {
+    /// Notes the server's handle of the prepared statement.
+    pub(super) fn note_handle(&mut self, handle: i32) {
         if self.stage == Stage::Unprepared {
             self.request = Some(Request::execute(handle, self.declared.clone()));
             self.stage = Stage::Prepared;
         }
     }
 
-    /// The server lost the handle: prepare again.
-    pub(super) fn forgotten(&mut self) {
+    /// The server lost the handle: the statement is prepared again.
+    pub(super) fn forget_handle(&mut self) {
         if self.stage == Stage::Prepared {
             let types = self.typed.types.take();
             self.request = None;
             if let Some(types) = &types {
-                self.declare(types);
+                self.declare_parameters(types);
             }
             self.typed.types = types;
         }
     }
 }
 
-fn declared(type_name: &str) -> Declared {
+/// The type of the protocol for a declared type's name.
+fn declared_type(type_name: &str) -> Declared {
     let name = type_name.split('(').next().unwrap_or_default().trim().to_ascii_lowercase();
     match name.as_str() {
         "int" | "smallint" | "tinyint" => Declared::Int,
@@ -152,27 +156,27 @@ mod tests {
     fn a_statement_is_prepared_once_and_executed_by_its_handle_then() {
         let typed = typed("SELECT abalance FROM pgbench_accounts WHERE aid = @P1", Some(&["int"]), 1);
         let mut statement = Statement::new(&typed, Mode::Prepared);
-        let first = statement.request(&[Datum::Int(5)], SESSION).unwrap().to_vec();
+        let first = statement.encode_request(&[Datum::Int(5)], SESSION).unwrap().to_vec();
         assert!(holds(&first, "@P1 int") && holds(&first, "WHERE aid = @P1"));
-        statement.prepared(77);
-        let second = statement.request(&[Datum::Int(6)], SESSION).unwrap().to_vec();
+        statement.note_handle(77);
+        let second = statement.encode_request(&[Datum::Int(6)], SESSION).unwrap().to_vec();
         assert!(!holds(&second, "@P1") && second.len() < 60);
-        statement.forgotten();
-        assert_eq!(statement.request(&[Datum::Int(5)], SESSION).unwrap(), first);
+        statement.forget_handle();
+        assert_eq!(statement.encode_request(&[Datum::Int(5)], SESSION).unwrap(), first);
     }
 
     #[test]
     fn types_follow_from_values_where_the_server_has_not_said() {
         let mut statement = Statement::new(&typed("SELECT @P1, @P2", None, 2), Mode::Unprepared);
         let values = [Datum::Int(1), Datum::Text("a".into())];
-        assert!(holds(statement.request(&values, SESSION).unwrap(), "@P1 bigint, @P2 nvarchar(max)"));
-        assert!(statement.request(&values[..1], SESSION).is_err());
+        assert!(holds(statement.encode_request(&values, SESSION).unwrap(), "@P1 bigint, @P2 nvarchar(max)"));
+        assert!(statement.encode_request(&values[..1], SESSION).is_err());
     }
 
     #[test]
     fn a_statement_without_parameters_is_a_batch() {
         let mut statement = Statement::new(&typed("COMMIT TRANSACTION", None, 0), Mode::Prepared);
-        let bytes = statement.request(&[], SESSION).unwrap();
+        let bytes = statement.encode_request(&[], SESSION).unwrap();
         assert_eq!(bytes[0], 1);
         assert!(holds(bytes, "COMMIT TRANSACTION"));
     }
@@ -181,7 +185,7 @@ mod tests {
     fn few_and_many_parameters_are_written_alike() {
         let types = vec!["bigint"; 20];
         let mut statement = Statement::new(&typed("x", Some(&types), 20), Mode::Prepared);
-        let bytes = statement.request(&vec![Datum::Int(7); 20], SESSION).unwrap();
+        let bytes = statement.encode_request(&vec![Datum::Int(7); 20], SESSION).unwrap();
         let value = [0x26, 8, 8, 7, 0, 0, 0, 0, 0, 0, 0];
         assert_eq!(bytes.windows(11).filter(|window| *window == value).count(), 20);
     }

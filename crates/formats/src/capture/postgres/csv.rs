@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::io::BufRead;
 
-use super::super::lines::{RecordBytes, without_end};
-use super::super::times::zoned;
+use super::super::lines::{RecordBytes, without_line_end};
+use super::super::times::parse_zoned;
 use super::super::{Capture, CaptureError, Reason};
 use super::{Record, Records};
 
@@ -14,7 +14,7 @@ const COLUMNS: usize = 23;
 /// Tells whether a line begins as a record does, which no value of a record's does: there the quotation marks are doubled.
 pub fn is_head(line: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&line[..line.len().min(400)]).into_owned();
-    let Some(moment) = zoned(&head) else { return false };
+    let Some(moment) = parse_zoned(&head) else { return false };
     let Some((_, rest)) = head[moment.length..].split_once(',') else { return false };
     let Some(rest) = behind_name(rest).and_then(behind_name) else { return false };
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -34,7 +34,7 @@ fn behind_name(text: &str) -> Option<&str> {
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
-pub fn read(reader: &mut dyn BufRead, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
+pub fn read_log(reader: &mut dyn BufRead, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
     let (mut record, mut line) = (RecordBytes::default(), RecordBytes::default());
     let mut is_open = false;
     loop {
@@ -42,28 +42,28 @@ pub fn read(reader: &mut dyn BufRead, records: &mut Records, capture: &mut Captu
         let Some(quotes) = line.read_line(reader)? else { break };
         if is_open && is_head(line.bytes()) {
             // The server ended in the middle of the record before.
-            capture.count(Reason::CutOff);
+            capture.count_reason(Reason::CutOff);
             record.clear();
             is_open = false;
         }
         record.push_line(&line);
         is_open ^= quotes % 2 == 1;
         while !is_open && !record.bytes().is_empty() {
-            let rest = if take(&record, records, capture)? { Vec::new() } else { behind_cut(&record, capture) };
+            let rest = if take_record(&record, records, capture)? { Vec::new() } else { behind_cut(&record, capture) };
             is_open = rest.iter().filter(|byte| **byte == b'"').count() % 2 == 1;
             record.clear();
             record.push(&rest);
         }
     }
     if is_open {
-        capture.count(Reason::CutOff);
+        capture.count_reason(Reason::CutOff);
     }
     Ok(())
 }
 
 /// Counts what is no record, and gives what begins within it as one: a server that started again may go on in the same line.
 fn behind_cut(record: &RecordBytes, capture: &mut Capture) -> Vec<u8> {
-    capture.count(Reason::CutOff);
+    capture.count_reason(Reason::CutOff);
     let bytes = record.bytes();
     let days = (1..bytes.len()).filter(|at| bytes.get(at + 4) == Some(&b'-') && bytes.get(at + 7) == Some(&b'-'));
     let begin = days.into_iter().find(|at| is_head(&bytes[*at..]));
@@ -71,15 +71,15 @@ fn behind_cut(record: &RecordBytes, capture: &mut Capture) -> Vec<u8> {
 }
 
 /// Takes a record; `false`: it is none.
-fn take(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<bool, CaptureError> {
-    let text = String::from_utf8_lossy(without_end(bytes.bytes()));
+fn take_record(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<bool, CaptureError> {
+    let text = String::from_utf8_lossy(without_line_end(bytes.bytes()));
     if text.is_empty() {
         return Ok(true);
     }
-    let mut fields = fields(&text);
+    let mut fields = split_fields(&text);
     let is_long_enough = fields.len() >= COLUMNS || (bytes.is_too_long() && fields.len() > 13);
     let is_whole = is_long_enough && fields.get(12).is_some_and(|field| is_state(field));
-    let (true, Some(moment)) = (is_whole, fields.first().and_then(|time| zoned(time))) else { return Ok(false) };
+    let (true, Some(moment)) = (is_whole, fields.first().and_then(|time| parse_zoned(time))) else { return Ok(false) };
     fields.resize(fields.len().max(COLUMNS), Cow::Borrowed(""));
     let field = |number: usize| fields[number].as_ref();
     let damage = match &text {
@@ -104,7 +104,7 @@ fn take(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Re
         statement: field(19),
         damage,
     };
-    records.take(&record, capture)?;
+    records.take_record(&record, capture)?;
     Ok(true)
 }
 
@@ -114,7 +114,7 @@ fn is_state(field: &str) -> bool {
 }
 
 /// The fields of a record; one that is cut off ends where it does.
-fn fields(text: &str) -> Vec<Cow<'_, str>> {
+fn split_fields(text: &str) -> Vec<Cow<'_, str>> {
     let (mut fields, mut rest) = (Vec::with_capacity(26), text);
     loop {
         let (field, behind) = match rest.strip_prefix('"') {

@@ -5,8 +5,8 @@ use std::io::BufRead;
 
 use serde::Deserialize;
 
-use super::super::lines::{RecordBytes, without_end};
-use super::super::times::zoned;
+use super::super::lines::{RecordBytes, without_line_end};
+use super::super::times::parse_zoned;
 use super::super::{Capture, CaptureError, Reason};
 use super::{Record, Records};
 
@@ -40,34 +40,36 @@ pub fn is_head(line: &[u8]) -> bool {
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
-pub fn read(reader: &mut dyn BufRead, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
+pub fn read_log(reader: &mut dyn BufRead, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
     let mut line = RecordBytes::default();
     loop {
         line.clear();
         if line.read_line(reader)?.is_none() {
             return Ok(());
         }
-        if !without_end(line.bytes()).is_empty() {
-            take(&line, records, capture)?;
+        if !without_line_end(line.bytes()).is_empty() {
+            take_line(&line, records, capture)?;
         }
     }
 }
 
-fn take(line: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
+/// Takes a line, which is a record.
+fn take_line(line: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
     if line.is_too_long() {
-        capture.count(Reason::TooLong);
+        capture.count_reason(Reason::TooLong);
         return Ok(());
     }
     let text = String::from_utf8_lossy(line.bytes());
     // A server that was cut off and started again goes on in the same line; within a string its quotation marks are escaped.
     let begin = text.rfind(BEGIN).unwrap_or(0);
     if begin > 0 {
-        capture.count(Reason::CutOff);
+        capture.count_reason(Reason::CutOff);
     }
     let parsed = serde_json::from_str::<Object>(&text[begin..]).ok();
-    let Some((object, moment)) = parsed.and_then(|object| zoned(&object.timestamp).map(|moment| (object, moment)))
+    let Some((object, moment)) =
+        parsed.and_then(|object| parse_zoned(&object.timestamp).map(|moment| (object, moment)))
     else {
-        capture.count(Reason::CutOff);
+        capture.count_reason(Reason::CutOff);
         return Ok(());
     };
     let damage = match &text {
@@ -91,5 +93,5 @@ fn take(line: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Res
         statement: &object.statement,
         damage,
     };
-    records.take(&record, capture)
+    records.take_record(&record, capture)
 }

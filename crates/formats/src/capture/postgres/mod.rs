@@ -8,7 +8,7 @@ pub mod stderr;
 use std::collections::HashMap;
 
 use super::clock::Clock;
-use super::shape::{Syntax, shaped};
+use super::shape::{Syntax, take_apart};
 use super::times::Moment;
 use super::{Capture, CaptureError, Execution, Reason, Session};
 
@@ -38,6 +38,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
+    /// The session that the record is of.
     fn session(&self) -> Session<'a> {
         Session { key: self.session, user: self.user, database: self.database, application: self.application }
     }
@@ -80,23 +81,23 @@ impl Records {
     ///
     /// # Errors
     /// The capture cannot be written.
-    pub fn take(&mut self, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
-        self.doubt(record, capture);
+    pub fn take_record(&mut self, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
+        self.count_doubts(record, capture);
         let message = record.message;
         if let Some(rest) = message.strip_prefix("duration: ") {
             return self.with_duration(rest, record, capture);
         }
-        if let Some(logged) = Logged::read(message) {
-            return self.begun(&logged, record, capture);
+        if let Some(logged) = Logged::parse_message(message) {
+            return self.take_begun(&logged, record, capture);
         }
         match record.severity {
-            "ERROR" | "FATAL" | "PANIC" => return self.failed(record, capture),
-            _ if message.starts_with("AUDIT: ") => capture.count(Reason::Audited),
-            _ if is_translated(record) => capture.count(record.damage.unwrap_or(Reason::OtherLanguage)),
-            _ => capture.count(Reason::Message),
+            "ERROR" | "FATAL" | "PANIC" => return self.take_failed(record, capture),
+            _ if message.starts_with("AUDIT: ") => capture.count_reason(Reason::Audited),
+            _ if is_translated(record) => capture.count_reason(record.damage.unwrap_or(Reason::OtherLanguage)),
+            _ => capture.count_reason(Reason::Message),
         }
         if message.starts_with("disconnection: ") {
-            self.end(record.session, capture)?;
+            self.end_session(record.session, capture)?;
         }
         Ok(())
     }
@@ -108,12 +109,12 @@ impl Records {
     pub fn finish(&mut self, capture: &mut Capture) -> Result<(), CaptureError> {
         let mut sessions: Vec<String> = self.live.keys().cloned().collect();
         sessions.sort();
-        sessions.iter().try_for_each(|session| self.end(session, capture))
+        sessions.iter().try_for_each(|session| self.end_session(session, capture))
     }
 
     /// Counts what makes the record doubtful.
-    fn doubt(&mut self, record: &Record<'_>, capture: &mut Capture) {
-        self.clock.take(record.moment.us, record.moment.has_fraction, capture);
+    fn count_doubts(&mut self, record: &Record<'_>, capture: &mut Capture) {
+        self.clock.take_time(record.moment.us, record.moment.has_fraction, capture);
         let Some(process) = record.process else { return };
         if self.processes.len() >= MOST_KNOWN && !self.processes.contains_key(&process) {
             self.processes.clear();
@@ -121,13 +122,14 @@ impl Records {
         let [now, before] = self.processes.entry(process).or_default();
         if now != record.session {
             if before == record.session && !before.is_empty() {
-                capture.count(Reason::SessionsMixed);
+                capture.count_reason(Reason::SessionsMixed);
             }
             *before = std::mem::replace(now, record.session.to_owned());
         }
     }
 
-    fn live(&mut self, session: &str, capture: &mut Capture) -> Result<&mut Live, CaptureError> {
+    /// What is known of a session; all is ended first where there are too many.
+    fn live_session(&mut self, session: &str, capture: &mut Capture) -> Result<&mut Live, CaptureError> {
         if self.live.len() >= MOST_KNOWN && !self.live.contains_key(session) {
             self.finish(capture)?;
         }
@@ -136,17 +138,17 @@ impl Records {
 
     /// A record with a duration: of a statement that it has, or that an earlier one has.
     fn with_duration(&mut self, rest: &str, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
-        let Some((duration_us, rest)) = duration(rest) else {
-            capture.count(record.damage.unwrap_or(Reason::CutOff));
+        let Some((duration_us, rest)) = parse_duration_us(rest) else {
+            capture.count_reason(record.damage.unwrap_or(Reason::CutOff));
             return Ok(());
         };
         if rest.starts_with("plan:") {
-            capture.count(Reason::PlanLogged);
+            capture.count_reason(Reason::PlanLogged);
             return Ok(());
         }
         if rest.starts_with("parse ") || rest.starts_with("bind ") || matches!(record.step, "PARSE" | "BIND") {
-            capture.count(Reason::Preparation);
-            let live = self.live(record.session, capture)?;
+            capture.count_reason(Reason::Preparation);
+            let live = self.live_session(record.session, capture)?;
             live.prepared_us = live.prepared_us.saturating_add(duration_us);
             return Ok(());
         }
@@ -157,37 +159,49 @@ impl Records {
         let start_us = record.moment.us.saturating_sub(i64::try_from(whole_us).unwrap_or(i64::MAX));
         if rest.is_empty() {
             let Some(pending) = pending else {
-                capture.count(Reason::DurationOnly);
+                capture.count_reason(Reason::DurationOnly);
                 return Ok(());
             };
-            capture.count(Reason::DurationOfLogged);
+            capture.count_reason(Reason::DurationOfLogged);
             return add_pending(pending, record.session, Some(whole_us), capture);
         }
         if let Some(pending) = pending {
             add_pending(pending, record.session, None, capture)?;
         }
-        let Some(logged) = Logged::read(rest) else {
-            capture.count(record.damage.unwrap_or(Reason::CutOff));
+        let Some(logged) = Logged::parse_message(rest) else {
+            capture.count_reason(record.damage.unwrap_or(Reason::CutOff));
             return Ok(());
         };
-        let parameters = match logged.check(record).and_then(|()| logged.parameters(record.detail)) {
+        let parameters = match logged.check_usable(record).and_then(|()| logged.parameters_from(record.detail)) {
             Ok(parameters) => parameters,
             Err(reason) => {
-                capture.count(reason);
+                capture.count_reason(reason);
                 return Ok(());
             }
         };
         let (session, duration_us) = (record.session(), Some(whole_us));
-        capture.add(Execution { session, start_us, duration_us, text: logged.text, parameters, ..Execution::default() })
+        capture.add_execution(Execution {
+            session,
+            start_us,
+            duration_us,
+            text: logged.text,
+            parameters,
+            ..Execution::default()
+        })
     }
 
     /// A statement that is logged when it begins.
-    fn begun(&mut self, logged: &Logged<'_>, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
-        let live = self.live(record.session, capture)?;
+    fn take_begun(
+        &mut self,
+        logged: &Logged<'_>,
+        record: &Record<'_>,
+        capture: &mut Capture,
+    ) -> Result<(), CaptureError> {
+        let live = self.live_session(record.session, capture)?;
         let before = live.pending.take();
         live.pending = Some(Pending {
             text: logged.text.to_owned(),
-            parameters: logged.check(record).and_then(|()| logged.parameters(record.detail)),
+            parameters: logged.check_usable(record).and_then(|()| logged.parameters_from(record.detail)),
             start_us: record.moment.us,
             user: record.user.to_owned(),
             database: record.database.to_owned(),
@@ -197,67 +211,70 @@ impl Records {
     }
 
     /// A statement that ended with an error, which has no duration.
-    fn failed(&mut self, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
+    fn take_failed(&mut self, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
         let live = self.live.get_mut(record.session);
         let pending = live.and_then(|live| {
             live.prepared_us = 0;
             live.pending.take_if(|pending| record.statement.is_empty() || pending.text == record.statement)
         });
         if let Some(pending) = pending {
-            capture.count(Reason::Message);
+            capture.count_reason(Reason::Message);
             let code = Some(record.state).filter(|state| !state.is_empty()).unwrap_or("ERROR");
             return add_failed(pending, (record.session, code), capture);
         }
         if record.statement.is_empty() {
             // A connection that was refused, or a process of the server itself.
             let is_of_server = record.severity != "ERROR" || record.user.is_empty();
-            capture.count(if is_of_server { Reason::Message } else { Reason::ErrorOnly });
+            capture.count_reason(if is_of_server { Reason::Message } else { Reason::ErrorOnly });
             return Ok(());
         }
         let parameters = record.context.split_once("with parameters: ").map(|(_, values)| values);
         let logged = Logged { text: record.statement, how: How::Failed };
-        let parameters = logged.check(record).and_then(|()| logged.values(parameters));
+        let parameters = logged.check_usable(record).and_then(|()| logged.parse_values(parameters));
         let parameters = match parameters {
             Ok(parameters) => parameters,
             Err(reason) => {
-                capture.count(reason);
+                capture.count_reason(reason);
                 return Ok(());
             }
         };
         let error = Some(if record.state.is_empty() { "ERROR" } else { record.state });
         let (session, start_us, text) = (record.session(), record.moment.us, record.statement);
-        capture.add(Execution { session, start_us, text, parameters, error, ..Execution::default() })
+        capture.add_execution(Execution { session, start_us, text, parameters, error, ..Execution::default() })
     }
 
-    fn end(&mut self, session: &str, capture: &mut Capture) -> Result<(), CaptureError> {
+    /// Ends a session: what it began has no duration in the log.
+    fn end_session(&mut self, session: &str, capture: &mut Capture) -> Result<(), CaptureError> {
         let pending = self.live.remove(session).and_then(|live| live.pending);
         pending.map_or(Ok(()), |pending| add_pending(pending, session, None, capture))
     }
 }
 
+/// Adds a statement that was begun, with its duration if that is known.
 fn add_pending(
     pending: Pending,
     session: &str,
     duration_us: Option<u64>,
     capture: &mut Capture,
 ) -> Result<(), CaptureError> {
-    add(
+    add_ended(
         pending,
         Execution { session: Session { key: session, ..Session::default() }, duration_us, ..Execution::default() },
         capture,
     )
 }
 
+/// Adds a statement that failed.
 fn add_failed(pending: Pending, (session, code): (&str, &str), capture: &mut Capture) -> Result<(), CaptureError> {
     let session = Session { key: session, ..Session::default() };
-    add(pending, Execution { session, error: Some(code), ..Execution::default() }, capture)
+    add_ended(pending, Execution { session, error: Some(code), ..Execution::default() }, capture)
 }
 
 /// Takes a statement that was logged when it began, with what is known of its end.
-fn add(pending: Pending, end: Execution<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
+fn add_ended(pending: Pending, end: Execution<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
     let Pending { text, parameters, start_us, user, database, application } = pending;
     match parameters {
-        Ok(parameters) => capture.add(Execution {
+        Ok(parameters) => capture.add_execution(Execution {
             session: Session { key: end.session.key, user: &user, database: &database, application: &application },
             start_us,
             text: &text,
@@ -265,7 +282,7 @@ fn add(pending: Pending, end: Execution<'_>, capture: &mut Capture) -> Result<()
             ..end
         }),
         Err(reason) => {
-            capture.count(reason);
+            capture.count_reason(reason);
             Ok(())
         }
     }
@@ -292,7 +309,7 @@ struct Logged<'a> {
 
 impl<'a> Logged<'a> {
     /// Reads `statement: …`, `execute NAME: …`, `execute fetch from NAME: …` and `fastpath function call: …`.
-    fn read(message: &'a str) -> Option<Logged<'a>> {
+    fn parse_message(message: &'a str) -> Option<Logged<'a>> {
         if let Some(text) = message.strip_prefix("statement: ") {
             return Some(Logged { text, how: How::Simple });
         }
@@ -307,9 +324,11 @@ impl<'a> Logged<'a> {
         named.split_once(": ").map(|(_, text)| Logged { text, how })
     }
 
+    /// Checks whether the statement can be taken.
+    ///
     /// # Errors
     /// The reason why it cannot be taken, whatever its values are.
-    fn check(&self, record: &Record<'_>) -> Result<(), Reason> {
+    fn check_usable(&self, record: &Record<'_>) -> Result<(), Reason> {
         if let Some(damage) = record.damage {
             return Err(damage);
         }
@@ -319,26 +338,29 @@ impl<'a> Logged<'a> {
             How::Simple | How::Prepared | How::Failed => {}
         }
         let is_copy = self.text.trim_start().get(..4).is_some_and(|word| word.eq_ignore_ascii_case("copy"));
-        if is_copy && shaped(self.text, Syntax::Standard).class.contains("from stdin") {
+        if is_copy && take_apart(self.text, Syntax::Standard).class.contains("from stdin") {
             return Err(Reason::CopyData);
         }
         Ok(())
     }
 
-    fn parameters(&self, detail: &str) -> Result<Vec<Option<String>>, Reason> {
+    /// Reads the values of the parameters from the message's detail.
+    fn parameters_from(&self, detail: &str) -> Result<Vec<Option<String>>, Reason> {
         let values = detail.strip_prefix("parameters: ").or_else(|| detail.strip_prefix("Parameters: "));
-        self.values(values)
+        self.parse_values(values)
     }
 
+    /// Reads the values of the parameters.
+    ///
     /// # Errors
     /// Values are missing, or were cut.
-    fn values(&self, values: Option<&str>) -> Result<Vec<Option<String>>, Reason> {
+    fn parse_values(&self, values: Option<&str>) -> Result<Vec<Option<String>>, Reason> {
         if self.how == How::Simple || !self.text.contains('$') {
             return Ok(Vec::new());
         }
-        let taken = shaped(self.text, Syntax::Standard);
+        let taken = take_apart(self.text, Syntax::Standard);
         // The placeholders of `PREPARE` are its own.
-        if taken.parameters == 0 || taken.kind() == "PREPARE" {
+        if taken.parameters == 0 || taken.first_word() == "PREPARE" {
             return Ok(Vec::new());
         }
         let values = read_values(values.ok_or(Reason::ValuesMissing)?).ok_or(Reason::ValuesMissing)?;
@@ -382,7 +404,7 @@ fn read_values(text: &str) -> Option<Vec<Option<String>>> {
 }
 
 /// Reads `1.234 ms`, in microseconds, and what follows.
-fn duration(text: &str) -> Option<(u64, &str)> {
+fn parse_duration_us(text: &str) -> Option<(u64, &str)> {
     let (number, rest) = text.split_once(" ms")?;
     let (whole, thousandths) = number.split_once('.')?;
     if thousandths.len() != 3 {
@@ -392,6 +414,7 @@ fn duration(text: &str) -> Option<(u64, &str)> {
     Some((us, rest.trim_start_matches(' ')))
 }
 
+/// Tests whether a text has nothing but digits.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -428,9 +451,9 @@ mod tests {
 
     #[test]
     fn durations_are_in_milliseconds_with_three_decimals() {
-        assert_eq!(duration("12.345 ms  statement: x"), Some((12_345, "statement: x")));
-        assert_eq!(duration("0.001 ms"), Some((1, "")));
-        assert_eq!(duration("1.5 ms"), None);
-        assert_eq!(duration("99999999999999999999.000 ms"), None);
+        assert_eq!(parse_duration_us("12.345 ms  statement: x"), Some((12_345, "statement: x")));
+        assert_eq!(parse_duration_us("0.001 ms"), Some((1, "")));
+        assert_eq!(parse_duration_us("1.5 ms"), None);
+        assert_eq!(parse_duration_us("99999999999999999999.000 ms"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! `log_line_prefix`: what stands before each record of a log in text form.
 
-use super::super::times::{Moment, moment, zone_s};
+use super::super::times::{Moment, parse_moment, zone_s};
 
 /// Prefixes that are usual, those of services among them, the most particular ones first, but those that allow for records without a session last. `%m` and `%t` find the same.
 const USUAL: [&str; 12] = [
@@ -49,9 +49,11 @@ pub struct Said<'a> {
 }
 
 impl Prefix {
+    /// Reads a `log_line_prefix`.
+    ///
     /// # Errors
     /// It says too little for a capture, or is no prefix: a sentence.
-    pub fn read(text: &str) -> Result<Prefix, String> {
+    pub fn parse(text: &str) -> Result<Prefix, String> {
         let mut parts: Vec<Part> = Vec::new();
         let mut chars = text.chars();
         while let Some(c) = chars.next() {
@@ -87,46 +89,48 @@ impl Prefix {
         Ok(Prefix { parts, text: text.to_owned() })
     }
 
+    /// The prefix as the setting has it.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
     /// The usual prefix that most of these lines have.
-    pub fn recognise(lines: &[&str]) -> Option<Prefix> {
+    pub fn guess_usual(lines: &[&str]) -> Option<Prefix> {
         let heads: Vec<&&str> = lines.iter().filter(|line| !line.is_empty() && !line.starts_with('\t')).collect();
-        let usual = USUAL.iter().filter_map(|text| Prefix::read(text).ok());
-        let found = usual.map(|prefix| (heads.iter().filter(|line| prefix.find(line).is_some()).count(), prefix));
+        let usual = USUAL.iter().filter_map(|text| Prefix::parse(text).ok());
+        let found =
+            usual.map(|prefix| (heads.iter().filter(|line| prefix.find_in_line(line).is_some()).count(), prefix));
         // Of several that find the same number, the first.
         let (count, prefix) = found.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
         (2 * count > heads.len()).then_some(prefix)
     }
 
     /// Finds the prefix, and behind it a severity with its colon.
-    pub fn find<'a>(&self, line: &'a str) -> Option<Said<'a>> {
+    pub fn find_in_line<'a>(&self, line: &'a str) -> Option<Said<'a>> {
         let mut said = Said::default();
-        find(&self.parts, line, line.len(), &mut said).then_some(said)
+        match_parts(&self.parts, line, line.len(), &mut said).then_some(said)
     }
 }
 
 /// Matches the parts from the beginning of `rest`; `length` is that of the whole line.
-fn find<'a>(parts: &[Part], rest: &'a str, length: usize, said: &mut Said<'a>) -> bool {
+fn match_parts<'a>(parts: &[Part], rest: &'a str, length: usize, said: &mut Said<'a>) -> bool {
     let Some((part, others)) = parts.split_first() else {
         said.length = length - rest.len();
-        return severity(rest).is_some();
+        return split_severity(rest).is_some();
     };
     match part {
         Part::Literal(text) => match rest.strip_prefix(text.as_str()) {
-            Some(rest) => find(others, rest, length, said),
+            Some(rest) => match_parts(others, rest, length, said),
             // A field that is padded.
-            None => rest.strip_prefix(' ').is_some_and(|rest| find(parts, rest, length, said)),
+            None => rest.strip_prefix(' ').is_some_and(|rest| match_parts(parts, rest, length, said)),
         },
         Part::SessionsOnly => {
             let mut with_session = *said;
-            if find(others, rest, length, &mut with_session) {
+            if match_parts(others, rest, length, &mut with_session) {
                 *said = with_session;
                 return true;
             }
-            find(&[], rest, length, said)
+            match_parts(&[], rest, length, said)
         }
         Part::Field(field) => {
             // The shortest text with which the rest matches too.
@@ -138,8 +142,8 @@ fn find<'a>(parts: &[Part], rest: &'a str, length: usize, said: &mut Said<'a>) -
             };
             ends.into_iter().any(|end| {
                 let mut with_field = *said;
-                set(*field, &rest[..end], &mut with_field);
-                let is_found = find(others, &rest[end..], length, &mut with_field);
+                set_field(*field, &rest[..end], &mut with_field);
+                let is_found = match_parts(others, &rest[end..], length, &mut with_field);
                 if is_found {
                     *said = with_field;
                 }
@@ -149,7 +153,8 @@ fn find<'a>(parts: &[Part], rest: &'a str, length: usize, said: &mut Said<'a>) -
     }
 }
 
-fn is_zone(c: char) -> bool {
+/// Tests whether a character can be part of a time zone's name.
+fn is_zone_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '/' | '_')
 }
 
@@ -157,10 +162,10 @@ fn is_zone(c: char) -> bool {
 fn fixed_length(field: char, rest: &str) -> Option<Option<usize>> {
     let bytes = rest.bytes();
     match field {
-        't' | 'm' | 's' => Some(moment(rest).map(|found| {
+        't' | 'm' | 's' => Some(parse_moment(rest).map(|found| {
             // A space and the zone.
             let zone = rest[found.length..].strip_prefix(' ').unwrap_or_default();
-            let mut letters = zone.chars().take_while(|c| is_zone(*c)).count();
+            let mut letters = zone.chars().take_while(|c| is_zone_char(*c)).count();
             // `UTC-` is the zone and the prefix's own `-`.
             if zone[..letters].ends_with('-') || zone.starts_with(|c: char| c.is_ascii_alphabetic()) {
                 letters = zone.chars().take_while(char::is_ascii_alphabetic).count();
@@ -184,10 +189,11 @@ fn fixed_length(field: char, rest: &str) -> Option<Option<usize>> {
     }
 }
 
-fn set<'a>(field: char, text: &'a str, said: &mut Said<'a>) {
+/// Notes what a part of the prefix says.
+fn set_field<'a>(field: char, text: &'a str, said: &mut Said<'a>) {
     match field {
         't' | 'm' => {
-            said.moment = moment(text).map(|found| {
+            said.moment = parse_moment(text).map(|found| {
                 let zone = text[found.length..].trim_start();
                 Moment { us: found.us - zone_s(zone) * 1_000_000, ..found }
             });
@@ -213,7 +219,7 @@ fn set<'a>(field: char, text: &'a str, said: &mut Said<'a>) {
 }
 
 /// Splits `LOG:  message` into its severity and message.
-pub fn severity(text: &str) -> Option<(&str, &str)> {
+pub fn split_severity(text: &str) -> Option<(&str, &str)> {
     const LONGEST: usize = 24;
     let end = text.find(':').filter(|end| (1..=LONGEST).contains(end))?;
     let (word, message) = (&text[..end], &text[end + 1..]);
@@ -241,22 +247,22 @@ mod tests {
             ),
             ("2026-11-28 19:41:05 UTC-64b0.7f-LOG:  x", "%t-%c-", ["", "", ""]),
         ] {
-            let found = Prefix::recognise(&[line, "\tcontinued"]).unwrap();
+            let found = Prefix::guess_usual(&[line, "\tcontinued"]).unwrap();
             assert_eq!(found.as_str(), prefix, "{line}");
-            let found = found.find(line).unwrap();
+            let found = found.find_in_line(line).unwrap();
             assert_eq!([found.process, found.user, found.database], said, "{line}");
             assert!(found.moment.is_some());
         }
-        assert_eq!(Prefix::recognise(&["hello", "2026-11-28"]), None);
+        assert_eq!(Prefix::guess_usual(&["hello", "2026-11-28"]), None);
     }
 
     #[test]
     fn a_prefix_that_says_too_little_is_refused() {
         for (text, why) in [("%p ", "no time"), ("%m ", "apart"), ("%m %p %z", "no server")] {
-            assert!(Prefix::read(text).unwrap_err().contains(why), "{text}");
+            assert!(Prefix::parse(text).unwrap_err().contains(why), "{text}");
         }
-        let padded = Prefix::read("%m %-8p|%10u| ").unwrap();
-        let said = padded.find("2026-11-28 19:41:05.123 UTC 77      |        me| LOG:  x").unwrap();
+        let padded = Prefix::parse("%m %-8p|%10u| ").unwrap();
+        let said = padded.find_in_line("2026-11-28 19:41:05.123 UTC 77      |        me| LOG:  x").unwrap();
         assert_eq!(said.process, "77");
     }
 }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::io::BufRead;
 
-use super::super::lines::{RecordBytes, without_end};
+use super::super::lines::{RecordBytes, without_line_end};
 use super::super::{Capture, CaptureError, Reason};
-use super::prefix::{Prefix, severity};
+use super::prefix::{Prefix, split_severity};
 use super::{Record, Records};
 
 /// What follows a record with the same prefix and belongs to it.
@@ -15,7 +15,7 @@ const PARTS: [&str; 7] = ["DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STA
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
-pub fn read(
+pub fn read_log(
     reader: &mut dyn BufRead,
     prefix: &Prefix,
     records: &mut Records,
@@ -33,30 +33,31 @@ pub fn read(
             continue;
         }
         let head = String::from_utf8_lossy(&line.bytes()[..line.bytes().len().min(1_024)]);
-        match prefix.find(&head).map(|said| severity(&head[said.length..]).unwrap_or_default().0) {
+        match prefix.find_in_line(&head).map(|said| split_severity(&head[said.length..]).unwrap_or_default().0) {
             Some(word) if PARTS.contains(&word) && !record.bytes().is_empty() => record.push_line(&line),
             Some(_) => {
-                take(&record, prefix, records, capture)?;
+                take_record(&record, prefix, records, capture)?;
                 record.clear();
                 record.push_line(&line);
             }
-            None if without_end(line.bytes()).is_empty() => {}
-            None => capture.count(Reason::Foreign),
+            None if without_line_end(line.bytes()).is_empty() => {}
+            None => capture.count_reason(Reason::Foreign),
         }
     }
-    take(&record, prefix, records, capture)
+    take_record(&record, prefix, records, capture)
 }
 
-fn take(
+/// Takes a record.
+fn take_record(
     bytes: &RecordBytes,
     prefix: &Prefix,
     records: &mut Records,
     capture: &mut Capture,
 ) -> Result<(), CaptureError> {
     let text = String::from_utf8_lossy(bytes.bytes());
-    let Some((said, moment)) = prefix.find(&text).and_then(|said| Some((said, said.moment?))) else {
+    let Some((said, moment)) = prefix.find_in_line(&text).and_then(|said| Some((said, said.moment?))) else {
         if !text.is_empty() {
-            capture.count(Reason::CutOff);
+            capture.count_reason(Reason::CutOff);
         }
         return Ok(());
     };
@@ -67,7 +68,7 @@ fn take(
         text if !text.ends_with('\n') => Some(Reason::CutOff),
         Cow::Borrowed(_) => None,
     };
-    let parts = parts(&text, prefix);
+    let parts = record_parts(&text, prefix);
     let part = |name: &str| parts.iter().find(|part| part.0 == name).map_or("", |part| part.1.as_str());
     let (severity, message) = parts.first().map(|part| (part.0, part.1.as_str())).unwrap_or_default();
     let record = Record {
@@ -86,11 +87,11 @@ fn take(
         statement: part("STATEMENT"),
         damage,
     };
-    records.take(&record, capture)
+    records.take_record(&record, capture)
 }
 
 /// The parts of a record by their names; the first is the message, by its severity.
-fn parts<'a>(text: &'a str, prefix: &Prefix) -> Vec<(&'a str, String)> {
+fn record_parts<'a>(text: &'a str, prefix: &Prefix) -> Vec<(&'a str, String)> {
     let mut parts: Vec<(&str, String)> = Vec::new();
     for line in text.split_inclusive('\n') {
         let line = line.strip_suffix('\n').unwrap_or(line);
@@ -100,7 +101,7 @@ fn parts<'a>(text: &'a str, prefix: &Prefix) -> Vec<(&'a str, String)> {
                 part.push_str(more);
             }
             _ => {
-                let found = prefix.find(line).and_then(|said| severity(&line[said.length..]));
+                let found = prefix.find_in_line(line).and_then(|said| split_severity(&line[said.length..]));
                 if let Some((name, message)) = found {
                     parts.push((name, message.to_owned()));
                 }

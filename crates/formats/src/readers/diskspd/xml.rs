@@ -2,9 +2,9 @@
 
 use model::{Point, Value};
 
-use super::super::figures::plain;
+use super::super::figures::plain_value;
 use super::{KEPT_RANKS, Side, Span};
-use crate::text::{number, shortened};
+use crate::text::{parse_number, shorten};
 use crate::{FormatError, places, size};
 
 /// Elements within elements; diskspd's own are nine deep.
@@ -15,7 +15,7 @@ const NO_KEYS: [&str; 8] =
     ["Path", "FileSize", "Weight", "RandomSeed", "Duration", "Warmup", "Cooldown", "MeasureLatency"];
 
 /// Each text with the names of the elements around it, in order.
-fn leaves(text: &str) -> Result<Vec<(Vec<&str>, &str)>, FormatError> {
+fn leaf_texts(text: &str) -> Result<Vec<(Vec<&str>, &str)>, FormatError> {
     let mut found = Vec::new();
     let (mut path, mut rest): (Vec<&str>, &str) = (Vec::new(), text);
     while let Some(at) = rest.find('<') {
@@ -24,26 +24,26 @@ fn leaves(text: &str) -> Result<Vec<(Vec<&str>, &str)>, FormatError> {
             found.push((path.clone(), value));
         }
         let Some(end) = rest[at..].find('>') else {
-            return Err(FormatError::whole("the XML ends within an element"));
+            return Err(FormatError::of_whole("the XML ends within an element"));
         };
         let tag = &rest[at + 1..at + end];
         rest = &rest[at + end + 1..];
         if let Some(name) = tag.strip_prefix('/') {
             if path.pop() != Some(name.trim()) {
-                return Err(FormatError::whole(format!("</{}> closes nothing that is open", shortened(name))));
+                return Err(FormatError::of_whole(format!("</{}> closes nothing that is open", shorten(name))));
             }
         } else if !tag.starts_with(['?', '!']) && !tag.ends_with('/') {
             path.push(tag.split_whitespace().next().unwrap_or_default());
         }
         if path.len() > MOST_DEPTH {
-            return Err(FormatError::whole("the XML is not diskspd's: its elements are too deep"));
+            return Err(FormatError::of_whole("the XML is not diskspd's: its elements are too deep"));
         }
         // Marks the beginning of what may stand several times.
         if ["TimeSpan", "Target", "Thread", "Bucket"].contains(&tag) {
             found.push((path.clone(), ""));
         }
     }
-    if path.is_empty() { Ok(found) } else { Err(FormatError::whole("the XML ends in the middle")) }
+    if path.is_empty() { Ok(found) } else { Err(FormatError::of_whole("the XML ends in the middle")) }
 }
 
 #[derive(Clone, Copy, Default)]
@@ -54,16 +54,17 @@ struct Counts {
     write_bytes: f64,
 }
 
-pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
-    let leaves = leaves(text)?;
-    let keys = keys(leaves.iter().filter(|(path, _)| is_profile(path)));
+/// Reads the spans of the output as XML.
+pub(super) fn read_spans(text: &str) -> Result<Vec<Span>, FormatError> {
+    let leaves = leaf_texts(text)?;
+    let keys = profile_keys(leaves.iter().filter(|(path, _)| is_profile(path)));
     let mut places = Point::new();
     let named = leaves.iter().filter(|(path, _)| is_profile(path) && path.last() == Some(&"Path"));
     for (target, (_, path)) in (1..).zip(named) {
-        places::put(&mut places, &format!("path_{target}"), Some(path));
+        places::put_place(&mut places, &format!("path_{target}"), Some(path));
     }
     let computer = leaves.iter().find(|(path, _)| path.last() == Some(&"ComputerName"));
-    places::put(&mut places, "computer", computer.map(|(_, name)| *name));
+    places::put_place(&mut places, "computer", computer.map(|(_, name)| *name));
     let mut spans: Vec<(Span, Counts)> = Vec::new();
     for (path, value) in leaves.iter().filter(|(path, _)| !is_profile(path)) {
         if path.last() == Some(&"TimeSpan") {
@@ -76,7 +77,7 @@ pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
             span.percentiles.push((f64::NAN, None, None));
             continue;
         }
-        let Some(figure) = number(value) else { continue };
+        let Some(figure) = parse_number(value) else { continue };
         match *name {
             "TestTimeSeconds" => span.elapsed_s = Some(figure),
             "UsagePercent" if path.contains(&"Average") => span.cpu_percent = Some(figure),
@@ -84,8 +85,8 @@ pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
             "ReadBytes" if path.contains(&"Thread") => counts.read_bytes += figure,
             "WriteCount" if path.contains(&"Thread") => counts.write_ios += figure,
             "WriteBytes" if path.contains(&"Thread") => counts.write_bytes += figure,
-            "AverageReadMilliseconds" if !path.contains(&"Thread") => side(&mut span.read).mean_ms = Some(figure),
-            "AverageWriteMilliseconds" if !path.contains(&"Thread") => side(&mut span.write).mean_ms = Some(figure),
+            "AverageReadMilliseconds" if !path.contains(&"Thread") => side_mut(&mut span.read).mean_ms = Some(figure),
+            "AverageWriteMilliseconds" if !path.contains(&"Thread") => side_mut(&mut span.write).mean_ms = Some(figure),
             "Percentile" | "ReadMilliseconds" | "WriteMilliseconds"
                 if path.contains(&"Bucket") && !path.contains(&"Thread") =>
             {
@@ -100,22 +101,24 @@ pub(super) fn spans(text: &str) -> Result<Vec<Span>, FormatError> {
             _ => {}
         }
     }
-    Ok(spans.into_iter().map(|(span, counts)| whole(span, counts)).collect())
+    Ok(spans.into_iter().map(|(span, counts)| add_up(span, counts)).collect())
 }
 
 fn is_profile(path: &[&str]) -> bool {
     path.contains(&"Profile")
 }
 
-fn side(side: &mut Option<Side>) -> &mut Side {
+/// The side's figures, made if there are none yet.
+fn side_mut(side: &mut Option<Side>) -> &mut Side {
     side.get_or_insert_with(Side::default)
 }
 
-fn whole(mut span: Span, counts: Counts) -> Span {
+/// Adds up the figures of a span's threads.
+fn add_up(mut span: Span, counts: Counts) -> Span {
     let seconds = span.elapsed_s.filter(|seconds| *seconds > 0.0);
     let add = |of: &mut Option<Side>, ios: f64, bytes: f64| {
         let Some(seconds) = seconds else { return };
-        let side = side(of);
+        let side = side_mut(of);
         (side.ios, side.iops, side.mib_per_s) = (ios, ios / seconds, bytes / seconds / 1_048_576.0);
     };
     add(&mut span.read, counts.read_ios, counts.read_bytes);
@@ -126,7 +129,8 @@ fn whole(mut span: Span, counts: Counts) -> Span {
     span
 }
 
-fn keys<'a>(profile: impl Iterator<Item = &'a (Vec<&'a str>, &'a str)>) -> Point {
+/// The keys that the profile sets.
+fn profile_keys<'a>(profile: impl Iterator<Item = &'a (Vec<&'a str>, &'a str)>) -> Point {
     let (mut keys, mut targets) = (Point::new(), 0_i64);
     for (path, value) in profile {
         let Some(name) = path.last() else { continue };
@@ -137,7 +141,7 @@ fn keys<'a>(profile: impl Iterator<Item = &'a (Vec<&'a str>, &'a str)>) -> Point
             continue;
         }
         let name = if targets > 1 { format!("{name}_of_target_{targets}") } else { (*name).to_owned() };
-        let value = if name.starts_with("BlockSize") { size::value(value) } else { plain(value) };
+        let value = if name.starts_with("BlockSize") { size::size_value(value) } else { plain_value(value) };
         keys.insert(name, value);
     }
     if targets > 0 {

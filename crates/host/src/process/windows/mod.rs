@@ -24,6 +24,7 @@ pub(super) fn bind_children() -> io::Result<()> {
     own_job().map(|_| ()).map_err(io::Error::other)
 }
 
+/// The job that étalon and its children are in.
 fn own_job() -> Result<&'static Job, String> {
     static OWN: OnceLock<Result<Job, String>> = OnceLock::new();
     let own = OWN.get_or_init(|| Job::around_this_process().map_err(|cause| cause.to_string()));
@@ -61,8 +62,10 @@ pub(super) fn send(pid: u32, signal: StopSignal) -> io::Result<()> {
     }
 }
 
+/// Tests whether a process was killed: exit codes do not tell.
 pub(super) fn was_killed(_status: std::process::ExitStatus) -> bool {
     false
 }
 
+/// Does nothing: a server's job ends with it.
 pub(super) fn kill_group(_pid: u32) {}

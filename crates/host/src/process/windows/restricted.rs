@@ -31,6 +31,7 @@ pub(in crate::process) struct Child {
 }
 
 impl Child {
+    /// The process's number.
     pub(in crate::process) fn id(&self) -> u32 {
         self.pid
     }
@@ -40,10 +41,12 @@ impl Child {
         self.wait_for(0)
     }
 
+    /// Waits until the process has ended.
     pub(in crate::process) fn wait(&mut self) -> io::Result<ExitStatus> {
         self.wait_for(INFINITE)?.ok_or_else(|| io::ErrorKind::TimedOut.into())
     }
 
+    /// Waits at most `wait_ms`; `None` while it runs.
     fn wait_for(&self, wait_ms: u32) -> io::Result<Option<ExitStatus>> {
         let process = self.process.as_raw_handle();
         // SAFETY: an open handle.
@@ -107,6 +110,7 @@ pub(super) fn spawn(spec: &ServerSpec, log: File, flags: u32) -> io::Result<Chil
     Ok(Child { process: owned(made.hProcess), pid: made.dwProcessId })
 }
 
+/// Lets a child inherit a file.
 fn inherit(file: &File) -> io::Result<()> {
     // SAFETY: an open handle.
     match unsafe { SetHandleInformation(file.as_raw_handle(), HANDLE_FLAG_INHERIT, HANDLE_FLAG_INHERIT) } {
@@ -162,6 +166,7 @@ fn command_line(program: &OsStr, args: &[OsString]) -> io::Result<Vec<u16>> {
     Ok(line)
 }
 
+/// A text in UTF-16 with a zero at its end.
 fn zero_ended(text: &OsStr) -> io::Result<Vec<u16>> {
     let mut wide: Vec<u16> = text.encode_wide().collect();
     if wide.contains(&0) {
@@ -187,7 +192,7 @@ mod tests {
     #[test]
     fn names_are_the_same_in_any_case() {
         let own = [("Path", "a"), ("PGDATA", "b"), ("X", "c")].map(|(name, value)| (name.into(), value.into()));
-        let spec = ServerSpec::new("p", "l").without_env("pgdata").env("PATH", "d");
+        let spec = ServerSpec::new("p", "l").without_env("pgdata").with_env("PATH", "d");
         let block = environment(own.into_iter(), &spec).unwrap();
         assert_eq!(String::from_utf16(&block).unwrap(), "PATH=d\0X=c\0\0\0");
     }
@@ -209,7 +214,10 @@ mod tests {
         let folder = crate::scratch::Scratch::new("restricted", None).unwrap();
         let log = folder.path().join("log");
         let spec = |args: &[&str]| {
-            ServerSpec::new(std::env::current_exe().unwrap(), &log).args(args).env(MARK, "1").working_dir(folder.path())
+            ServerSpec::new(std::env::current_exe().unwrap(), &log)
+                .with_args(args)
+                .with_env(MARK, "1")
+                .in_folder(folder.path())
         };
         let run = |args: &[&str]| {
             let mut child = spawn(&spec(args), File::create(&log).unwrap(), 0).unwrap();

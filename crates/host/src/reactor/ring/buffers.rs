@@ -44,27 +44,29 @@ impl Buffers {
         (usize::from(count) * size_of::<BufRingEntry>()).next_multiple_of(4096)
     }
 
-    fn start(&self, number: u16) -> NonNull<u8> {
+    /// Address of a buffer.
+    fn start_of(&self, number: u16) -> NonNull<u8> {
         debug_assert!(number < self.count);
         // SAFETY: `number` is below `count`, so that the buffer lies inside `memory`.
         unsafe { self.memory.add(Buffers::list_bytes(self.count) + usize::from(number) * BUFFER_BYTES) }
     }
 
     /// Bytes of a buffer that the kernel has filled and not got back.
-    pub(super) fn bytes(&self, number: u16, begin: u32, end: u32) -> &[u8] {
+    pub(super) fn filled_bytes(&self, number: u16, begin: u32, end: u32) -> &[u8] {
         let number = number % self.count;
         let (begin, end) = (begin as usize, (end as usize).min(BUFFER_BYTES));
         let length = end.saturating_sub(begin);
         // SAFETY: the range lies inside the buffer, which was zeroed when it was made. The kernel does not write into a
         // buffer that it has handed over; the caller keeps its number until `give_back`, which takes `&mut self`.
-        unsafe { std::slice::from_raw_parts(self.start(number).add(begin.min(end)).as_ptr(), length) }
+        unsafe { std::slice::from_raw_parts(self.start_of(number).add(begin.min(end)).as_ptr(), length) }
     }
 
+    /// Returns a buffer to the kernel.
     pub(super) fn give_back(&mut self, number: u16) {
         let number = number % self.count;
         let list = self.memory.cast::<BufRingEntry>();
         let place = usize::from(self.tail & (self.count - 1));
-        let address = self.start(number).as_ptr() as u64;
+        let address = self.start_of(number).as_ptr() as u64;
         // SAFETY: `place` is below `count`. The kernel does not read entries at or behind the tail, and this thread is the
         // only one that writes them. The tail lies in a field of entry 0 that the setters do not touch, and the pointer
         // to it is aligned and valid as long as `memory` is.

@@ -64,6 +64,7 @@ impl Connection {
         }
     }
 
+    /// The socket's descriptor.
     pub(super) fn fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
@@ -74,7 +75,7 @@ impl Connection {
     }
 
     /// Everything given to the kernel is sent or never will be.
-    pub(super) fn land(&mut self) {
+    pub(super) fn note_all_sent(&mut self) {
         self.flying.clear();
         self.sent = 0;
         self.sending = Sending::Idle;

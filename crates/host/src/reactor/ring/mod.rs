@@ -21,7 +21,7 @@ use rustix::io::Errno;
 
 use self::buffers::Buffers;
 use self::connection::{Connection, Life, Piece, Sending};
-use super::{Event, EventKind, Socket, Token, full};
+use super::{Event, EventKind, Socket, Token, no_slot_free};
 use crate::clock;
 use crate::system::uring::{self, Wait};
 
@@ -69,9 +69,9 @@ pub(super) struct Ring {
 
 impl Ring {
     pub(super) fn new(capacity: usize) -> Result<Ring, String> {
-        let (io, mut given) = setup::open(capacity)?;
+        let (io, mut given) = setup::open_ring(capacity)?;
         let count = capacity.next_power_of_two().clamp(*BUFFERS.start(), *BUFFERS.end());
-        let buffers = Buffers::new(&io, count as u16).map_err(|cause| setup::reason(&cause))?;
+        let buffers = Buffers::new(&io, count as u16).map_err(|cause| setup::refusal_reason(&cause))?;
         // Refused where the limit on open files is lower.
         let files = match io.submitter().register_files_sparse(capacity as u32) {
             Ok(()) => Files::Registered,
@@ -98,27 +98,31 @@ impl Ring {
         })
     }
 
+    /// What the ring runs with, for facts.
     pub(super) fn kind(&self) -> String {
         format!("io_uring ({})", self.given.join(", "))
     }
 
+    /// Tests whether one more socket can be registered.
     pub(super) fn has_room(&self) -> bool {
         !self.free.is_empty() || self.connections.len() < self.capacity
     }
 
-    pub(super) fn entries(&self) -> u64 {
+    pub(super) fn kernel_entries(&self) -> u64 {
         self.entries
     }
 
-    fn at(&mut self, slot: u32) -> Option<&mut Connection> {
+    /// The connection in a slot.
+    fn connection_mut(&mut self, slot: u32) -> Option<&mut Connection> {
         self.connections.get_mut(slot as usize)?.as_deref_mut()
     }
 
+    /// Takes over a socket; returns its slot.
     pub(super) fn register(&mut self, socket: Socket) -> io::Result<u32> {
         let slot = match self.free.last() {
             Some(&slot) => slot,
             None if self.connections.len() < self.capacity => self.connections.len() as u32,
-            None => return Err(full(self.capacity)),
+            None => return Err(no_slot_free(self.capacity)),
         };
         let connection = Box::new(Connection::new(socket));
         if self.files == Files::Registered {
@@ -133,6 +137,7 @@ impl Ring {
         Ok(slot)
     }
 
+    /// Queues bytes for a slot.
     pub(super) fn send(&mut self, slot: u32, bytes: &[u8]) {
         let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
         if connection.life != Life::Open {
@@ -144,14 +149,16 @@ impl Ring {
         connection.queued.extend_from_slice(bytes);
     }
 
+    /// What a slot has received and not consumed.
     pub(super) fn received(&self, slot: u32) -> &[u8] {
         let Some(connection) = self.connections[slot as usize].as_deref() else { return &[] };
         match (connection.piece, &self.buffers) {
-            (Some(piece), Some(buffers)) => buffers.bytes(piece.buffer, piece.begin, piece.end),
+            (Some(piece), Some(buffers)) => buffers.filled_bytes(piece.buffer, piece.begin, piece.end),
             _ => &connection.kept[connection.consumed..],
         }
     }
 
+    /// Drops the first `bytes` received.
     pub(super) fn consume(&mut self, slot: u32, bytes: usize) {
         let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
         let Some(piece) = &mut connection.piece else {
@@ -170,14 +177,15 @@ impl Ring {
         }
     }
 
+    /// Closes a slot's socket at once.
     pub(super) fn close(&mut self, slot: u32) {
         self.keep_piece(slot);
         // The place may soon be another socket's.
         self.happened.retain(|event| event.token.0 != slot);
-        let Some(connection) = self.at(slot) else { return };
+        let Some(connection) = self.connection_mut(slot) else { return };
         connection.queued.clear();
         if connection.is_still() {
-            self.release(slot);
+            self.release_slot(slot);
         } else if connection.life != Life::Closing {
             connection.life = Life::Closing;
             // Ends the kernel's requests; `collect` then releases the connection.
@@ -185,7 +193,8 @@ impl Ring {
         }
     }
 
-    fn release(&mut self, slot: u32) {
+    /// Frees a slot once the kernel uses nothing of it.
+    fn release_slot(&mut self, slot: u32) {
         if self.files == Files::Registered {
             // A registered socket outlives its descriptor.
             let _ = self.io.submitter().register_files_update(slot, &[-1]);
@@ -202,14 +211,16 @@ impl Ring {
         let Some(connection) = self.connections[slot as usize].as_deref_mut() else { return };
         let (Some(piece), Some(buffers)) = (connection.piece.take(), &self.buffers) else { return };
         connection.kept.drain(..std::mem::take(&mut connection.consumed));
-        connection.kept.extend_from_slice(buffers.bytes(piece.buffer, piece.begin, piece.end));
+        connection.kept.extend_from_slice(buffers.filled_bytes(piece.buffer, piece.begin, piece.end));
         give_back(&mut self.buffers, piece.buffer);
     }
 
+    /// Submits the queue without waiting.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        self.turn(Wait::No)
+        self.submit_and_collect(Wait::No)
     }
 
+    /// Submits the queue, and waits for events until the deadline.
     pub(super) fn wait(&mut self, deadline_ns: u64, events: &mut Vec<Event>) -> io::Result<()> {
         while let Some(slot) = self.holding.pop() {
             self.keep_piece(slot);
@@ -217,7 +228,7 @@ impl Ring {
         loop {
             // An earlier flush may have brought something.
             let wait = if self.happened.is_empty() { Wait::until(deadline_ns) } else { Wait::No };
-            self.turn(wait)?;
+            self.submit_and_collect(wait)?;
             let is_over = deadline_ns != u64::MAX && clock::now_ns() >= deadline_ns;
             if !self.happened.is_empty() || is_over {
                 events.append(&mut self.happened);
@@ -228,19 +239,19 @@ impl Ring {
 
     /// Submits everything, waits, and takes completions. Afterwards the kernel has taken every request, and every
     /// immediate send has completed.
-    fn turn(&mut self, wait: Wait) -> io::Result<()> {
+    fn submit_and_collect(&mut self, wait: Wait) -> io::Result<()> {
         self.push_requests()?;
-        self.enter(wait)?;
+        self.enter_kernel(wait)?;
         self.collect()?;
         while !self.io.submission().is_empty() {
-            self.enter(Wait::No)?;
+            self.enter_kernel(Wait::No)?;
             self.collect()?;
         }
         while let Some(slot) = self.submitted.pop() {
-            if let Some(connection) = self.at(slot)
+            if let Some(connection) = self.connection_mut(slot)
                 && connection.sending == Sending::AtOnce
             {
-                connection.land();
+                connection.note_all_sent();
                 self.after_send(slot);
             }
         }
@@ -249,7 +260,7 @@ impl Ring {
 
     fn push_requests(&mut self) -> io::Result<()> {
         while let Some(slot) = self.to_receive.pop() {
-            let Some(connection) = self.at(slot) else { continue };
+            let Some(connection) = self.connection_mut(slot) else { continue };
             if connection.receiving || connection.life != Life::Open {
                 continue;
             }
@@ -259,13 +270,13 @@ impl Ring {
                 Files::Registered => opcode::RecvMulti::new(Fixed(slot), buffers::GROUP).build(),
                 Files::Plain => opcode::RecvMulti::new(Fd(fd), buffers::GROUP).build(),
             };
-            self.push(entry.user_data(user_data(slot, RECEIVE)))?;
+            self.push_entry(entry.user_data(user_data(slot, RECEIVE)))?;
         }
         while let Some(slot) = self.to_continue.pop() {
             self.push_send(slot, 0, SEND_WAITING)?;
         }
         while let Some(slot) = self.to_send.pop_front() {
-            let Some(connection) = self.at(slot) else { continue };
+            let Some(connection) = self.connection_mut(slot) else { continue };
             if connection.sending != Sending::Idle || connection.queued.is_empty() {
                 continue;
             }
@@ -280,7 +291,7 @@ impl Ring {
     /// Sends the rest of `flying`.
     fn push_send(&mut self, slot: u32, flags: i32, kind: u64) -> io::Result<()> {
         let files = self.files;
-        let Some(connection) = self.at(slot) else { return Ok(()) };
+        let Some(connection) = self.connection_mut(slot) else { return Ok(()) };
         let rest = &connection.flying[connection.sent..];
         let (start, length) = (rest.as_ptr(), u32::try_from(rest.len()).unwrap_or(u32::MAX));
         let flags = SEND_FLAGS | flags;
@@ -289,10 +300,11 @@ impl Ring {
             Files::Plain => opcode::Send::new(Fd(connection.fd()), start, length).flags(flags).build(),
         };
         let entry = if kind == SEND_AT_ONCE { entry.flags(Flags::SKIP_SUCCESS) } else { entry };
-        self.push(entry.user_data(user_data(slot, kind)))
+        self.push_entry(entry.user_data(user_data(slot, kind)))
     }
 
-    fn push(&mut self, entry: squeue::Entry) -> io::Result<()> {
+    /// Queues a request, submitting the queue if it is full.
+    fn push_entry(&mut self, entry: squeue::Entry) -> io::Result<()> {
         loop {
             // SAFETY: a receive writes into `buffers` only, a send reads `flying` of a connection only. `buffers` lives
             // until nothing is under way, or is leaked (`drop`). `flying` is not touched while the connection's state is
@@ -300,27 +312,30 @@ impl Ring {
             if unsafe { self.io.submission().push(&entry) }.is_ok() {
                 return Ok(());
             }
-            self.enter(Wait::No)?;
+            self.enter_kernel(Wait::No)?;
             self.collect()?;
         }
     }
 
-    fn enter(&mut self, wait: Wait) -> io::Result<()> {
+    /// Enters the kernel once, and counts it.
+    fn enter_kernel(&mut self, wait: Wait) -> io::Result<()> {
         self.entries += 1;
-        uring::enter(&mut self.io, wait)
+        uring::enter_and_wait(&mut self.io, wait)
     }
 
+    /// Goes on after a send has ended: with the rest, or with what was queued since.
     fn after_send(&mut self, slot: u32) {
-        let Some(connection) = self.at(slot) else { return };
+        let Some(connection) = self.connection_mut(slot) else { return };
         if connection.life == Life::Closing {
             if connection.is_still() {
-                self.release(slot);
+                self.release_slot(slot);
             }
         } else if !connection.queued.is_empty() {
             self.to_send.push_back(slot);
         }
     }
 
+    /// Takes all completions, and goes on with each connection.
     fn collect(&mut self) -> io::Result<()> {
         loop {
             while let Some(entry) = self.next_completion() {
@@ -333,18 +348,20 @@ impl Ring {
             if !self.io.submission().cq_overflow() {
                 return Ok(());
             }
-            self.enter(Wait::No)?;
+            self.enter_kernel(Wait::No)?;
         }
     }
 
+    /// Takes the next completion off the queue.
     fn next_completion(&mut self) -> Option<cqueue::Entry> {
         self.io.completion().next()
     }
 
+    /// Takes the completion of a receive.
     fn take_received(&mut self, slot: u32, entry: &cqueue::Entry) {
         let (result, flags) = (entry.result(), entry.flags());
         let buffer = cqueue::buffer_select(flags);
-        let open = self.at(slot).is_some_and(|connection| connection.life == Life::Open);
+        let open = self.connection_mut(slot).is_some_and(|connection| connection.life == Life::Open);
         match buffer {
             Some(number) if open && result > 0 => {
                 self.take_piece(slot, Piece { buffer: number, begin: 0, end: result as u32 });
@@ -364,7 +381,7 @@ impl Ring {
     /// Left in its buffer, unless older bytes remain.
     fn take_piece(&mut self, slot: u32, piece: Piece) {
         self.keep_piece(slot);
-        let Some(connection) = self.at(slot) else { return };
+        let Some(connection) = self.connection_mut(slot) else { return };
         connection.piece = Some(piece);
         if connection.kept.is_empty() {
             self.holding.push(slot);
@@ -373,6 +390,7 @@ impl Ring {
         }
     }
 
+    /// Notes that a connection has ended or failed.
     fn take_end(&mut self, slot: u32, result: i32) {
         let kind = match (result < 0).then(|| Errno::from_raw_os_error(-result)) {
             None => EventKind::Closed,
@@ -380,26 +398,27 @@ impl Ring {
             Some(Errno::NOBUFS | Errno::INTR | Errno::AGAIN) => return,
             Some(errno) => EventKind::Error(errno.raw_os_error()),
         };
-        if let Some(connection) = self.at(slot) {
+        if let Some(connection) = self.connection_mut(slot) {
             connection.life = Life::Ended;
             connection.queued.clear();
         }
         self.happened.push(Event { token: Token(slot), kind });
     }
 
+    /// Begins to receive again, or frees the slot of a closing connection.
     fn receive_ended(&mut self, slot: u32) {
-        let Some(connection) = self.at(slot) else { return };
+        let Some(connection) = self.connection_mut(slot) else { return };
         connection.receiving = false;
         match connection.life {
             Life::Open => self.to_receive.push(slot),
-            Life::Closing if connection.is_still() => self.release(slot),
+            Life::Closing if connection.is_still() => self.release_slot(slot),
             Life::Ended | Life::Closing => {}
         }
     }
 
     /// Handles the completion of a send that did not go at once, or of one that waited.
     fn take_sent(&mut self, slot: u32, result: i32) {
-        let Some(connection) = self.at(slot) else { return };
+        let Some(connection) = self.connection_mut(slot) else { return };
         connection.sent += result.max(0) as usize;
         let refused = result < 0 && !matches!(Errno::from_raw_os_error(-result), Errno::AGAIN | Errno::INTR);
         if connection.sent < connection.flying.len() && !refused && connection.life == Life::Open {
@@ -408,7 +427,7 @@ impl Ring {
             return;
         }
         // The server's last words are still to come; the end is reported then.
-        connection.land();
+        connection.note_all_sent();
         self.after_send(slot);
     }
 
@@ -441,10 +460,12 @@ impl Drop for Ring {
     }
 }
 
+/// The number by which a completion is known: slot and kind of request.
 fn user_data(slot: u32, kind: u64) -> u64 {
     u64::from(slot) << KIND_BITS | kind
 }
 
+/// Returns a buffer to the kernel, if there is a list.
 fn give_back(buffers: &mut Option<Buffers>, number: u16) {
     if let Some(buffers) = buffers {
         buffers.give_back(number);

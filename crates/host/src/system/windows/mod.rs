@@ -32,11 +32,13 @@ use windows_sys::Win32::System::Threading::{
 };
 use windows_sys::{s, w};
 
+/// CPU time of the calling thread.
 pub fn thread_cpu() -> Result<Duration, String> {
     // SAFETY: the pseudo handle of the current thread is always valid, and needs no closing.
     times("GetThreadTimes", |c, e, k, u| unsafe { GetThreadTimes(GetCurrentThread(), c, e, k, u) })
 }
 
+/// CPU time of this process.
 pub fn process_cpu() -> Result<Duration, String> {
     // SAFETY: the pseudo handle of the current process is always valid, and needs no closing.
     times("GetProcessTimes", |c, e, k, u| unsafe { GetProcessTimes(GetCurrentProcess(), c, e, k, u) })
@@ -65,6 +67,7 @@ pub(crate) fn peak_working_set_bytes() -> Result<u64, String> {
     Ok(counters.PeakWorkingSetSize as u64)
 }
 
+/// Binds the calling thread to these cores.
 pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
     if let Some(core) = cores.iter().find(|core| **core >= usize::BITS as usize) {
         return Err(format!("core {core} is beyond the {} of a processor group", usize::BITS));
@@ -77,6 +80,7 @@ pub(crate) fn pin_thread(cores: &[usize]) -> Result<(), String> {
     Ok(())
 }
 
+/// Free bytes of the volume of a folder.
 pub(crate) fn free_bytes(folder: &Path) -> io::Result<u64> {
     let mut free = 0;
     // SAFETY: a string that ends in zero, a pointer to a local variable, and two that the call takes as "not wanted".
@@ -127,6 +131,7 @@ pub(crate) fn io_of(pid: u32) -> Result<IO_COUNTERS, String> {
     Ok(counters)
 }
 
+/// Opens a process with these rights.
 fn open_process(pid: u32, access: u32) -> io::Result<OwnedHandle> {
     // SAFETY: no pointers.
     let process = unsafe { OpenProcess(access, 0, pid) };
@@ -187,6 +192,7 @@ pub(crate) fn wide(path: &Path) -> Vec<u16> {
     path.as_os_str().encode_wide().chain([0]).collect()
 }
 
+/// The last error of Windows in a call.
 fn last_error(call: &str) -> String {
     format!("{call} failed: {}", io::Error::last_os_error())
 }

@@ -29,6 +29,7 @@ impl Room {
         Room([0; ROOM_BYTES])
     }
 
+    /// Address of the room.
     fn start(&mut self) -> *mut c_void {
         self.0.as_mut_ptr().cast()
     }
@@ -82,6 +83,7 @@ fn give_to_user(token: &OwnedHandle) -> io::Result<()> {
     }
 }
 
+/// The identifier of a group that every Windows has.
 fn well_known(group: WELL_KNOWN_SID_TYPE) -> io::Result<Room> {
     const { assert!(ROOM_BYTES >= SECURITY_MAX_SID_SIZE as usize) };
     let (mut room, mut size) = (Room::new(), ROOM_BYTES as u32);
@@ -99,6 +101,7 @@ pub(crate) fn is_administrator() -> io::Result<bool> {
     Ok(is_member != 0)
 }
 
+/// Checks the result of a call of Windows.
 fn checked(done: i32) -> io::Result<()> {
     if done == 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

@@ -7,29 +7,30 @@ use store::StoredMeasurement;
 
 use super::lengths::seconds_text;
 use crate::evidence::Evidence;
-use crate::number::count;
+use crate::number::count_noun;
 use crate::order_entry::{CHECKPOINTS, WORKLOAD};
 
 /// The systems whose servers count checkpoints and made none while they were loaded: what one costs is in no figure of theirs.
-pub fn note(evidence: &Evidence) -> Option<String> {
+pub fn checkpoints_note(evidence: &Evidence) -> Option<String> {
     let changed: BTreeSet<i64> = evidence
         .measurements
         .iter()
-        .filter(|row| is_of(row, ROWS_CHANGED) && value(row) > 0.0)
+        .filter(|row| is_of_metric(row, ROWS_CHANGED) && value_or_zero(row) > 0.0)
         .map(|row| row.run_id)
         .collect();
     let counted: Vec<(&str, &StoredMeasurement)> = evidence
         .measurements
         .iter()
         .filter(|row| {
-            is_of(row, CHECKPOINTS) && changed.contains(&row.run_id) && row.measurement.reading.value().is_some()
+            is_of_metric(row, CHECKPOINTS) && changed.contains(&row.run_id) && row.measurement.reading.value().is_some()
         })
         .filter_map(|row| Some((evidence.case(row.case)?, row)))
         // Order entry has a note of its own.
         .filter(|(case, _)| case.workload != WORKLOAD)
         .map(|(case, row)| (case.system.as_str(), row))
         .collect();
-    let with: BTreeSet<&str> = counted.iter().filter(|(_, row)| value(row) > 0.0).map(|(system, _)| *system).collect();
+    let with: BTreeSet<&str> =
+        counted.iter().filter(|(_, row)| value_or_zero(row) > 0.0).map(|(system, _)| *system).collect();
     let without: Vec<_> = counted.iter().filter(|(system, _)| !with.contains(system)).collect();
     let systems: BTreeSet<&str> = without.iter().map(|(system, _)| *system).collect();
     let longest = without
@@ -40,15 +41,17 @@ pub fn note(evidence: &Evidence) -> Option<String> {
     Some(format!(
         "no checkpoint of {} was in any of {} that changed rows, of {} s each: what one costs is in no figure",
         systems.into_iter().collect::<Vec<_>>().join(", "),
-        count(without.len(), "run"),
+        count_noun(without.len(), "run"),
         seconds_text(longest)
     ))
 }
 
-fn is_of(row: &StoredMeasurement, metric: &str) -> bool {
+/// Tests whether a measurement is of a metric.
+fn is_of_metric(row: &StoredMeasurement, metric: &str) -> bool {
     row.measurement.metric.id == metric
 }
 
-fn value(row: &StoredMeasurement) -> f64 {
+/// A measurement's value, else 0.
+fn value_or_zero(row: &StoredMeasurement) -> f64 {
     row.measurement.reading.value().unwrap_or_default()
 }

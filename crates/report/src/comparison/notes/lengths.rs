@@ -25,12 +25,13 @@ impl Lengths {
         Lengths { least: seconds, most: seconds }
     }
 
-    fn and(self, other: Lengths) -> Lengths {
+    /// The lengths of both.
+    fn span_with(self, other: Lengths) -> Lengths {
         Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
 
     /// Whether no run of one side lasted as long as any of the other, or some lasted far longer or shorter.
-    fn differ(self, other: Lengths) -> bool {
+    fn are_unlike(self, other: Lengths) -> bool {
         let is_apart = self.least > ALIKE * other.most || other.least > ALIKE * self.most;
         let differ_far = [(self.least, other.least), (self.most, other.most)]
             .into_iter()
@@ -39,7 +40,7 @@ impl Lengths {
     }
 
     /// `60 s`, `2 to 60 s`.
-    fn text(self) -> String {
+    fn span_text(self) -> String {
         let (least, most) = (seconds_text(self.least), seconds_text(self.most));
         let [least, most] = [least, most].map(|text| text.strip_suffix(".0").map_or(text.clone(), str::to_owned));
         if least == most { format!("{least} s") } else { format!("{least} to {most} s") }
@@ -53,7 +54,7 @@ pub(super) fn seconds_text(seconds: f64) -> String {
 
 /// A sentence for each benchmark of a pair of imported systems of which a case ran longer on one side. Only times that the
 /// sources report are known.
-pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
+pub fn length_notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
     let mut of_cases: BTreeMap<u32, Lengths> = BTreeMap::new();
     for run in evidence
         .runs
@@ -61,7 +62,7 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
         .filter(|run| run.state == RunState::Measured && run.elapsed_s > 0.0 && evidence.is_imported(run.planned.case))
     {
         let own = Lengths::new(run.elapsed_s);
-        of_cases.entry(run.planned.case).and_modify(|known| *known = known.and(own)).or_insert(own);
+        of_cases.entry(run.planned.case).and_modify(|known| *known = known.span_with(own)).or_insert(own);
     }
     let mut systems: BTreeMap<&str, Cases<'_>> = BTreeMap::new();
     for (index, case) in (0..).zip(&evidence.cases) {
@@ -75,8 +76,8 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
     let mut notes = Vec::new();
     for (a, b) in pairs {
         let (Some(of_a), Some(of_b)) = (systems.get(a), systems.get(b)) else { continue };
-        for (benchmark, [on_a, on_b]) in unlike(of_a, of_b) {
-            let (on_a, on_b) = (on_a.text(), on_b.text());
+        for (benchmark, [on_a, on_b]) in unlike_lengths(of_a, of_b) {
+            let (on_a, on_b) = (on_a.span_text(), on_b.span_text());
             notes.push(format!(
                 "{benchmark} ran for {on_a} on {a} and for {on_b} on {b}: short runs hold more of the beginning"
             ));
@@ -89,16 +90,17 @@ pub fn notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
 type Cases<'a> = BTreeMap<(&'a str, String), Lengths>;
 
 /// The lengths of the cases of each benchmark that ran longer on one side.
-fn unlike<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [Lengths; 2]> {
+fn unlike_lengths<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [Lengths; 2]> {
     let mut found: BTreeMap<&str, [Lengths; 2]> = BTreeMap::new();
     for (case, a) in of_a {
-        let Some(b) = of_b.get(case).filter(|b| a.differ(**b)) else { continue };
+        let Some(b) = of_b.get(case).filter(|b| a.are_unlike(**b)) else { continue };
         let both = found.entry(case.0).or_insert([*a, *b]);
-        *both = [both[0].and(*a), both[1].and(*b)];
+        *both = [both[0].span_with(*a), both[1].span_with(*b)];
     }
     found
 }
 
+/// A case's keys and values as text.
 fn point_text(point: &model::Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }
@@ -110,8 +112,8 @@ mod tests {
     #[test]
     fn some_runs_of_a_side_may_be_short() {
         let lengths = |least, most| Lengths { least, most };
-        assert!(lengths(60.0, 61.0).differ(lengths(2.0, 2.1)));
-        assert!(lengths(2.0, 60.0).differ(lengths(59.0, 60.0)), "half of a side is short");
-        assert!(!lengths(58.0, 70.0).differ(lengths(60.0, 65.0)));
+        assert!(lengths(60.0, 61.0).are_unlike(lengths(2.0, 2.1)));
+        assert!(lengths(2.0, 60.0).are_unlike(lengths(59.0, 60.0)), "half of a side is short");
+        assert!(!lengths(58.0, 70.0).are_unlike(lengths(60.0, 65.0)));
     }
 }

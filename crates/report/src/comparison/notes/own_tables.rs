@@ -3,36 +3,36 @@
 use model::{Case, Value};
 
 use crate::evidence::{Evidence, IMPORTED};
-use crate::text::clean;
+use crate::text::clean_text;
 
 /// A sentence for each such benchmark.
-pub fn notes(evidence: &Evidence) -> Vec<String> {
-    found(evidence)
+pub fn own_table_notes(evidence: &Evidence) -> Vec<String> {
+    scales_by_benchmark(evidence)
         .into_iter()
         .map(|(benchmark, scales)| {
             format!(
                 "{} ran on pgbench's tables as étalon made them, at scale {scales}, and on no others",
-                clean(&benchmark)
+                clean_text(&benchmark)
             )
         })
         .collect()
 }
 
 /// The same for the answer, where it is so of all benchmarks.
-pub fn clause(evidence: &Evidence) -> Option<String> {
+pub fn answer_clause(evidence: &Evidence) -> Option<String> {
     let all: std::collections::BTreeSet<&str> = evidence.cases.iter().map(|case| case.benchmark.as_str()).collect();
-    let found = found(evidence);
+    let found = scales_by_benchmark(evidence);
     let [(_, scales), others @ ..] = found.as_slice() else { return None };
     let is_alike = found.len() == all.len() && others.iter().all(|(_, other)| other == scales);
     if is_alike {
         return Some(format!("The tables were étalon's own, at scale {scales}."));
     }
-    let names: Vec<String> = found.iter().map(|(name, _)| clean(name)).collect();
+    let names: Vec<String> = found.iter().map(|(name, _)| clean_text(name)).collect();
     Some(format!("The tables of {} were étalon's own.", names.join(", ")))
 }
 
 /// Benchmarks with the scales of their tables.
-fn found(evidence: &Evidence) -> Vec<(String, String)> {
+fn scales_by_benchmark(evidence: &Evidence) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     if evidence.header.build == IMPORTED {
         return Vec::new();

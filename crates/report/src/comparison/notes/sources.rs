@@ -6,13 +6,13 @@ use model::MarkKind;
 use model::facts::{IMPORT_NOTES, IMPORT_TOOL, OF_IMPORT};
 
 use crate::evidence::Evidence;
-use crate::number::count;
+use crate::number::count_noun;
 
 /// Files of a side that are named.
 const NAMED: usize = 3;
 
 /// A sentence for each imported system, in the order of the plan: its files, the tool, and what they do not report.
-pub fn notes(evidence: &Evidence) -> Vec<String> {
+pub fn source_notes(evidence: &Evidence) -> Vec<String> {
     if !evidence.marks.iter().any(|(_, mark)| mark.kind == MarkKind::Source) {
         return Vec::new();
     }
@@ -25,15 +25,16 @@ pub fn notes(evidence: &Evidence) -> Vec<String> {
         }
     }
     let systems = evidence.header.plan.systems.iter().filter_map(|system| files.get_key_value(system.name.as_str()));
-    systems.map(|(system, files)| of_system(evidence, system, files)).collect()
+    systems.map(|(system, files)| system_sources(evidence, system, files)).collect()
 }
 
-fn of_system(evidence: &Evidence, system: &str, files: &BTreeSet<&str>) -> String {
+/// Says where a system's results come from.
+fn system_sources(evidence: &Evidence, system: &str, files: &BTreeSet<&str>) -> String {
     let facts = evidence.facts_of(system);
     let named: Vec<&str> = files.iter().take(NAMED).copied().collect();
     let named = match files.len().saturating_sub(NAMED) {
         0 => named.join(", "),
-        more => format!("{}: {} and {more} more", count(files.len(), "file"), named.join(", ")),
+        more => format!("{}: {} and {more} more", count_noun(files.len(), "file"), named.join(", ")),
     };
     let mut text = format!("{system} was imported from {named}");
     if let Some(tool) = facts.and_then(|facts| facts.get(IMPORT_TOOL)) {

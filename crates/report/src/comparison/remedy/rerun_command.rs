@@ -67,17 +67,17 @@ impl RerunCommand {
                 _ => {}
             }
         }
-        RerunCommand { command: command(&header.command, &set, &allowed, is_whole) }
+        RerunCommand { command: build_command(&header.command, &set, &allowed, is_whole) }
     }
 }
 
 /// Whether it was the quick form of a plan.
 pub(super) fn is_quick(header: &Header) -> bool {
-    words(&header.command).is_some_and(|(words, _)| words.iter().any(|word| word == QUICK))
+    split_command(&header.command).is_some_and(|(words, _)| words.iter().any(|word| word == QUICK))
 }
 
 /// Splits a command into words, and finds the index of its verb.
-fn words(command: &str) -> Option<(Vec<String>, usize)> {
+fn split_command(command: &str) -> Option<(Vec<String>, usize)> {
     let words = shlex::split(command)?;
     let verb = words.iter().position(|word| VERBS.contains(&word.as_str()))?;
     Some((words, verb))
@@ -85,8 +85,8 @@ fn words(command: &str) -> Option<(Vec<String>, usize)> {
 
 /// The command that began an experiment, with words after it; `None` of one that runs nothing.
 pub fn run_command_with(began: &str, added: &[String]) -> Option<String> {
-    let (words, verb) = words(began)?;
-    let words = words.iter().chain(added).map(|word| quoted(word));
+    let (words, verb) = split_command(began)?;
+    let words = words.iter().chain(added).map(|word| shell_quote(word));
     if began.is_empty() || verb != 1 {
         None
     } else {
@@ -94,19 +94,22 @@ pub fn run_command_with(began: &str, added: &[String]) -> Option<String> {
     }
 }
 
-fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
-    let (words, verb) = words(began)?;
+/// The command that began the experiment, with these settings.
+fn build_command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
+    let (words, verb) = split_command(began)?;
     let sets_rounds = set.contains_key(ROUNDS_KEY);
     let is_longer = sets_rounds || set.contains_key(LENGTH_KEY);
     let mut kept: Vec<String> = Vec::with_capacity(words.len());
     let mut words = words.into_iter().peekable();
     while let Some(word) = words.next() {
-        let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set(pair, set));
+        let next_is_set = word == SET && words.peek().is_some_and(|pair| is_set_again(pair, set));
         if next_is_set || (word == ROUNDS && sets_rounds) || (word == FOR && is_longer) {
             words.next();
         } else if (sets_rounds && is_assigned(&word, ROUNDS)) || (is_longer && is_assigned(&word, FOR)) {
             continue;
-        } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set(pair, set)) && !(is_whole && word == QUICK) {
+        } else if word.strip_prefix("--set=").is_none_or(|pair| !is_set_again(pair, set))
+            && !(is_whole && word == QUICK)
+        {
             kept.push(word);
         }
     }
@@ -118,7 +121,7 @@ fn command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_who
         Some("run") => kept.extend(added),
         _ => drop(kept.splice(verb + 1..verb + 1, added)),
     }
-    kept.iter().map(|word| quoted(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
+    kept.iter().map(|word| shell_quote(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
 }
 
 /// Whether a word is an option with its value behind `=`.
@@ -126,12 +129,13 @@ fn is_assigned(word: &str, option: &str) -> bool {
     word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
 }
 
-fn is_set(pair: &str, set: &BTreeMap<String, String>) -> bool {
+/// Tests whether a `--set` is replaced by one of these.
+fn is_set_again(pair: &str, set: &BTreeMap<String, String>) -> bool {
     pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()))
 }
 
 /// Quotes a word for a shell where that is necessary; `schedule.rounds=24` stays as people type it.
-fn quoted(word: &str) -> Option<String> {
+fn shell_quote(word: &str) -> Option<String> {
     if !word.is_empty()
         && !word.starts_with('=')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_=.,:/@%+".contains(c))
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn the_command_is_that_which_began_it_with_what_is_set_now() {
         let set = BTreeMap::from([("schedule.rounds".to_owned(), "24".to_owned())]);
-        let again = |began: &str| command(began, &set, &[], false);
+        let again = |began: &str| build_command(began, &set, &[], false);
         assert_eq!(again("etalon run quickstart").unwrap(), "etalon run quickstart --set schedule.rounds=24");
         assert_eq!(
             again("etalon run p.toml --set schedule.rounds=6 --set 'margin=1 %' -o 'my results'").unwrap(),
@@ -166,18 +170,18 @@ mod tests {
         for rounds in ["--rounds 6", "--rounds=6"] {
             let shorter = again(&format!("etalon run {rounds} p.toml --label x"));
             assert_eq!(shorter.unwrap(), "etalon run p.toml --label x --set schedule.rounds=24");
-            let kept = command(&format!("etalon run p.toml {rounds}"), &BTreeMap::new(), &[], false);
+            let kept = build_command(&format!("etalon run p.toml {rounds}"), &BTreeMap::new(), &[], false);
             assert_eq!(kept.unwrap(), format!("etalon run p.toml {rounds}"));
         }
         for time in ["--for 1m", "--for=1m"] {
             assert_eq!(again(&format!("etalon run a b {time}")).unwrap(), "etalon run a b --set schedule.rounds=24");
             let warm = BTreeMap::from([("schedule.warmup".to_owned(), "2s".to_owned())]);
-            let kept = command(&format!("etalon run a b {time}"), &warm, &[], false).unwrap();
+            let kept = build_command(&format!("etalon run a b {time}"), &warm, &[], false).unwrap();
             assert_eq!(kept, format!("etalon run a b {time} --set schedule.warmup=2s"));
         }
-        assert_eq!(command("etalon run a --quick", &BTreeMap::new(), &[], true).unwrap(), "etalon run a");
+        assert_eq!(build_command("etalon run a --quick", &BTreeMap::new(), &[], true).unwrap(), "etalon run a");
         let quoted = BTreeMap::from([("benchmarks.\"a b\".tasks".to_owned(), "9".to_owned())]);
-        let typed = command("etalon run p.toml", &quoted, &[], false).unwrap();
+        let typed = build_command("etalon run p.toml", &quoted, &[], false).unwrap();
         assert_eq!(shlex::split(&typed).unwrap()[4], "benchmarks.\"a b\".tasks=9");
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use plotters::coord::ranged1d::{KeyPointHint, NoDefaultFormatting, Ranged, ValueFormatter};
 
-use crate::number::{Script, significant};
+use crate::number::{Script, significant_digits};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
@@ -16,28 +16,29 @@ pub struct Axis {
 impl Axis {
     /// Widened so that no value lies on the edge; at most `count` labels.
     pub fn linear(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
-        let (lo, hi) = range(values);
+        let (lo, hi) = widened_range(values);
         let room = (hi - lo) * 0.08;
         Axis::between(lo - room, hi + room, count)
     }
 
     /// A linear axis from zero over some values.
     pub fn from_zero(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
-        let (_, hi) = range(values.into_iter().chain([0.0]));
+        let (_, hi) = widened_range(values.into_iter().chain([0.0]));
         Axis::between(0.0, hi * 1.06, count)
     }
 
+    /// The axis from `lo` to `hi`, with at most `count` labels.
     pub fn between(lo: f64, hi: f64, count: usize) -> Axis {
-        let ticks = steps(lo, hi, count);
+        let ticks = round_steps(lo, hi, count);
         let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);
-        let ticks = ticks.into_iter().map(|tick| (tick, label(tick, step))).collect();
+        let ticks = ticks.into_iter().map(|tick| (tick, tick_label(tick, step))).collect();
         Axis { lo, hi, ticks }
     }
 
     /// Base 10, of positive values.
     pub fn log10(values: impl IntoIterator<Item = f64>) -> Axis {
         let logs = values.into_iter().filter(|v| *v > 0.0).map(f64::log10);
-        let (lo, hi) = range(logs);
+        let (lo, hi) = widened_range(logs);
         let room = ((hi - lo) * 0.06).max(0.02);
         let (lo, hi) = (lo - room, hi + room);
         let factors: &[f64] = match hi - lo {
@@ -49,12 +50,12 @@ impl Axis {
         let values = decades.flat_map(|decade| factors.iter().map(move |factor| factor * 10_f64.powi(decade)));
         let mut ticks: Vec<(f64, String)> = values
             .filter(|value| (lo..=hi).contains(&value.log10()))
-            .map(|value| (value.log10(), plain(value)))
+            .map(|value| (value.log10(), plain_number(value)))
             .collect();
         if ticks.len() < 2 {
-            let linear = steps(10_f64.powf(lo), 10_f64.powf(hi), 5);
+            let linear = round_steps(10_f64.powf(lo), 10_f64.powf(hi), 5);
             let step = linear.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);
-            ticks = linear.into_iter().map(|value| (value.log10(), label(value, step))).collect();
+            ticks = linear.into_iter().map(|value| (value.log10(), tick_label(value, step))).collect();
         }
         Axis { lo, hi, ticks }
     }
@@ -93,7 +94,7 @@ impl ValueFormatter<f64> for Axis {
 }
 
 /// Never empty.
-fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
+fn widened_range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|v| v.is_finite());
     let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
     if lo > hi || (lo, hi) == (0.0, 0.0) {
@@ -105,7 +106,7 @@ fn range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
 }
 
 /// 1, 2 or 5 times a power of ten apart.
-fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
+fn round_steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     let rough = (hi - lo) / count.max(1) as f64;
     if !(rough > 0.0 && rough.is_finite()) {
         return Vec::new();
@@ -118,7 +119,7 @@ fn steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
 }
 
 /// Prints a value with the decimals of its step.
-fn label(value: f64, step: f64) -> String {
+fn tick_label(value: f64, step: f64) -> String {
     // No decimals, and at the left edge no room for them.
     if value == 0.0 {
         return "0".to_owned();
@@ -127,15 +128,16 @@ fn label(value: f64, step: f64) -> String {
     let text = format!("{:.decimals$}", value.abs());
     let sign = if value < 0.0 && text.chars().any(|c| c.is_ascii_digit() && c != '0') { "\u{2212}" } else { "" };
     let (whole, fraction) = text.split_once('.').map_or((text.as_str(), ""), |(w, f)| (w, f));
-    let grouped = whole.parse::<u64>().map_or(whole.to_owned(), |n| crate::number::whole(n, Script::Typographic));
+    let grouped =
+        whole.parse::<u64>().map_or(whole.to_owned(), |n| crate::number::whole_number(n, Script::Typographic));
     if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
 }
 
 /// `0.2`, `1`, `50`, `2 000`.
-fn plain(value: f64) -> String {
+fn plain_number(value: f64) -> String {
     let digits =
         if value >= 10.0 || (value - value.round()).abs() < 1e-9 { value.log10().floor() as i32 + 1 } else { 2 };
-    let text = significant(value, digits.max(1), Script::Typographic);
+    let text = significant_digits(value, digits.max(1), Script::Typographic);
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 

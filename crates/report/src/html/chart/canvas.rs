@@ -30,10 +30,11 @@ impl<'a> Canvas<'a> {
         Canvas { out, size: ((width * FINE).unsigned_abs(), (height * FINE).unsigned_abs()) }
     }
 
-    fn path(&mut self, points: impl IntoIterator<Item = BackendCoord>, class: &str, close: &str) {
+    /// Writes a path through points.
+    fn write_path(&mut self, points: impl IntoIterator<Item = BackendCoord>, class: &str, close: &str) {
         let _ = write!(self.out, "<path class=\"{class}\" d=\"");
         for (index, point) in points.into_iter().enumerate() {
-            let (x, y) = (coordinate(point.0), coordinate(point.1));
+            let (x, y) = (coordinate_text(point.0), coordinate_text(point.1));
             let _ = write!(self.out, "{}{x} {y}", if index == 0 { 'M' } else { 'L' });
         }
         let _ = write!(self.out, "{close}\"/>");
@@ -41,7 +42,7 @@ impl<'a> Canvas<'a> {
 }
 
 /// Prints a coordinate in picture units, without a needless fraction.
-pub fn coordinate(fine: i32) -> String {
+pub fn coordinate_text(fine: i32) -> String {
     let sign = if fine < 0 { "-" } else { "" };
     match (fine.abs() / FINE, fine.abs() % FINE) {
         (whole, 0) => format!("{sign}{whole}"),
@@ -50,9 +51,9 @@ pub fn coordinate(fine: i32) -> String {
 }
 
 /// Also drops marks that change text direction: SVG cannot contain them, as HTML can.
-pub fn escaped(text: &str) -> String {
+pub fn escape_svg(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let _ = maud::Escaper::new(&mut out).write_str(&crate::text::clean(text));
+    let _ = maud::Escaper::new(&mut out).write_str(&crate::text::clean_text(text));
     out
 }
 
@@ -77,45 +78,45 @@ impl DrawingBackend for Canvas<'_> {
     }
 
     fn draw_line<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S) -> Drawn {
-        if let Some(class) = Ink::class_of(style.color()) {
-            self.path([from, to], &class, "");
+        if let Some(class) = Ink::css_class(style.color()) {
+            self.write_path([from, to], &class, "");
         }
         Ok(())
     }
 
     fn draw_rect<S: BackendStyle>(&mut self, from: BackendCoord, to: BackendCoord, style: &S, _: bool) -> Drawn {
-        if let Some(class) = Ink::class_of(style.color()) {
+        if let Some(class) = Ink::css_class(style.color()) {
             let (x, y) = (from.0.min(to.0), from.1.min(to.1));
             let (width, height) = ((to.0 - from.0).abs(), (to.1 - from.1).abs());
             let _ = write!(
                 self.out,
                 "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>",
-                coordinate(x),
-                coordinate(y),
-                coordinate(width),
-                coordinate(height)
+                coordinate_text(x),
+                coordinate_text(y),
+                coordinate_text(width),
+                coordinate_text(height)
             );
         }
         Ok(())
     }
 
     fn draw_path<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
-        if let Some(class) = Ink::class_of(style.color()) {
-            self.path(path, &class, "");
+        if let Some(class) = Ink::css_class(style.color()) {
+            self.write_path(path, &class, "");
         }
         Ok(())
     }
 
     fn fill_polygon<S: BackendStyle, I: IntoIterator<Item = BackendCoord>>(&mut self, path: I, style: &S) -> Drawn {
-        if let Some(class) = Ink::class_of(style.color()) {
-            self.path(path, &class, "Z");
+        if let Some(class) = Ink::css_class(style.color()) {
+            self.write_path(path, &class, "Z");
         }
         Ok(())
     }
 
     fn draw_text<T: BackendTextStyle>(&mut self, text: &str, style: &T, pos: BackendCoord) -> Drawn {
-        let Some(class) = Ink::class_of(style.color()) else { return Ok(()) };
-        let (x, y) = (coordinate(pos.0), coordinate(pos.1));
+        let Some(class) = Ink::css_class(style.color()) else { return Ok(()) };
+        let (x, y) = (coordinate_text(pos.0), coordinate_text(pos.1));
         let anchor = match style.anchor().h_pos {
             HPos::Left => "start",
             HPos::Center => "middle",
@@ -136,7 +137,7 @@ impl DrawingBackend for Canvas<'_> {
         let _ = write!(
             self.out,
             "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" dy=\"{shift}\" text-anchor=\"{anchor}\"{turn}>{}</text>",
-            escaped(text)
+            escape_svg(text)
         );
         Ok(())
     }

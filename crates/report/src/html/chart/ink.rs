@@ -50,6 +50,7 @@ const RANGE_SPACE: u8 = 2;
 const MIDDLE_SPACE: u8 = 3;
 const BAR_SPACE: u8 = 4;
 
+/// The CSS class of a series: its colour and dashes.
 pub fn series_class(index: usize) -> String {
     format!("s{} d{}", index % COLOURS, (index / COLOURS + index) % 4)
 }
@@ -58,31 +59,34 @@ impl Ink {
     /// The colour that stands for it.
     pub fn colour(self) -> RGBColor {
         match self {
-            Ink::Line(index) => RGBColor(LINE_SPACE, byte(index), 0),
-            Ink::Range(index) => RGBColor(RANGE_SPACE, byte(index), 0),
-            Ink::Middle(index) => RGBColor(MIDDLE_SPACE, byte(index), 0),
-            Ink::Bar(index) => RGBColor(BAR_SPACE, byte(index), 0),
+            Ink::Line(index) => RGBColor(LINE_SPACE, to_byte(index), 0),
+            Ink::Range(index) => RGBColor(RANGE_SPACE, to_byte(index), 0),
+            Ink::Middle(index) => RGBColor(MIDDLE_SPACE, to_byte(index), 0),
+            Ink::Bar(index) => RGBColor(BAR_SPACE, to_byte(index), 0),
             _ => {
                 let index = FIXED.iter().position(|(ink, _)| *ink == self).unwrap_or(0);
-                RGBColor(FIXED_SPACE, byte(index), 0)
+                RGBColor(FIXED_SPACE, to_byte(index), 0)
             }
         }
     }
 
-    pub fn stroke(self) -> ShapeStyle {
+    /// Lines of this ink.
+    pub fn stroke_style(self) -> ShapeStyle {
         self.colour().stroke_width(1)
     }
 
-    pub fn fill(self) -> ShapeStyle {
+    /// Areas of this ink.
+    pub fn fill_style(self) -> ShapeStyle {
         self.colour().filled()
     }
 
-    pub fn text(self, size: i32) -> TextStyle<'static> {
+    /// Text of this ink.
+    pub fn text_style(self, size: i32) -> TextStyle<'static> {
         TextStyle { color: self.colour().to_backend_color(), ..TextStyle::from(("sans-serif", size * FINE)) }
     }
 
     /// `None` if invisible.
-    pub fn class_of(colour: BackendColor) -> Option<String> {
+    pub fn css_class(colour: BackendColor) -> Option<String> {
         if colour.alpha == 0.0 {
             return None;
         }
@@ -98,6 +102,6 @@ impl Ink {
     }
 }
 
-fn byte(index: usize) -> u8 {
+fn to_byte(index: usize) -> u8 {
     u8::try_from(index % 256).unwrap_or(0)
 }

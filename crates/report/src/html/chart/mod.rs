@@ -9,4 +9,4 @@ mod panel;
 
 pub use axis::Axis;
 pub use ink::{Ink, series_class};
-pub use panel::{BOTTOM, GridLines, Layer, Mark, Panel, Shape, text};
+pub use panel::{BOTTOM, GridLines, Layer, Mark, Panel, Shape, text_element};

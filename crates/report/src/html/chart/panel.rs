@@ -11,7 +11,7 @@ use plotters::drawing::IntoDrawingArea;
 use plotters::element::{PathElement, Polygon, Rectangle};
 
 use super::axis::Axis;
-use super::canvas::{Canvas, FINE, coordinate, escaped};
+use super::canvas::{Canvas, FINE, coordinate_text, escape_svg};
 use super::ink::Ink;
 
 /// Size of the text at axes.
@@ -38,12 +38,13 @@ pub enum Shape {
 }
 
 impl Shape {
+    /// The shape of a series' marks.
     pub fn of_series(index: usize) -> Shape {
         [Shape::Circle, Shape::Diamond, Shape::Up, Shape::Square, Shape::Down, Shape::Ring][index % 6]
     }
 
     /// SVG path data.
-    pub fn path(self, x: f64, y: f64, r: f64) -> String {
+    pub fn path_data(self, x: f64, y: f64, r: f64) -> String {
         let p = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx * r, y + dy * r);
         match self {
             Shape::Circle | Shape::Ring => {
@@ -138,6 +139,7 @@ impl Panel {
         }
     }
 
+    /// The box within the axes.
     pub fn plot_box(&self) -> PlotBox {
         PlotBox {
             left: f64::from(self.left),
@@ -148,20 +150,20 @@ impl Panel {
     }
 
     /// `id` is unique in the page.
-    pub fn svg(&self, id: &str) -> Markup {
+    pub fn to_svg(&self, id: &str) -> Markup {
         let mut body = String::new();
-        let places = self.draw(&mut body).unwrap_or_default();
+        let places = self.draw_into(&mut body).unwrap_or_default();
         for (mark, (x, y)) in self.marks.iter().zip(places) {
             let _ = write!(
                 body,
                 "<path class=\"{}\" d=\"{}\"><title>{}</title></path>",
                 mark.class,
-                mark.shape.path(x, y, mark.radius),
-                escaped(&mark.title)
+                mark.shape.path_data(x, y, mark.radius),
+                escape_svg(&mark.title)
             );
         }
         body.push_str(&self.extra);
-        let (title, description) = (escaped(&self.title), escaped(&self.description));
+        let (title, description) = (escape_svg(&self.title), escape_svg(&self.description));
         PreEscaped(format!(
             "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title id=\"{id}-t\">{title}</title>\
              <desc id=\"{id}-d\">{description}</desc>{body}</svg>",
@@ -170,7 +172,7 @@ impl Panel {
     }
 
     /// Returns the marks' places. The device cannot fail; if it did, the figure would be empty next to its table.
-    fn draw(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
+    fn draw_into(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
         let root = Canvas::new(body, self.width, self.height).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
             .margin_top(self.top * FINE)
@@ -197,18 +199,19 @@ impl Panel {
         drop(chart);
         root.present().ok()?;
         drop(root);
-        self.captions(body);
+        self.write_captions(body);
         Some(places)
     }
 
+    /// Draws axes and grid.
     fn draw_mesh(&self, chart: &mut Chart<'_, '_>) -> Option<()> {
         let mut mesh = chart.configure_mesh();
         mesh.max_light_lines(0)
-            .bold_line_style(Ink::Grid.stroke())
-            .axis_style(Ink::Axis.stroke())
+            .bold_line_style(Ink::Grid.stroke_style())
+            .axis_style(Ink::Axis.stroke_style())
             .set_all_tick_mark_size(3 * FINE)
-            .x_label_style(Ink::TickX.text(TEXT))
-            .y_label_style(Ink::TickY.text(TEXT));
+            .x_label_style(Ink::TickX.text_style(TEXT))
+            .y_label_style(Ink::TickY.text_style(TEXT));
         match self.grid {
             GridLines::Both => {}
             GridLines::Horizontal => {
@@ -221,24 +224,26 @@ impl Panel {
         mesh.draw().ok()
     }
 
+    /// Draws one layer.
     fn draw_layer(&self, chart: &mut Chart<'_, '_>, layer: &Layer) -> Option<()> {
         match layer {
             Layer::Line(points, ink) => {
-                chart.draw_series([PathElement::new(points.clone(), ink.stroke())]).ok()?;
+                chart.draw_series([PathElement::new(points.clone(), ink.stroke_style())]).ok()?;
             }
             Layer::Area(points, ink) => {
                 let there = points.iter().map(|(x, lo, _)| (*x, *lo));
                 let back = points.iter().rev().map(|(x, _, hi)| (*x, *hi));
-                chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), ink.fill())]).ok()?;
+                chart.draw_series([Polygon::new(there.chain(back).collect::<Vec<_>>(), ink.fill_style())]).ok()?;
             }
             Layer::Box(from, to, ink) | Layer::Bar(from, to, ink) => {
-                chart.draw_series([Rectangle::new([*from, *to], ink.fill())]).ok()?;
+                chart.draw_series([Rectangle::new([*from, *to], ink.fill_style())]).ok()?;
             }
         }
         Some(())
     }
 
-    fn captions(&self, body: &mut String) {
+    /// Writes the names of the axes.
+    fn write_captions(&self, body: &mut String) {
         let plot = self.plot_box();
         write_caption(body, (f64::midpoint(plot.left, plot.right), plot.bottom + 35.0), "middle", &self.x_caption);
         write_caption(body, (2.0, 12.0), "start", &self.y_caption);
@@ -247,22 +252,27 @@ impl Panel {
 
 fn write_caption(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     if !text.is_empty() {
-        let _ =
-            write!(body, "<text class=\"cap\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>", escaped(text));
+        let _ = write!(
+            body,
+            "<text class=\"cap\" x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>",
+            escape_svg(text)
+        );
     }
 }
 
 type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
-pub fn text(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
+/// A text at a place.
+pub fn text_element(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
     format!(
         "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
-        fine(x),
-        fine(y),
-        escaped(content)
+        fine_coordinate(x),
+        fine_coordinate(y),
+        escape_svg(content)
     )
 }
 
-fn fine(value: f64) -> String {
-    coordinate((value * f64::from(FINE)).round() as i32)
+/// A coordinate in picture units.
+fn fine_coordinate(value: f64) -> String {
+    coordinate_text((value * f64::from(FINE)).round() as i32)
 }

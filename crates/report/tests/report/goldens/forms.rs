@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use report::gate::{GateRules, gate};
-use report::text::{Runs, TextOptions, render};
+use report::gate::{GateRules, judge_gate};
+use report::text::{Runs, TextOptions, render_set};
 use report::views::FAMILIES;
 use report::{Evidence, Options, compare};
 use serde_json::Value;
@@ -26,26 +26,29 @@ pub fn all(name: &str, subject: Subject) -> Vec<(String, String)> {
     let Subject { made, options, more } = subject;
     let set = compare(&made.evidence, &options).unwrap();
     let text = |width: usize| {
-        let text = render(&set, &TextOptions { width, ..TextOptions::default() });
+        let text = render_set(&set, &TextOptions { width, ..TextOptions::default() });
         let long = text.lines().find(|line| line.width() > width);
         assert_eq!(long, None, "a line is wider than {width} columns");
         text
     };
     let listed = TextOptions { runs: Runs::Listed, ..TextOptions::default() };
-    let document = serde_json::to_value(report::json::document(&made.evidence, &set)).unwrap();
-    let html = report::html::render(&made.evidence, &set, &made.series).unwrap();
+    let document = serde_json::to_value(report::json::make_document(&made.evidence, &set)).unwrap();
+    let html = report::html::render_page(&made.evidence, &set, &made.series).unwrap();
     let mut forms = vec![
         ("80.txt", text(80)),
         ("120.txt", text(120)),
-        ("md", report::markdown::render(&made.evidence, &set)),
+        ("md", report::markdown::render_comparisons(&made.evidence, &set)),
         ("json", json(&document)),
-        ("gate.txt", report::gate::render(&gate(&set, &GateRules::default()), report::gate::Format::Text)),
+        (
+            "gate.txt",
+            report::gate::render_outcome(&judge_gate(&set, &GateRules::default()), report::gate::Format::Text),
+        ),
         ("svg", charts(name, &html)),
         ("htm", page(name, &html)),
     ];
     forms.extend(families(&made.evidence, &options));
     if made.evidence.runs.len() <= 12 {
-        forms.push(("runs.80.txt", render(&set, &listed)));
+        forms.push(("runs.80.txt", render_set(&set, &listed)));
     }
     forms.extend(more);
     forms.into_iter().map(|(form, output)| (format!("{name}.{form}"), output)).collect()
@@ -60,7 +63,7 @@ fn families(evidence: &Evidence, options: &Options) -> Vec<(&'static str, String
     };
     let metrics = report::MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
     let set = compare(evidence, &Options { metrics, ..options.clone() }).ok();
-    let of = |width| family.render(evidence, set.as_ref(), width).unwrap();
+    let of = |width| family.render_for_terminal(evidence, set.as_ref(), width).unwrap();
     vec![("family.80.txt", of(80)), ("family.160.txt", of(160))]
 }
 
@@ -156,7 +159,7 @@ fn short(text: &str) -> String {
 
 /// The first charts of each kind below each other, with their style sheet as a link.
 fn charts(name: &str, html: &str) -> String {
-    let mut charts = report::svg::charts(html);
+    let mut charts = report::svg::charts_in_page(html);
     let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
     charts.retain(|chart| {
         let kind = chart.id.chars().filter(|letter| !letter.is_ascii_digit()).collect();

@@ -9,7 +9,7 @@ use model::{
     Price, Promise, Reading, Role, RunState, Value,
 };
 use report::barrel::Runs;
-use report::cross_experiment::join;
+use report::cross_experiment::join_stores;
 use report::{Options, Pairing};
 use store::StoredMeasurement;
 
@@ -246,7 +246,10 @@ pub fn capacity() -> Subject {
         let price = prices[case as usize].price.as_ref().unwrap();
         made.evidence.points.extend(tried(rate).map(|point| (run, point)));
         let stored = made.evidence.measurements.iter().find(|one| one.run_id == run).unwrap().clone();
-        let found = [(CAPACITY.to_owned(), "tx/s", rate), (format!("{CAPACITY}_per_EUR"), "tx/EUR", price.buys(rate))];
+        let found = [
+            (CAPACITY.to_owned(), "tx/s", rate),
+            (format!("{CAPACITY}_per_EUR"), "tx/EUR", price.operations_bought(rate)),
+        ];
         made.evidence.measurements.extend(found.map(|(id, unit, value)| {
             let measurement = Measurement::value(&id, unit, Direction::Higher, Role::Primary, value);
             StoredMeasurement { measurement, ..stored.clone() }
@@ -321,7 +324,7 @@ pub fn two_stores() -> Subject {
     second.evidence.header.etalon_version = "0.2.0".to_owned();
     second.evidence.header.plan.schedule.warmup *= 10;
     second.evidence.facts.get_mut("client").unwrap().identity("kernel.version", "6.99");
-    join(&[first, second]).unwrap().into()
+    join_stores(&[first, second]).unwrap().into()
 }
 
 pub fn pages() -> Subject {
@@ -405,12 +408,13 @@ pub fn barrel() -> Subject {
         ("connect_mean", [1_000.0, 1_200.0]),
     ]);
     evidence.marks.push((1, Mark::new(MarkKind::ClientSaturated, "the client's 2 threads were busy".to_owned())));
-    let printed =
-        |runs| report::barrel::reports(&evidence, runs).iter().map(report::barrel::render).collect::<String>();
+    let printed = |runs| {
+        report::barrel::barrel_reports(&evidence, runs).iter().map(report::barrel::render_report).collect::<String>()
+    };
     let more = vec![
         ("together.txt", printed(Runs::Together) + &report::barrel::footnote(&evidence)),
         ("each.txt", printed(Runs::Each)),
-        ("pgbench.txt", report::pgbench::render(&evidence)),
+        ("pgbench.txt", report::pgbench::render_runs(&evidence)),
     ];
     Subject { more, ..evidence.into() }
 }
@@ -440,7 +444,7 @@ pub fn imported() -> Subject {
     let last =
         evidence.runs.iter().find(|run| run.planned.round == 5 && run.planned.case == 0).unwrap().planned.position;
     made.end(last, RunState::Planned);
-    let more = vec![("pgbench.txt", report::pgbench::render(&made.evidence))];
+    let more = vec![("pgbench.txt", report::pgbench::render_runs(&made.evidence))];
     let options = Options { pairing: Pairing::Unpaired, ..Options::default() };
     Subject { options, more, ..made.into() }
 }

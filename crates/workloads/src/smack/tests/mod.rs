@@ -21,7 +21,7 @@ const LIST: &str = "type \"seq\"; source_type \"list\"; source \"a,it's,7,\";";
 
 fn compile(text: &str, clients: u32, protocol: Protocol) -> Result<(Dataset, Program), SmackError> {
     let script = SmackScript { name: "t".to_owned(), file: syntax::parse(text)?, texts: None };
-    script.compile(Arguments::Clients(clients), protocol)
+    script.compile_with(Arguments::Clients(clients), protocol)
 }
 
 #[track_caller]
@@ -32,13 +32,13 @@ fn error(text: &str) -> String {
 
 /// What a client sends and waits for in a number of transactions.
 fn sent(program: &Program, client: u32, count: u64) -> Vec<String> {
-    let mut client = program.client(5, client);
+    let mut client = program.new_client(5, client);
     let mut op = StatementOp::default();
     let mut sent = Vec::new();
     for index in 0..count {
-        program.begin(&mut client, index);
+        program.begin_transaction(&mut client, index);
         loop {
-            match program.next(&mut client, &mut op) {
+            match program.next_op(&mut client, &mut op) {
                 Next::Op if program.protocol() == Protocol::Simple => sent.push(op.text.clone()),
                 Next::Op => sent.push(format!("{} {:?}", op.statement, op.parameters)),
                 Next::Pause(ns) => sent.push(format!("pause {} ms", ns / 1_000_000)),
@@ -54,18 +54,18 @@ fn sent(program: &Program, client: u32, count: u64) -> Vec<String> {
 fn the_stock_scripts_hold_750_words_or_all() {
     for BuiltInScript { name, .. } in BUILT_IN {
         let script = SmackScript::read(name).unwrap();
-        let (data, program) = script.compile(Arguments::Clients(3), Protocol::Simple).unwrap();
+        let (data, program) = script.compile_with(Arguments::Clients(3), Protocol::Simple).unwrap();
         let fair = name.ends_with("-fair");
         let WordSource::AtRandom(list) = &program.dictionaries[0].words else { panic!("{name}") };
         assert_eq!(list.len(), if fair { 90_000 } else { 750 }, "{name}");
-        assert_eq!(list.get(0), if fair { "ilcpsklryvmc1" } else { "vqobdvjqxtyd120" });
-        assert_eq!(list.get(list.len() - 1), "gegbxtvkybwy90000");
+        assert_eq!(list.word_at(0), if fair { "ilcpsklryvmc1" } else { "vqobdvjqxtyd120" });
+        assert_eq!(list.word_at(list.len() - 1), "gegbxtvkybwy90000");
         assert_eq!(program.notes.is_empty(), fair, "{:?}", program.notes);
         assert_eq!((data.tables[0].rows, program.clients, program.commits_per_transaction()), (90_000, 3, 1));
         let update = name.starts_with("update");
-        assert_eq!(program.writes(), update);
+        assert_eq!(program.has_writes(), update);
         let kinds: &[&str] = if update { &["select_index", "update_index"] } else { &["select_index"] };
-        assert_eq!(program.kinds(), kinds);
+        assert_eq!(program.kind_names(), kinds);
         let invocation = script.invocation(&["80".to_owned(), "1000".to_owned()]).unwrap();
         let expected =
             Invocation { client: "smacker".to_owned(), clients: 80, queries: 2_000, arguments: String::new() };
@@ -90,7 +90,7 @@ fn rows_are_made_once_for_all_cases() {
 }
 
 fn select_key() -> (Dataset, Program) {
-    SmackScript::read("select-key").unwrap().compile(Arguments::Clients(1), Protocol::Simple).unwrap()
+    SmackScript::read("select-key").unwrap().compile_with(Arguments::Clients(1), Protocol::Simple).unwrap()
 }
 
 #[test]
@@ -118,12 +118,12 @@ fn word(word: &str) -> Datum {
 #[test]
 fn a_retry_repeats_its_words() {
     let (_, program) = compile(&script("S '$w' '$w'", LIST, "1 q"), 1, Protocol::Simple).unwrap();
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut texts = Vec::new();
     for index in [0, 1, 1, 2] {
         let mut op = StatementOp::default();
-        program.begin(&mut client, index);
-        assert_eq!(program.next(&mut client, &mut op), Next::Op);
+        program.begin_transaction(&mut client, index);
+        assert_eq!(program.next_op(&mut client, &mut op), Next::Op);
         texts.push(op.text);
     }
     assert_eq!(texts, ["S 'a' 'it''s'", "S '7' 'a'", "S '7' 'a'", "S 'it''s' '7'"]);
@@ -135,7 +135,7 @@ fn a_round_is_the_barrel_in_its_order_with_its_pauses() {
     let first = ["pause 1000 ms", "Q", "Q", "pause 500 ms", "OTHER"];
     let second = ["pause 1250 ms", "Q", "Q", "pause 500 ms", "OTHER"];
     assert_eq!(sent(&program, 0, 6), [first, second].concat());
-    assert_eq!(program.kinds(), ["t", "u"]);
+    assert_eq!(program.kind_names(), ["t", "u"]);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn two_kinds_of_clients_run_their_own_barrels() {
         y.create_threads(1); x.unload_query_barrel(); y.unload_query_barrel(); }";
     let (_, program) = compile(text, 2, Protocol::Simple).unwrap();
     assert_eq!((0..3).flat_map(|client| sent(&program, client, 1)).collect::<Vec<_>>(), ["A", "A", "B"]);
-    assert_eq!(program.kinds(), ["a", "b"]);
+    assert_eq!(program.kind_names(), ["a", "b"]);
     let invocation = SmackScript::parse("t", text).unwrap().invocation(&["2".to_owned()]).unwrap();
     let expected = Invocation { client: "x+y".to_owned(), clients: 3, queries: 20, arguments: "2".to_owned() };
     assert_eq!(invocation, expected);
@@ -166,10 +166,11 @@ fn main_shows_texts_reports_and_results() {
         (field == "q_per_s").then(|| format!("{client}/{kind}/{field}"))
     };
     let script = SmackScript::parse("t", &text).unwrap();
-    let shown = script.shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
+    let shown = script.shown_results(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
     assert_eq!(shown, [Shown::Report("c".to_owned()), Shown::Text("n/a".to_owned())]);
     let text = text.replace(" . \", slowest connection \" . c::max_connect_time", "");
-    let shown = SmackScript::parse("t", &text).unwrap().shown(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
+    let shown =
+        SmackScript::parse("t", &text).unwrap().shown_results(&["1".to_owned(), "1".to_owned()], &look_up).unwrap();
     assert_eq!(shown[1], Shown::Text("rate c/t/q_per_s".to_owned()));
 }
 
@@ -288,7 +289,7 @@ fn files_next_to_the_script_are_read() {
     std::fs::write(&path, format!("{text}{MAIN}")).unwrap();
     let compile = |rows: &[u8]| {
         std::fs::write(folder.path().join("d.csv"), rows).unwrap();
-        SmackScript::read(path.to_str().unwrap()).unwrap().compile(Arguments::Clients(1), Protocol::Simple)
+        SmackScript::read(path.to_str().unwrap()).unwrap().compile_with(Arguments::Clients(1), Protocol::Simple)
     };
     // 16 bytes in four lines, and 16 / 5 is 3: the third line alone.
     let (data, program) = compile(b"a,1\nb,2\nc,3\nd,\\N\n").map_err(|e| e.to_string()).unwrap();

@@ -103,22 +103,25 @@ pub(super) struct Features {
     pub(super) units: f64,
 }
 
-/// `object` selects among the objects of a topology.
-pub(super) fn read(text: &str, object: Option<&str>) -> Result<Features, String> {
-    let Kind { kind } = parse(text)?;
+/// Reads GeoJSON or TopoJSON. `object` selects among the objects of a topology.
+pub(super) fn read_features(text: &str, object: Option<&str>) -> Result<Features, String> {
+    let Kind { kind } = parse_json(text)?;
     let raw = match (kind.as_str(), object) {
-        ("Topology", _) => topology(text, object)?,
+        ("Topology", _) => read_topology(text, object)?,
         (_, Some(object)) => return Err(format!("only a topology has objects such as `{object}`; this is a {kind}")),
         _ => {
             let mut raw = Raw::default();
-            raw.take(parse::<Item<Position>>(text)?, &|path: &[Position]| path.iter().map(place).collect())?;
+            raw.take_geometry(parse_json::<Item<Position>>(text)?, &|path: &[Position]| {
+                path.iter().map(position_xy).collect()
+            })?;
             raw
         }
     };
-    raw.rounded()
+    raw.round_all()
 }
 
-fn parse<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, String> {
+/// Reads JSON as this type, or says that it is neither GeoJSON nor TopoJSON.
+fn parse_json<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, String> {
     serde_json::from_str(text).map_err(not_understood)
 }
 
@@ -126,15 +129,17 @@ fn not_understood(error: serde_json::Error) -> String {
     format!("it is neither GeoJSON nor TopoJSON: {error}")
 }
 
-fn place(position: &Position) -> Result<(f64, f64), String> {
+/// The first two numbers of a position.
+fn position_xy(position: &Position) -> Result<(f64, f64), String> {
     match position[..] {
         [x, y, ..] => Ok((x, y)),
         _ => Err("a position has fewer than two numbers".to_owned()),
     }
 }
 
-fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
-    let Topology { objects, arcs, transform } = parse(text)?;
+/// Reads TopoJSON, whose geometries are made of shared arcs.
+fn read_topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
+    let Topology { objects, arcs, transform } = parse_json(text)?;
     let chosen = match (object, objects.len()) {
         (Some(name), _) => objects.get(name).ok_or_else(|| {
             format!(
@@ -150,11 +155,11 @@ fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
             ));
         }
     };
-    let arcs = arcs.iter().map(|arc| unpacked(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
+    let arcs = arcs.iter().map(|arc| unpack_arc(arc, transform.as_ref())).collect::<Result<Vec<_>, String>>()?;
     let mut raw = Raw::default();
     let geometry = Item::<i64>::deserialize(chosen).map_err(not_understood)?;
     let left = Cell::new(MOST_CORNERS);
-    raw.take(geometry, &|path: &[i64]| joined(path, &arcs, &left))?;
+    raw.take_geometry(geometry, &|path: &[i64]| join_arcs(path, &arcs, &left))?;
     if let Some(transform) = &transform {
         // Points stand outside of the arcs.
         raw.points.iter_mut().for_each(|point| *point = transform.apply(*point));
@@ -163,18 +168,19 @@ fn topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
 }
 
 impl Transform {
+    /// Turns a position of a quantised topology into a place.
     fn apply(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (x * self.scale.0 + self.translate.0, y * self.scale.1 + self.translate.1)
     }
 }
 
 /// A quantised topology stores differences of whole numbers.
-fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, String> {
-    let Some(transform) = transform else { return arc.iter().map(place).collect() };
+fn unpack_arc(arc: &[Position], transform: Option<&Transform>) -> Result<Line, String> {
+    let Some(transform) = transform else { return arc.iter().map(position_xy).collect() };
     let mut sum = (0.0, 0.0);
     arc.iter()
         .map(|position| {
-            let step = place(position)?;
+            let step = position_xy(position)?;
             sum = (sum.0 + step.0, sum.1 + step.1);
             Ok(transform.apply(sum))
         })
@@ -183,7 +189,7 @@ fn unpacked(arc: &[Position], transform: Option<&Transform>) -> Result<Line, Str
 
 /// Joins arcs to a line. `!n` is arc `n` reversed; each arc begins where the last one ended. `left` is how many more
 /// corners are allowed.
-fn joined(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, String> {
+fn join_arcs(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, String> {
     let mut line: Line = Vec::new();
     for number in path {
         let place = if *number < 0 { !number } else { *number };
@@ -201,18 +207,19 @@ fn joined(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, Strin
 }
 
 impl Raw {
-    fn take<P>(&mut self, geometry: Item<P>, path: ToLine<'_, P>) -> Result<(), String> {
+    /// Adds a geometry's polygons, lines or points; `path` makes a line of its parts.
+    fn take_geometry<P>(&mut self, geometry: Item<P>, path: ToLine<'_, P>) -> Result<(), String> {
         let paths = |all: &[Path<P>]| all.iter().map(|one| path(one)).collect::<Result<Vec<_>, String>>();
         match geometry {
             Item::FeatureCollection { features: all } | Item::GeometryCollection { geometries: all } => {
-                all.into_iter().try_for_each(|one| self.take(one, path))?;
+                all.into_iter().try_for_each(|one| self.take_geometry(one, path))?;
             }
             Item::Feature { geometry } => {
-                geometry.into_iter().try_for_each(|one| self.take(*one, path))?;
+                geometry.into_iter().try_for_each(|one| self.take_geometry(*one, path))?;
             }
-            Item::Point { coordinates } => self.points.push(place(&coordinates)?),
+            Item::Point { coordinates } => self.points.push(position_xy(&coordinates)?),
             Item::MultiPoint { coordinates } => {
-                coordinates.iter().try_for_each(|one| place(one).map(|point| self.points.push(point)))?;
+                coordinates.iter().try_for_each(|one| position_xy(one).map(|point| self.points.push(point)))?;
             }
             Item::LineString { coordinates } => self.lines.push(path(&coordinates)?),
             Item::MultiLineString { coordinates } => self.lines.extend(paths(&coordinates)?),
@@ -225,7 +232,7 @@ impl Raw {
     }
 
     /// Everything in whole numbers.
-    fn rounded(self) -> Result<Features, String> {
+    fn round_all(self) -> Result<Features, String> {
         let corners = self.polygons.iter().flatten().flatten();
         let all = || corners.clone().chain(self.lines.iter().flatten()).chain(&self.points);
         if all().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
@@ -282,14 +289,14 @@ mod tests {
 
     #[test]
     fn the_same_shapes_come_of_both_formats() {
-        let plain = read(TWO_SQUARES, None).unwrap();
+        let plain = read_features(TWO_SQUARES, None).unwrap();
         assert_eq!((plain.units, plain.width, plain.height), (1e6, 2_000_000, 1_000_000));
         assert_eq!(
             plain.polygons[0],
             [[pt(0, 0), pt(1_000_000, 0), pt(1_000_000, 1_000_000), pt(0, 1_000_000), pt(0, 0)]]
         );
         assert_eq!((&plain.lines[0][1], plain.points[0]), (&pt(2_000_000, 250_000), pt(1_123_456, 100_000)));
-        let shared = read(SAME_SQUARES, Some("land")).unwrap();
+        let shared = read_features(SAME_SQUARES, Some("land")).unwrap();
         for (one, other) in plain.polygons.iter().zip(&shared.polygons) {
             assert_eq!(sorted(one), sorted(other));
         }
@@ -304,10 +311,10 @@ mod tests {
 
     #[test]
     fn the_objects_of_a_topology_are_named() {
-        let several = read(SAME_SQUARES, None).unwrap_err();
+        let several = read_features(SAME_SQUARES, None).unwrap_err();
         assert_eq!(several, "it has several objects: add one to its name, as in `FILE#OBJECT`: capitals, land");
-        assert_eq!(read(SAME_SQUARES, Some("sea")).unwrap_err(), "it has no object `sea`, but capitals, land");
-        assert!(read(TWO_SQUARES, Some("land")).unwrap_err().contains("this is a FeatureCollection"));
+        assert_eq!(read_features(SAME_SQUARES, Some("sea")).unwrap_err(), "it has no object `sea`, but capitals, land");
+        assert!(read_features(TWO_SQUARES, Some("land")).unwrap_err().contains("this is a FeatureCollection"));
     }
 
     #[test]
@@ -318,7 +325,7 @@ mod tests {
         let text = format!(
             r#"{{"type": "Topology", "objects": {{"a": {{"type": "LineString", "arcs": [{used}]}}}}, "arcs": [[{arcs}]]}}"#
         );
-        assert!(read(&text, None).unwrap_err().contains("more than 10000000 corners"));
+        assert!(read_features(&text, None).unwrap_err().contains("more than 10000000 corners"));
     }
 
     proptest! {
@@ -348,7 +355,7 @@ mod tests {
             (r#"{"type": "Topology", "arcs": [], "objects": {"a": {"type": "Polygon", "arcs": [[3]]}}}"#, "no arc 3"),
             (r#"{"type": "LineString", "coordinates": [[0, 0], [1e999, 0]]}"#, "number out of range"),
         ] {
-            let error = read(text, None).unwrap_err();
+            let error = read_features(text, None).unwrap_err();
             assert!(error.contains(words), "{text}: {error}");
         }
     }

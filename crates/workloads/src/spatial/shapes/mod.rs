@@ -16,14 +16,15 @@ use std::sync::OnceLock;
 use model::Facts;
 
 use self::file::Features;
-use self::planar::{BoundingBox, Contact, Polygon, ShapeFlaw, SpatialRelation, doubled, tidy};
+use self::planar::{BoundingBox, Contact, Polygon, ShapeFlaw, SpatialRelation, doubled, tidy_ring};
 use super::data::{CLASSES, Country};
 use super::dialect;
 use super::exact::{
-    Fixed, PlaneSide, Pt, distance_squared, hull, is_simple, length, segments, share_a_stretch, twice_area,
+    Fixed, PlaneSide, Pt, convex_hull, distance_squared, is_simple, path_length, segments_of, share_a_stretch,
+    twice_area,
 };
 use super::land::{Answers, LandTable, SpatialData};
-use super::oracle::{FEW_ROADS, PROBES, centroid, half, is_near, pairs};
+use super::oracle::{FEW_ROADS, PROBES, centroid, count_and_checksum, half_of, is_near};
 use super::query::{Expected, Query};
 
 /// Departments along one side.
@@ -65,11 +66,11 @@ struct LeftOut {
 impl Shapes {
     /// `drawn` supplies the points if the file has none.
     pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
-        let features = file::read(text, object)?;
+        let features = file::read_features(text, object)?;
         let points = if features.points.is_empty() {
             let over =
                 |p: Pt| Pt { x: p.x * features.width / drawn.extent(), y: p.y * features.height / drawn.extent() };
-            (1..=drawn.points()).map(|id| over(drawn.point(id))).collect()
+            (1..=drawn.point_count()).map(|id| over(drawn.point_at(id))).collect()
         } else {
             features.points.clone()
         };
@@ -78,17 +79,19 @@ impl Shapes {
         Ok(Shapes { name: name.to_owned(), checksum: checksum.sum(), features, points, map: OnceLock::new() })
     }
 
+    /// Size of all corners in memory.
     pub(super) fn size_bytes(&self) -> u64 {
         let corners: usize = self.features.polygons.iter().flatten().chain(&self.features.lines).map(Vec::len).sum();
         // Corners are in cells, in shapes and perhaps in roads.
         (corners * 48 + self.points.len() * 170 + self.features.polygons.len() * 600) as u64
     }
 
+    /// The map of these shapes, made once.
     fn map(&self) -> &Map {
         self.map.get_or_init(|| Map::new(&self.features))
     }
 
-    fn department(&self, cell: &Polygon) -> i64 {
+    fn department_of(&self, cell: &Polygon) -> i64 {
         let corner = cell.rings[0][0];
         corner.y * DEPARTMENTS / self.extent() * DEPARTMENTS + corner.x * DEPARTMENTS / self.extent() + 1
     }
@@ -99,7 +102,7 @@ impl SpatialData for Shapes {
         self.features.width.max(self.features.height) + 1
     }
 
-    fn rows(&self, table: LandTable) -> i64 {
+    fn row_count(&self, table: LandTable) -> i64 {
         let map = self.map();
         let rows = match table {
             LandTable::Cell => map.cells.len(),
@@ -110,31 +113,31 @@ impl SpatialData for Shapes {
         rows as i64
     }
 
-    fn group(&self, table: LandTable, id: i64) -> Option<i64> {
+    fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
-            LandTable::Cell => Some(self.department(&self.map().cells[id as usize - 1])),
-            LandTable::Road => Some(class(id)),
+            LandTable::Cell => Some(self.department_of(&self.map().cells[id as usize - 1])),
+            LandTable::Road => Some(road_class(id)),
             LandTable::Point | LandTable::Shape => None,
         }
     }
 
-    fn write(&self, table: LandTable, id: i64, text: &mut String) {
+    fn write_geometry(&self, table: LandTable, id: i64, text: &mut String) {
         let (map, place) = (self.map(), id as usize - 1);
         match table {
-            LandTable::Cell => dialect::polygon(&map.cells[place].rings, text),
-            LandTable::Road => dialect::line(&map.roads[place], text),
-            LandTable::Point => dialect::point(self.points[place], text),
-            LandTable::Shape => dialect::polygon(&map.shapes[place], text),
+            LandTable::Cell => dialect::write_polygon(&map.cells[place].rings, text),
+            LandTable::Road => dialect::write_line(&map.roads[place], text),
+            LandTable::Point => dialect::write_point(self.points[place], text),
+            LandTable::Shape => dialect::write_polygon(&map.shapes[place], text),
         }
     }
 
     fn answers(&self, queries: &[Query]) -> Answers {
-        let expected = queries.iter().map(|query| self.answer(*query)).collect();
-        let furthest = self.nearest().into_iter().max().unwrap_or(0);
+        let expected = queries.iter().map(|query| self.answer_to(*query)).collect();
+        let furthest = self.nearest_squared().into_iter().max().unwrap_or(0);
         Answers { expected, window: furthest.isqrt() + 1 }
     }
 
-    fn facts(&self) -> Facts {
+    fn data_facts(&self) -> Facts {
         let map = self.map();
         let mut facts = Facts::default();
         facts.identity(format!("shapes.{}.crc32", self.name), format!("{:08x}", self.checksum));
@@ -157,7 +160,7 @@ impl SpatialData for Shapes {
     }
 }
 
-fn class(id: i64) -> i64 {
+fn road_class(id: i64) -> i64 {
     id % CLASSES + 1
 }
 
@@ -166,7 +169,7 @@ impl Map {
         let (mut shapes, mut invalid, mut left_out) = (Vec::new(), Vec::new(), LeftOut::default());
         let (mut cells, mut contacts): (Vec<Polygon>, Vec<(usize, usize, Contact)>) = Default::default();
         for rings in &features.polygons {
-            let rings: Vec<Vec<Pt>> = rings.iter().map(|ring| tidy(ring)).collect();
+            let rings: Vec<Vec<Pt>> = rings.iter().map(|ring| tidy_ring(ring)).collect();
             match Polygon::new(rings.clone()) {
                 Err(ShapeFlaw::Flat) => left_out.flat += 1,
                 Err(ShapeFlaw::Touching) => left_out.touching += 1,
@@ -177,7 +180,7 @@ impl Map {
                 }
                 Ok(polygon) => {
                     shapes.push(polygon.rings.clone());
-                    match touched(&cells, &polygon) {
+                    match touched_cells(&cells, &polygon) {
                         Some(touched) => {
                             contacts.extend(touched.into_iter().map(|(at, contact)| (at, cells.len(), contact)));
                             cells.push(polygon);
@@ -190,7 +193,7 @@ impl Map {
         let roads = if features.lines.is_empty() {
             cells.iter().map(|cell| cell.rings[0].clone()).collect()
         } else {
-            features.lines.iter().filter_map(|line| straightened(line)).collect::<Vec<_>>()
+            features.lines.iter().filter_map(|line| straighten(line)).collect::<Vec<_>>()
         };
         left_out.lines = features.lines.len().saturating_sub(roads.len());
         Map { shapes, invalid, cells, contacts, roads, left_out }
@@ -198,10 +201,10 @@ impl Map {
 }
 
 /// Indices of the touched cells; nothing if it overlaps one.
-fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>> {
+fn touched_cells(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>> {
     let mut touched = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
-        match cell.relation(polygon) {
+        match cell.relation_to(polygon) {
             SpatialRelation::Apart => {}
             SpatialRelation::Touch(contact) => touched.push((at, contact)),
             SpatialRelation::Overlap => return None,
@@ -212,17 +215,18 @@ fn touched(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>
 
 /// Drops repeated points. Nothing if the line has no length or lies on itself: SQL Server takes such a line for
 /// invalid, and its length depends on whether it is taken for a set of points.
-fn straightened(line: &[Pt]) -> Option<Vec<Pt>> {
+fn straighten(line: &[Pt]) -> Option<Vec<Pt>> {
     let mut line = line.to_vec();
     line.dedup();
-    let all: Vec<_> = segments(&line).collect();
+    let all: Vec<_> = segments_of(&line).collect();
     let mut pairs =
         all.iter().enumerate().flat_map(|(index, one)| all[index + 1..].iter().map(move |other| (one, other)));
     (line.len() >= 2 && (is_simple(&line) || !pairs.any(|(one, other)| share_a_stretch(*one, *other)))).then_some(line)
 }
 
 impl Shapes {
-    fn answer(&self, query: Query) -> Vec<Expected> {
+    /// The right answer to a query.
+    fn answer_to(&self, query: Query) -> Vec<Expected> {
         let map = self.map();
         let touching = || map.contacts.iter().map(|(a, b, contact)| (*a as i64 + 1, *b as i64 + 1, contact));
         match query {
@@ -236,67 +240,73 @@ impl Shapes {
                     .map(|(twice, id)| (twice, -id))
                     .max()
                     .unwrap_or_default();
-                vec![Expected::exact("cell", i128::from(-id)), half("area", twice)]
+                vec![Expected::exact("cell", i128::from(-id)), half_of("area", twice)]
             }
             Query::RoadLengths => self.road_lengths(),
             Query::PointsInCells => self.points_in_cells(),
-            Query::TouchingCells => pairs(touching().map(|(a, b, _)| (a, b))),
-            Query::RoadsCrossCells => pairs(self.crossed_cells().into_iter().map(|(road, cell)| (road + 1, cell + 1))),
+            Query::TouchingCells => count_and_checksum(touching().map(|(a, b, _)| (a, b))),
+            Query::RoadsCrossCells => {
+                count_and_checksum(self.crossed_cells().into_iter().map(|(road, cell)| (road + 1, cell + 1)))
+            }
             Query::ClippedRoads => {
                 vec![Expected::near_real(
                     "length",
                     self.crossed_cells()
                         .into_iter()
                         .map(|(road, cell)| -> f64 {
-                            segments(&map.roads[road as usize]).map(|s| map.cells[cell as usize].clipped(s)).sum()
+                            segments_of(&map.roads[road as usize])
+                                .map(|s| map.cells[cell as usize].clipped_length(s))
+                                .sum()
                         })
                         .sum(),
                 )]
             }
-            Query::Departments => self.departments(),
+            Query::Departments => self.dissolved_departments(),
             // Never asked: `Query::is_known_of_shapes`.
             Query::Buffers => Vec::new(),
             Query::Nearest => {
-                let found = self.nearest();
-                let sum: Fixed = found.iter().map(|square| Fixed::sqrt(*square)).sum();
+                let found = self.nearest_squared();
+                let sum: Fixed = found.iter().map(|square| Fixed::square_root(*square)).sum();
                 vec![Expected::exact("points", found.len() as i128), Expected::near("sum of distances", sum)]
             }
-            Query::NearRoads => self.near_roads(),
-            Query::Hulls => self.hulls(),
+            Query::NearRoads => self.points_near_roads(),
+            Query::Hulls => self.hull_areas(),
             Query::Differences => {
-                vec![half("area", self.twice_hulls() - map.cells.iter().map(Polygon::twice_area).sum::<i128>())]
+                vec![half_of("area", self.twice_hull_area() - map.cells.iter().map(Polygon::twice_area).sum::<i128>())]
             }
             Query::Relations => {
                 // FF2F11212: an edge in common, and each has border of its own.
                 let edges = touching()
                     .filter(|(.., contact)| contact.shared > Fixed::default() && contact.free == (true, true));
-                pairs(edges.map(|(a, b, _)| (a, b)))
+                count_and_checksum(edges.map(|(a, b, _)| (a, b)))
             }
             Query::Text => vec![
                 Expected::exact("cells", map.cells.len() as i128),
-                half("area", map.cells.iter().map(Polygon::twice_area).sum()),
+                half_of("area", map.cells.iter().map(Polygon::twice_area).sum()),
             ],
         }
     }
 
+    /// S1: shapes that are no valid polygons, roads that touch themselves.
     fn validity(&self) -> Vec<Expected> {
         let map = self.map();
         let touching: Vec<i64> =
             map.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id).collect();
         vec![
             Expected::exact("invalid shapes", map.invalid.len() as i128),
-            Expected::exact("sum of their numbers", sum(&map.invalid)),
+            Expected::exact("sum of their numbers", sum_of_ids(&map.invalid)),
             Expected::exact("roads that touch themselves", touching.len() as i128),
-            Expected::exact("sum of their numbers", sum(&touching)),
+            Expected::exact("sum of their numbers", sum_of_ids(&touching)),
         ]
     }
 
+    /// The length of the roads of each class.
     fn road_lengths(&self) -> Vec<Expected> {
         let mut classes: BTreeMap<i64, (i128, Fixed)> = BTreeMap::new();
         for (road, id) in self.map().roads.iter().zip(1..) {
-            let (count, sum) = classes.entry(class(id)).or_default();
+            let (count, sum) = classes.entry(road_class(id)).or_default();
             *count += 1;
-            *sum += length(road);
+            *sum += path_length(road);
         }
         classes
             .into_iter()
@@ -316,7 +326,7 @@ impl Shapes {
             found.extend(self.points.iter().zip(1_i64..).filter(|(p, _)| inside(p)).map(|(_, point)| (id, point)));
             used += i128::from(found.len() > before);
         }
-        let mut expected = pairs(found.into_iter());
+        let mut expected = count_and_checksum(found.into_iter());
         expected.push(Expected::exact("cells with points", used));
         expected
     }
@@ -329,7 +339,7 @@ impl Shapes {
             let bounds = BoundingBox::around(road);
             for (cell, place) in map.cells.iter().zip(0..).filter(|(cell, _)| cell.bounds.meets(&bounds)) {
                 let starts_in = cell.side_of(doubled(road[0])) != PlaneSide::Outside;
-                if starts_in || segments(road).any(|segment| cell.meets_border(segment)) {
+                if starts_in || segments_of(road).any(|segment| cell.meets_border(segment)) {
                     found.push((at, place));
                 }
             }
@@ -337,9 +347,10 @@ impl Shapes {
         found
     }
 
-    fn departments(&self) -> Vec<Expected> {
+    /// S8: the departments, dissolved.
+    fn dissolved_departments(&self) -> Vec<Expected> {
         let map = self.map();
-        let of: Vec<i64> = map.cells.iter().map(|cell| self.department(cell)).collect();
+        let of: Vec<i64> = map.cells.iter().map(|cell| self.department_of(cell)).collect();
         let mut used = of.clone();
         used.sort_unstable();
         used.dedup();
@@ -351,14 +362,14 @@ impl Shapes {
         let inner: Fixed = inner.map(|(.., contact)| contact.shared + contact.shared).sum();
         vec![
             Expected::exact("departments", used.len() as i128),
-            half("area", twice),
+            half_of("area", twice),
             Expected::near("length of the borders", all - inner),
-            half("area times number", weighted),
+            half_of("area times number", weighted),
         ]
     }
 
     /// Squared distance from each probe to its nearest neighbour.
-    fn nearest(&self) -> Vec<i64> {
+    fn nearest_squared(&self) -> Vec<i64> {
         let probes = self.points.iter().enumerate().take(PROBES as usize);
         probes
             .filter_map(|(at, here)| {
@@ -368,21 +379,24 @@ impl Shapes {
             .collect()
     }
 
-    fn near_roads(&self) -> Vec<Expected> {
+    /// S11: points near some roads.
+    fn points_near_roads(&self) -> Vec<Expected> {
         let roads = self.map().roads.iter().zip(1_i64..).take(FEW_ROADS as usize);
         let found = roads.flat_map(|(road, id)| {
             let points =
-                self.points.iter().zip(1_i64..).filter(|(p, _)| segments(road).any(|segment| is_near(segment, **p)));
+                self.points.iter().zip(1_i64..).filter(|(p, _)| segments_of(road).any(|segment| is_near(segment, **p)));
             points.map(|(_, point)| (id, point)).collect::<Vec<_>>()
         });
-        pairs(found)
+        count_and_checksum(found)
     }
 
-    fn twice_hulls(&self) -> i128 {
-        self.map().cells.iter().map(|cell| twice_area(&hull(&cell.rings[0]))).sum()
+    /// Twice the area of all cells' convex hulls.
+    fn twice_hull_area(&self) -> i128 {
+        self.map().cells.iter().map(|cell| twice_area(&convex_hull(&cell.rings[0]))).sum()
     }
 
-    fn hulls(&self) -> Vec<Expected> {
+    /// S12: the area of the cells' convex hulls; the sum of their centroids.
+    fn hull_areas(&self) -> Vec<Expected> {
         let (mut x, mut y) = (Fixed::default(), Fixed::default());
         for cell in &self.map().cells {
             let centroid = centroid(&cell.rings);
@@ -390,14 +404,14 @@ impl Shapes {
             y += centroid.1;
         }
         vec![
-            half("area of the hulls", self.twice_hulls()),
+            half_of("area of the hulls", self.twice_hull_area()),
             Expected::near("sum of the centroids' x", x),
             Expected::near("sum of the centroids' y", y),
         ]
     }
 }
 
-fn sum(ids: &[i64]) -> i128 {
+fn sum_of_ids(ids: &[i64]) -> i128 {
     ids.iter().map(|id| i128::from(*id)).sum()
 }
 

@@ -5,8 +5,8 @@
 //! which the middle of the piece tells. Coordinates are below 2^22, so the middle is whole when doubled.
 
 use super::super::exact::{
-    Fixed, PlaneSide, Pt, Segment, cross, distance_squared, hull, is_on, is_simple, length, meet, pt, segments,
-    twice_area,
+    Fixed, PlaneSide, Pt, Segment, convex_hull, cross_product, distance_squared, is_on, is_simple, path_length, pt,
+    segments_meet, segments_of, twice_area,
 };
 
 /// Edges in a strip, about.
@@ -19,6 +19,7 @@ pub(super) struct BoundingBox {
 }
 
 impl BoundingBox {
+    /// The smallest box that holds these points.
     pub(super) fn around(points: &[Pt]) -> BoundingBox {
         let by = |pick: fn(i64, i64) -> i64| {
             points.iter().copied().reduce(|a, b| pt(pick(a.x, b.x), pick(a.y, b.y))).unwrap_or(pt(0, 0))
@@ -82,7 +83,7 @@ struct Edges {
 }
 
 /// A ring without points that repeat the one before them, closed.
-pub(super) fn tidy(ring: &[Pt]) -> Vec<Pt> {
+pub(super) fn tidy_ring(ring: &[Pt]) -> Vec<Pt> {
     let mut ring = ring.to_vec();
     ring.dedup();
     if ring.len() > 1 && ring.first() != ring.last() {
@@ -125,28 +126,30 @@ impl Polygon {
         Ok(Polygon::unchecked(rings))
     }
 
+    /// Makes a polygon without checking that it is valid.
     fn unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
         let bounds = BoundingBox::around(rings.first().map_or(&[], Vec::as_slice));
-        let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments(ring)).collect();
+        let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments_of(ring)).collect();
         let mut polygon = Polygon { bounds, strips: vec![Vec::new(); edges.len() / EDGES_A_STRIP + 1], edges, rings };
         for (number, (a, b)) in (0..).zip(&polygon.edges) {
-            for strip in polygon.strip(a.y.min(b.y))..=polygon.strip(a.y.max(b.y)) {
+            for strip in polygon.strip_of(a.y.min(b.y))..=polygon.strip_of(a.y.max(b.y)) {
                 polygon.strips[strip].push(number);
             }
         }
         polygon
     }
 
-    fn strip(&self, y: i64) -> usize {
+    /// Index of the strip in which a height lies.
+    fn strip_of(&self, y: i64) -> usize {
         let tall = self.bounds.high.y - self.bounds.low.y + 1;
         let from_low = (y - self.bounds.low.y).clamp(0, tall - 1);
         (from_low * self.strips.len() as i64 / tall) as usize
     }
 
     /// Edges that may meet a segment, some more than once.
-    fn near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
+    fn edges_near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
         let strips = if BoundingBox::around(&[a, b]).meets(&self.bounds) {
-            self.strip(a.y.min(b.y))..self.strip(a.y.max(b.y)) + 1
+            self.strip_of(a.y.min(b.y))..self.strip_of(a.y.max(b.y)) + 1
         } else {
             0..0
         };
@@ -155,36 +158,38 @@ impl Polygon {
 
     /// Whether a segment has a point of the border.
     pub(super) fn meets_border(&self, segment: Segment) -> bool {
-        self.near(segment).any(|edge| meet(edge, segment))
+        self.edges_near(segment).any(|edge| segments_meet(edge, segment))
     }
 
     /// `p` has doubled coordinates.
     pub(super) fn side_of(&self, p: Pt) -> PlaneSide {
         let mut inside = false;
         // The height is in this strip, whether or not it is whole.
-        for number in &self.strips[self.strip(p.y.div_euclid(2))] {
+        for number in &self.strips[self.strip_of(p.y.div_euclid(2))] {
             let (a, b) = self.edges[*number as usize];
             let (a, b) = (doubled(a), doubled(b));
             if is_on((a, b), p) {
                 return PlaneSide::Boundary;
             }
-            if (a.y > p.y) != (b.y > p.y) && (cross(a, b, p) > 0) == (b.y > a.y) {
+            if (a.y > p.y) != (b.y > p.y) && (cross_product(a, b, p) > 0) == (b.y > a.y) {
                 inside = !inside;
             }
         }
         if inside { PlaneSide::Inside } else { PlaneSide::Outside }
     }
 
+    /// Twice the area, holes left out.
     pub(super) fn twice_area(&self) -> i128 {
         self.rings.iter().map(|ring| twice_area(ring)).sum()
     }
 
     /// Length of its border and those of its holes.
     pub(super) fn perimeter(&self) -> Fixed {
-        self.rings.iter().map(|ring| length(ring)).sum()
+        self.rings.iter().map(|ring| path_length(ring)).sum()
     }
 
-    pub(super) fn relation(&self, other: &Polygon) -> SpatialRelation {
+    /// How two polygons lie to each other.
+    pub(super) fn relation_to(&self, other: &Polygon) -> SpatialRelation {
         if !self.bounds.meets(&other.bounds) {
             return SpatialRelation::Apart;
         }
@@ -200,13 +205,14 @@ impl Polygon {
         }
     }
 
+    /// How the polygon's edges lie to another polygon.
     fn edges_to(&self, other: &Polygon) -> Edges {
         let mut found = Edges::default();
         for edge in &self.edges {
             let mut cuts = vec![edge.0, edge.1];
-            for theirs in other.near(*edge).filter(|theirs| meet(*edge, *theirs)) {
+            for theirs in other.edges_near(*edge).filter(|theirs| segments_meet(*edge, *theirs)) {
                 found.contact = true;
-                if crosses(*edge, theirs) {
+                if segments_cross(*edge, theirs) {
                     found.overlap = true;
                     return found;
                 }
@@ -214,13 +220,13 @@ impl Polygon {
             }
             cuts.sort_unstable_by_key(|cut| distance_squared(edge.0, *cut));
             cuts.dedup();
-            for piece in segments(&cuts) {
+            for piece in segments_of(&cuts) {
                 let middle = pt(piece.0.x + piece.1.x, piece.0.y + piece.1.y);
                 match other.side_of(middle) {
                     PlaneSide::Outside => found.outside = true,
                     PlaneSide::Inside => found.overlap = true,
                     PlaneSide::Boundary if other.runs_along(piece) => found.overlap = true,
-                    PlaneSide::Boundary => found.shared += Fixed::sqrt(distance_squared(piece.0, piece.1)),
+                    PlaneSide::Boundary => found.shared += Fixed::square_root(distance_squared(piece.0, piece.1)),
                 }
             }
             if found.overlap {
@@ -232,24 +238,24 @@ impl Polygon {
 
     /// Whether an edge that contains this piece has its direction. Both polygons then lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
-        self.near((a, b))
+        self.edges_near((a, b))
             .filter(|edge| is_on(*edge, a) && is_on(*edge, b))
             .any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 
     /// Length of the segment within the polygon, border included.
-    pub(super) fn clipped(&self, (a, b): Segment) -> f64 {
+    pub(super) fn clipped_length(&self, (a, b): Segment) -> f64 {
         let long = (distance_squared(a, b) as f64).sqrt();
         let along = |p: Pt| ((p.x - a.x) * (b.x - a.x) + (p.y - a.y) * (b.y - a.y)) as f64 / (long * long);
         let mut cuts = vec![0.0, 1.0];
         let mut covered: Vec<(f64, f64)> = Vec::new();
-        for (c, d) in self.near((a, b)) {
-            let (left, right) = (cross(c, d, a), cross(c, d, b));
-            if cross(a, b, c) == 0 && cross(a, b, d) == 0 {
+        for (c, d) in self.edges_near((a, b)) {
+            let (left, right) = (cross_product(c, d, a), cross_product(c, d, b));
+            if cross_product(a, b, c) == 0 && cross_product(a, b, d) == 0 {
                 let (from, to) = (along(c).min(along(d)), along(c).max(along(d)));
                 covered.push((from, to));
                 cuts.extend([from, to]);
-            } else if left != right && meet((a, b), (c, d)) {
+            } else if left != right && segments_meet((a, b), (c, d)) {
                 cuts.push(left as f64 / (left as f64 - right as f64));
             }
         }
@@ -258,13 +264,14 @@ impl Polygon {
         let pieces = cuts.windows(2).filter(|cut| {
             let t = (cut[0] + cut[1]) / 2.0;
             covered.iter().any(|(from, to)| (*from..=*to).contains(&t))
-                || self.holds(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
+                || self.contains(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
         });
         long * pieces.map(|cut| cut[1] - cut[0]).sum::<f64>()
     }
 
-    fn holds(&self, x: f64, y: f64) -> bool {
-        let strip = &self.strips[self.strip(y.floor() as i64)];
+    /// Tests whether a point lies in the polygon.
+    fn contains(&self, x: f64, y: f64) -> bool {
+        let strip = &self.strips[self.strip_of(y.floor() as i64)];
         let to_the_right = strip.iter().filter(|number| {
             let (a, b) = self.edges[**number as usize];
             let (ay, by) = (a.y as f64, b.y as f64);
@@ -274,21 +281,24 @@ impl Polygon {
     }
 }
 
+/// Tests whether a ring has no area.
 fn is_flat(ring: &[Pt]) -> bool {
-    ring.len() < 4 || twice_area(&hull(ring)) == 0
+    ring.len() < 4 || twice_area(&convex_hull(ring)) == 0
 }
 
+/// A point with doubled coordinates.
 pub(super) fn doubled(p: Pt) -> Pt {
     pt(2 * p.x, 2 * p.y)
 }
 
 /// Whether two segments cross in a point that is an end of neither.
-fn crosses(s: Segment, t: Segment) -> bool {
-    sides(s, t) < 0 && sides(t, s) < 0
+fn segments_cross(s: Segment, t: Segment) -> bool {
+    side_product(s, t) < 0 && side_product(t, s) < 0
 }
 
-fn sides(s: Segment, t: Segment) -> i64 {
-    cross(s.0, s.1, t.0).signum() * cross(s.0, s.1, t.1).signum()
+/// -1 if the ends of `t` lie on different sides of `s`, 1 if on one, 0 if one lies on it.
+fn side_product(s: Segment, t: Segment) -> i64 {
+    cross_product(s.0, s.1, t.0).signum() * cross_product(s.0, s.1, t.1).signum()
 }
 
 #[cfg(test)]
@@ -298,7 +308,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn ring(corners: &[(i64, i64)]) -> Vec<Pt> {
-        tidy(&corners.iter().map(|(x, y)| pt(*x, *y)).collect::<Vec<_>>())
+        tidy_ring(&corners.iter().map(|(x, y)| pt(*x, *y)).collect::<Vec<_>>())
     }
 
     fn square(x: i64, y: i64, side: i64) -> Vec<Pt> {
@@ -310,7 +320,7 @@ mod tests {
     }
 
     fn touch(shared: i128, free: (bool, bool)) -> SpatialRelation {
-        SpatialRelation::Touch(Contact { shared: Fixed::whole(shared), free })
+        SpatialRelation::Touch(Contact { shared: Fixed::whole_number(shared), free })
     }
 
     #[test]
@@ -331,12 +341,12 @@ mod tests {
             (ring(&[(5, 10), (8, 5), (2, 5)]), SpatialRelation::Overlap),
         ] {
             let other = polygon(&[other]);
-            assert_eq!(one.relation(&other), expected, "{:?}", other.rings);
+            assert_eq!(one.relation_to(&other), expected, "{:?}", other.rings);
             let back = match expected {
                 SpatialRelation::Touch(contact) => touch_back(contact),
                 same => same,
             };
-            assert_eq!(other.relation(&one), back, "{:?}", other.rings);
+            assert_eq!(other.relation_to(&one), back, "{:?}", other.rings);
         }
     }
 
@@ -349,10 +359,10 @@ mod tests {
     fn an_enclave_touches_and_has_no_border_of_its_own() {
         let around = polygon(&[square(0, 0, 30), square(10, 10, 10)]);
         let enclave = polygon(&[square(10, 10, 10)]);
-        assert_eq!(around.relation(&enclave), touch(40, (true, false)));
-        assert_eq!(around.relation(&polygon(&[square(12, 12, 2)])), SpatialRelation::Apart);
-        assert_eq!(around.relation(&polygon(&[square(5, 5, 20)])), SpatialRelation::Overlap);
-        assert_eq!((around.twice_area(), around.perimeter()), (2 * 800, Fixed::whole(160)));
+        assert_eq!(around.relation_to(&enclave), touch(40, (true, false)));
+        assert_eq!(around.relation_to(&polygon(&[square(12, 12, 2)])), SpatialRelation::Apart);
+        assert_eq!(around.relation_to(&polygon(&[square(5, 5, 20)])), SpatialRelation::Overlap);
+        assert_eq!((around.twice_area(), around.perimeter()), (2 * 800, Fixed::whole_number(160)));
         assert_eq!(around.side_of(doubled(pt(15, 15))), PlaneSide::Outside);
         assert_eq!(around.side_of(pt(19, 30)), PlaneSide::Inside, "at 9.5, 15");
     }
@@ -392,7 +402,7 @@ mod tests {
             ((12, 12), (18, 18), 0.0),
             ((40, 0), (50, 0), 0.0),
         ] {
-            let clipped = around.clipped((pt(a.0, a.1), pt(b.0, b.1)));
+            let clipped = around.clipped_length((pt(a.0, a.1), pt(b.0, b.1)));
             assert!((clipped - expected).abs() < 1e-12, "{a:?} {b:?}: {clipped}");
         }
     }
@@ -418,11 +428,11 @@ mod tests {
             let parts = 4_000;
             let inside = (0..parts).filter(|part| {
                 let t = (f64::from(*part) + 0.5) / f64::from(parts);
-                polygon.holds(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
+                polygon.contains(a.x as f64 + t * (b.x - a.x) as f64, a.y as f64 + t * (b.y - a.y) as f64)
             });
             let expected = long * inside.count() as f64 / f64::from(parts);
-            let on_border = segments(&border).any(|edge| share_a_stretch(edge, (a, b)));
-            prop_assert!(on_border || (polygon.clipped((a, b)) - expected).abs() <= long * 24.0 / f64::from(parts));
+            let on_border = segments_of(&border).any(|edge| share_a_stretch(edge, (a, b)));
+            prop_assert!(on_border || (polygon.clipped_length((a, b)) - expected).abs() <= long * 24.0 / f64::from(parts));
         }
     }
 }

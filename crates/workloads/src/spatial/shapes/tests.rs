@@ -16,7 +16,7 @@ fn shapes(text: &str) -> Shapes {
 
 /// The answer in the file's units: lengths are divided by units, areas by units twice.
 fn answer(shapes: &Shapes, query: Query, powers: &[i32]) -> Vec<f64> {
-    let expected = shapes.answer(query);
+    let expected = shapes.answer_to(query);
     assert_eq!(expected.len(), powers.len(), "{query:?}");
     let values = expected.iter().map(|expected| match expected.value {
         ExpectedValue::Exact(value) => value as f64,
@@ -56,7 +56,7 @@ fn the_answers_are_those_that_can_be_seen() {
 
 #[test]
 fn what_is_left_out_is_counted() {
-    let facts = shapes(LANDS).facts();
+    let facts = shapes(LANDS).data_facts();
     for (name, expected) in [
         ("cells", "6"),
         ("invalid", "1"),
@@ -70,10 +70,10 @@ fn what_is_left_out_is_counted() {
         assert_eq!(facts.get(&format!("shapes.lands.{name}")).unwrap(), expected, "{name}");
     }
     let roads = shapes(ROADS);
-    assert_eq!(roads.facts().get("shapes.lands.left_out.lines"), Some("1"), "one lies on itself");
-    assert_eq!((roads.rows(LandTable::Road), roads.rows(LandTable::Point)), (4, 8));
+    assert_eq!(roads.data_facts().get("shapes.lands.left_out.lines"), Some("1"), "one lies on itself");
+    assert_eq!((roads.row_count(LandTable::Road), roads.row_count(LandTable::Point)), (4, 8));
     let [crc, other] =
-        [&shapes(LANDS), &roads].map(|shapes| shapes.facts().get("shapes.lands.crc32").unwrap().to_owned());
+        [&shapes(LANDS), &roads].map(|shapes| shapes.data_facts().get("shapes.lands.crc32").unwrap().to_owned());
     assert_ne!(crc, other, "another file is another system");
 }
 
@@ -91,7 +91,7 @@ fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
         let inside = cells.filter(|(cell, _)| cell.side_of(doubled(*p)) == PlaneSide::Inside);
         inside.map(move |(_, cell)| (cell, point)).collect::<Vec<_>>()
     });
-    assert_eq!(pairs(every)[..], lands.points_in_cells()[..2]);
+    assert_eq!(count_and_checksum(every)[..], lands.points_in_cells()[..2]);
 }
 
 /// The suite's tables are written from the same geometry that the answers are computed from.
@@ -99,8 +99,8 @@ fn points_are_drawn_over_all_of_it_where_a_file_has_none() {
 fn rows_are_written_with_their_holes() {
     let lands = shapes(LANDS);
     let mut text = String::new();
-    lands.write(LandTable::Cell, 1, &mut text);
+    lands.write_geometry(LandTable::Cell, 1, &mut text);
     assert!(text.starts_with("POLYGON((0 0,100000 0,") && text.contains("),(40000 40000,40000 60000,"), "{text}");
-    assert_eq!((lands.group(LandTable::Cell, 4), lands.group(LandTable::Point, 1)), (Some(2), None));
-    assert_eq!(lands.rows(LandTable::Shape), 8);
+    assert_eq!((lands.group_of(LandTable::Cell, 4), lands.group_of(LandTable::Point, 1)), (Some(2), None));
+    assert_eq!(lands.row_count(LandTable::Shape), 8);
 }

@@ -18,14 +18,14 @@ fn compiled(text: &str) -> Result<ScriptExpression, Wrong> {
 
 /// The same whatever is known beforehand.
 fn evaluated(expression: &ScriptExpression) -> Result<ScriptValue, Fault> {
-    expression.value(&Fixed, &mut Generator::new(1), &mut Vec::new())
+    expression.evaluate(&Fixed, &mut Generator::new(1), &mut Vec::new())
 }
 
 fn value(text: &str) -> Result<ScriptValue, Fault> {
     let expression = compiled(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     let folded = |known: &dyn Fn(usize) -> bool| {
         let mut folded = expression.clone();
-        folded.fold(|slot| if known(slot) { Fixed.load(slot).ok() } else { None });
+        folded.fold_constants(|slot| if known(slot) { Fixed.load(slot).ok() } else { None });
         evaluated(&folded)
     };
     let value = evaluated(&expression);
@@ -44,7 +44,7 @@ fn what_never_changes_is_computed_once() {
 
 fn folded(text: &str) -> Vec<Instruction> {
     let mut folded = compiled(text).unwrap();
-    folded.fold(|slot| Fixed.load(slot).ok());
+    folded.fold_constants(|slot| Fixed.load(slot).ok());
     folded.code
 }
 
@@ -137,13 +137,13 @@ fn faults_are_found() {
 #[test]
 fn a_greater_than_evaluates_its_right_side_first() {
     let mut random = Generator::new(9);
-    let (first, second) = (random.uniform(1, 1_000_000), random.uniform(1, 1_000_000));
+    let (first, second) = (random.uniform_between(1, 1_000_000), random.uniform_between(1, 1_000_000));
     assert_eq!(draw("random(1, 1000000) < random(1, 1000000)"), ScriptValue::Bool(first < second));
     assert_eq!(draw("random(1, 1000000) > random(1, 1000000)"), ScriptValue::Bool(second > first));
 }
 
 fn draw(text: &str) -> ScriptValue {
-    compiled(text).unwrap().value(&Fixed, &mut Generator::new(9), &mut Vec::new()).unwrap()
+    compiled(text).unwrap().evaluate(&Fixed, &mut Generator::new(9), &mut Vec::new()).unwrap()
 }
 
 #[test]

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dataset::Dialect;
-use crate::transactions::program::{Effect, split};
+use crate::transactions::program::{Effect, message_parts};
 use crate::transactions::{Flow, Rows, Source, StatementOp, compile_mix};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, SyncPoint};
@@ -20,14 +20,14 @@ impl Dialect for Dollar {
 }
 
 fn run(program: &Program) -> Vec<String> {
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut op = StatementOp::default();
-    program.begin(&mut client, 0);
+    program.begin_transaction(&mut client, 0);
     let mut seen = Vec::new();
     loop {
-        match program.next(&mut client, &mut op) {
+        match program.next_op(&mut client, &mut op) {
             Next::Op => {
-                let sql = program.statements()[op.statement].sql(&Dollar);
+                let sql = program.statements()[op.statement].sql_text(&Dollar);
                 let text = if op.text.is_empty() { sql } else { op.text.clone() };
                 let piped = if op.flow == Flow::Pipelined { "| " } else { "" };
                 let values: Vec<String> = op.parameters.iter().map(|datum| format!("{datum:?}")).collect();
@@ -36,7 +36,7 @@ fn run(program: &Program) -> Vec<String> {
             Next::Sync(point) => seen.push(format!("{point:?}")),
             Next::Sleep(duration_ns) | Next::Pause(duration_ns) => seen.push(format!("sleep {duration_ns}")),
             Next::Failed => {
-                seen.push(program.failure(&mut client).message);
+                seen.push(program.take_failure(&mut client).message);
                 return seen;
             }
             Next::End => return seen,
@@ -115,24 +115,24 @@ fn a_script_is_repeated_in_one_pipeline() {
         "line 1, column 10: rows are not waited for under `pipeline`: `\\gset` and `\\aset` cannot be used"
     );
     assert!(pipeline_error("\\startpipeline\nSELECT 1;\n\\endpipeline").contains("in a pipeline already"));
-    assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch(), 20);
+    assert_eq!(pipelined("SELECT 1;", 20).unwrap().batch_size(), 20);
     // A pipeline mixes kinds, so they are not distinguished.
     let mix = |depth| {
         let options = ScriptOptions { depth, ..ScriptOptions::default() };
-        compile_mix(&[source("a", "SELECT 1;", 1), source("b", "SELECT 2;", 1)], &options).unwrap().kinds().len()
+        compile_mix(&[source("a", "SELECT 1;", 1), source("b", "SELECT 2;", 1)], &options).unwrap().kind_names().len()
     };
     assert_eq!((mix(1), mix(2)), (2, 0));
     // The second batch runs on where the first one ended.
     let program = pipelined("\\set a random(1, 1000000)\nSELECT :a;", 2).unwrap();
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut op = StatementOp::default();
     let mut values = std::collections::BTreeSet::new();
     for index in 0..3 {
-        program.begin(&mut client, index);
-        while program.next(&mut client, &mut op) == Next::Op {
+        program.begin_transaction(&mut client, index);
+        while program.next_op(&mut client, &mut op) == Next::Op {
             values.insert(format!("{:?}", op.parameters));
         }
-        assert_eq!(program.next(&mut client, &mut op), Next::End);
+        assert_eq!(program.next_op(&mut client, &mut op), Next::End);
     }
     assert_eq!(values.len(), 6);
 }
@@ -148,25 +148,27 @@ fn run_in_pipeline(script: &str) -> Vec<String> {
 #[test]
 fn rows_become_variables() {
     let program = compile("SELECT 1 AS a, 2 AS b \\gset p_\nSELECT :p_a, :p_b, :p_c;", &[]).unwrap();
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut op = StatementOp::default();
-    program.begin(&mut client, 0);
-    assert_eq!((program.next(&mut client, &mut op), op.rows), (Next::Op, Rows::Keep));
+    program.begin_transaction(&mut client, 0);
+    assert_eq!((program.next_op(&mut client, &mut op), op.rows), (Next::Op, Rows::Keep));
     let row = KeptRow {
         rows: 1,
         columns: vec!["a".to_owned(), "b".to_owned(), "unread".to_owned()],
         values: vec![Datum::Text("7".into()), Datum::Null, Datum::Int(1)],
     };
-    program.receive(&mut client, std::slice::from_ref(&row)).unwrap();
-    assert_eq!((program.next(&mut client, &mut op), op.rows), (Next::Op, Rows::Discard));
+    program.receive_rows(&mut client, std::slice::from_ref(&row)).unwrap();
+    assert_eq!((program.next_op(&mut client, &mut op), op.rows), (Next::Op, Rows::Discard));
     assert_eq!(op.parameters, [Datum::Int(7), Datum::Text("".into()), Datum::Null]);
-    program.begin(&mut client, 1);
-    program.next(&mut client, &mut op);
+    program.begin_transaction(&mut client, 1);
+    program.next_op(&mut client, &mut op);
     let strange = KeptRow { columns: vec!["?column?".to_owned(), "b".to_owned()], ..row.clone() };
-    assert!(program.receive(&mut client, &[strange]).unwrap_err().message.contains("`?column?` cannot be the name"));
-    program.begin(&mut client, 2);
-    program.next(&mut client, &mut op);
-    let error = program.receive(&mut client, &[KeptRow { rows: 2, ..row }]).unwrap_err();
+    assert!(
+        program.receive_rows(&mut client, &[strange]).unwrap_err().message.contains("`?column?` cannot be the name")
+    );
+    program.begin_transaction(&mut client, 2);
+    program.next_op(&mut client, &mut op);
+    let error = program.receive_rows(&mut client, &[KeptRow { rows: 2, ..row }]).unwrap_err();
     assert_eq!(
         (error.class, error.message.as_str()),
         (ErrorClass::Script, "line 1: \\gset expects one row, and there were 2")
@@ -176,12 +178,12 @@ fn rows_become_variables() {
 #[test]
 fn aset_takes_every_result_that_has_a_row() {
     let program = compile("SELECT 1 AS a \\; SELECT 2 AS b \\; SELECT 3 AS c \\aset\nSELECT :a, :b, :c;", &[]).unwrap();
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut op = StatementOp::default();
-    program.begin(&mut client, 0);
-    program.next(&mut client, &mut op);
-    program.receive(&mut client, &[one_column("a", 1), one_column("b", 0), one_column("c", 9)]).unwrap();
-    program.next(&mut client, &mut op);
+    program.begin_transaction(&mut client, 0);
+    program.next_op(&mut client, &mut op);
+    program.receive_rows(&mut client, &[one_column("a", 1), one_column("b", 0), one_column("c", 9)]).unwrap();
+    program.next_op(&mut client, &mut op);
     assert_eq!(op.parameters, [Datum::Int(5), Datum::Null, Datum::Int(5)]);
 }
 
@@ -192,11 +194,11 @@ fn one_column(name: &str, rows: u64) -> KeptRow {
 #[test]
 fn a_retry_repeats_its_values_and_the_next_transaction_does_not() {
     let program = compile("\\set x random(1, 1000000)\nSELECT :x, :x;", &[]).unwrap();
-    let mut client = program.client(7, 3);
+    let mut client = program.new_client(7, 3);
     let mut op = StatementOp::default();
     let mut draw = |index| {
-        program.begin(&mut client, index);
-        assert_eq!(program.next(&mut client, &mut op), Next::Op);
+        program.begin_transaction(&mut client, index);
+        assert_eq!(program.next_op(&mut client, &mut op), Next::Op);
         assert_eq!(op.parameters[0], op.parameters[1]);
         op.parameters[0].clone()
     };
@@ -212,11 +214,11 @@ fn a_warm_client_needs_no_more_memory() {
         SELECT :a, :b, :t;\nSELECT :b, :a, :t;";
     let definitions = vec![("t".to_owned(), "a text".to_owned())];
     let program = compile_with(script, &ScriptOptions { definitions, ..ScriptOptions::default() }).unwrap();
-    let mut client = program.client(1, 0);
+    let mut client = program.new_client(1, 0);
     let mut op = StatementOp::default();
     let mut places = |index| {
-        program.begin(&mut client, index);
-        while program.next(&mut client, &mut op) == Next::Op {}
+        program.begin_transaction(&mut client, index);
+        while program.next_op(&mut client, &mut op) == Next::Op {}
         let Datum::Text(Cow::Owned(text)) = &op.parameters[2] else { panic!("{op:?}") };
         (op.parameters.as_ptr() as usize, text.as_ptr() as usize)
     };
@@ -283,7 +285,7 @@ fn what_writes_is_known() {
 }
 
 fn writes(text: &str) -> bool {
-    compile(text, &[]).unwrap().writes()
+    compile(text, &[]).unwrap().has_writes()
 }
 
 #[test]
@@ -292,16 +294,16 @@ fn scripts_are_chosen_by_weight_and_share_variables() {
     let sources =
         [source("a", "\\set x 1\nSELECT 'a'", 1), source("n", "SELECT 'n'", 0), source("b", "SELECT 'b', :x", 3)];
     let program = compile_mix(&sources, &options).unwrap();
-    let mut client = program.client(3, 0);
+    let mut client = program.new_client(3, 0);
     let mut op = StatementOp::default();
     let mut counts = [0; 3];
     for index in 0..4_000 {
-        program.begin(&mut client, index);
-        program.next(&mut client, &mut op);
+        program.begin_transaction(&mut client, index);
+        program.next_op(&mut client, &mut op);
         counts[op.statement] += 1;
         let first = op.statement;
-        program.begin(&mut client, index);
-        program.next(&mut client, &mut op);
+        program.begin_transaction(&mut client, index);
+        program.next_op(&mut client, &mut op);
         assert_eq!(op.statement, first, "a retry runs the same script");
     }
     assert_eq!(counts[1], 0);
@@ -402,7 +404,7 @@ fn a_message_is_split_into_statements_with_their_own_parameters() {
             &ScriptOptions { protocol: Protocol::Prepared, unset: Unset::Accepted, ..ScriptOptions::default() },
         )
         .unwrap();
-        let parts = program.statements()[0].parts(&Dollar);
+        let parts = program.statements()[0].message_parts(&Dollar);
         parts.into_iter().map(|part| (part.sql, part.parameters, part.effect)).collect()
     };
     assert_eq!(
@@ -413,11 +415,11 @@ fn a_message_is_split_into_statements_with_their_own_parameters() {
             ("UPDATE t SET a = $1 WHERE c = $2".to_owned(), vec![2, 3], Effect::Writes),
         ]
     );
-    let split = split("BEGIN; SELECT a::int, ':x', '\\;' FROM t ;; -- end\n commit", &Dollar);
+    let split = message_parts("BEGIN; SELECT a::int, ':x', '\\;' FROM t ;; -- end\n commit", &Dollar);
     let split: Vec<_> = split.iter().map(|part| (part.sql.as_str(), part.effect)).collect();
     let reads = ("SELECT a::int, ':x', '\\;' FROM t", Effect::Reads);
     assert_eq!(split, [("BEGIN", Effect::Opens), reads, ("commit", Effect::Commits)]);
-    assert_eq!(super::super::program::split("SELECT 'open", &Dollar).len(), 1);
+    assert_eq!(message_parts("SELECT 'open", &Dollar).len(), 1);
 }
 
 #[test]
@@ -425,7 +427,7 @@ fn first_words_tell_whether_a_transaction_is_open() {
     let script = "BEGIN; SAVEPOINT s; INSERT INTO t VALUES (1); ROLLBACK TO s; ROLLBACK TRANSACTION TO SAVEPOINT s; COMMIT; \
         SELECT 1; START TRANSACTION; COMMIT AND CHAIN; ROLLBACK AND NO CHAIN; ROLLBACK TO s; BEGIN; ABORT";
     let mut open = false;
-    let followed: Vec<bool> = split(script, &Dollar)
+    let followed: Vec<bool> = message_parts(script, &Dollar)
         .into_iter()
         .map(|part| {
             open = part.leaves_open(open);
