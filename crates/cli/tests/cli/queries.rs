@@ -327,3 +327,16 @@ fn queries_that_a_balancer_gives_to_two_servers_have_no_verdict() {
         fs::remove_dir_all(scene.path().join("s")).unwrap();
     }
 }
+
+/// The side that is quick reaches dear rows that the other does not, and would look slower for it.
+#[test]
+fn rows_of_parameters_that_were_not_all_reached_have_no_figure() {
+    let sql = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000) SELECT count(*) FROM n WHERE x > :k;";
+    let scene = with_queries(&[("of", &format!("-- parameters: of.csv\n{sql}"))]);
+    let numbers: String = (1..=5_000).map(|k| format!("{k}\n")).collect();
+    scene.write("sql/of.csv", &format!("k\n{numbers}"));
+    let ran = scene.etalon(&[&["run", "a=sqlite:a.db", "b=sqlite:b.db", "sql", "--rounds", "6"][..], &SHORT].concat());
+    let told = [&*ran.stdout, &*ran.stderr].concat().split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told.contains("of the 5000 rows of its parameters"), "{told}");
+    assert!(!told.contains("faster") && !told.contains("slower"), "{told}");
+}

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use crate::scene::Scene;
 use crate::server::ROLE;
-use crate::server_changes::{assert_told, changed_under, fresh_postgres, mariadb, mariadb_sql, psql};
+use crate::server_changes::{
+    assert_told, changed_under, fresh_postgres, mariadb, mariadb_sql, postgres_url, psql, standby_of,
+};
 
 /// Rows of `t` in a. As many in b are a share of them.
 const ROWS: u32 = 100_000;
@@ -201,4 +203,16 @@ fn tables_of_others_are_measured_through_a_pooler_that_lends_transactions() {
     ran.says(0, &[]);
     let object: Value = serde_json::from_str(&ran.stdout).unwrap();
     assert!(!object["comparisons"].as_array().unwrap().is_empty(), "{object}");
+}
+
+/// Its rows are those of then, whatever its primary gets meanwhile.
+#[test]
+fn a_standby_whose_replay_is_paused_has_no_verdict() {
+    let primary = fresh_postgres();
+    psql(primary.port, "a", "CREATE TABLE t AS SELECT 1 AS x");
+    let standby = standby_of(&primary);
+    let (a, b) = (postgres_url(primary.port, "a"), postgres_url(standby.port, "a"));
+    let pause = || psql(standby.port, "postgres", "SELECT pg_wal_replay_pause()");
+    let told = changed_under(&Scene::new(), "SELECT count(*) FROM t;\n", (&a, &b), pause);
+    assert_told(&told, &["B changed", "instance.replay was `running` and is `paused`"]);
 }

@@ -632,7 +632,7 @@ impl Address {
     }
 }
 
-fn standby_of(primary: &Database) -> Database {
+pub fn standby_of(primary: &Database) -> Database {
     let port = primary.port.to_string();
     postgres(|data| {
         let mut command = as_server_user(&programs().join("pg_basebackup"));

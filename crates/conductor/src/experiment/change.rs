@@ -123,12 +123,16 @@ impl Conductor<'_> {
         for (number, sql) in statements_to_make.iter().enumerate() {
             let Err(failure) = session.execute(sql) else { continue };
             drop(session);
-            let left = if number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty()) {
+            // What is there is not of this statement; another failure may have left something.
+            let unmade_from = if says_it_is_there(&failure) { number } else { number + 1 };
+            let (made, unmade) = statements_to_make.split_at(unmade_from);
+            let left = if made.is_empty()
+                || number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty())
+            {
                 // Undoing would remove what was there of that name.
                 self.forget_change(server)?;
                 "nothing of it was made, so nothing is undone".to_owned()
             } else {
-                let (made, unmade) = statements_to_make.split_at(number);
                 match self.undo_those(server, |undo| !belongs_to_unmade(undo, made, unmade)) {
                     Ok(()) => "what was made of it is undone".to_owned(),
                     Err(undoing) => format!("and étalon {undoing}"),
@@ -331,6 +335,15 @@ impl Conductor<'_> {
         self.made.borrow_mut().remove(server);
         Ok(())
     }
+}
+
+/// Whether a statement failed because what it makes is there.
+fn says_it_is_there(failure: &Failure) -> bool {
+    let said = failure.cause.to_lowercase();
+    // PostgreSQL's codes for objects, tables and columns, whatever its language.
+    ["already exists", "duplicate key name", "duplicate column name", "42710", "42p07", "42701"]
+        .iter()
+        .any(|words| said.contains(words))
 }
 
 /// Whether a statement undoes what was not made, and might remove something of that name that was there: it has a word of the statements

@@ -190,11 +190,17 @@ pub(super) fn instance(client: &mut Client) -> Facts {
 }
 
 /// The timeline is that of the log that is written: the control file's changes only with the next checkpoint.
-const INSTANCE: [(&str, &str); 5] = [
+const INSTANCE: [(&str, &str); 6] = [
     ("started", "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_postmaster_start_time())::text"),
     (SETTINGS_READ, "SELECT pg_catalog.timezone('UTC', pg_catalog.pg_conf_load_time())::text"),
     ("system_identifier", "SELECT system_identifier FROM pg_catalog.pg_control_system()"),
     ("in_recovery", "SELECT pg_catalog.pg_is_in_recovery()"),
+    // A standby whose replay is paused keeps the rows that it has, whatever its primary gets.
+    (
+        "replay",
+        "SELECT CASE WHEN NOT pg_catalog.pg_is_in_recovery() THEN 'of no primary' WHEN pg_catalog.pg_is_wal_replay_paused() \
+         THEN 'paused' ELSE 'running' END",
+    ),
     (
         "timeline",
         "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() THEN 'of its primary' ELSE \

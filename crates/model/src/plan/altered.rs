@@ -27,6 +27,15 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
                 problems.add(&make.at, message, Some(hint));
                 return None;
             }
+            if value.undo.iter().all(|sql| only_reads(sql)) {
+                let message = format!("`{UNDO}` of {} only reads, so it undoes nothing", section.place);
+                problems.add(
+                    &make.at,
+                    message,
+                    Some("write what brings back the state before: `DROP INDEX …`".to_owned()),
+                );
+                return None;
+            }
             if let Some((why, hint)) = without_effect(&value.make) {
                 problems.add(&make.at, format!("`{CHANGE}` of {} {why}", section.place), Some(hint.to_owned()));
                 return None;
@@ -45,6 +54,11 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
 fn condition(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
+}
+
+/// Whether a statement is a `SELECT` that calls nothing.
+fn only_reads(sql: &str) -> bool {
+    sql.trim_start().to_uppercase().starts_with("SELECT") && !sql.contains(['(', ';'])
 }
 
 /// Why nothing of a change reaches the runs, whose sessions are others, and what to write. Texts of several statements are not

@@ -56,6 +56,24 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
+    /// Keeps the executions of whole passes through the rows of parameters: the means of sides that reached different rows are not
+    /// those of one question.
+    fn keep_whole_passes(&mut self, rows: usize) {
+        let done = self.executions_s.len();
+        let whole = done - done % rows;
+        if whole == 0 && self.check.is_ok() {
+            let reason = format!(
+                "its part of the run reached {done} of the {rows} rows of its parameters: give it longer runs, or fewer rows"
+            );
+            self.check = Err(Absence::Unavailable.because(reason));
+            return;
+        }
+        if self.first_rows_s.len() == done {
+            self.first_rows_s.truncate(whole);
+        }
+        self.executions_s.truncate(whole);
+    }
+
     /// Marks the answer as wrong if it has not as many rows as the query's file expects.
     fn expect_rows(&mut self, expected: Option<usize>, answer: &Result<Answer, NoValue>) {
         if let (Some(rows), Ok(answer)) = (expected, answer)
@@ -165,6 +183,7 @@ impl Asking {
             let seen = cache::Seen { reworded_s, executions_s: &asked.executions_s, hits_before, row };
             asked.is_cached = seen.is_cached(&question, sessions)?;
         }
+        asked.keep_whole_passes(rows.len());
         Ok(Some(asked))
     }
 
