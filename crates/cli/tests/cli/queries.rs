@@ -335,6 +335,9 @@ fn rows_of_parameters_that_were_not_all_reached_have_no_figure() {
     let scene = with_queries(&[("of", &format!("-- parameters: of.csv\n{sql}"))]);
     let numbers: String = (1..=5_000).map(|k| format!("{k}\n")).collect();
     scene.write("sql/of.csv", &format!("k\n{numbers}"));
+    for name in ["a.db", "b.db"] {
+        sqlite(&scene, name, "CREATE TABLE t (x)");
+    }
     let ran = scene.etalon(&[&["run", "a=sqlite:a.db", "b=sqlite:b.db", "sql", "--rounds", "6"][..], &SHORT].concat());
     let told = [&*ran.stdout, &*ran.stderr].concat().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told.contains("of the 5000 rows of its parameters"), "{told}");
