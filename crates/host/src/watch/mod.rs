@@ -157,8 +157,8 @@ impl Sampler {
         let servers = found.clone().unwrap_or_default();
         let before = State::now(&servers);
         let usage = found.and_then(|servers| {
-            let roots = [std::process::id()].into_iter().chain(servers).chain(measured.co_located.iter().copied());
-            OtherUsage::begin(roots.collect())
+            let roots = [std::process::id()].into_iter().chain(servers);
+            OtherUsage::begin(roots.collect(), &measured.co_located)
         });
         let cost_so_far = cost.and_then(|before| Ok(thread_cpu()?.saturating_sub(before)));
         Sampler { began: Instant::now(), cost_so_far, cpu: CpuSample::now(), before, servers, usage }

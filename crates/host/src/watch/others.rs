@@ -84,6 +84,8 @@ pub(super) struct OtherUsage {
     freezers: Freezers,
     /// A process of those that are measured which was stopped or frozen at a look.
     stopped: Option<(u32, ProcessName)>,
+    /// Other étalons, each of which looks at its own pauses: in this run one may have nothing to do.
+    co_located: Vec<u32>,
 }
 
 impl OtherUsage {
@@ -91,7 +93,7 @@ impl OtherUsage {
     ///
     /// # Errors
     /// The process table cannot be read, or shows only a part of the machine.
-    pub(super) fn begin(roots: Vec<u32>) -> Result<OtherUsage, String> {
+    pub(super) fn begin(mut roots: Vec<u32>, co_located: &[u32]) -> Result<OtherUsage, String> {
         let (mut now, many) = (os::processes()?, 256);
         let is_whole = !cfg!(target_os = "linux") || now.iter().any(|entry| entry.nature == ProcessNature::Kernel);
         if !is_whole {
@@ -101,6 +103,7 @@ impl OtherUsage {
         }
         now.sort_unstable_by_key(|entry| entry.pid);
         let room = now.len() + many;
+        roots.extend(co_located);
         Ok(OtherUsage {
             roots,
             before: Vec::with_capacity(room),
@@ -110,6 +113,7 @@ impl OtherUsage {
             used: Vec::with_capacity(many),
             freezers: Freezers::of_this_machine(),
             stopped: None,
+            co_located: co_located.to_vec(),
         })
     }
 
@@ -132,7 +136,8 @@ impl OtherUsage {
         self.find_inherited();
         let mut sum = Duration::ZERO;
         for (place, ((entry, side), inherited)) in self.now.iter().zip(&self.sides).zip(&self.inherited).enumerate() {
-            if *side == Side::Measured && (entry.life == Life::Stopped || self.is_frozen(entry)) {
+            let is_stopped = *side == Side::Measured && (entry.life == Life::Stopped || self.is_frozen(entry));
+            if is_stopped && !self.co_located.contains(&entry.pid) {
                 self.stopped = Some((entry.pid, entry.name));
             }
             if *side != Side::Other {
@@ -290,6 +295,7 @@ mod tests {
             used: Vec::new(),
             freezers: Freezers::of_this_machine(),
             stopped: None,
+            co_located: Vec::new(),
         };
         let sum = tally.add_up_others();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))
@@ -363,7 +369,7 @@ mod tests {
     #[test]
     fn a_look_is_cheap_and_takes_no_new_memory() {
         const LOOKS: u32 = 50;
-        let mut tally = OtherUsage::begin(vec![std::process::id()]).unwrap();
+        let mut tally = OtherUsage::begin(vec![std::process::id()], &[]).unwrap();
         tally.sample().unwrap();
         fn room(usage: &OtherUsage) -> [usize; 2] {
             [usage.before.capacity() + usage.now.capacity(), usage.sides.capacity()]
