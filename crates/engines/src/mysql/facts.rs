@@ -111,7 +111,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
         facts.identity("status.innodb_redo_log_enabled", enabled.clone());
     }
     let added = match tables {
-        Tables::Own => list_added_sql(client).map(|added| (ADDED_BY_OTHERS, added)),
+        Tables::Own => list_added_by_others(client).map(|added| (ADDED_BY_OTHERS, added)),
         Tables::None => count_shape(client).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
     };
     let (name, value) = added.map_err(|error| ask_failure("read the tables' indexes and triggers", &error))?;
@@ -314,8 +314,8 @@ pub(super) const INDEXES: &str = "SELECT DISTINCT index_name, table_name FROM in
 const HELD: &str = "SELECT routine_name, CASE WHEN last_altered = created THEN routine_definition ELSE '' END FROM \
                     information_schema.routines WHERE routine_schema = 'etalon' AND routine_type = 'PROCEDURE'";
 
-/// Lists the functions and components that were added to the server.
-fn list_added_sql(client: &mut Client) -> Result<String, AskError> {
+/// Lists what others have put on étalon's tables, and the procedures that are no longer its own.
+fn list_added_by_others(client: &mut Client) -> Result<String, AskError> {
     let mut added: Vec<String> =
         client.query_text_rows(ADDED)?.into_iter().map(|row| first_columns::<1>(row).concat()).collect();
     let held = client.query_text_rows(&format!("{HELD} AND routine_name IN ({})", procedures::procedure_literals()))?;

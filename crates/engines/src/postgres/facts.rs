@@ -139,14 +139,14 @@ pub(super) fn session_settings(client: &mut Client) -> Result<Facts, Failure> {
 /// Adds what the load's tables have besides their columns.
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     match tables {
-        Tables::Own => facts.instance(ADDED_BY_OTHERS, list_added_sql(client)?),
+        Tables::Own => facts.instance(ADDED_BY_OTHERS, list_added_by_others(client)?),
         Tables::None => facts.instance(INDEXES_AND_TRIGGERS, client.query_first_value(SHAPE)?),
     }
     Ok(())
 }
 
-/// Lists the libraries, languages and functions that were added to the server.
-fn list_added_sql(client: &mut Client) -> Result<String, AskError> {
+/// Lists what others have put on étalon's tables, and the procedures that are no longer its own.
+fn list_added_by_others(client: &mut Client) -> Result<String, AskError> {
     let mut added: Vec<String> = client
         .query_text_rows(&format!("{CALLS} {ADDED}"))?
         .into_iter()
