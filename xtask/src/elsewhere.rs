@@ -70,7 +70,7 @@ enum Toolchain {
     Debian,
 }
 
-/// Finds the compiler and library for a target.
+/// The toolchain that can check for a target; requires Debian's if there is no other.
 fn find_toolchain(target: &str) -> Result<Toolchain> {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let sysroot = ask(Command::new(rustc).args(["--print", "sysroot"]))?;

@@ -92,7 +92,7 @@ fn fuzz_command(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// Fuzzes one target.
+/// Fuzzes a target for some seconds, and reads its figures from the log.
 fn fuzz_one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
     let folder = root.join("fuzz/corpus").join(name);
     let (seeds, log) = (folder.join("seeds"), folder.join("log"));

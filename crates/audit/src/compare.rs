@@ -55,7 +55,7 @@ impl Base {
     }
 }
 
-/// A number with at most six significant digits.
+/// A whole number in full; another with up to six significant digits, or all before its point.
 fn plain_text(value: f64) -> String {
     let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
     if value.fract() == 0.0 { number_text(value, 0) } else { number_text(value, digits) }
@@ -168,7 +168,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// 100 for a percentage, else 1.
+    /// 100 if the claim is in percent and the form is no difference, else 1.
     fn scale(&self, form: RatioForm) -> f64 {
         if self.claim.unit == "%" && form != RatioForm::Difference { 100.0 } else { 1.0 }
     }
@@ -197,7 +197,7 @@ impl Question<'_> {
         }
     }
 
-    /// The right value by the first form.
+    /// The figure that the first form of the label gives, in the claim's unit.
     fn right_value(&self, base: &Base) -> Option<f64> {
         let form = self.allowed_forms().first()?;
         Some(self.value_in_unit(*form, base.system, base.against))

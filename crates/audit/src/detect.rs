@@ -46,13 +46,13 @@ fn group_rows(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured
     groups
 }
 
-/// Names a case and metric.
+/// The values of a case's keys and the metric, joined by blanks.
 fn case_name(keys: &Keys, metric: &str) -> String {
     let words: Vec<&str> = keys.values().map(String::as_str).chain([metric]).collect();
     words.join(" ")
 }
 
-/// Remarks on cases with different numbers of repetitions.
+/// Remarks on unequal numbers of repetitions, on stated ones that the rows do not have, and on unstated ones.
 fn check_repetitions(facts: &TableFacts) -> Vec<Remark> {
     let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
     let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
@@ -103,7 +103,6 @@ fn plain_claims(facts: &TableFacts) -> impl Iterator<Item = &PublishedClaim> {
     })
 }
 
-/// The estimate that a claim states.
 fn estimate_of(claim: &PublishedClaim) -> Option<Estimate> {
     claim.statistic.map(|Statistic { estimate, .. }| estimate)
 }
@@ -121,7 +120,7 @@ fn list_names(names: BTreeSet<String>) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// Remarks on figures without a unit.
+/// The remark on estimates without a unit, but for counts, ranks and single values.
 fn check_units(facts: &TableFacts) -> Option<Remark> {
     let bare = plain_claims(facts).filter(|claim| {
         let is_count = |estimate| {
@@ -133,7 +132,7 @@ fn check_units(facts: &TableFacts) -> Option<Remark> {
     (!labels.is_empty()).then(|| make_remark(RemarkKind::MissingUnit, list_names(labels)))
 }
 
-/// Remarks on means without a spread.
+/// The remark on averages that are printed without a spread.
 fn check_spreads(facts: &TableFacts) -> Option<Remark> {
     let averages = plain_claims(facts).filter(|claim| {
         matches!(estimate_of(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
@@ -158,7 +157,7 @@ fn has_spread(facts: &TableFacts, claim: &PublishedClaim) -> bool {
     of_metric.any(|other| matches!(estimate_of(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)))
 }
 
-/// Remarks on facts in which systems differ.
+/// The remark on factors in which the systems differ, if these are more than one.
 fn check_factors(facts: &TableFacts) -> Option<Remark> {
     let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
@@ -180,7 +179,7 @@ fn check_factors(facts: &TableFacts) -> Option<Remark> {
     })
 }
 
-/// Remarks on running totals that stand among measurements.
+/// Remarks on running totals among the measurements, and on values that stay the same while other metrics vary.
 fn check_totals(facts: &TableFacts) -> Vec<Remark> {
     let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut constant: Vec<String> = Vec::new();
@@ -231,7 +230,7 @@ fn is_running_total(values: &[f64]) -> bool {
     mean > 0.0 && mean > 0.05 * last && steps.iter().all(|step| (step - mean).abs() <= MAX_VARIATION * mean)
 }
 
-/// Tests whether other rows of the metric vary.
+/// Tests whether any other metric of the row's system and case varies.
 fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     let mut first: BTreeMap<&str, f64> = BTreeMap::new();
     let mut varies = false;
@@ -251,7 +250,7 @@ fn check_best(facts: &TableFacts) -> Option<Remark> {
     })
 }
 
-/// Remarks on clocks too coarse for the differences.
+/// Remarks on values in steps of a clock, and on claims whose sides differ by one step or less.
 fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
@@ -283,7 +282,7 @@ fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
     remarks
 }
 
-/// A number with four significant digits.
+/// A number with four significant digits, or all before its point.
 fn four_digits(value: f64) -> String {
     number_text(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }

@@ -41,7 +41,7 @@ pub fn check_estimate(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
     find_status(facts, claim).for_claim(claim)
 }
 
-/// Whether a printed estimate follows from the rows.
+/// Finds whether and how a printed estimate follows from what is published.
 fn find_status(facts: &TableFacts, claim: &PublishedClaim) -> Found {
     let Some(statistic) = claim.statistic else {
         return Found::new(
@@ -205,7 +205,7 @@ fn factor_text(scale: f64) -> String {
     ((scale * 1e9).round() / 1e9).to_string()
 }
 
-/// Looks for other systems' rows or fewer rows that the figure follows from.
+/// Looks for rows of the system without which the figure follows.
 fn check_subsets(
     facts: &TableFacts,
     claim: &PublishedClaim,

@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The value of a part of the formula.
+    /// The value of a part of the formula; `None` if a name in it has no value.
     fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         match self {
             Node::Number(number) => Some(*number),

@@ -136,13 +136,13 @@ impl Printed {
     }
 }
 
-/// Number of decimals of a number; negative for a power of ten.
+/// Number of decimals of a number as written, without its exponent.
 pub fn decimals_of(number: &str) -> i32 {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
 }
 
-/// `Rounded` if a condition holds.
+/// `Rounded` if a condition holds, else `No`.
 fn rounded_if(holds: bool) -> Match {
     if holds { Match::Rounded } else { Match::No }
 }

@@ -161,7 +161,7 @@ impl Audit {
         self.figures.iter().filter(|figure| figure.status == status).count()
     }
 
-    /// Tests whether any figure does not follow.
+    /// Tests whether any figure is mislabelled, of a subset, impossible or does not follow.
     pub fn is_bad(&self) -> bool {
         self.figures.iter().any(|figure| figure.status.is_bad())
     }

@@ -90,7 +90,7 @@ impl Level {
     }
 }
 
-/// Rows first. A metric without rows is computed by `formula`, else by that of its printed cells. In [`TableFacts::unit_of`].
+/// The levels of a metric in [`TableFacts::unit_of`]: its rows, or what its formula gives, then its printed cells.
 pub fn find_levels(
     facts: &TableFacts,
     system: &str,
@@ -129,7 +129,7 @@ pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
     Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
-/// The level of measured rows.
+/// The level of measured rows in a unit; `None` without rows.
 fn plain_level(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     if rows.is_empty() {
         return None;

@@ -29,7 +29,6 @@ pub fn render(audit: &Audit) -> String {
     text
 }
 
-/// The row of a figure.
 fn table_row(figure: &Checked) -> String {
     let right = figure.right_text();
     let says = if figure.status.is_bad() {

@@ -120,17 +120,17 @@ impl Estimate {
     }
 }
 
-/// Sum of the values.
+/// Sum of the values, each times its count.
 fn total(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value * v.count as f64).sum()
 }
 
-/// The smallest value.
+/// The smallest value; infinity if there is none.
 fn min(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value).fold(f64::INFINITY, f64::min)
 }
 
-/// The largest value.
+/// The largest value; minus infinity if there is none.
 fn max(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value).fold(f64::NEG_INFINITY, f64::max)
 }
@@ -140,7 +140,7 @@ fn count_below(values: &[LevelValue], limit: f64) -> f64 {
     values.iter().filter(|v| v.value < limit).map(|v| v.count as f64).sum()
 }
 
-/// The standard deviation; `None` where the spread within a group is unknown.
+/// The standard deviation; `None` for fewer than two values, or where a value stands for several.
 fn standard_deviation(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     // The spread within a group is unknown.
     if n < 2 || values.iter().any(|v| v.count > 1) {
@@ -150,7 +150,7 @@ fn standard_deviation(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     Some((squares / (n - 1) as f64).sqrt())
 }
 
-/// The value of a rank, from 1 for the smallest.
+/// The value of a rank, from 1 for the smallest; `None` if there is none or it stands for several.
 fn value_of_rank(values: &[LevelValue], rank: u64) -> Option<f64> {
     let mut ordered: Vec<&LevelValue> = values.iter().collect();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));

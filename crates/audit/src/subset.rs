@@ -46,7 +46,7 @@ pub fn find_subset(
     }
 }
 
-/// Tries to leave out this many rows, in every combination.
+/// The first choice of this many rows without which the figure follows; `None` if there is none or it may be chance.
 fn leave_out_few(
     level: &Level,
     left: usize,

@@ -116,7 +116,7 @@ pub fn compared_rows(facts: &TableFacts, table: &Table) -> Option<Table> {
     rows.iter().any(tidy::is_measured).then(|| Table { rows, ..table.clone() })
 }
 
-/// A row with the better direction of its metric.
+/// A row with the better direction of its metric, without the columns that are no keys.
 fn compared_row(row: &Row, directions: &BTreeMap<(&Option<String>, &String), Direction>) -> Row {
     let direction = row.direction.or_else(|| directions.get(&(&row.benchmark, &row.metric)).copied());
     Row { direction, ..table::without_own_columns(row) }

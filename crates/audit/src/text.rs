@@ -42,7 +42,6 @@ pub fn render(audit: &Audit, width: usize) -> String {
     text
 }
 
-/// The line of a figure.
 fn figure_line(figure: &Checked, label: usize) -> String {
     let printed = with_unit(&figure.printed, &figure.unit);
     let right = figure.right_text();
@@ -104,7 +103,7 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     lines
 }
 
-/// The line of what the rows support.
+/// What the rows support in one line: the ratio with its interval, the p-value, n and the conclusion.
 fn support_line(support: &Support) -> String {
     let Support { what, a, b, judged: MetricJudgement { n, estimate, conclusion } } = support;
     let sides = format!("{what}: {b} / {a}");
@@ -122,7 +121,7 @@ fn support_line(support: &Support) -> String {
     }
 }
 
-/// The p-value in words.
+/// The p-value with four decimals, or `< 0.0001`.
 fn p_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }

@@ -28,7 +28,7 @@ impl RemovalConsent {
     }
 }
 
-/// Offers to remove what killed étalons left.
+/// Removes what killed étalons left; asks before on a terminal, unless consent is given.
 pub fn offer_removal(consent: RemovalConsent, printer: Printer) {
     let found = host::scratch::find_abandoned();
     if found.is_empty() {

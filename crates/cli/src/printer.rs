@@ -86,12 +86,12 @@ impl Printer {
         }
     }
 
-    /// Columns of the terminal; 80 if it is none.
+    /// Columns of the output; 80 if they are unknown.
     pub fn width(self) -> usize {
         self.known_width().unwrap_or(80)
     }
 
-    /// Columns of the terminal, if it is one.
+    /// Columns by `COLUMNS`, else the terminal's.
     pub fn known_width(self) -> Option<usize> {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
@@ -225,7 +225,7 @@ impl Printer {
     }
 }
 
-/// Folds lines at a width. What a line is indented by, its parts are.
+/// Folds lines at a width; further parts are indented by four more than their line.
 fn fold_text(text: &str, width: usize) -> String {
     text.lines()
         .map(|line| {

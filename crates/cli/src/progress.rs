@@ -83,7 +83,7 @@ impl<'a> Progress<'a> {
         })
     }
 
-    /// The label of a case.
+    /// A case's label by the keys that vary in its benchmark.
     fn case_label(&self, case: &Case) -> String {
         case.label(&self.plan.varying_keys(&case.benchmark))
     }

@@ -48,7 +48,7 @@ impl Side {
             .map_or(whole, |(store, system)| Side { store: PathBuf::from(store), system: Some(system[1..].to_owned()) })
     }
 
-    /// Tests whether the side names a store.
+    /// Tests whether the side is a path that exists or has the ending of stores.
     fn is_store(&self) -> bool {
         self.store.exists() || is_store(&self.store)
     }

@@ -110,7 +110,7 @@ pub fn load_sqlio(
     complete_plan(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
 }
 
-/// Checks the text of a plan, and fills in its defaults.
+/// Parses a plan's text with the changes asked for, and fits it into the time given.
 fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes, systems, origin } = text;

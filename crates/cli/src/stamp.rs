@@ -12,7 +12,7 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    /// The stamp of a store's files.
+    /// The stamps of a store's file and of its write-ahead log.
     pub fn of_store(store: &Path) -> Stamp {
         let mut wal = store.as_os_str().to_owned();
         wal.push("-wal");
@@ -26,7 +26,7 @@ impl Stamp {
     }
 }
 
-/// Size and time of a file.
+/// Size of a file, and the time of its last change.
 fn file_stamp(file: &Path) -> Option<(u64, SystemTime)> {
     let found = std::fs::metadata(file).ok()?;
     Some((found.len(), found.modified().ok()?))

@@ -98,7 +98,7 @@ fn no_folder(path: &Path, error: &std::io::Error) -> String {
     format!("the folder {} could not be made: {error}", path.display())
 }
 
-/// The text of a log of tasks.
+/// A line for each task: id, tasks running, duration in ticks, and time of day.
 fn log_text(id: &str, log: &TaskLog) -> String {
     let mut text = String::new();
     for TaskEnd { running, response_ns, ended_ns } in &log.tasks {

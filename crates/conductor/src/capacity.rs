@@ -213,7 +213,7 @@ impl Search {
         self.points_at(self.highest_kept()?).last()
     }
 
-    /// The last point at the lowest load that did not.
+    /// The last point at the lowest load that broke the promise.
     pub fn worst_point(&self) -> Option<&LoadPoint> {
         self.points_at(self.lowest_broken()?).last()
     }

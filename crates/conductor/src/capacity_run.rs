@@ -314,7 +314,6 @@ fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPo
     }
 }
 
-/// Tests whether a run has a mark of a kind.
 fn has_mark(record: &RunRecord, kind: MarkKind) -> bool {
     record.marks.iter().any(|mark| mark.kind == kind)
 }
@@ -446,7 +445,7 @@ pub fn check_task(task: &Task, case: &Case, schedule: &Schedule) -> Result<(), F
     }
 }
 
-/// The failure of a promise that cannot be kept so.
+/// Always fails, with this cause and hint.
 fn refuse_promise(cause: &str, hint: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Plan, "keep the promise", cause).with_hint(hint))
 }

@@ -25,7 +25,7 @@ impl LastingFailure {
         self.is_refuted = true;
     }
 
-    /// Takes a failed run; the same failure again may be one that lasts.
+    /// Notes a failed run; a failure that passes, or differs from the first, shows that none lasts.
     pub(crate) fn take_failure(&mut self, run: PlannedRun, failure: Failure) {
         self.is_refuted |= !failure.is_lasting();
         match &self.first {

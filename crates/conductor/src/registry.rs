@@ -82,7 +82,6 @@ impl Registry {
         }
     }
 
-    /// All engines.
     pub fn engines(&self) -> &[&'static dyn Engine] {
         &self.engines
     }

@@ -256,7 +256,7 @@ impl Here {
         self.plan.reset == Some(Reset::None)
     }
 
-    /// Settles the system and runs a stream's load.
+    /// Runs a stream's load, and inspects the tables afterwards if that is due.
     fn run_stream(
         &self,
         job: &SiteJob<'_>,

@@ -184,7 +184,7 @@ impl<C: Holder> Shared<C> {
         }
     }
 
-    /// Pings the session unless it is in use.
+    /// Pings the session unless it is in use, and connects again if it is lost.
     fn ping_if_idle(&self) {
         // In use, it is alive.
         let Ok(mut slot) = self.slot.try_lock() else { return };

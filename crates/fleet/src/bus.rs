@@ -65,7 +65,7 @@ pub enum BusError {
     Other { tried: String, cause: String },
 }
 
-/// The error of something that was tried on the bus.
+/// Makes a function from a cause to the error of what was tried.
 fn bus_error(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
     let tried = tried.into();
     move |cause| BusError::Other { tried, cause }
@@ -127,7 +127,7 @@ impl Bus {
         Ok(Bus { client, jetstream, runtime: Some(runtime) })
     }
 
-    /// Waits for a future.
+    /// Runs a future to its end; an error if the bus is closed.
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, BusError> {
         let runtime = self.runtime.as_ref().ok_or_else(|| BusError::Other {
             tried: "use the bus".to_owned(),

@@ -104,7 +104,7 @@ impl LoadGenerator for FleetGenerator<'_> {
 }
 
 impl FleetGenerator<'_> {
-    /// Shares the clients among the agents.
+    /// One job for each agent, with its segment of the clients.
     fn share_members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(spec.shape, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
@@ -193,7 +193,7 @@ impl FleetGenerator<'_> {
         })
     }
 
-    /// Fetches an agent's share of the results.
+    /// Waits for an agent's share of the result, and adds the start's skew and duration.
     fn fetch_share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
         let timeout = self.shared.link.patience;
         match self.shared.inbox.wait_for_result(member.agent, member.job, count, timeout)? {

@@ -155,7 +155,7 @@ impl Inbox {
         }
     }
 
-    /// Tells the stream that everything fetched is stored or useless.
+    /// Drops all pieces, and tells the stream that what was delivered is stored or useless.
     pub(crate) fn acknowledge_all(&self) {
         let (mut state, mut done) = (self.lock_state(), Vec::new());
         std::mem::swap(&mut done, &mut state.deliveries);

@@ -45,7 +45,7 @@ pub(crate) enum Waiting {
 }
 
 impl Link {
-    /// The number of the next job.
+    /// A job number that was not given out before.
     pub(crate) fn next_job(&self) -> u64 {
         self.jobs.fetch_add(1, Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl Link {
         serde_json::from_slice(&answer).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    /// The bytes of a request.
+    /// A request as JSON, with version, session, experiment and lease.
     fn encode_request(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
         let request = Request {
             version: VERSION.to_owned(),
@@ -158,7 +158,7 @@ impl Link {
         self.tell_agent(agent, &Ask::Stop { of: job });
     }
 
-    /// Keeps an agent's lease alive.
+    /// Sends an agent a renewal of its lease, without waiting for an answer.
     pub(crate) fn renew_lease(&self, agent: &str) {
         self.tell_agent(agent, &Ask::Renew { of: None });
     }

@@ -20,7 +20,7 @@ pub fn part_id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
-/// The ids of all parts of a result.
+/// The ids of a result's parts; an error if no result has so many.
 pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
@@ -59,13 +59,13 @@ pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A result in pieces for the stream.
+/// A result as JSON, packed into pieces that fit a message.
 pub fn split_outcome(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
     pack(&json, piece_bytes(largest_message))
 }
 
-/// A result of its pieces.
+/// The result that these pieces hold.
 pub fn join_outcome(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
     serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }

@@ -69,17 +69,17 @@ impl Remote {
         }
     }
 
-    /// Runs a job on the agent.
+    /// Runs a job on the agent, and waits until it is done.
     fn call(&self, ask: &Ask) -> Result<Answer, Failure> {
         self.shared.link.call(&self.agent, ask)
     }
 
-    /// Runs a job on the agent whose answer says nothing.
+    /// Runs a job on the agent, and drops its answer.
     fn call_for_done(&self, ask: &Ask) -> Result<(), Failure> {
         self.call(ask).map(|_| ())
     }
 
-    /// Sends the texts that a case needs and the agent does not have.
+    /// Sends the texts that the agent does not have, and returns the case that refers to them.
     fn send_case(&self, case: &Case) -> Result<SentCase, Failure> {
         let sent = self.shared.sent_case(case)?;
         self.shared.send_missing(&self.agent, &sent)?;
@@ -228,7 +228,7 @@ struct RemoteCounters<'a> {
 }
 
 impl RemoteCounters<'_> {
-    /// Reads the server's counters and CPU time at the agent.
+    /// Has the agent read the server's counters, CPU time and placement.
     fn read_account(&self) -> Result<Account, Failure> {
         match self.remote.call(&Ask::ServerCounters { system: self.remote.name() })? {
             Answer::Account(account) => Ok(*account),

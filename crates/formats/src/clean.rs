@@ -315,7 +315,7 @@ fn after_blank(rest: &str) -> Option<&str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']) }
 }
 
-/// What stands behind `count` digits, and no more of them.
+/// What stands behind the first `count` characters; `None` if these are not all digits.
 fn after_digits(text: &str, count: usize) -> Option<&str> {
     let (number, rest) = text.split_at_checked(count)?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)

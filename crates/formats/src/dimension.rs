@@ -58,7 +58,7 @@ impl Ratio {
     }
 }
 
-/// The long name of a unit.
+/// The long name of a unit, or the unit itself if none is known.
 fn long_name(unit: &str) -> String {
     let unit = unit.trim();
     SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()

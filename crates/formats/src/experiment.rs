@@ -175,7 +175,7 @@ fn one_side_was_first(all: &[ResolvedResult<'_>]) -> bool {
     are_apart(&whole) || cases.values().any(are_apart)
 }
 
-/// Tests whether the systems ran one after the other, by when their runs began.
+/// Tests whether one system's first run began after another's last, among systems with several runs.
 fn are_apart(begins: &Begins<'_>) -> bool {
     let repeated = || begins.values().filter(|(.., count)| *count > 1);
     let (latest, earliest) = (repeated().map(|one| one.0).max(), repeated().map(|one| one.1).min());

@@ -351,7 +351,7 @@ impl Side<'_> {
     }
 }
 
-/// The sum with the I/Os that failed.
+/// A sum plus a direction's I/Os without latency; `None` if it has more latencies than I/Os.
 fn plus_failed(sum: u64, direct: &Direct) -> Option<u64> {
     Some(sum.saturating_add(direct.without_latency()?))
 }

@@ -135,7 +135,7 @@ impl Imported {
         self.results.iter().filter(|result| result.dropped.is_some()).count()
     }
 
-    /// Words of a text in lower case.
+    /// Notes how many results are of runs that failed, if any are.
     pub(crate) fn lower_words(&mut self) {
         let (failed, all) = (self.is_quantile_name(), self.results.len());
         if failed > 0 {

@@ -140,7 +140,7 @@ fn cut_line(whole: &str) -> Option<usize> {
     if whole.ends_with('\n') { None } else { Some(whole.lines().count()) }
 }
 
-/// Cuts a text's last line end where its section ends.
+/// Cuts the last line end of a section that ends with the whole text, where that has none.
 fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
     if end.is_some() && section.last_line() == end {
         text.pop();
@@ -148,7 +148,7 @@ fn cut_like(mut text: String, section: &Section, end: Option<usize>) -> String {
     text
 }
 
-/// Reads each section as a part of its own.
+/// Reads each section as a part of its own, or as several where captions split it.
 fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Vec<Part>, FormatError> {
     if sections.len() > MOST_PARTS {
         return Err(too_many_parts());

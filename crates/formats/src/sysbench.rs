@@ -397,7 +397,7 @@ impl SysbenchRun {
         })
     }
 
-    /// The keys of the run's case.
+    /// The run's conditions, with the threads and kinds of statements that its figures tell.
     fn result_keys(&self) -> Point {
         let mut keys = self.conditions.clone();
         if let (None, Some(threads)) = (self.thread_count(), self.threads_by_events()) {
@@ -563,7 +563,7 @@ fn script_named(source: &str) -> Option<&'static str> {
     SCRIPTS.into_iter().find(|script| name.contains(script))
 }
 
-/// The result of a run.
+/// The result of a run, failed if the output gives a reason.
 fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure_reason();
     let test = run.test_name();
@@ -592,7 +592,6 @@ fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
     result
 }
 
-/// The measurements of a run.
 fn measurements_of(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     let mut found = Vec::new();
     let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {

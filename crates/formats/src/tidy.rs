@@ -311,7 +311,7 @@ impl Columns {
         }
     }
 
-    /// Known columns that the table does not have.
+    /// Which of the columns `repetition` and `unit` the table does not have.
     fn missing_columns(&self) -> Vec<&'static str> {
         [REPETITION, UNIT].into_iter().filter(|name| !self.known.contains_key(name)).collect()
     }
@@ -502,7 +502,7 @@ fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
     lines.join("\n")
 }
 
-/// The word for the better direction.
+/// The word for the better direction; empty if there is none.
 fn direction_word(direction: Option<Direction>) -> &'static str {
     match direction {
         None => "",
@@ -512,7 +512,7 @@ fn direction_word(direction: Option<Direction>) -> &'static str {
     }
 }
 
-/// The word for a metric's role.
+/// The word for a metric's role; empty if there is none.
 fn role_word(role: Option<Role>) -> &'static str {
     match role {
         None => "",

@@ -223,7 +223,7 @@ mod kernel {
     /// Bytes of one request: of a longer one Linux reads no more than the device takes at once.
     const READ_BYTES: usize = 512 << 10;
 
-    /// Copies up to `bytes` within the kernel; returns how many.
+    /// The next part of a file from `at` on that has data, up to `bytes`; `None` where only a hole follows.
     pub(super) fn data_from(file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
         if at >= bytes {
             return Ok(None);
@@ -273,7 +273,7 @@ mod kernel {
 mod kernel {
     use super::{File, Range, io};
 
-    /// The next part of a file from `at` on that has data.
+    /// The rest of a file from `at` up to `bytes`: holes are not looked for here.
     pub(super) fn data_from(_file: &File, at: u64, bytes: u64) -> io::Result<Option<Range<u64>>> {
         Ok((at < bytes).then_some(at..bytes))
     }

@@ -118,7 +118,7 @@ impl CpuSample {
     }
 }
 
-/// Shares of the machine's time between two readings: busy, stolen and so on.
+/// Busy and stolen shares of the machine's time between two readings; `None` if no time passed.
 fn shares_of(before: &MachineTimes, after: &MachineTimes) -> Option<MachineCpu> {
     let busy = after.busy.saturating_sub(before.busy);
     let steal = after.steal.saturating_sub(before.steal);

@@ -14,7 +14,7 @@ pub fn own_table() -> bool {
 mod imp {
     const AFTER_STANDARD_STREAMS: libc::c_uint = 3;
 
-    /// Gives the calling thread a table of open files of its own.
+    /// Gives the calling thread its own table of files, with the standard streams alone open; `false` if the kernel refuses.
     pub(super) fn own_table() -> bool {
         // SAFETY: no memory is passed. The files are closed in this thread's table alone; the caller vouches that it uses none of
         // them, and what it opens later bears numbers of that table. Linux 5.9; older ones refuse it.

@@ -24,7 +24,7 @@ fn tick_origin() -> Option<Origin> {
     *ORIGIN.get_or_init(|| is_trusted().then(|| Origin { ticks: counter(), ns: now_ns() }))
 }
 
-/// Reads the processor's counter of ticks, of which only differences mean something.
+/// Reads the processor's counter, or ns of the clock where that is not trusted; only differences mean something.
 #[inline]
 pub fn ticks() -> u64 {
     if tick_origin().is_some() { counter() } else { now_ns() }

@@ -57,7 +57,7 @@ pub struct Counter {
 }
 
 impl Counters {
-    /// Sets a counter.
+    /// Sets a counter's value and unit.
     pub fn set(&mut self, name: &'static str, unit: &'static str, value: f64) {
         self.counts.insert(name.into(), Counter { reading: Reading::Value(value), unit: unit.into() });
     }

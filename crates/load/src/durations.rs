@@ -81,18 +81,16 @@ impl Durations {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets all durations.
+    /// Forgets all durations and failures.
     pub fn reset(&mut self) {
         self.succeeded.reset();
         (self.failed, self.min_ns, self.max_ns) = (0, u64::MAX, 0);
     }
 
-    /// Number of successes.
     pub fn success_count(&self) -> u64 {
         self.succeeded.len()
     }
 
-    /// Number of operations that failed.
     pub fn failure_count(&self) -> u64 {
         self.failed
     }

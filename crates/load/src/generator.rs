@@ -60,7 +60,7 @@ impl LoadShape {
         }
     }
 
-    /// Checks the load against the plan's schedule.
+    /// Refuses a ramp that is longer than the warm-up, unless the load is tasks.
     pub fn check_schedule(&self, schedule: &Schedule) -> Result<(), Failure> {
         let ramp = Duration::from_nanos(self.traffic.ramp_ns);
         if self.traffic.tasks.is_none() && ramp > schedule.warmup {

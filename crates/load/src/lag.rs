@@ -86,7 +86,6 @@ impl LoopLag {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Forgets all lags.
     pub fn clear(&mut self) {
         self.counts.fill(0);
         self.max_ns = 0;

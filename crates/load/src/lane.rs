@@ -45,7 +45,6 @@ impl ErrorClass {
         )
     }
 
-    /// The class's word.
     pub fn as_str(self) -> &'static str {
         match self {
             ErrorClass::Serialization => "serialization",
@@ -165,7 +164,7 @@ impl Transfer {
         Transfer { form, shortfalls, helpers, read_bytes: 0, written_bytes: 0, syncs: 0, span_bytes: 0, submission }
     }
 
-    /// Adds what another lane could not have.
+    /// Adds the counts of another lane, and each of its shortfalls once.
     pub fn merge(&mut self, other: Transfer) {
         for shortfall in other.shortfalls {
             if !self.shortfalls.contains(&shortfall) {
@@ -200,7 +199,7 @@ pub struct SessionCounts {
 }
 
 impl SessionCounts {
-    /// The counts of both sessions.
+    /// The sums of both sessions' counts, and the weaker of their promises.
     #[must_use]
     pub fn plus(self, other: SessionCounts) -> SessionCounts {
         /// The sum of two counts, if both are known.

@@ -84,7 +84,6 @@ impl ArrivalSchedule {
         instant_ns
     }
 
-    /// Number of arrivals taken.
     pub fn taken_count(&self) -> u64 {
         self.taken.passed
     }

@@ -68,7 +68,7 @@ pub struct LoadRun<'a> {
 }
 
 impl LoadRun<'_> {
-    /// Runs the load, and checks its counts against the server's.
+    /// Runs the load, checks its counts against the server's, and makes the run's record.
     pub fn run(&self, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let before = self.server.counters()?;
         let server_cpu_before = self.server.server_cpu_s();
@@ -196,7 +196,7 @@ pub fn refuse_broken(counts: &LoadCounts) -> Result<(), Failure> {
     })
 }
 
-/// Why the figures of a run are no use: connections that failed, or no success.
+/// Why a run has no figures: a failure that ends it, or no success in the measured part.
 fn fatal_cause(counts: &LoadCounts) -> Option<(FailureKind, String)> {
     if let Some(message) = first_message(counts, ErrorClass::Unresponsive) {
         let given_up = counts.failures_of(ErrorClass::Unresponsive);

@@ -207,7 +207,6 @@ impl Catalog {
         self.engines.iter().find_map(|engine| engine.other_address?(text))
     }
 
-    /// The engine of this name.
     pub fn engine(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|e| e.name == name)
     }
@@ -249,7 +248,6 @@ impl Catalog {
             .collect()
     }
 
-    /// The workload of this name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
     }

@@ -141,7 +141,7 @@ fn part_ns(number: &str, unit_ns: u64) -> Result<u128, DurationError> {
     whole_ns.checked_add(scaled_ns / scale).ok_or(DurationError::TooLong)
 }
 
-/// Splits a text behind the characters that are to be kept.
+/// Splits a text before the first character that is not kept.
 fn split_while(text: &str, keep: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !keep(c)).unwrap_or(text.len()))
 }

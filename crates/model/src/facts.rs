@@ -92,7 +92,7 @@ impl Facts {
         self.insert(name, Err(reason.into()), Nature::Identity);
     }
 
-    /// Records a fact.
+    /// Records a fact; replaces one of the same name.
     pub fn insert(&mut self, name: impl Into<String>, reading: Result<String, String>, nature: Nature) {
         self.entries.insert(name.into(), Fact { reading, nature });
     }

@@ -118,7 +118,7 @@ const CPU: [&str; 14] = [
 ];
 
 impl Metric {
-    /// What the metric measures: a rate, a time, failures or something else.
+    /// What the metric measures: CPU time, failures, or what its unit says.
     pub fn quantity(&self) -> Quantity {
         let of_all = self.id.split('/').next().and_then(|family| family.split("_on_").next());
         match of_all {
@@ -161,7 +161,6 @@ pub enum Absence {
 }
 
 impl Absence {
-    /// The absence's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Absence::Unavailable | Absence::TooFewOperations { .. } => "unavailable",
@@ -249,7 +248,7 @@ impl Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
     }
 
-    /// The measurement of the share of failures.
+    /// The measurement of the share of failures, in percent.
     pub fn failed_share(reading: Reading) -> Measurement {
         Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
     }

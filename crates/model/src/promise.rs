@@ -41,7 +41,7 @@ impl Promise {
         Some(Promise { response_p99, errors, max_clients })
     }
 
-    /// `the highest rate`, of which or at which [`Promise::promise_clause`] are kept.
+    /// What is sought: `the most clients` or `the highest rate`.
     pub fn sought_load(&self) -> &'static str {
         if self.max_clients.is_some() { "the most clients" } else { "the highest rate" }
     }

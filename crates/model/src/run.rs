@@ -303,7 +303,6 @@ impl Mark {
         Mark { kind, host: None, detail: detail.into(), data: None }
     }
 
-    /// The mark with its data.
     pub fn with_data(self, data: MarkData) -> Mark {
         Mark { data: Some(data), ..self }
     }

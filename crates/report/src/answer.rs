@@ -204,7 +204,7 @@ impl VerdictCounts {
     }
 }
 
-/// The questions that a table's rows answer, by benchmark and metric.
+/// One question for each benchmark with primary rows, about its main metric.
 fn questions_of<'a>(table: &'a Table) -> Vec<Question<'a>> {
     let mut benchmarks: IndexMap<&str, Vec<&Comparison>> = IndexMap::new();
     for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
@@ -310,7 +310,6 @@ impl Question<'_> {
         }
     }
 
-    /// The question's name in sentences.
     fn name(&self) -> String {
         question_name(self.metric, &self.benchmark)
     }

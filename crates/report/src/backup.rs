@@ -374,7 +374,7 @@ fn split_table(rows: &[&BackupRow]) -> Option<Table> {
     })
 }
 
-/// The line of one class of files; `None` where it has nothing to save.
+/// The line of one class of files; `None` without a source size or a codec.
 fn split_line(row: &BackupRow, class: &str) -> Option<Vec<Entry>> {
     let source = figure_of_class(row, "source_size", class).filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
     let (zero, saving) = (figure_of_class(row, "zero_pages", class), figure_of_class(row, "saving", class));
@@ -513,7 +513,7 @@ const CHARTS: [(&str, &str, &str, &str); 5] = [
     ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", "restore_cpu"),
 ];
 
-/// The charts of sizes over time.
+/// The bar charts of sizes, speeds and CPU times, and the growth of each file.
 fn chart_views(rows: &[BackupRow]) -> Vec<View> {
     let growth = Series {
         family: WORKLOAD,
@@ -557,7 +557,6 @@ fn chart_views(rows: &[BackupRow]) -> Vec<View> {
         .collect()
 }
 
-/// The views of experiments with backups.
 fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
     let rows = backup_rows(evidence);
     let mut views = crate::backup_load::table_views(evidence);

@@ -133,7 +133,7 @@ fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], a
     }
 }
 
-/// The mean of a metric over all runs of a case.
+/// The geometric mean of a metric over all runs of a case.
 fn central_value(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
     geometric_centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
 }

@@ -94,7 +94,6 @@ fn measured_runs<'a>(
     runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
-/// Makes the report of a case from its runs.
 fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
     let point =
         lookup.varying_keys(&case.benchmark).iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
@@ -280,7 +279,7 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The least, mean or most connect time.
+/// The connect time at this place of `connect_ms`, or `n/a`.
 fn connect_time_text(report: &BarrelReport, place: usize) -> String {
     match report.connect_ms[place] {
         Some(ms) => format!("{ms:.3}ms"),

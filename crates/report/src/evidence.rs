@@ -216,7 +216,6 @@ impl Evidence {
         self
     }
 
-    /// The case of this index.
     pub fn case(&self, index: u32) -> Option<&Case> {
         self.cases.get(index as usize)
     }
@@ -340,7 +339,6 @@ impl Evidence {
         run.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 
-    /// The marks of a run.
     pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &Mark> {
         self.marks.iter().filter(move |(id, _)| *id == run).map(|(_, mark)| mark)
     }

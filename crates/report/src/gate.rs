@@ -355,7 +355,6 @@ fn cross_experiment_notes(set: &ComparisonSet) -> Vec<String> {
         .collect()
 }
 
-/// The line of a row.
 fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let status = row_status(row, set, rules);
     let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];

@@ -43,7 +43,6 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The evidence that is looked up.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
@@ -101,7 +100,6 @@ impl<'a> Lookup<'a> {
             .or(Some(by_settings))
     }
 
-    /// The marks of a run.
     pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
         self.marks_of_runs(&[run]).map(|(_, mark)| mark)
     }

@@ -73,7 +73,6 @@ fn code_span(text: &str) -> String {
     if text.contains('`') { escape_markdown(text) } else { format!("`{}`", clean_text(text)) }
 }
 
-/// The line of a row.
 fn table_line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
     let unit = row_unit(row);
     let name = [

@@ -191,7 +191,7 @@ pub fn check_sentences(evidence: &Evidence) -> Vec<String> {
     texts.into_iter().map(|(names, text)| format!("order entry on {}: {text}", names.join(", "))).collect()
 }
 
-/// Says in how many of a system's runs its tables kept all conditions.
+/// Says how many conditions and claims held in each of a system's runs at least, and its mix.
 fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     let rows: Vec<_> =
         evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system)).collect();
@@ -235,7 +235,7 @@ fn cases_of_system<'e>(evidence: &'e Evidence, system: &str) -> impl Iterator<It
     evidence.cases.iter().filter(move |case| case.workload == WORKLOAD && case.system == system)
 }
 
-/// Says how many checkpoints a system made while it was loaded.
+/// Says in how many of a system's runs there were checkpoints, and the most in one.
 fn checkpoints_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     let rows = evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system));
     let rows = rows.filter(|row| row.measurement.metric.id == CHECKPOINTS);
@@ -252,7 +252,6 @@ fn checkpoints_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     }
 }
 
-/// The views of experiments with order entry.
 fn order_entry_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
     let index = Index::new(evidence);
     let of_points = case_views(evidence).into_iter().filter(|view| {
@@ -289,7 +288,6 @@ fn make_table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<
     })
 }
 
-/// The table of rates.
 fn rates_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     let is_paced = view.systems.iter().any(|system| mean_of_runs(index, system, "efficiency").is_ok());
     let mut columns = vec![

@@ -208,7 +208,6 @@ fn unknown_values(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
-/// The figures of one system.
 fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_>) -> SystemTable {
     let runs = measured_runs(&index.lookup, case.case);
     let means = MEASURES.map(|(_, reads, writes)| {
@@ -334,7 +333,6 @@ fn average_stall_ms(stall_ms: &Figure, count: &Figure) -> Figure {
     Ok((stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0)
 }
 
-/// The entries of a file's row.
 fn row_entries(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
     let [reads, _, read_stall, writes, _, write_stall] = counters;
     let averages = [average_stall_ms(read_stall, reads), average_stall_ms(write_stall, writes)];
@@ -382,7 +380,6 @@ fn mean_entry(value: Option<f64>, form: Form) -> Entry {
     Entry::from_value(value, form, NO_MEAN)
 }
 
-/// The tables of one system.
 fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
     let runs = count_noun(of.rows.len() / CLASSES.len(), "run");
     let mut views =
@@ -442,7 +439,6 @@ impl OsAccount {
     }
 }
 
-/// The tables of all conclusions.
 fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's {
     section
         .conclusions

@@ -91,7 +91,6 @@ fn share_entry(time: &Result<f64, NoValue>, all: f64) -> Entry {
     Entry::from_reading(time.clone().map(|time| time / all), Form::Percent)
 }
 
-/// The table of a single system.
 fn single_system_table(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table {
     let mut times: Vec<(&str, Result<f64, NoValue>)> =
         queries.iter().map(|query| (*query, query_time(index, system, query))).collect();

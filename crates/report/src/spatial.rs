@@ -266,7 +266,7 @@ fn gain_entry(a: &Column, b: &Column, at: usize, kind: usize) -> Entry {
 }
 
 impl Section {
-    /// A table with a row for each query that `row` gives entries for.
+    /// A table with a row for each query; `None` if `row` gives no entries for one of them.
     fn query_table(
         &self,
         title: String,

@@ -19,7 +19,6 @@ pub struct Chart {
     pub svg: String,
 }
 
-/// Finds the charts in a page.
 pub fn charts_in_page(html: &str) -> Vec<Chart> {
     html.split(FIGURE).skip(1).filter_map(chart_from_figure).collect()
 }

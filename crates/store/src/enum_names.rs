@@ -62,7 +62,6 @@ pub(crate) fn read_absence(row: &Row<'_>, index: usize, needed: u64) -> rusqlite
     read_one_of(row, index, &[Unavailable, TooFewOperations { needed }, Wrong, Unsupported, Failed], absence_word)
 }
 
-/// A mark's data as JSON.
 pub(crate) fn mark_data_json(data: MarkData) -> rusqlite::Result<String> {
     serde_json::to_string(&data).map_err(|cause| rusqlite::Error::ToSqlConversionFailure(Box::new(cause)))
 }

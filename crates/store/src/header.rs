@@ -82,7 +82,6 @@ pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()
     conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())
 }
 
-/// Writes the header.
 fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
     let plan_json = to_json(path, &header.plan)?;
     conn.execute(
@@ -147,7 +146,6 @@ fn read_case(row: &Row<'_>) -> rusqlite::Result<Case> {
     Ok(Case { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
 }
 
-/// A value as JSON.
 fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| StoreError::Refused {
         path: path.to_owned(),

@@ -331,7 +331,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     Ok(())
 }
 
-/// Marks a run that was started before as running.
+/// Marks a run that was only planned as running.
 fn restart_run(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
     tx.execute("UPDATE runs SET state = 'running', started_unix_ms = ?2 WHERE id = ?1", params![id, started_unix_ms])?;
     Ok(id)
@@ -354,7 +354,6 @@ fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<Sto
     conn.query_row(&sql, [position], read_run).optional()
 }
 
-/// The state of a run.
 fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
     conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read_word(row, 0))
 }

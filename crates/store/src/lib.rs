@@ -93,7 +93,6 @@ impl Store {
         &self.path
     }
 
-    /// The experiment's header.
     pub fn header(&self) -> &Header {
         &self.header
     }

@@ -19,7 +19,7 @@ pub(crate) fn newest_version(steps: &[&str]) -> i64 {
     steps.len() as i64
 }
 
-/// The version of a store's schema; an error when newer than `steps`.
+/// The version of a store's schema; an error if it is newer than `steps`, or negative.
 pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<i64> {
     let found: i64 =
         conn.query_row("PRAGMA user_version", [], |row| row.get(0)).tried(path, "read the version of the store")?;

@@ -270,7 +270,7 @@ fn open_reader(at: StorePath<'_>) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Opens a reader once.
+/// Opens a reader with these flags, without trying again.
 fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(full, flags)?;
     conn.busy_timeout(BUSY_WAIT)?;

@@ -34,7 +34,7 @@ impl Inline {
         Self { bytes, len: len as u8 }
     }
 
-    /// The bytes.
+    /// The bytes that are used.
     pub(crate) fn as_slice(&self) -> &[u8] {
         &self.bytes[..usize::from(self.len)]
     }
@@ -101,7 +101,7 @@ pub(crate) enum Text<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The value as text.
+    /// The value as text; bytes stay as they are.
     pub(crate) fn to_text(self) -> Text<'a> {
         match self {
             Value::Null => Text::Null,

@@ -261,13 +261,13 @@ fn whole_at(row: &[Datum], index: usize) -> i64 {
     row.get(index).and_then(Datum::as_int).unwrap_or_default()
 }
 
-/// The whole number at an index of a row, 0 if there is none.
+/// Ranges of rows of a table that are summed at a time; none without columns.
 fn integer_at(table: &Table) -> impl Iterator<Item = Range<u64>> {
     let rows = if table.columns.is_empty() { 0 } else { table.rows };
     (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
 }
 
-/// The query for a chunk's checksum. `%` has the sign of the dividend on all engines, as in Rust.
+/// The query for a table's number of rows and checksum. `%` has the sign of the dividend on all engines, as in Rust.
 fn checksum_sql(table: &Table, dialect: &dyn Dialect) -> String {
     let terms: Vec<String> = column_weights(table)
         .iter()

@@ -129,7 +129,7 @@ impl Rows {
         })
     }
 
-    /// All rows as data.
+    /// All rows, unpacked to [`Datum`]s.
     pub fn to_data(&self) -> Vec<Vec<Datum>> {
         self.iter_rows().map(|row| row.into_iter().map(Value::into_datum).collect()).collect()
     }

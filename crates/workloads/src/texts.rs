@@ -42,7 +42,7 @@ pub(crate) fn sibling_path(file: &str, name: &str) -> PathBuf {
 }
 
 impl Texts {
-    /// Texts that notes each file that it reads, to be sent to other hosts.
+    /// Texts that note each file they read, to be sent to other hosts.
     pub fn noting() -> Texts {
         Texts::Noting(Arc::default())
     }
@@ -52,7 +52,7 @@ impl Texts {
         Texts::Sent(Arc::new(texts))
     }
 
-    /// The texts that were noted.
+    /// The texts that were noted, by name; none if these note nothing.
     pub fn noted_texts(&self) -> NamedTexts {
         match self {
             Texts::Noting(noted) => lock_texts(noted).clone(),

@@ -20,7 +20,7 @@ pub const ETALON: &str = "etalon";
 pub struct Values(BTreeMap<String, String>);
 
 impl Values {
-    /// Adds a value.
+    /// Sets the value of a name.
     pub fn add(&mut self, name: &str, value: impl Display) {
         self.0.insert(name.to_owned(), value.to_string());
     }
@@ -287,7 +287,6 @@ impl Part {
 }
 
 impl Comparison {
-    /// Names of the metrics.
     pub fn metric_names(&self) -> impl Iterator<Item = &str> {
         self.metrics.split(',')
     }

@@ -49,7 +49,7 @@ impl Servers {
     }
 }
 
-/// Starts one server.
+/// Starts a server in a folder of its own, and waits until it is ready.
 fn start_one(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Result<ServerProcess> {
     let folder = scratch.path().join(&server.name);
     fs::create_dir(&folder).with_context(|| format!("making {}", folder.display()))?;

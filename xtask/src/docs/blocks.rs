@@ -128,7 +128,6 @@ impl<'a> Raw<'a> {
         })
     }
 
-    /// A block of this content.
     fn make_block(&self, is_plan: bool, content: Content) -> Block {
         Block { line: self.start + 1, indent: self.indent, is_plan, content }
     }

@@ -176,7 +176,7 @@ impl Sandbox {
         Ok(Outcome { exit: Some(0), output: String::new() })
     }
 
-    /// Runs a command to its end.
+    /// Runs a command to its end or the time limit; returns its exit code and output.
     fn run_foreground(&self, program: &Path, arguments: &[String]) -> Result<Outcome> {
         // A file rather than a pipe: a server that outlives the command would keep a pipe open.
         let output = self.home.join("output");

@@ -45,7 +45,6 @@ pub fn compare_again(root: &Path, made: &Path, platforms: &[Platform]) -> Result
     Ok(is_same)
 }
 
-/// Reads a package.
 fn read_package(folder: &Path, name: &str) -> Result<Vec<u8>> {
     fs::read(folder.join(name)).with_context(|| format!("reading {name}"))
 }

@@ -170,7 +170,6 @@ fn installed_unit(unit: &str) -> String {
     kept.join("\n").replace("/usr/local/bin/etalon", "/usr/bin/etalon") + "\n"
 }
 
-/// Sets the rights of a file.
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).with_context(|| format!("setting the rights of {}", path.display()))

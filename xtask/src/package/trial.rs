@@ -261,7 +261,7 @@ fn list_changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, Stri
     text
 }
 
-/// Tests whether a file is a package's and no diary's.
+/// Tests whether a path is below none of the diaries.
 fn is_own_file(path: &str) -> bool {
     !DIARIES.iter().any(|diary| path.starts_with(diary))
 }

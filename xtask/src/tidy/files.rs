@@ -56,12 +56,11 @@ pub fn check_files(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Tests whether a file is a source.
+/// Tests whether a file's ending is one of sources.
 fn is_source(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| SOURCE.contains(&extension))
 }
 
-/// A finding about a file.
 fn file_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }
@@ -93,7 +92,7 @@ fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
     findings
 }
 
-/// Checks the lines of a text.
+/// Checks a text's number of lines, and finds words of unfinished work.
 fn check_text(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines = text.lines().count();

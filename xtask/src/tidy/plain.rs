@@ -61,7 +61,7 @@ fn crate_of(path: &str) -> Option<&str> {
     rest.starts_with("src/").then_some(name)
 }
 
-/// Checks the words and comments of a crate's sources.
+/// Checks the words, doc comments and closures of a crate's sources.
 fn check_crate(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> {
     let folder = if name == "xtask" { "xtask/src".to_owned() } else { format!("crates/{name}/src") };
     let mut findings = Vec::new();
@@ -111,7 +111,6 @@ fn check_crate(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Fin
     findings
 }
 
-/// A finding about plain words.
 fn plain_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }
@@ -138,7 +137,6 @@ fn first_lines_of_docs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first word of a text.
 fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
 }

@@ -36,7 +36,7 @@ pub fn prepare(root: &Path) -> Result<()> {
     postgres::programs_folder(root).map(|_| ())
 }
 
-/// Runs all trials on Windows by Wine. True if every trial holds.
+/// Runs all trials on Windows by Wine; `true` if every trial holds, or if only a build was asked for.
 ///
 /// # Errors
 /// It does not compile, or there is no Wine.

@@ -104,7 +104,7 @@ pub fn ensure_said(said: &str, parts: &[&str]) -> Result<()> {
     }
 }
 
-/// Runs the first example.
+/// Runs the first example, reports it again and exports it.
 fn try_quickstart(bench: &Bench<'_>) -> Result<()> {
     let said = bench.run_etalon("run quickstart --quick -o first", 0)?;
     ensure_said(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;

@@ -393,7 +393,7 @@ fn name_systems_of_backup(line: &mut Line) {
     }
 }
 
-/// Tests whether a word names a plan.
+/// Tests whether a word is a built-in plan or ends in `.toml`.
 fn is_plan(word: &str) -> bool {
     crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::file_ending(word) == "toml"
 }

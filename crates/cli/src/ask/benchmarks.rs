@@ -327,7 +327,7 @@ fn toml_list(counts: &[u32]) -> String {
     }
 }
 
-/// The benchmarks of scripts.
+/// The benchmarks of the scripts asked for, or of `tpcb-like` and `select-only`.
 fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
     let clients = &load.clients;
@@ -424,7 +424,7 @@ struct Script {
 const SCALE: &str = "100,000 accounts and a branch for each step; clients beyond it wait for one another.";
 
 impl Script {
-    /// The keys of the script's benchmark.
+    /// The keys of the script's benchmark; refuses a scale or a `--p99` that it does not take.
     fn keys(&self, name: &str, clients: &[u32], load: &Load) -> Result<Vec<Key>, CliError> {
         let mut keys = vec![
             Key { name: "name", value: quote_toml(name), about: "As it is called in the results." },
@@ -473,7 +473,7 @@ impl Script {
     }
 }
 
-/// The key that says on which tables a user's script works.
+/// The key `tables = "none"`, for a script on tables that are there.
 fn tables_key() -> Key {
     let about = "It works on tables that are there; `\"own\"` makes pgbench's.";
     Key { name: "tables", value: quote_toml("none"), about }
@@ -618,7 +618,6 @@ fn disk_benchmarks(load: &Load) -> Asked {
     Asked { benchmarks, ..Asked::default() }
 }
 
-/// The key of the depth.
 fn depth_key(value: &str) -> Key {
     Key {
         name: "depth",

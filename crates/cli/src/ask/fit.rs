@@ -299,7 +299,7 @@ fn count_loads(plan: &Plan) -> u32 {
     as_scheduled.map(usual_loads).sum::<u32>() * plan.schedule.rounds
 }
 
-/// The longest runs with which this many rounds take the time.
+/// The length of runs at which this many rounds take the time; `None` if the time is too short.
 fn length_at(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Duration>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;

@@ -168,7 +168,7 @@ struct Sides {
     notes: Vec<String>,
 }
 
-/// Splits the words of a question into systems, scripts and queries.
+/// Sorts the words of a question into systems, scripts, queries and captures, with notes on them.
 fn split_question(question: &Question, catalog: &Catalog) -> Result<Sides, CliError> {
     let (mut systems, mut scripts, mut queries) = (Vec::new(), question.script.clone(), question.queries.clone());
     let (mut captures, mut notes) = (Vec::new(), Vec::new());
@@ -481,7 +481,7 @@ impl Draft<'_> {
         ))
     }
 
-    /// The key that says where a system is.
+    /// The `server` or `url` key of a system as TOML, below a comment.
     fn place_key(&self, system: &SystemWord, passwords: Passwords) -> String {
         let url = match self.catalog.own_system(&system.place) {
             Some(OwnSystem::Server { engine, version }) => {

@@ -45,14 +45,14 @@ pub fn assign_names(
     systems.iter().map(|system| system.label.clone().or_else(|| names.next()).unwrap_or_default()).collect()
 }
 
-/// Tests whether all names and labels differ and none is too long.
+/// Tests whether no name is empty, and all names and labels differ.
 fn all_differ(names: &[String], labels: &[&str]) -> bool {
     let mut all: Vec<&str> = names.iter().map(String::as_str).chain(labels.iter().copied()).collect();
     all.sort_unstable();
     !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Names with numbers behind those that are alike.
+/// Numbers every name, so that it is like no other and no label.
 fn number_names(whats: &[String], labels: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for what in whats {
@@ -147,7 +147,7 @@ fn word_of(url: &str, catalog: &Catalog) -> String {
     }
 }
 
-/// What a name can be made of a URL.
+/// The parts of a URL that a name can be made of.
 fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     let what = word_of(url, catalog);
     // What is no URL may hold a password anywhere.
@@ -179,7 +179,7 @@ fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     }
 }
 
-/// The value of one of these options of a URL.
+/// The first of these options in a URL's query, decoded; empty if none is there.
 fn option_value(query: &str, names: &[&str]) -> String {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decode(value)).unwrap_or_default()

@@ -208,7 +208,7 @@ pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The error of a file that is no text.
+/// The error of a file that is no text or too long.
 fn invalid_data(why: &str) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }

@@ -129,7 +129,6 @@ fn is_of_other_version(one: &Listed) -> bool {
     one.info.version != protocol::VERSION
 }
 
-/// An agent as JSON.
 fn agent_json(one: &Listed) -> serde_json::Value {
     let info = &one.info;
     json!({

@@ -68,7 +68,7 @@ fn compare_rows(table: &Table, source: &str) -> Result<Judgements, CliError> {
     Ok(Judgements { a, method, found: found.collect(), refused: None })
 }
 
-/// What a row of a comparison concludes.
+/// The conclusion of a compared row, with its estimate and numbers of runs.
 fn judge_metric(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
     let conclusion = match &row.outcome {
         Outcome::None(reason) => Conclusion::None(reason.reason_text()),

@@ -7,7 +7,7 @@ use workloads::smack::{Shown, SmackScript};
 use crate::error::CliError;
 use crate::smack::Called;
 
-/// The reports of all barrels.
+/// The reports of all barrels, and a footnote.
 pub fn render_reports(evidence: &Evidence, runs: Runs) -> String {
     let reports: Vec<String> = barrel::barrel_reports(evidence, runs).iter().map(barrel::render_report).collect();
     format!("{}\n{}", reports.join("\n"), barrel::footnote(evidence))

@@ -21,7 +21,7 @@ pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The switch of a log as JSON.
+/// How a server's log of statements is switched on and off, as JSON.
 fn switch_json(switch: &LogSwitch) -> serde_json::Value {
     let LogSwitch { on, needs_restart, off, file, log_line_prefix, remarks } = switch;
     json!({

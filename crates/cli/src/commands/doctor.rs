@@ -43,7 +43,7 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// Opens a system to look at it, and adds the folders of its data.
+/// The facts of a plan's first system; adds its data directory to the paths.
 fn inspect_system(
     plan: &Plan,
     registry: &Registry,
@@ -62,7 +62,6 @@ fn inspect_system(
     facts
 }
 
-/// A check as JSON.
 fn check_json(check: &Check) -> serde_json::Value {
     json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.fix })
 }

@@ -67,7 +67,6 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     }
 }
 
-/// The error of a limit.
 fn limit_error(error: &LimitError) -> CliError {
     CliError::user_error(format!("`--limit`: {error}")).with_hint(error.hint())
 }
@@ -77,7 +76,7 @@ fn inconclusive(message: String) -> CliError {
     CliError { exit: Exit::Inconclusive, ..CliError::user_error(message) }
 }
 
-/// The error of a gate without enough runs.
+/// The error of a gate that compared fewer rows than it asks for.
 fn too_few_runs(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     let stores = args.baseline.iter().chain([&args.store]).map(String::as_str);
     let compare = typed_line(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
@@ -94,7 +93,6 @@ fn too_few_runs(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     }
 }
 
-/// A gate's outcome as JSON.
 fn outcome_json(outcome: &GateOutcome) -> serde_json::Value {
     let status = match outcome.status {
         GateStatus::Passed => "passed",

@@ -71,7 +71,7 @@ impl Listed {
         })
     }
 
-    /// The day on which the experiment was begun.
+    /// The day and time, in UTC, at which the experiment was begun.
     fn created_day(&self) -> String {
         let created = jiff::Timestamp::from_millisecond(self.created_unix_ms);
         created.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
@@ -165,7 +165,7 @@ fn of_kind<'n, 'c>(named: &'n [Named<'c>], kind: Kind) -> impl Iterator<Item = &
     named.iter().filter(move |one| one.kind() == kind)
 }
 
-/// The section of a kind.
+/// The heading of a kind, and its entries below.
 fn kind_section(named: &[Named<'_>], kind: Kind, width: usize) -> String {
     let entries = of_kind(named, kind).map(|one| indent_entry(&one.list_entry(width.saturating_sub(2))));
     format!("{}\n{}", kind.heading(), entries.collect::<String>())

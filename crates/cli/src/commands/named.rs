@@ -71,7 +71,6 @@ pub enum Named<'c> {
 }
 
 impl Named<'_> {
-    /// The kind of the entry.
     pub fn kind(&self) -> Kind {
         match self {
             Named::Text(kind, ..) => *kind,
@@ -80,7 +79,6 @@ impl Named<'_> {
         }
     }
 
-    /// The entry's name.
     pub fn name(&self) -> &'static str {
         match self {
             Named::Text(_, name, _) => name,
@@ -137,7 +135,6 @@ impl Named<'_> {
         text
     }
 
-    /// The entry as JSON.
     pub fn as_json(&self) -> serde_json::Value {
         let mut object = json!({ "name": self.name(), "about": self.about() });
         match self {
@@ -182,7 +179,7 @@ pub fn find_named<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'
     named.iter().filter(|one| one.answers_to(name) && kind.is_none_or(|kind| one.kind().as_str() == kind)).collect()
 }
 
-/// All that [`find_named`] finds.
+/// The names of all entries and private servers, sorted, each once.
 pub fn all_names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
     let mut names: Vec<&str> = named
         .iter()

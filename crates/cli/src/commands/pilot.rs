@@ -57,7 +57,6 @@ pub fn forecast_from_pilot(pilot: &Path, detect: Option<&str>, plan: &Plan) -> R
 }
 
 impl PilotForecast {
-    /// The forecast as text.
     pub fn text(&self, width: usize) -> String {
         let [detect, margin] = [self.detect, self.margin].map(|share| percent_text(share, Script::Plain));
         let pilot = count_noun(self.rounds as usize, "round");
@@ -114,7 +113,7 @@ impl PilotForecast {
         }
     }
 
-    /// Says which rounds would be enough.
+    /// Says how many rounds would be enough, or what takes fewer.
     fn propose_rounds(&self, say: &mut impl FnMut(&str)) {
         let rows = self.known_rows().count();
         if let Some(until_sure) = self.most_rounds(|row| row.until_sure).filter(|rounds| *rounds > 0) {
@@ -196,7 +195,7 @@ impl PilotForecast {
         )
     }
 
-    /// The figures of a row.
+    /// The figures of a row in the table's columns.
     fn rounds_figures(&self, rounds: &Rounds) -> String {
         let rounds_text = |rounds: Option<u32>| rounds.map_or_else(beyond_text, |rounds| rounds.to_string());
         let [noise, seen] = [rounds.log_sd.exp_m1(), rounds.seen - 1.0].map(|share| percent_text(share, Script::Plain));
@@ -212,7 +211,6 @@ impl PilotForecast {
         self.detect < self.margin
     }
 
-    /// The forecast as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         json!({
             "detect": self.detect,

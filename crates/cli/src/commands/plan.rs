@@ -95,7 +95,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// The expected time of the work.
+    /// The expected time, with checking as a part of loading.
     fn expected_time(&self) -> ExpectedTime {
         let Work { running, steps, is_least, .. } = *self;
         ExpectedTime { running, loading: self.loading + self.checking, steps, is_least }
@@ -343,7 +343,7 @@ fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
     }
 }
 
-/// The number of runs and cases.
+/// The number of runs, "at most" if they may end early.
 pub fn runs_text(plan: &Plan) -> String {
     let bound = if may_end_early(plan) { " at most" } else { "" };
     format!("{}{bound}", count_noun(plan.cases().len() * plan.schedule.rounds as usize, "run"))
@@ -494,7 +494,7 @@ fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registr
     }
 }
 
-/// What a private server is.
+/// A private server in words, with its pooler.
 fn private_server_text(server: &PrivateServer) -> String {
     match &server.pooler {
         None => format!("private {} server", server.engine),

@@ -51,7 +51,6 @@ impl PlanWarning {
         if self.is_note() { printer.print_remark(&self.text) } else { printer.print_warning(&self.text) }
     }
 
-    /// The warning as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         json!({ "kind": self.kind, "text": self.text })
     }
@@ -186,7 +185,7 @@ fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> V
     found.into_iter().collect()
 }
 
-/// The warning of a program that a backup needs.
+/// The warning of a program that a private server or a backup lacks.
 fn missing_program(system: &str, failure: &Failure) -> PlanWarning {
     let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
     PlanWarning::new("missing-program", format!("`{system}`: {failure}{hint}"))

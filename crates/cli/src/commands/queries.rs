@@ -75,7 +75,7 @@ fn refuse_occupied(folder: &Path) -> Result<(), CliError> {
     Err(CliError::user_error(message).with_hint("name a new folder: `-o DIR`"))
 }
 
-/// Writes the picked queries as files.
+/// Writes the picked queries as files, and a heading in CSV for those with parameters.
 fn write_files(folder: &Path, picked: &[Picked]) -> Result<(), CliError> {
     for one in picked {
         let path = folder.join(format!("{}.sql", one.path));

@@ -124,7 +124,7 @@ fn count_unmeasured(store: &Store) -> Result<usize, CliError> {
     Ok(count_positions(&runs, &|_| true) - count_positions(&runs, &|run| run.state == RunState::Measured))
 }
 
-/// Number of positions whose runs are asked for.
+/// Number of positions with a run for which `of` holds.
 fn count_positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize {
     runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
 }

@@ -43,7 +43,7 @@ pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Runs a plan that was loaded.
+/// Runs a loaded plan; a new output folder is removed if it stays empty.
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     leftovers::offer_removal(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let is_new = !args.output.exists();

@@ -73,7 +73,7 @@ enum Sizes {
 }
 
 impl Sizes {
-    /// Whether all files have one size.
+    /// The one size of all pools, or `Own` if they differ.
     fn of_pools(pools: &[Pool]) -> Sizes {
         let first = pools.first().and_then(|pool| pool.size_mb);
         if pools.iter().all(|pool| pool.size_mb == first) { Sizes::One(first) } else { Sizes::Own }

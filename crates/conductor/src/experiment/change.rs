@@ -254,7 +254,7 @@ impl Conductor<'_> {
         Ok(changes.into_iter().filter(|change| !passing.contains(&change.name)).collect())
     }
 
-    /// Reads what a server is now.
+    /// Reads a server's facts as they are now.
     fn facts_now(&self, server: &str) -> Result<Facts, Failure> {
         self.site_named(server)
             .map_err(|error| Failure::new(FailureKind::Plan, "read what it is", error))?
@@ -329,7 +329,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Notes that a change is undone.
+    /// Removes the note of a change from the store.
     fn forget_change(&self, server: &str) -> Result<(), Failure> {
         self.store.remove_change(server).map_err(|error| store_failure(&error))?;
         self.made.borrow_mut().remove(server);

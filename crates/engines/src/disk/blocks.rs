@@ -45,7 +45,7 @@ impl BlockLane {
         }
     }
 
-    /// Fills in a slot's operation with its data and place.
+    /// A request as an operation on its file; a write's buffer is filled with new content.
     fn prepare_op(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
         let bytes = self.block_bytes;
         match request {
@@ -60,7 +60,7 @@ impl BlockLane {
         }
     }
 
-    /// Returns the outcome of an operation; a block that was read is verified.
+    /// Returns the outcome of an operation, and counts it if it moved its whole block.
     fn finish_op(&mut self, done: BlockDone) -> OpOutcome {
         let request = self.slots.get(done.slot as usize).map_or(BlockRequest::Nothing, |slot| slot.request);
         let expected = if matches!(request, BlockRequest::Sync { .. }) { 0 } else { self.block_bytes };

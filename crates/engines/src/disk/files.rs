@@ -81,7 +81,7 @@ impl Files {
         Ok(())
     }
 
-    /// Claims and makes the wanted files at these paths.
+    /// Claims the wanted files at these paths, then makes or verifies each.
     fn prepare_all(&mut self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
         for (file, path) in wanted.iter().zip(paths) {
             self.claim_file(file, path, making)?;
@@ -226,7 +226,7 @@ impl Files {
         Ok(sum)
     }
 
-    /// Removes the files that this run made.
+    /// Removes the files that étalon made, and forgets all files.
     pub(super) fn remove_made(&mut self) -> Result<(), Failure> {
         for (path, file) in &self.known {
             if file.ownership == Ownership::Ours {
@@ -329,7 +329,7 @@ fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Fa
         .with_hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
 }
 
-/// Refuses to write to a file that étalon did not make, unless the plan allows it.
+/// Refuses to write to a file that étalon did not make, unless the user agreed to lose it.
 fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &Making<'_>) -> Result<(), Failure> {
     let is_asked = file.access == Access::ReadWrite && ownership == Ownership::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
@@ -344,7 +344,7 @@ fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &M
     ))
 }
 
-/// Checks whether a file has étalon's blocks, unless it cannot be known.
+/// Verifies that a file is sound to measure on, as far as the load reaches.
 fn verify_content(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     let tried = format!("measure on {}", path.display());
     match host::target::verify_target(path, reach_bytes).map_err(|error| host_failure(&tried, error))? {

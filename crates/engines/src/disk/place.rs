@@ -93,7 +93,7 @@ impl DiskPlace {
         Ok(if is_folder(&path) { DiskPlace::Folder { path, made } } else { DiskPlace::File { path, made } })
     }
 
-    /// Claims a folder, file or device.
+    /// Claims a raw device, with the user's consent to lose its data.
     fn claim_path(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
         let named =
             forfeited.iter().find(|named| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok());
@@ -145,7 +145,7 @@ impl DiskPlace {
         Ok(DiskPlace::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
-    /// The folder in which the files lie.
+    /// The folder in which the files lie; a device's own path.
     pub(super) fn folder_path(&self) -> PathBuf {
         match self {
             DiskPlace::Folder { path, .. } | DiskPlace::Volume { path, .. } => path.clone(),
@@ -154,7 +154,7 @@ impl DiskPlace {
         }
     }
 
-    /// Removes folders or the volume that étalon made, without their files.
+    /// Removes the volume and the empty folders that étalon made.
     pub(super) fn remove_made(&self) -> Result<(), Failure> {
         match self {
             DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } => remove_folders(made),

@@ -38,7 +38,6 @@ pub trait Library: Send + Sync + 'static {
     /// Opens a connection, and the file with it. What stays in the file, such as its mode, is for étalon's own tables only.
     fn open_connection(path: &Path, tables: Tables) -> Result<Self::Connection, Failure>;
 
-    /// Sets a setting for a connection.
     fn set_setting(connection: &mut Self::Connection, name: &str, value: &Value) -> Result<(), Failure>;
 
     /// A setting as it is in force.

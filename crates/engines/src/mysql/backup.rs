@@ -285,7 +285,7 @@ impl MySqlBackups<'_> {
     }
 }
 
-/// Opens a backup's file through its decompression and decryption.
+/// Opens a backup's file through its decompression, no faster than the request allows.
 fn open_decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Decoder, Failure> {
     let tried = format!("read the backup {}", taken.file.display());
     let file = File::open(&taken.file).map_err(|error| io_failure(&tried, &error))?;

@@ -58,7 +58,7 @@ fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     Ok(count != "0")
 }
 
-/// SQL for the number of privileges in this view that let the account write elsewhere.
+/// SQL for the number of privileges in this view that let the account write to the schema `mysql`.
 fn count_grants_sql(view: &str) -> String {
     format!(
         "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \

@@ -190,7 +190,6 @@ fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, 
     }
 }
 
-/// Reads the server's counters.
 pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let mut known = query_variables(client, "SHOW GLOBAL STATUS")?;
     known.extend(of_mysql(client, DEADLOCKS)?);
@@ -357,7 +356,6 @@ fn has_role(client: &mut Client) -> bool {
         .is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
 }
 
-/// Reads the session's variables.
 pub(super) fn session_variables(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     query_variables(client, "SHOW SESSION VARIABLES")
 }

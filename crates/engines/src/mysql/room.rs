@@ -190,7 +190,7 @@ impl Room {
         Ok(views)
     }
 
-    /// What stays, after [`Room::drop_own_things`].
+    /// Fails if anything stays after [`Room::drop_own_things`], and lists it.
     pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
         let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));

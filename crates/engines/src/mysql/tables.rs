@@ -63,7 +63,7 @@ pub(super) fn load_tables(client: &mut Client, data: &Dataset, owner: TableOwner
         .map_err(|error| error.into_failure(&tried))
 }
 
-/// Makes the tables and sends their rows; returns what was sent.
+/// Makes the tables, sends and verifies their rows, then makes indexes and statistics.
 fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
     let mut sent = Contents::default();
     for table in &data.tables {
@@ -110,7 +110,7 @@ impl LoadError {
     }
 }
 
-/// Adds to a failure what lets the account load.
+/// Makes a failure from an error, with a hint if the account lacks a privilege.
 fn explain_denial(tried: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried, error);
     match failure.kind {
@@ -182,7 +182,7 @@ fn loaded_columns(table: &Table) -> String {
     format!(" ({})", names.join(", "))
 }
 
-/// Sends a table's rows by `LOAD DATA LOCAL INFILE`.
+/// Sends a table's rows by `LOAD DATA LOCAL INFILE`; returns how many arrived.
 fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes: usize) -> Result<u64, AskError> {
     let columns = loaded_columns(table);
     let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4{columns}", table.name);

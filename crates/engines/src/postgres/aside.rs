@@ -23,7 +23,7 @@ impl OtherSession {
         endpoint.try_modes("").map_err(|refusal| endpoint.explain_cause(&refusal))
     }
 
-    /// The reason that a second session gets no answer either.
+    /// Says that a second session gets no answer either, and asks what may be its cause.
     fn no_answer(&self, why: &str) -> String {
         let question = match &self.endpoint.pooler {
             Some(pooler) => format!("are all sessions of {} in use?", pooler.name),

@@ -128,7 +128,7 @@ impl PostgresBackups<'_> {
         }
     }
 
-    /// Takes a base backup over étalon's own connection, by `BASE_BACKUP`.
+    /// Takes a base backup over a new replication connection, by `BASE_BACKUP`.
     fn take_by_protocol(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = "take a base backup";
         let mut endpoint = self.direct_endpoint();
@@ -280,7 +280,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Ends the backup's files; returns what was written.
+    /// Ends the backup's files; returns what was written, and the source's bytes by the server's last report.
     fn finish(self) -> Result<(workloads::backup::sink::WrittenBackup, u64), Failure> {
         if let Some(manifest) = self.manifest {
             manifest.finish()?;
@@ -292,7 +292,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// The failure for a stream that is not a base backup.
+/// The failure for a base backup's stream that étalon does not understand.
 fn not_understood(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "understand the base backup", cause)
 }

@@ -108,7 +108,7 @@ impl Bouncer {
         }
     }
 
-    /// Starts the pooler in a folder, at a port.
+    /// Writes the pooler's files and starts it; `place` is its socket's folder, or its host if there is a password.
     fn start_at(
         front: &Front<'_>,
         program: PathBuf,
@@ -198,7 +198,7 @@ impl Bouncer {
         stopped.map(|_| ()).map_err(|error| server_failure("stop the private pooler", error))
     }
 
-    /// Adds facts of the pooler.
+    /// Adds the pooler's settings, release and program as facts.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.pooler", self.fact.clone());
         match release_of(&self.program, &["--version"]) {
@@ -211,8 +211,7 @@ impl Bouncer {
 }
 
 impl Front<'_> {
-    /// Number of the pool's sessions: as many as clients where a client keeps its session, since others would wait for
-    /// ever.
+    /// Number of the pool's sessions: the planned one, or else in session mode nearly as many as the server takes.
     fn pool_size(&self) -> u32 {
         let connections = self.connections.and_then(|most| most.to_string().parse().ok()).unwrap_or(USUAL_CONNECTIONS);
         let usual = if self.pooler.mode == SESSION { connections.saturating_sub(LEFT_FREE).max(1) } else { USUAL_SIZE };

@@ -110,7 +110,7 @@ impl Endpoint {
         }
     }
 
-    /// Tries the connection's encryption modes in order, until one is accepted.
+    /// Tries the connection's encryption modes in order, until one is accepted or fails for another reason.
     pub(super) fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
         for attempt in tls::attempts_for(self.address.tls.mode) {
@@ -124,7 +124,7 @@ impl Endpoint {
         Err(first.unwrap_or(Refusal::Silent(Duration::ZERO)))
     }
 
-    /// Connects and logs in once.
+    /// Connects and logs in once; refuses a session without the attributes that the URL asks for.
     fn try_once(&self, attempt: Attempt, options: &str) -> Result<Client, Refusal> {
         let connect_timeout = self.address.connect_timeout;
         let timeout = connect_timeout + LOGIN_GRACE;

@@ -140,7 +140,7 @@ const fn counter_source(name: &'static str, unit: &'static str, ways: Ways) -> S
     Source { name, unit, ways, missing: "this server's pg_stat_database has no such column" }
 }
 
-/// Reads which counters this server has.
+/// Reads which counters this server has, how they get flushed, and whether the role may checkpoint.
 pub(super) fn read_abilities(client: &mut Client) -> Result<Abilities, Failure> {
     let tried = "look into the server's catalog";
     let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \

@@ -80,7 +80,7 @@ struct Home {
 }
 
 impl Home {
-    /// Opens a control session and takes the claim.
+    /// Opens a control session, refuses a standby, and takes the claim and that of étalon's databases.
     fn open_and_claim(endpoint: &Endpoint, rivals: Rivals) -> Result<Home, Failure> {
         let mut client = endpoint.open_client("")?;
         PostgresClaim::set_limits(&mut client).map_err(|error| ask_failure("set up étalon's own session", &error))?;

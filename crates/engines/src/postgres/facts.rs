@@ -259,7 +259,7 @@ fn shown_value(name: &str, value: &str) -> String {
     hide_value(value)
 }
 
-/// Finds the folder of the server's data, and what lies under it.
+/// Finds the folder of the server's data and the server's process, or the reason that it is not within reach.
 pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
     let folder = match client.query_first_value("SELECT pg_catalog.current_setting('data_directory', true)") {
         Ok(folder) => Some(folder),
@@ -312,7 +312,7 @@ const TABLESPACES: &str = "SELECT DISTINCT pg_catalog.pg_tablespace_location(t.o
                            pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.reltablespace = \
                            t.oid AND c.relpersistence <> 't'";
 
-/// Folders of the tablespaces that these schemas use.
+/// Folders of the tablespaces that the session's database, its default or the tables of these schemas use.
 fn used_tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
     let rows = client.query_text_rows(&format!("{TABLESPACES} AND {schemas}))"))?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())

@@ -45,7 +45,7 @@ struct Abilities {
 }
 
 impl Abilities {
-    /// Reads which I/O counters this server has.
+    /// Reads which I/O counters this server has, whether it times I/O, and its block sizes.
     fn read_abilities(session: &mut dyn Session) -> Result<Abilities, Failure> {
         let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a JOIN pg_catalog.pg_class c ON c.oid = \
                    a.attrelid WHERE c.relnamespace = 'pg_catalog'::pg_catalog.regnamespace AND a.attnum > 0 AND c.relname IN \

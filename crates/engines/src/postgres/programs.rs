@@ -58,7 +58,7 @@ impl Programs {
         })
     }
 
-    /// All programs that are installed on `PATH` and in the usual folders, the newest first.
+    /// Lists complete sets of programs: on `PATH`, then in versioned folders from the newest, then in `pg_config`'s folder.
     fn installed_versions() -> impl Iterator<Item = Programs> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -68,7 +68,7 @@ impl Programs {
         folders.map(|folder| Programs { folder }).filter(Programs::are_complete)
     }
 
-    /// Finds the programs of a release.
+    /// Finds the programs of a release: in the folder named, or else in pip's folder or among the installed ones.
     fn find_release(bin_dir: Option<&str>, release: &str) -> Result<Programs, Failure> {
         let by_pip = format!("postgres-{release}");
         let folders: Box<dyn Iterator<Item = Programs>> = match bin_dir {

@@ -212,7 +212,7 @@ impl Room {
         !self.others.is_empty()
     }
 
-    /// What stays, after [`Room::drop_own_things`].
+    /// Fails if anything that étalon did not make stays after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
         let next_to_it = self.others.iter().map(Thing::description);
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));

@@ -126,7 +126,7 @@ fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failu
         .collect())
 }
 
-/// Says by whom and when a setting can be set; refuses one that is not known.
+/// Says whether a setting can be set within a session or only at its start; refuses one that étalon cannot set.
 fn setting_scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
     refuse_reserved(name, value, RESERVED)?;
     match known.get(name).map(String::as_str) {

@@ -52,7 +52,7 @@ pub(super) fn load_tables(client: &mut Client, data: &Dataset, reach: Reach) -> 
     finished
 }
 
-/// Adds to a failure what lets the account load.
+/// Makes the failure of a load, with what lets the account load if that was denied.
 fn explain_denial(tried: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried, error);
     match failure.kind {
@@ -98,7 +98,7 @@ fn fill_tables(client: &mut Client, data: &Dataset) -> Result<Contents, AskError
     Ok(sent)
 }
 
-/// Makes keys and indexes, and runs what the user wants done then.
+/// Makes keys and indexes, runs the data set's last statements, notes the tables' numbers, and commits.
 fn finish_load(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
     for statement in data.tables.iter().filter_map(primary_key_sql) {
         client.execute(&statement)?;

@@ -159,7 +159,7 @@ fn number_option(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
     given.get(name).map(|text| text.parse().map_err(|_| invalid_option(name))).transpose()
 }
 
-/// Reads an option that is a positive number of seconds.
+/// Reads an option that is a number of seconds; `None` if it is not positive.
 fn seconds_option(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
     Ok(number_option(given, name)?
         .and_then(|seconds| u64::try_from(seconds).ok())

@@ -47,7 +47,7 @@ impl<T: Send + 'static> Connector<T> {
         Connector { opener, pool: None }
     }
 
-    /// The reactor wakes for the connection; [`Connector::next_login`] returns it.
+    /// Asks for a client's login; once it is done the reactor wakes, and [`Connector::next_login`] returns it.
     pub(crate) fn ask(&mut self, client: usize, reactor: &mut Reactor) -> Result<(), OpError> {
         let pool = match &mut self.pool {
             Some(pool) => pool,

@@ -172,7 +172,7 @@ struct Load<'a, S: LoadsParts> {
 }
 
 impl<S: LoadsParts> Load<'_, S> {
-    /// Locks the checksums of what was sent, by table.
+    /// Locks the checksums of what was sent, by the part's number.
     fn lock_sent(&self) -> MutexGuard<'_, BTreeMap<usize, TableChecksum>> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -358,7 +358,7 @@ impl<J> Queue<J> {
         self.lock_lanes().iter().map(|lane| lane.left.len()).sum()
     }
 
-    /// Takes the next job, and returns it with its lane.
+    /// Takes the next job from the free lane that has the most left, and returns it with its lane.
     fn take_job(&self) -> Option<(usize, J)> {
         let mut lanes = self.lock_lanes();
         let open = lanes.iter_mut().enumerate().filter(|(_, lane)| !lane.is_taken && !lane.left.is_empty());

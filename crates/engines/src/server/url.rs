@@ -215,7 +215,7 @@ impl UrlSyntax {
         Ok(())
     }
 
-    /// Checks the URL's options against those that are known.
+    /// Checks the URL's options by the known ones, and returns them with its other parts.
     fn check_options(&self, pieces: Pieces) -> Result<Given, Failure> {
         let known = (self.options)();
         let may_have_password = pieces.may_have_password;

@@ -205,7 +205,7 @@ struct RestoredFile {
 }
 
 impl RestoredFile {
-    /// Opens the restored database for reading.
+    /// Opens the existing restored database for reading and writing, with its key.
     fn open_restored(&self) -> Result<Connection, Failure> {
         let tried = format!("open the restored database {}", self.path.display());
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;

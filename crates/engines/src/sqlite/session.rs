@@ -45,7 +45,6 @@ impl SqliteSession {
     }
 }
 
-/// Loads the SpatiaLite extension into a connection.
 fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
     host::spatialite::load_extension(connection).map_err(|error| {
         Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).with_hint(host::spatialite::HINT)
@@ -163,7 +162,7 @@ fn datum_of_value(value: ValueRef<'_>) -> Datum {
     }
 }
 
-/// Appends a row to an answer.
+/// Appends a row to an answer, its blobs as text.
 fn push_row(row: &[ValueRef<'_>], answer: &mut Rows) {
     let blobs: Vec<String> = row.iter().filter_map(|value| value.as_blob().ok()).map(blob_text).collect();
     let mut blobs = blobs.iter();

@@ -36,7 +36,7 @@ impl Aside for OtherSession {
     fn end_session(&self, _waiting: Waiting) {}
 }
 
-/// Says what a session waits for.
+/// Says what a session waits for, and whether that is work.
 fn describe_wait(status: &str, wait: &str, blocker: &str) -> ServerWait {
     let is_blocked = !matches!(blocker, "" | "0");
     let what = match (is_blocked, wait) {

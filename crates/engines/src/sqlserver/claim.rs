@@ -57,7 +57,7 @@ pub(crate) struct SqlServerClaim {
 }
 
 impl SqlServerClaim {
-    /// Asks whether the claim is held. `Break`: another étalon has it.
+    /// Asks for the claim. `Break`: this process holds it. `Continue`: the failure, since another étalon has it.
     fn ask_for_claim(&mut self, client: &mut Client) -> Result<ControlFlow<(), Failure>, Failure> {
         let answer =
             client.query_first_value(&self.question).map_err(|error| ask_failure(self.tried.clone(), &error))?;

@@ -362,7 +362,7 @@ fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure
         .with_hint(format!("`ALTER SERVER ROLE dbcreator ADD MEMBER [{login}]`, or write `reset = \"rebuild\"`")))
 }
 
-/// Explains a failure, with how to find out who uses the database.
+/// Makes the failure of a snapshot's statement, with a hint for its cause.
 fn explain_in_use(tried: &str, error: &AskError) -> Failure {
     let failed = ask_failure(tried, error);
     let who = format!(

@@ -405,7 +405,7 @@ fn is_before_forced_flush(facts: &Facts) -> bool {
     matches!(parts.as_slice(), [14, 0, build, ..] if *build < 3025)
 }
 
-/// Adds the fact whether the login can checkpoint.
+/// Runs `CHECKPOINT`, and adds as a fact whether the login may.
 pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let checkpoint = counters::try_checkpoint(client)?;
     facts.insert("checkpoint_before_run", checkpoint, Nature::Identity);

@@ -221,7 +221,7 @@ impl Room {
         Ok(true)
     }
 
-    /// What stays, after [`Room::drop_own_things`].
+    /// Fails if anything that étalon did not make stays after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
         if self.is_alone() {
             return Ok(());

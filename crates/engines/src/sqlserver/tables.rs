@@ -144,7 +144,7 @@ pub(super) fn load_tables(system: &SqlServerSystem, client: &mut Client, data: &
         .map_err(|error| error.into_failure(&tried))
 }
 
-/// Makes the tables and sends their rows; returns what was sent.
+/// Makes the tables, sends and verifies their rows, makes indexes, runs the last statements, and updates statistics.
 fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
     let mut sent = Contents::default();
     for table in &data.tables {
@@ -345,7 +345,7 @@ fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Re
     room.refuse_to_leave_unsaid()
 }
 
-/// Drops étalon's things until nothing more can be dropped.
+/// Drops étalon's things, then its marker, or empties the marker's names where others' things stay in étalon's database.
 fn drop_remaining(client: &mut Client, room: &mut Room, owner: TableOwner) -> Result<(), AskError> {
     enter_database(client)?;
     if room.drop_own_things(client)? {

@@ -52,7 +52,7 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Tests whether the job has ended.
+    /// Tests whether the job has its answer.
     pub(super) fn is_done(&self) -> bool {
         self.lock_state().answer.is_some()
     }
@@ -72,7 +72,7 @@ impl Job {
         state.interrupt = Some(Arc::clone(interrupt));
     }
 
-    /// Stops the job.
+    /// Asks the job to stop, interrupts its system, and wakes its waiting threads.
     pub(super) fn stop(&self) {
         let state = self.lock_state();
         self.stopped.store(true, Ordering::Relaxed);

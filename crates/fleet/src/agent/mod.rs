@@ -74,7 +74,7 @@ struct Shared {
 }
 
 impl Agent {
-    /// Starts an agent.
+    /// Connects an agent to the bus, serves its verbs, and begins to watch its session's lease.
     pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
         if !name_is_fit(&options.name) {
             return Err(BusError::Other {
@@ -142,7 +142,7 @@ impl Handler for Serving {
     }
 }
 
-/// A value as JSON.
+/// A value as JSON; empty if it cannot be written.
 fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
     // These types cannot fail; an empty answer would be reported as unreadable.
     serde_json::to_vec(value).unwrap_or_default()
@@ -160,7 +160,7 @@ impl Shared {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What the agent says of itself.
+    /// The agent's name, version, host, permissions and current experiment.
     fn info(&self) -> AgentInfo {
         AgentInfo {
             name: self.options.name.clone(),
@@ -186,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// Answers a request by its verb.
+    /// Does what a request asks of its session or its job, and waits for the reply up to `ANSWER_TIMEOUT`.
     fn answer(self: &Arc<Self>, verb: &str, request: &[u8]) -> Result<Reply, Failure> {
         self.refuse_other_version(request)?;
         let request: Request = serde_json::from_slice(request)

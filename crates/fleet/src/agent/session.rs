@@ -93,7 +93,7 @@ impl Session {
         self.last_request.elapsed() > self.lease
     }
 
-    /// The job of a number.
+    /// The job of this number; an error if it is unknown.
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
             // The agent was restarted, or the lease ran out.

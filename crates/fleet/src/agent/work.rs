@@ -34,7 +34,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Runs the job to its end.
+    /// Does the work, and finishes the job with its answer; a panic is a failure.
     pub(super) fn run(self) {
         let answer = catch_unwind(AssertUnwindSafe(|| self.carry_out()));
         let answer = answer.unwrap_or_else(|_| {
@@ -116,17 +116,17 @@ impl Work {
         }
     }
 
-    /// Other agents on this machine.
+    /// Process ids of the others on this machine.
     fn co_located(&self) -> Vec<u32> {
         self.co_located.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What the watch has seen around the load.
+    /// Stops a watch, and returns what it saw on this host.
     fn surroundings(&self, watch: Watch) -> Surroundings {
         Surroundings::from_watched(&watch.stop(), Some(&self.shared.options.name))
     }
 
-    /// The system that was opened for a part.
+    /// The system that is open for a part; an error if it is not open.
     fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
         let found = lock_systems(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
         found.ok_or_else(|| {
@@ -148,7 +148,7 @@ impl Work {
         Ok(opened)
     }
 
-    /// Opens a system, unless it is open.
+    /// Opens a system, unless it is open with the same URL and server.
     fn open_system(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
         if let Ok(opened) = self.opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
@@ -210,7 +210,7 @@ impl Work {
         Ok(facts)
     }
 
-    /// Reads the server's counters and CPU time.
+    /// Reads the server's counters, CPU time and placement.
     fn read_account(&self, system: &str) -> Result<Answer, Failure> {
         let opened = &self.at_work(system)?.system;
         let server_cpu_s = opened.server_cpu_s().into();
@@ -218,7 +218,7 @@ impl Work {
         Ok(Answer::Account(Box::new(account)))
     }
 
-    /// Runs a query that the case's checks have.
+    /// Runs a query, refused unless it is one of the case's checks.
     fn query_scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
         let task = self.task_of(case)?;
         let is_asked = match &task.action {
@@ -232,7 +232,7 @@ impl Work {
         self.at_work(system)?.system.scalar(sql)
     }
 
-    /// Makes a whole run.
+    /// Makes a whole run, and publishes its record.
     fn run_whole(
         &self,
         system: &str,
@@ -262,7 +262,7 @@ impl Work {
         self.publish_outcome(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
-    /// The answer of a job that was stopped, with the tasks so far.
+    /// Publishes the tasks of a stopped job, if any, and answers the number of pieces.
     fn stopped_answer(&self, tasks: Vec<TaskLog>) -> Answer {
         if tasks.is_empty() {
             return Answer::Stopped(0);
@@ -270,7 +270,7 @@ impl Work {
         Answer::Stopped(self.publish_outcome(Outcome::Cut(tasks)).unwrap_or_default())
     }
 
-    /// Runs a share of a load.
+    /// Runs a segment of a load's clients, and publishes what they did.
     fn run_share(
         &self,
         system: &str,

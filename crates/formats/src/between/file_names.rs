@@ -64,7 +64,7 @@ fn shape_of_name(tokens: &[&str]) -> String {
     tokens.iter().map(|token| if is_number(token) { "#" } else { *token }).collect()
 }
 
-/// A file's name without the number of its run and the date.
+/// A file's name without the run's number, the date, long numbers, words for a run and endings.
 fn name_without_run(tokens: &[&str], numbers: &Numbers) -> String {
     let shape = shape_of_name(tokens);
     let run = number_of_run(tokens, |at| numbers.get(&(shape.clone(), at)));

@@ -24,7 +24,7 @@ pub fn read_lines(lines: &Lines<'_>) -> Vec<Line> {
 }
 
 impl Line {
-    /// Reads a line without times; `None` if nothing is left.
+    /// Reads a line without times; `None` if nothing is left, or it is of a time taken or of the server.
     fn read_line(line: &str) -> Option<Line> {
         let text = without_times(line.trim());
         let text = text

@@ -24,7 +24,7 @@ fn char_kind(c: char) -> u8 {
     }
 }
 
-/// Tests whether a token is a number.
+/// Tests whether a token begins with a digit.
 pub fn is_number(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit())
 }

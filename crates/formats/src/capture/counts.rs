@@ -29,14 +29,12 @@ macro_rules! reasons {
                 }
             }
 
-            /// The reason in a sentence.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Reason::$name => $text),*
                 }
             }
 
-            /// The group that the reason belongs to.
             pub fn group(self) -> Group {
                 match self {
                     $(Reason::$name => Group::$group),*

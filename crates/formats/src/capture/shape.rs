@@ -264,7 +264,7 @@ fn push_space(class: &mut String) {
     }
 }
 
-/// Appends a sign, without the blank before a comma or a closing one.
+/// Appends a sign with the blanks that belong to it, and drops a row of values equal to the one before.
 fn push_sign(class: &mut String, sign: &str) {
     if matches!(sign, "," | ")" | ";") && class.ends_with(' ') {
         class.pop();

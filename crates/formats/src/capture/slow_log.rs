@@ -90,7 +90,7 @@ pub fn read_log(
     take_record(&record, records, capture)
 }
 
-/// Takes a record of the log.
+/// Reads a record of the log: adds its execution, or counts why there is none.
 fn take_record(bytes: &RecordBytes, records: &mut SlowRecords, capture: &mut Capture) -> Result<(), CaptureError> {
     let text = String::from_utf8_lossy(bytes.bytes());
     let Some(begin) = text.find(USER).filter(|at| *at == 0 || text[..*at].ends_with('\n')) else {

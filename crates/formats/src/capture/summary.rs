@@ -86,7 +86,6 @@ fn query_number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
     connection.query_row(sql, [], |row| row.get(0))
 }
 
-/// Sums a capture up.
 fn summarise(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     let connection = &capture.connection;
     let span = connection.query_row("SELECT min(first_us), max(last_us) FROM executions", [], |row| {

@@ -63,7 +63,7 @@ const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), (
 /// Options whose values are sizes.
 const SIZES: [&str; 3] = ["bs", "size", "io_size"];
 
-/// The keys of a result.
+/// A result's keys: the job's distinguishing options, its name, the operation, and the number of clients and jobs.
 pub(super) fn result_keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
     let mut keys = document.distinguishing_options(first);
     keys.insert("job".to_owned(), plain_value(side.name));

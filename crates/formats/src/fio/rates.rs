@@ -20,7 +20,7 @@ fn is_binary(form: &str) -> bool {
         .is_some_and(|(_, unit)| unit.as_bytes().get(1) == Some(&b'i') && !unit.starts_with('b'))
 }
 
-/// Reads a number with its unit of bytes.
+/// Reads a number with a unit of bytes or bits, in bytes.
 fn parse_bytes(form: &str, thousand: f64) -> Option<f64> {
     let (figure, unit) = leading_number(form.trim_start())?;
     let power = ["k", "m", "g", "t", "p"].iter().position(|prefix| unit.to_ascii_lowercase().starts_with(prefix));

@@ -47,7 +47,7 @@ impl Console {
         self.streams.iter_mut().filter(|stream| stream.streams == 0).for_each(|stream| stream.streams = count);
     }
 
-    /// Takes the time of a query, or of all queries.
+    /// Takes a line on a virtual user's queries; `false` if it is not understood.
     fn take_query(&mut self, user: u64, text: &str) -> bool {
         if let Some((query, time)) = text.strip_prefix("query ").and_then(|rest| rest.split_once(" completed in ")) {
             let (Ok(query), Some(time)) = (query.parse(), parse_seconds(time)) else { return false };
@@ -137,7 +137,7 @@ fn seconds_measurement(id: &str, role: Role, value: f64) -> Measurement {
     Measurement::value(id, "s", Direction::Lower, role, value)
 }
 
-/// The result of a stream of queries.
+/// A result with the keys of a stream of queries, as yet without measurements.
 fn stream_result(stream: &Stream, system: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(system, benchmark);
     result.keys.clone_from(&stream.configuration);

@@ -84,7 +84,6 @@ fn latency_from_ms(id: &str, ms: f64) -> Measurement {
     latency_measurement(id, Role::Secondary, Reading::Value(us_of_ms(ms)))
 }
 
-/// The measurements of a statement.
 fn statement_measurements(statement: &PgbenchStatement) -> Vec<Measurement> {
     let mut found =
         vec![latency_measurement("response_mean", Role::Secondary, Reading::Value(us_of_ms(statement.mean_ms)))];

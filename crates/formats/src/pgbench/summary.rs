@@ -145,7 +145,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Ends the run that is being read.
+    /// Puts the run that is being read among the found ones.
     fn finish_run(&mut self) {
         self.found.runs.extend(self.run.take());
         self.in_script = false;
@@ -247,7 +247,7 @@ impl Reader {
         true
     }
 
-    /// Takes a line that begins a run; `false` if it does not.
+    /// Takes a line outside of a run's summary: versions, vacuum or progress; `false` if it is none.
     fn take_head(&mut self, line: &str) -> bool {
         if let Some(versions) = line.strip_prefix("pgbench (").and_then(|rest| rest.strip_suffix(')')) {
             self.cut_run();

@@ -89,7 +89,7 @@ fn point_estimate(json: &Json, of: &str) -> Option<f64> {
     json.get(of)?.get("estimate").and_then(json_number)
 }
 
-/// The result of a benchmark.
+/// The result of a benchmark: its slope or else mean as the time, its mean and its median.
 fn make_result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {
     let mut figures = Figures::default();
     // Criterion's own "time" is the slope, where it has one.

@@ -101,7 +101,7 @@ fn places_of_command(command: Option<&str>) -> Point {
     found
 }
 
-/// The results of a run.
+/// The result of a run as a whole, and one of each transaction and query.
 fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let orders: Vec<&Line<'_>> =

@@ -215,7 +215,7 @@ fn mix_text(operations: &[(&str, f64)]) -> String {
         .join(", ")
 }
 
-/// The results of a run.
+/// The result of a run as a whole, and one of each operation.
 fn run_results(run: &Run, system: &str) -> Vec<ImportedResult> {
     let all = requested_operations(run);
     let single: Vec<&(&str, &Line)> = all.iter().filter(|(name, _)| *name != BOTH).collect();

@@ -128,7 +128,7 @@ fn figure_behind(rest: &str, name: &str) -> Option<f64> {
     first_number(&rest[at..])
 }
 
-/// The results of a run.
+/// The result of a run as a whole, and one of each transaction.
 fn run_results(run: Run, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     if run.nopm.is_none() && run.transactions.iter().all(Option::is_none) {

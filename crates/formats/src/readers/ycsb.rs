@@ -173,7 +173,7 @@ fn mix_text(run: &Run<'_>) -> String {
     shares.join(", ")
 }
 
-/// The results of a run.
+/// The result of a run as a whole, and one of each operation; none without overall figures.
 fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };

@@ -75,7 +75,6 @@ fn is_remark(line: &str) -> bool {
     line.starts_with("::") || lower == "rem" || lower.starts_with("rem ")
 }
 
-/// Tests whether a line is a label.
 fn is_label(line: &str) -> bool {
     line.starts_with(':')
 }

@@ -154,7 +154,7 @@ impl Command {
         Ok(pools)
     }
 
-    /// Refuses more threads or files than SQLIO takes.
+    /// Refuses threads, files, names and sizes that SQLIO does not take.
     fn check_pools(&self, pools: &[Pool]) -> Result<(), FormatError> {
         let threads: u64 = pools.iter().map(|pool| u64::from(pool.threads)).sum();
         if threads > u64::from(MAX_THREADS) {

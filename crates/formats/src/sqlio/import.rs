@@ -65,7 +65,7 @@ pub fn import_output(output: &SqlioOutput, system: &str, source: &str) -> Import
     imported
 }
 
-/// The result of a run.
+/// The result of a run, failed where the output has no figures.
 fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     let report = &run.report;
     // A group is a benchmark, as in published tables; its depths are points.
@@ -112,7 +112,6 @@ fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     result
 }
 
-/// The measurements of a run.
 fn measurements_of(report: &Report) -> Vec<Measurement> {
     let random = !matches!(report.pattern, Some(Pattern::Sequential));
     // Published tables judge random I/O by I/Os a second, sequential by MB a second.

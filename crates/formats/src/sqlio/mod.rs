@@ -116,7 +116,7 @@ impl Buffering {
 pub struct Hundredths(pub u64);
 
 impl Hundredths {
-    /// The number, without rounding.
+    /// The number, as near as an `f64` can be.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }

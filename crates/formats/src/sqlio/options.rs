@@ -130,7 +130,7 @@ fn unknown_option(option: &str) -> FormatError {
     FormatError::of_whole(format!("-{} is no option of SQLIO", shorten(option))).with_hint(hint)
 }
 
-/// An example of an option.
+/// How an option is written, for a hint.
 fn example_of(letter: char) -> &'static str {
     match letter {
         'k' => "-kR or -kW",

@@ -127,7 +127,7 @@ fn wrong_word(line: u64, word: &Word<'_>, what: &str) -> FormatError {
     FormatError::at_column(line, word.column, format!("{}: {what}", shorten(word.text)))
 }
 
-/// The number that a word is.
+/// The number that a word is; `None` if it does not begin with a digit or is none.
 fn number_of_word(word: &Word<'_>) -> Option<u64> {
     if word.text.starts_with(char::is_numeric) { word.text.parse().ok() } else { None }
 }

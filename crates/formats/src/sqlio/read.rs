@@ -192,7 +192,7 @@ impl Reader {
         true
     }
 
-    /// Ends the run that is being read.
+    /// Puts the run that is being read among the found ones.
     fn finish_run(&mut self) {
         self.output.runs.extend(self.run.take());
     }
@@ -317,7 +317,7 @@ fn put_once<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     fits
 }
 
-/// Changes what is at a place, made if there is nothing yet.
+/// Changes what is at a place, made if there is nothing yet; always `true`.
 fn change<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
     change(place.get_or_insert_with(T::default));
     true

@@ -128,7 +128,6 @@ fn read_table(text: &str) -> Result<Wide, FormatError> {
     Ok(table)
 }
 
-/// The texts of a record's fields.
 fn field_texts(record: super::Record) -> Vec<String> {
     record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>()
 }
@@ -167,7 +166,7 @@ enum Marks {
 }
 
 impl Marks {
-    /// Which marks of digits and decimals a cell has; `None` if it is no number.
+    /// Which marks of digits and decimals a cell has; `None` if it is no number or has none.
     fn read_marks(cell: &str) -> Option<Marks> {
         let bare = cell.trim().trim_end_matches('%').trim_end().trim_start_matches(['-', '+']);
         let is_number = bare.starts_with(|c: char| c.is_ascii_digit())
@@ -332,7 +331,7 @@ impl Wide {
         columns
     }
 
-    /// A mapping of the columns that have none, to be typed.
+    /// The mapping of all columns as options to be typed, guessed where none was given.
     fn propose_mapping(&self, mapped: &[Mapping]) -> String {
         let columns = 0..self.heading.len();
         let open = columns.filter(|column| !mapped.iter().any(|known| known.column == self.heading[*column]));
@@ -499,7 +498,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(imported.into())
 }
 
-/// The results of a row.
+/// A row's results, one for each system that it has figures of.
 fn row_results(
     table: &Wide,
     (line, row): (u64, &[String]),

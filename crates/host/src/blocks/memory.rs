@@ -37,7 +37,6 @@ impl Arena {
         self.layout.size()
     }
 
-    /// Address of a slot.
     pub(super) fn slot_start(&self, slot: usize) -> NonNull<u8> {
         let offset = slot * self.stride_bytes;
         assert!(offset < self.layout.size(), "slot {slot} lies behind the arena");

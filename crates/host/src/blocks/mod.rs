@@ -182,7 +182,7 @@ impl BlockRing {
         BlockRing::with_ring(options, files, open_ring)
     }
 
-    /// Makes the ring that `open` gives, else one of threads.
+    /// Makes the ring that `open` gives, else one of threads or the null one; fails if the kernel's was demanded.
     fn with_ring(
         options: &RingOptions,
         mut files: Vec<File>,

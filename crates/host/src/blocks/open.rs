@@ -24,7 +24,6 @@ pub enum Cache {
 impl Cache {
     pub const ALL: [Cache; 4] = [Cache::None, Cache::Hardware, Cache::Filesystem, Cache::All];
 
-    /// The mode's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Cache::None => "none",

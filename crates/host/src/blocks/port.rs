@@ -103,7 +103,7 @@ impl Port {
         self.memory.as_mut().map(|memory| &mut memory.arena)
     }
 
-    /// Starts an operation.
+    /// Starts an operation; a sync is done at once.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         let Some(memory) = &mut self.memory else { return Err(SubmitError::NoSlot(slot)) };
@@ -138,7 +138,7 @@ impl Port {
         Ok(())
     }
 
-    /// Waits until an operation ends or the deadline comes.
+    /// Appends what has ended; waits for it until the deadline if nothing has.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let is_done = !self.ended.is_empty();
         into.append(&mut self.ended);
@@ -148,7 +148,7 @@ impl Port {
         self.collect(if is_done { 0 } else { wait_ms(deadline_ns) }, into)
     }
 
-    /// Takes the operations that have ended off the port.
+    /// Takes the operations that have ended off the port, waiting up to `wait_ms`.
     fn collect(&mut self, wait_ms: u32, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let (mut taken, most) = (0, self.entries.len() as u32);
         self.kernel_entries += 1;

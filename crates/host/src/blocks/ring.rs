@@ -165,7 +165,7 @@ impl Ring {
         self.arena.as_mut()
     }
 
-    /// Queues an operation.
+    /// Queues an operation, after submitting a full batch; if the device is polled, a sync is done at once.
     #[inline]
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) -> Result<(), SubmitError> {
         if op == BlockOp::Sync && self.polling == Polling::Device {
@@ -232,7 +232,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Waits until an operation ends or the deadline comes.
+    /// Appends what has ended; waits for it until the deadline if nothing has.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();
         into.append(&mut self.synced);

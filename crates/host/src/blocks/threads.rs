@@ -112,7 +112,7 @@ impl Threads {
         Some(&mut self.arena)
     }
 
-    /// Gives an operation to the threads.
+    /// Queues an operation for the threads, or for `reap` if there are none.
     pub(super) fn submit(&mut self, slot: u32, file: u32, op: BlockOp) {
         let job = Job { slot, file, op, buffer: self.arena.slot_start(slot as usize) };
         self.under_way += 1;
@@ -122,7 +122,7 @@ impl Threads {
         }
     }
 
-    /// Waits until an operation ends or the deadline comes; without threads it runs them itself.
+    /// Appends what has ended, waiting for it until the deadline; without threads it runs one operation itself.
     pub(super) fn reap(&mut self, deadline_ns: u64, into: &mut Vec<BlockDone>) -> io::Result<()> {
         let before = into.len();
         if self.workers.is_empty() {
@@ -204,13 +204,11 @@ impl Drop for Threads {
     }
 }
 
-/// Reads at an offset.
 #[cfg(unix)]
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::read_at(file, buffer, offset)
 }
 
-/// Writes at an offset.
 #[cfg(unix)]
 fn write_at(file: &File, buffer: &[u8], offset: u64) -> io::Result<usize> {
     std::os::unix::fs::FileExt::write_at(file, buffer, offset)

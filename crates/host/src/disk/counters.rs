@@ -115,7 +115,7 @@ impl ProcIo {
     }
 }
 
-/// A result of two counts, if both are known.
+/// Applies `of` to two counts, if both are known.
 fn combine_known(a: Option<u64>, b: Option<u64>, of: fn(u64, u64) -> u64) -> Option<u64> {
     a.zip(b).map(|(a, b)| of(a, b))
 }

@@ -4,7 +4,6 @@ use super::{Backing, Device};
 use crate::system::mounts::{Mount, parse_mnttab};
 use crate::system::text;
 
-/// Lists the mounts.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mnttab(&text::read("/etc/mnttab")?))
 }

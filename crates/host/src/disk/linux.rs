@@ -21,7 +21,7 @@ pub(super) fn backing(_mount: &Mount) -> Option<Backing> {
     None
 }
 
-/// Finds the device of a mount.
+/// The disk under a mount, with what `/sys` says of it.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let folder = device_folder(mount)?;
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();

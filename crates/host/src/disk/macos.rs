@@ -7,7 +7,6 @@ use crate::system::command::output_of;
 use crate::system::mounts::{Mount, parse_mac_mount};
 use crate::system::text;
 
-/// Lists the mounts.
 pub(super) fn mounts() -> Result<Vec<Mount>, String> {
     Ok(parse_mac_mount(&output_of("/sbin/mount", &[])?))
 }
@@ -18,7 +17,7 @@ pub(super) fn backing(mount: &Mount) -> Option<Backing> {
     (!is_local).then_some(Backing::Network)
 }
 
-/// Finds the device of a mount.
+/// The device of a mount, as `diskutil` describes it.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     if !mount.source.starts_with("/dev/") {
         return Err(format!("{} ({}) is on no block device", mount.source, mount.kind));

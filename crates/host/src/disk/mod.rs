@@ -54,7 +54,6 @@ pub enum Backing {
 }
 
 impl Backing {
-    /// The word for the kind of storage.
     pub fn as_str(self) -> &'static str {
         match self {
             Backing::Device => "device",
@@ -145,7 +144,7 @@ fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
     Ok((mounts.map_err(|reason| format!("the mounted filesystems cannot be listed: {reason}"))?, place))
 }
 
-/// The mounts among which that of a path is found.
+/// Lists no mounts here, and leaves the path as it is.
 #[cfg(windows)]
 fn mounts_over(place: &Path) -> Result<(Vec<mounts::Mount>, PathBuf), String> {
     Ok((Vec::new(), place.to_owned()))
@@ -207,7 +206,7 @@ pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     Ok((stat.f_bavail.saturating_mul(stat.f_frsize), Some(stat.f_blocks.saturating_mul(stat.f_frsize))))
 }
 
-/// Free bytes of the volume of a path.
+/// Free bytes of the volume of a path; the total is not read here.
 #[cfg(windows)]
 pub(crate) fn space(path: &Path) -> Result<(u64, Option<u64>), HostError> {
     let place = nearest_existing(path)?;

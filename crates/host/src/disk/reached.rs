@@ -52,7 +52,7 @@ impl ReachedShare {
         }
     }
 
-    /// The lesser share of both.
+    /// The lesser of both shares; one where nothing was asked does not count.
     fn lesser(self, other: ReachedShare) -> ReachedShare {
         match (self.share(), other.share()) {
             (Some(one), Some(two)) if two < one => other,

@@ -103,7 +103,7 @@ fn physical_sector_bytes(place: &Path) -> Result<u32, String> {
     Ok(found.PhysicalBytesPerSectorForPerformance)
 }
 
-/// Finds the device of a mount.
+/// The device of a mount, as its driver describes it.
 pub(super) fn device(mount: &Mount) -> Result<Device, String> {
     let name = mount.source.trim_end_matches('\\').to_owned();
     // Without access to its bytes, which takes no administrator.

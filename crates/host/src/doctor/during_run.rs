@@ -25,7 +25,7 @@ impl Finding {
     }
 }
 
-/// What was found to disturb a run.
+/// Judges all that may have disturbed a run.
 pub(super) fn run_findings(watched: &Watched) -> Vec<Finding> {
     let (before, after) = (&watched.before, &watched.after);
     let mut findings = vec![
@@ -194,7 +194,7 @@ fn cpu_heat(before: &State, after: &State) -> Finding {
     Finding::by_status(MarkKind::MachineThrottled, check.with_fix(fix))
 }
 
-/// Judges whether the governor changed.
+/// Judges whether the governor changed, or is not `performance`.
 fn cpu_governor(before: &State, after: &State) -> Finding {
     let mut disturbs = false;
     let check = Check::from_reading(
@@ -212,7 +212,7 @@ fn cpu_governor(before: &State, after: &State) -> Finding {
     Finding { kind: MarkKind::MachinePower, check: check.with_fix("cpupower frequency-set -g performance"), disturbs }
 }
 
-/// Judges whether the machine ran on battery.
+/// Judges whether the power source changed, or is a battery.
 fn power_source(before: &State, after: &State) -> Finding {
     let check = match both_readings(&before.power, &after.power) {
         Ok((before, after)) if before != after => {
@@ -233,7 +233,7 @@ fn scarce_memory(before: &State, after: &State) -> Finding {
     Finding { kind: MarkKind::MachineMemory, disturbs: check.status == Status::Bad, check }
 }
 
-/// Judges how much was swapped.
+/// Judges how much was swapped during the run, else how much swap is in use.
 fn swapping(watched: &Watched) -> Finding {
     let (before, after) = (&watched.before, &watched.after);
     // A kernel that counts no swapping may still say what is in use.

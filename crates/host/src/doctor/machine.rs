@@ -62,7 +62,7 @@ fn free_status(memory: &Memory) -> Status {
     }
 }
 
-/// Checks limits, virtualisation, other programs and power.
+/// Checks the limit on open files, virtualisation, other programs and what étalon left behind.
 pub(super) fn check_surroundings(facts: &Facts) -> Vec<Check> {
     let mut all = vec![
         check_open_files(),

@@ -33,7 +33,6 @@ pub enum Status {
 }
 
 impl Status {
-    /// The status's word.
     pub fn as_str(self) -> &'static str {
         match self {
             Status::Good => "good",

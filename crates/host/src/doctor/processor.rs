@@ -6,7 +6,7 @@ use super::{Check, Status, fact_reading};
 use crate::clock;
 use crate::cpu::available_cores;
 
-/// Checks the processors' settings: boost, governor, threads.
+/// Checks boost and threads per core.
 pub(super) fn check_settings(facts: &Facts) -> Vec<Check> {
     let boost = Check::from_reading(
         "cpu boost",

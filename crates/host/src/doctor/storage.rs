@@ -85,7 +85,7 @@ fn sync_status(median_us: f64) -> Status {
     }
 }
 
-/// The folder of a path, or the nearest that exists.
+/// The nearest folder that exists at or above a path.
 fn existing_folder(path: &Path) -> Result<PathBuf, HostError> {
     let place = disk::nearest_existing(path)?;
     match place.parent() {

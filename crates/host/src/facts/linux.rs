@@ -23,7 +23,7 @@ pub(super) fn add(facts: &mut Facts) {
     add_cgroup(facts);
 }
 
-/// Adds the facts of the hardware.
+/// Adds maker and model of the machine.
 fn add_hardware(facts: &mut Facts) {
     let dmi = Path::new("/sys/class/dmi/id");
     facts.insert("hardware.vendor", text::read(dmi.join("sys_vendor")), Nature::Identity);
@@ -33,7 +33,7 @@ fn add_hardware(facts: &mut Facts) {
     facts.insert("hardware.model", model, Nature::Identity);
 }
 
-/// Adds the facts of the processors.
+/// Adds the facts of the processors, the virtual machine and the container.
 fn add_cpu(facts: &mut Facts) {
     let cpuinfo = text::read("/proc/cpuinfo");
     let model = cpuinfo
@@ -134,7 +134,7 @@ fn mitigations() -> Result<String, String> {
     Ok(summarise_states(&states))
 }
 
-/// Sums up which vulnerabilities are open, mitigated or not there.
+/// Names the vulnerabilities that are mitigated and those that are open.
 fn summarise_states(states: &[(String, String)]) -> String {
     let [open, closed] = ["Vulnerable", "Mitigation"].map(|start| {
         let named = states.iter().filter(|(_, state)| state.starts_with(start)).map(|(name, _)| name.as_str());
@@ -144,7 +144,7 @@ fn summarise_states(states: &[(String, String)]) -> String {
     format!("mitigated: {closed}; vulnerable: {open}")
 }
 
-/// The clock speeds of the processors, MHz.
+/// The range of the processors' clock speeds, MHz.
 fn mhz_range(cpuinfo: &str) -> Result<String, String> {
     let set = cpu_readings("cpufreq/scaling_cur_freq");
     let by_kernel = cpuinfo::extremes(set.iter().filter_map(|khz| Some(khz.parse::<f64>().ok()? / 1000.0)));

@@ -59,7 +59,7 @@ pub fn path_facts(path: &Path) -> Facts {
     paths::facts_of(path)
 }
 
-/// Adds the facts of the memory.
+/// Adds how much memory and swap there is, and how much is available or used.
 fn add_memory(facts: &mut Facts) {
     let memory = memory::memory();
     let part =
@@ -70,7 +70,7 @@ fn add_memory(facts: &mut Facts) {
     facts.insert("memory.swap_used", part(|memory| memory.swap_used_bytes), Nature::Passing);
 }
 
-/// Adds the facts of the clock.
+/// Adds the clock's source, its step and the cost of a reading.
 fn add_clock(facts: &mut Facts) {
     facts.insert("clock.source", clock::clock_source(), Nature::Identity);
     facts.passing("clock.step", format!("{} ns", clock::clock_step_ns()));

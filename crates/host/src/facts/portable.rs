@@ -14,14 +14,14 @@ pub(super) fn add(facts: &mut Facts) {
     add_linux_only(facts);
 }
 
-/// Adds the facts of the hardware.
+/// Adds maker and model of the machine.
 fn add_hardware(facts: &mut Facts) {
     facts.insert("hardware.vendor", reported(Product::vendor_name(), "the maker of the machine"), Nature::Identity);
     let model = sysctl("hw.model").or_else(|_| reported(Product::name(), "the model of the machine"));
     facts.insert("hardware.model", model, Nature::Identity);
 }
 
-/// Adds the facts of the processors.
+/// Adds the facts of the processors and the virtual machine.
 fn add_cpu(facts: &mut Facts) {
     let mut system = System::new();
     if let Ok(system) = &mut system {

@@ -6,7 +6,7 @@ use model::{Facts, Nature};
 use crate::clock;
 use crate::system::windows;
 
-/// Adds the facts of this machine.
+/// Adds counts of processors, threads per core, power plan, timer, and Wine if it runs étalon.
 pub(super) fn add(facts: &mut Facts) {
     let topology = windows::topology();
     let part = |part: fn(&windows::Topology) -> u32| match topology.as_ref().map(part) {

@@ -175,7 +175,7 @@ impl Limit {
         Ok(())
     }
 
-    /// Moves a process and all below it into the group.
+    /// Moves a process and all below it into the groups.
     fn enter_tree(&self, root: u32) -> Result<(), String> {
         let mut seen = BTreeSet::new();
         // Catches processes started before their parent was moved.
@@ -191,7 +191,7 @@ impl Limit {
         Ok(())
     }
 
-    /// Moves a process into the group.
+    /// Moves a process into the groups; one that has ended is no error.
     fn enter_process(&self, pid: u32) -> Result<(), String> {
         for group in &self.groups {
             match write_member(&group.path, pid) {
@@ -444,7 +444,7 @@ fn inherit_limits(wanted: &mut Wanted) {
     }
 }
 
-/// Tests whether étalon made a group.
+/// Tests by its name whether étalon made a group.
 fn is_ours(group: &Path) -> bool {
     group.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::scratch::PREFIX))
 }

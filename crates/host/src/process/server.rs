@@ -77,7 +77,6 @@ impl ServerSpec {
         }
     }
 
-    /// Adds arguments.
     #[must_use]
     pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ServerSpec {
         self.args.extend(args.into_iter().map(Into::into));
@@ -250,7 +249,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// The last lines of a file.
+/// The last lines of a file, from its last 64 KiB at most.
 fn last_lines(path: &Path, lines: usize) -> std::io::Result<String> {
     const MOST_BYTES: u64 = 64 * 1024;
     let mut file = File::open(path)?;

@@ -55,7 +55,7 @@ fn hear_again() -> io::Result<()> {
     Ok(())
 }
 
-/// Tests whether a process was killed by a signal that cannot be caught.
+/// Tests whether SIGKILL ended a process.
 pub(super) fn was_killed(status: ExitStatus) -> bool {
     status.signal() == Some(Signal::KILL.as_raw())
 }

@@ -38,7 +38,6 @@ pub enum Choice {
 pub struct Token(u32);
 
 impl Token {
-    /// Index of the connection's slot.
     #[inline]
     pub fn slot_index(self) -> usize {
         self.0 as usize
@@ -104,7 +103,7 @@ impl Reactor {
         Reactor::with_ring(choice, capacity, open_ring)
     }
 
-    /// Makes a reactor on the ring that `open` gives, else on a poller.
+    /// Makes a reactor on the ring that `open` gives, else on a poller unless a ring was demanded.
     fn with_ring(choice: Choice, capacity: usize, open: impl Fn(usize) -> RingResult) -> Result<Reactor, HostError> {
         let capacity = capacity.max(1);
         let ring = match choice {

@@ -138,7 +138,7 @@ impl Poller {
         }
     }
 
-    /// Waits for a socket to become readable, or writable too.
+    /// Changes what a socket is watched for, unless it is that already.
     fn watch_for(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         if connection.watch == watch {

@@ -51,7 +51,7 @@ mod linux {
     impl Readiness {
         pub(in super::super) const NAME: &'static str = "epoll";
 
-        /// Tests whether a socket's readiness is reported only once until it is asked for again.
+        /// Tests whether readiness is reported only once until it is asked for again: not by epoll.
         pub(in super::super) fn tells_once(&self) -> bool {
             false
         }

@@ -97,7 +97,7 @@ pub fn remove_abandoned(abandoned: &Abandoned) -> Result<Abandoned, HostError> {
     Ok(now)
 }
 
-/// Says whether a folder was left by an étalon that is gone.
+/// Describes a folder that was left by an étalon that is gone; `None` for any other.
 fn judge_folder(path: &Path) -> Option<Abandoned> {
     if !is_own_folder(path) {
         return None;
@@ -180,7 +180,7 @@ struct Server {
     start_mark: u64,
 }
 
-/// The servers that a folder notes and that still run.
+/// The servers that a folder notes and that still run in it.
 fn servers_in(folder: &Path) -> Vec<Server> {
     let noted = text::read(folder.join(SERVER_PIDS)).unwrap_or_default();
     let servers = noted.lines().filter_map(|line| {

@@ -106,7 +106,6 @@ impl Scratch {
         bases
     }
 
-    /// The folder's path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -74,7 +74,7 @@ impl Calls {
         self.ticks.fetch_add(ticks().saturating_sub(start_ticks), Ordering::Relaxed);
     }
 
-    /// Number, bytes and ticks of the calls.
+    /// Number and bytes of the calls, and the ns that they took.
     fn read_counts(&self) -> (u64, u64, u64) {
         let [count, bytes, ticks] =
             [&self.count, &self.bytes, &self.ticks].map(|counter| counter.load(Ordering::Relaxed));
@@ -91,7 +91,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// Reads, writes and syncs, with their bytes and times.
+    /// Reads, writes and syncs with their bytes and times, and the number of fetches.
     pub(super) fn read_io(&self) -> FileIo {
         let (reads, read_bytes, read_ns) = self.reads.read_counts();
         let (writes, write_bytes, write_ns) = self.writes.read_counts();

@@ -30,7 +30,6 @@ pub enum FileKind {
 impl FileKind {
     pub const ALL: [FileKind; 4] = [FileKind::Database, FileKind::Wal, FileKind::Journal, FileKind::Temporary];
 
-    /// The kind's word.
     pub fn as_str(self) -> &'static str {
         match self {
             FileKind::Database => "database",

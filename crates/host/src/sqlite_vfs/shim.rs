@@ -149,7 +149,7 @@ unsafe extern "C" fn open_file(
     }
 }
 
-/// Closes a file.
+/// Closes a file, and frees the note of what it is.
 unsafe extern "C" fn close_file(file: *mut sqlite3_file) -> c_int {
     // SAFETY: SQLite closes a file once, and uses it no more.
     unsafe {
@@ -198,7 +198,7 @@ unsafe extern "C" fn sync_file(file: *mut sqlite3_file, flags: c_int) -> c_int {
     }
 }
 
-/// Maps a page of a file; SQLite then reads it without a call.
+/// Maps a part of a file, and counts it; SQLite then reads it without a call.
 unsafe extern "C" fn fetch_page(file: *mut sqlite3_file, offset: i64, bytes: c_int, page: *mut *mut c_void) -> c_int {
     // SAFETY: handed on as it came; after success `page` points to a pointer.
     unsafe {

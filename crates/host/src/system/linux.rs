@@ -89,7 +89,7 @@ pub(crate) fn pid_namespace() -> String {
     std::fs::read_link("/proc/self/ns/pid").map(|link| link.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Reads how much memory there is, within the control group's limit.
+/// Reads the machine's memory; what is available is no more than the control group has left.
 pub(crate) fn memory() -> Result<Memory, String> {
     let machine = parse_meminfo(&text::read("/proc/meminfo")?).ok_or("/proc/meminfo does not follow proc(5)")?;
     let group = cgroup::own_controller("memory").ok();

@@ -8,7 +8,6 @@ pub(crate) enum Power {
 }
 
 impl Power {
-    /// The source's word.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Power::Mains => "mains",

@@ -57,7 +57,7 @@ mod imp {
         by_seeking(file, size_bytes, "extents are counted on Linux only")
     }
 
-    /// How a file's bytes are allocated, by the filesystem's map.
+    /// How a file's bytes are allocated, by the filesystem's map, else by seeking holes.
     #[cfg(target_os = "linux")]
     pub(super) fn allocation_of(file: &File, size_bytes: u64) -> Allocation {
         match fiemap::walk_extents(file, size_bytes) {

@@ -76,7 +76,7 @@ pub(crate) fn is_there(path: &Path) -> bool {
     Marker::read_marker(path).is_some() || Marker::read_marker(&filler_path(path)).is_some()
 }
 
-/// Removes a file with étalon's marker.
+/// Removes a file with its marker; refuses one without étalon's marker.
 fn remove_marked(path: &Path) -> Result<(), HostError> {
     if std::fs::symlink_metadata(path).is_err() {
         return Marker::remove_marker(path);
@@ -93,7 +93,7 @@ fn remove_marked(path: &Path) -> Result<(), HostError> {
     Marker::remove_marker(path)
 }
 
-/// Fails unless the filesystem has this much space.
+/// Fails unless the filesystem has this much space and what is to be left to others.
 pub(super) fn demand_space(path: &Path, size_bytes: u64) -> Result<(), HostError> {
     let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let free_bytes = disk::free_bytes(folder)?;
@@ -162,7 +162,7 @@ pub(crate) fn reserve(_file: &File, _size_bytes: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// The error of a reservation that failed.
+/// The error of a write or reservation that failed: a full disk, or another cause.
 fn no_space(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
     match cause.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {

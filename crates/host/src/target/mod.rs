@@ -120,7 +120,7 @@ fn open_direct(path: &Path) -> Result<BlockFile, HostError> {
     opened.map_err(host_error)
 }
 
-/// The error of opening as one of this crate.
+/// Turns an error of opening into a [`HostError`].
 fn host_error(error: OpenError) -> HostError {
     match error {
         OpenError::Host(error) => error,

@@ -124,7 +124,7 @@ mod linux {
         inside.filter(|path| path.join("partition").exists()).collect()
     }
 
-    /// Names of a folder's entries.
+    /// Names of a folder's entries; none if it cannot be read.
     fn entry_names(folder: &Path) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
         entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned())).collect()

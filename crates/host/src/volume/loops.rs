@@ -112,7 +112,6 @@ impl LoopDevice {
         }
     }
 
-    /// Path of the device.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

@@ -42,7 +42,6 @@ pub enum VolumeFs {
 }
 
 impl VolumeFs {
-    /// The filesystem's word.
     pub fn as_str(self) -> &'static str {
         match self {
             VolumeFs::Ext4 => "ext4",
@@ -158,7 +157,7 @@ impl MadeVolume {
         self.take_down()
     }
 
-    /// Unmounts the volume, detaches its device and removes its folder.
+    /// Unmounts the volume, detaches its device, and removes the image and the folder.
     fn take_down(&mut self) -> Result<(), HostError> {
         let Some(scratch) = &self.scratch else { return Ok(()) };
         for mount in mounts_under(scratch.path())? {
@@ -192,7 +191,7 @@ fn make(
     Err(refused("volumes are made on Linux only".to_owned()))
 }
 
-/// Makes the image, attaches it, formats and mounts it.
+/// Makes the image, formats it, attaches it and mounts it.
 #[cfg(target_os = "linux")]
 fn make(
     spec: &VolumeSpec,

@@ -19,7 +19,7 @@ mod os {
             Freezers(mounts.into_iter().filter(|mount| mount.kind.starts_with("cgroup")).collect())
         }
 
-        /// Tests whether a freezer holds a process, now and before.
+        /// Tests whether a freezer holds a process now.
         pub(in crate::watch) fn hold(&self, pid: u32) -> bool {
             let Ok(groups) = text::read(format!("/proc/{pid}/cgroup")) else { return false };
             [Version::One, Version::Two]
@@ -29,7 +29,6 @@ mod os {
         }
     }
 
-    /// Tests whether a control group is frozen.
     fn is_frozen(group: &Controller) -> bool {
         let Some(folder) = group.folders.first() else { return false };
         match group.version {

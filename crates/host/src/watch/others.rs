@@ -130,7 +130,7 @@ impl OtherUsage {
         self.stopped.map(|(pid, name)| format!("{} (pid {pid})", &*name))
     }
 
-    /// Adds up what other programs used since the last reading.
+    /// Adds up what other programs used since the last reading, and notes a measured process that is stopped.
     fn add_up_others(&mut self) -> Duration {
         self.find_sides();
         self.find_inherited();
@@ -164,7 +164,7 @@ impl OtherUsage {
         is_first && self.freezers.hold(entry.pid)
     }
 
-    /// Says of each process whether it is étalon's, the server's or another.
+    /// Finds each process's side: measured, the kernel's or another.
     fn find_sides(&mut self) {
         self.sides.clear();
         self.sides.resize(self.now.len(), Side::Unknown);
@@ -265,7 +265,7 @@ fn first_of_name(table: &[ProcessEntry], place: usize) -> (u32, u64) {
     (first.pid, first.started)
 }
 
-/// The index of a process in a sorted table.
+/// The index of a process in a table sorted by number.
 fn index_of_pid(table: &[ProcessEntry], pid: u32) -> Option<usize> {
     table.binary_search_by_key(&pid, |entry| entry.pid).ok()
 }

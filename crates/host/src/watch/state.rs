@@ -80,7 +80,7 @@ mod os {
         }
     }
 
-    /// How often the control group of a server was throttled; `None` if étalon limits it.
+    /// How often a server's control group was throttled; `None` if étalon limits it, is in it, or cannot read it.
     pub(super) fn server_throttled(pid: u32) -> Option<Throttled> {
         let group = cgroup::controller_of(&pid.to_string(), "cpu").ok()?;
         let is_limited_by_etalon = group.folders.iter().filter_map(|folder| folder.file_name()?.to_str());

@@ -23,7 +23,7 @@ const HARMLESS_SKEW_NS: u64 = 100_000_000;
 /// Reported individually up to this many.
 const MOST_THREADS: usize = 16;
 
-/// Adds the load generator's own CPU time per transaction.
+/// Adds CPU time and kernel entries per transaction, the shares of cores, and the loop's lag.
 pub fn add_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let transactions = counts.succeeded_in_window.max(1) as f64;
@@ -54,7 +54,7 @@ fn cost_unavailable(evidence: &LoadResult<'_>) -> Reading {
     })
 }
 
-/// Adds the load generator's share of its cores, and that of its busiest thread.
+/// Adds the load generator's share of its cores, its busiest thread's and, if they are few, each thread's.
 pub fn add_shares(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let [busy, busiest] = [share_of_cores(evidence), busiest_thread(evidence)]
@@ -84,7 +84,7 @@ pub fn add_lag(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// A quantile of the loop's lag, ms.
+/// A quantile of the loop's lag, µs; unavailable if it has too few turns.
 fn lag_quantile(lag: &LoopLag, quantile: f64) -> Reading {
     match stats::censored::rank_of_quantile(quantile, lag.count(), 0) {
         Ok(_) => lag.quantile_ns(quantile).map_or_else(never_waited, |ns| Reading::Value(ns as f64 / 1e3)),

@@ -52,7 +52,7 @@ fn add_rate(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     }
 }
 
-/// Adds how long clients waited for a connection.
+/// Adds the clients' waits for a connection, the pool's timeouts and its connections.
 fn add_pool(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let Some(waits) = &evidence.counts.pool_wait else { return };
     add_latencies("transactions in the run", "pool_wait", (waits, waits.failure_count()), Role::Secondary, into);

@@ -170,7 +170,7 @@ pub struct TaskEnd {
 }
 
 impl LoadCounts {
-    /// Number of operations stopped only by the end of the run, which were slower than all successes.
+    /// Number of operations that the end of the run broke off or kept from beginning.
     pub fn stopped_count(&self) -> u64 {
         self.not_begun.saturating_add(self.broken_off)
     }
@@ -180,7 +180,7 @@ impl LoadCounts {
         self.count_failures(error, 1);
     }
 
-    /// Counts failures of one class, and keeps a few messages.
+    /// Counts failures of one class, and keeps its first message.
     pub fn count_failures(&mut self, error: OpError, count: u64) {
         let place = ErrorClass::ALL.iter().position(|class| *class == error.class).unwrap_or_default();
         self.failed[place] += count;
@@ -267,7 +267,7 @@ impl LoadCounts {
         Ok(())
     }
 
-    /// Adds the counts of each kind of transaction.
+    /// Adds the counts of each kind of transaction; fails if the kinds differ.
     fn merge_kinds(&mut self, others: &[KindCounts]) -> Result<(), Failure> {
         let [mine, theirs] =
             [self.kinds.as_slice(), others].map(|kinds| kinds.iter().map(|kind| kind.name.clone()).collect::<Vec<_>>());
@@ -296,7 +296,6 @@ impl LoadCounts {
         self.failed.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
-    /// Number of failures of a class.
     pub fn failures_of(&self, class: ErrorClass) -> u64 {
         ErrorClass::ALL.iter().zip(self.failed).find(|(known, _)| **known == class).map_or(0, |(_, count)| count)
     }

@@ -70,7 +70,7 @@ impl WorkerContext<'_> {
         }
     }
 
-    /// Number of connections that were opened.
+    /// Number of connections that are open: all but the missing ones.
     pub fn open_connections(&self) -> usize {
         (u64::from(self.connections()) - self.opened.missing) as usize
     }
@@ -150,7 +150,6 @@ pub fn shortfall(counts: &LoadCounts) -> Option<String> {
     Some(text)
 }
 
-/// The words for a kind of failure.
 fn kind_words(kind: FailureKind) -> &'static str {
     match kind {
         FailureKind::Unreachable => "unreachable",

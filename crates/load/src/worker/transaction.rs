@@ -44,7 +44,7 @@ where
         }
     }
 
-    /// Gets a connection for a client's due transaction, and begins it.
+    /// Begins a client's due transaction once it has a connection; until then it waits in line.
     fn enter_client(&mut self, client: usize) {
         if self.rules.tasks == Tasks::Logged {
             self.running += 1;
@@ -374,7 +374,7 @@ where
         rows
     }
 
-    /// Ends a client's transaction, and makes its next one due.
+    /// Sets a client between transactions, and counts its retries.
     fn end_transaction(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
@@ -488,7 +488,7 @@ where
         self.schedule_client(client);
     }
 
-    /// Counts a transaction that could not begin, and makes the client's next one due.
+    /// Counts a transaction that failed before it began, and moves the client past it.
     fn count_unbegun(&mut self, client: usize, error: OpError) {
         self.note_failed_unbegun(client);
         self.count_failure(client, error);

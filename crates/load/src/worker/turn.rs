@@ -27,7 +27,7 @@ where
     L: Lane<Op = S::Op>,
     C: Clock,
 {
-    /// Runs the clients until the load has ended.
+    /// Runs the clients until the load has ended, or the server is silent for too long.
     pub(super) fn run(&mut self) {
         for _ in 0..self.slots.len().min(self.rules.first_clients) {
             self.schedule_next();

@@ -100,12 +100,12 @@ fn shorten_plan(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     ));
 }
 
-/// Tests whether a length is at most this.
+/// A test of whether a value is a length of time of at most this.
 fn is_within(most: Duration) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most))
 }
 
-/// Tests whether a number is at most this.
+/// A test of whether a value is an integer of at most this.
 fn is_at_most(most: i128) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Int(n) if *n <= most)
 }
@@ -146,7 +146,7 @@ fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec>
     }
 }
 
-/// The text of a key.
+/// The text of a key; `None` if it is absent or no text.
 fn text_of<'e>(keys: &'e [Entry], key: &str) -> Option<&'e str> {
     match &find(keys, key)?.value.data {
         Data::Text(text) => Some(text),

@@ -202,7 +202,7 @@ fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) ->
 /// No run takes longer; sums of times stay far from overflow.
 const LONGEST: Duration = Duration::from_secs(30 * 86_400);
 
-/// Reports a length of time that is longer than any experiment.
+/// Reports a length of time above 30 days.
 fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Problems<'_>) {
     if let Some(Located { value, at }) = written
         && *value > LONGEST
@@ -250,7 +250,7 @@ fn make_system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>)
     plan
 }
 
-/// Reads the price of a system.
+/// Reads the price of a system; an unreadable one is reported.
 fn parse_price(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price> {
     let parsed = price.value.parse();
     parsed

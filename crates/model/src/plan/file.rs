@@ -151,7 +151,7 @@ pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
         .or_else(|| text_at(entries, "workload"))
 }
 
-/// The text of a key.
+/// The text of a key; `None` if it is absent or no text.
 fn text_at(entries: &[Entry], key: &str) -> Option<String> {
     match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
@@ -178,7 +178,7 @@ pub(super) fn list_choices(names: &[&str]) -> String {
     list_quoted(names, "or")
 }
 
-/// Names in quotation marks, with a word before the last.
+/// Names in backticks, the first 20 of them, with a word before the last.
 fn list_quoted(names: &[&str], before_last: &str) -> String {
     // A longer list would not be read.
     const SHOWN: usize = 20;
@@ -199,7 +199,7 @@ pub(super) fn schedules_key(key: &str) -> Option<String> {
     SCHEDULE_KEYS.contains(&key).then(|| format!("`{key}` belongs in `[schedule]`"))
 }
 
-/// Reads the systems.
+/// Reads the systems; a plan without any is reported.
 fn read_systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFile> {
     let tables = match top.get("systems") {
         None => {
@@ -225,7 +225,7 @@ fn system_example() -> Option<String> {
     Some("name at least one: `[systems.NAME]` with a `url`".to_owned())
 }
 
-/// Reads one system.
+/// Reads one system; `None` if it is no table.
 fn read_system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile> {
     let place = format!("system `{}`", quote(&entry.key));
     name_is_fit(&entry.key, "a system", &entry.at, problems);
@@ -270,7 +270,7 @@ fn read_system(entry: &Entry, problems: &mut Problems<'_>) -> Option<SystemFile>
     })
 }
 
-/// Reads the private server of a system.
+/// Reads a system's private server; `None` if it is no table.
 fn read_server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<ServerFile> {
     let Data::Table(entries) = &node.data else {
         let hint = Some("write `server = { engine = \"…\" }`".to_owned());
@@ -309,7 +309,7 @@ fn read_version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<St
     }
 }
 
-/// Reads the settings of a system.
+/// Reads a system's settings into a flat list.
 fn read_settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(String, Value)> {
     let mut list = Vec::new();
     let section = Section { place: format!("`settings` of {}", system.place), entries: &[] };
@@ -361,7 +361,7 @@ fn flatten_settings(
     }
 }
 
-/// Reads the benchmarks.
+/// Reads the benchmarks; a plan without any is reported.
 fn read_benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<BenchmarkFile> {
     let items = match top.get("benchmarks") {
         None => {
@@ -384,7 +384,7 @@ fn read_benchmarks(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<Benchm
     items.iter().enumerate().filter_map(|(index, node)| read_benchmark(index, node, problems)).collect()
 }
 
-/// Reads one benchmark.
+/// Reads one benchmark; `None` if it is no table.
 fn read_benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Option<BenchmarkFile> {
     let Data::Table(entries) = &node.data else {
         let section = Section { place: "the list of benchmarks".to_owned(), entries: &[] };
@@ -415,7 +415,7 @@ fn read_benchmark(index: usize, node: &Node, problems: &mut Problems<'_>) -> Opt
     })
 }
 
-/// Reads the schedule.
+/// Reads the schedule; empty if it is absent.
 fn read_schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile {
     let entries = match top.get("schedule") {
         None => return ScheduleFile::default(),

@@ -82,7 +82,7 @@ pub(super) fn read_fleet(top: &Section<'_>, node: &Node, problems: &mut Problems
     })
 }
 
-/// Reads where the clients of each benchmark run.
+/// Reads on which hosts a benchmark's clients run.
 pub(super) fn read_clients(section: &Section<'_>, problems: &mut Problems<'_>) -> ClientsFile {
     let all = section.get(COUPLES).and_then(|_| section.choice(COUPLES, &[(ALL, ())], problems)).is_some();
     let node = section.get(CLIENTS_ON);
@@ -103,7 +103,7 @@ fn read_names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Prob
     }
 }
 
-/// The agents' names in a list, each once.
+/// The agents' names in a list; unfit and repeated ones are reported.
 fn names_in_list(
     section: &Section<'_>,
     key: &str,

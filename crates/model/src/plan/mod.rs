@@ -251,7 +251,6 @@ impl Plan {
         }
     }
 
-    /// The system of this name.
     pub fn system(&self, name: &str) -> Option<&SystemPlan> {
         self.systems.iter().find(|system| system.name == name)
     }

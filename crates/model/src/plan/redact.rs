@@ -354,7 +354,7 @@ fn redact_value(key: &str, value: &Value) -> Value {
     }
 }
 
-/// All secrets in a plan.
+/// The secrets in a plan's URLs, settings and keys, as written and percent-decoded.
 fn secrets_of_plan(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = plan.systems.iter().flat_map(|system| secrets_in(&system.url)).collect();
     let bus = plan.fleet.iter().flat_map(|fleet| login_ranges(&fleet.nats).into_iter().map(|at| &fleet.nats[at]));
@@ -436,14 +436,14 @@ struct Strings<'t> {
 }
 
 impl Strings<'_> {
-    /// Adds the texts in a table.
+    /// Adds the masked texts of a table's values.
     fn add_table(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             self.add_value(key.get_ref(), value);
         }
     }
 
-    /// Adds the texts in a value.
+    /// Adds the masked text of a value, if it holds a secret.
     fn add_value(&mut self, key: &str, value: &toml::Spanned<DeValue<'_>>) {
         match value.get_ref() {
             DeValue::Array(items) => items.iter().for_each(|item| self.add_value(key, item)),

@@ -29,7 +29,7 @@ pub fn plan_reference(catalog: &Catalog) -> String {
     text
 }
 
-/// Writes a section of keys.
+/// Writes a heading, and the table of these keys.
 fn write_section(text: &mut String, title: &str, properties: Option<&Map<String, Json>>) {
     // Writing to a string does not fail.
     let _ = write!(text, "\n## {title}\n\n| key | takes | default | what it is |\n|---|---|---|---|\n");
@@ -38,7 +38,7 @@ fn write_section(text: &mut String, title: &str, properties: Option<&Map<String,
     }
 }
 
-/// Writes the row of a key.
+/// Writes the row of a key, and the rows of its inline table.
 fn write_row(text: &mut String, key: &str, property: &Json) {
     let about = property["description"].as_str().unwrap_or("").replace('|', "\\|").replace('\n', "; ");
     let default = match property.get("default") {

@@ -85,12 +85,10 @@ pub fn json_schema(catalog: &Catalog) -> Json {
     })
 }
 
-/// The schema of a name.
 fn name_schema(about: &str) -> Json {
     json!({ "description": about, "type": "string", "pattern": NAME_PATTERN })
 }
 
-/// The schema of a share.
 fn share_schema(about: &str, range: ShareRange, default: f64) -> Json {
     let (min, max) = range.limits();
     json!({
@@ -103,7 +101,6 @@ fn share_schema(about: &str, range: ShareRange, default: f64) -> Json {
     })
 }
 
-/// The schema of a system.
 fn system_schema(catalog: &Catalog) -> Json {
     let schemes: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
@@ -164,7 +161,6 @@ fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
     catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }
 
-/// The schema of a private server.
 fn server_schema(startable: &[&EngineSpec]) -> Json {
     let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
     let specs = || startable.iter().flat_map(|engine| engine.poolers);
@@ -244,7 +240,6 @@ fn agents_schema() -> Json {
     json!({ "type": "array", "items": agent_schema(), "minItems": 1, "uniqueItems": true })
 }
 
-/// The schema of `[fleet]`.
 fn fleet_schema() -> Json {
     json!({
         "description": "The other hosts that take part, by way of agents on NATS.",
@@ -270,7 +265,6 @@ fn fleet_schema() -> Json {
     })
 }
 
-/// The schema of a system's settings.
 fn settings_schema() -> Json {
     json!({
         "description": "Settings to give the system: pragmas, session or server settings.",
@@ -282,7 +276,6 @@ fn settings_schema() -> Json {
     })
 }
 
-/// The schema of the schedule.
 fn schedule_schema() -> Json {
     json!({
         "description": "When and how often.",

@@ -66,7 +66,7 @@ pub(super) fn apply_table(root: &mut Vec<Entry>, table: &Entry, problems: &mut P
     entries.iter().for_each(|entry| apply_entry(root, &mut Vec::new(), entry, problems));
 }
 
-/// Applies what a table of the plan's quick form sets.
+/// Applies an entry of the quick form, below the keys `above`; a table's entries one by one.
 fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, problems: &mut Problems<'_>) {
     let Some(keys) = split_path(&entry.key) else {
         let refusal = no_path(&entry.key);

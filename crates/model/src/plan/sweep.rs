@@ -203,7 +203,7 @@ fn read_values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mu
     }
 }
 
-/// Reads a list of values.
+/// Reads a list of values; an empty list and repeated values are reported.
 fn read_list(
     spec: &KeySpec,
     node: &Node,

@@ -12,7 +12,7 @@ pub fn side_names(table: &Table) -> [String; 2] {
     pair_apart(&a, &b, NAME).map(|name| quote_name(&name))
 }
 
-/// How a side is called in sentences.
+/// A side's name; `key=name` where the sides are not systems.
 fn side_name(table: &Table, name: &str) -> String {
     if table.compared == KEY_SYSTEM { name.to_owned() } else { format!("{}={name}", table.compared) }
 }

@@ -59,7 +59,7 @@ struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// The part of a suite that a row is about.
+    /// The part of a suite that a row of times is about; `None` for other rows.
     fn from_row(row: &'a Comparison) -> Option<Part<'a>> {
         let (_, name) = row.metric.id.split_once('/')?;
         (row.metric.quantity() == Quantity::Time).then_some(Part { name, row })

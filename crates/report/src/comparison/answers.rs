@@ -126,7 +126,7 @@ pub fn is_of_all(part: &str) -> bool {
     [ALL_QUERIES, MEAN_OF_QUERIES].contains(&part)
 }
 
-/// Ranks a row by how much of a query's time was lost.
+/// The place of a row: totals, then queries without comparable times, then the largest changes.
 fn rank_of_row(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
     let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));

@@ -81,7 +81,6 @@ impl<'a> Builder<'a> {
         groups.into_iter().map(|(values, cases)| Group { values, cases }).collect()
     }
 
-    /// The table of one group of cases.
     fn group_table(&self, group: &Group, a: &str, b: &str, row_use: RowUse<'_>) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
         let row_groups = self.group_cases(&group.cases, &self.projection.rows);
@@ -202,7 +201,7 @@ impl<'a> Builder<'a> {
         cases.any(|case| side_label(case, &self.projection.cols) == side)
     }
 
-    /// The metrics of cases, each once.
+    /// The metrics of cases, each once, ordered by role.
     fn metrics_of_cases(&self, cases: &[u32]) -> Vec<Metric> {
         let (mut metrics, mut known) = (Vec::new(), BTreeSet::new());
         for case in cases.iter().filter_map(|index| self.evidence.case(*index)) {
@@ -248,7 +247,7 @@ impl<'a> Builder<'a> {
         (a != b).then_some(NoVerdict::UnequalDurability { a, b })
     }
 
-    /// Warnings that follow from the cases alone.
+    /// Warnings about cases, the same for all of their metrics.
     fn case_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let mut warnings = self.varying_key_warnings(a, b);
         if self.projection.cols == [KEY_SYSTEM] && self.servers_of_cases(a) == self.servers_of_cases(b) {
@@ -265,7 +264,7 @@ impl<'a> Builder<'a> {
         warnings
     }
 
-    /// The systems of cases, each once.
+    /// The servers of cases, without repeats next to each other.
     fn servers_of_cases(&self, cases: &[u32]) -> Vec<&'a str> {
         let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
         let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();

@@ -56,7 +56,6 @@ impl HostRow {
 }
 
 impl HostsGroup {
-    /// The names of the table's columns.
     pub fn column_names() -> impl Iterator<Item = &'static str> {
         COLUMNS.iter().map(|(_, name)| *name)
     }
@@ -82,7 +81,6 @@ pub fn host_groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], r
         .collect()
 }
 
-/// The rows of a case's hosts.
 fn host_rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.

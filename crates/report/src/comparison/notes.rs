@@ -112,7 +112,6 @@ fn why_no_rows(evidence: &Evidence) -> &'static str {
 struct Notes(Vec<Note>);
 
 impl Notes {
-    /// Adds a note.
     fn add(&mut self, kind: NoteKind, text: String) {
         self.0.push(Note { kind, text });
     }
@@ -314,7 +313,7 @@ fn systems_by_text(evidence: &Evidence, text: impl Fn(&Facts) -> Option<&str>) -
     systems.into_iter().map(|(text, systems)| (systems.join(", "), text.to_owned())).collect()
 }
 
-/// Says how many runs are missing.
+/// Says how many runs were measured, dropped or are still to run; `None` if all were measured.
 fn incomplete_note(evidence: &Evidence) -> Option<String> {
     let counts = evidence.run_counts();
     let open = counts.planned - counts.measured - counts.failed - counts.aborted;

@@ -48,7 +48,6 @@ pub(crate) fn is_quantile_of(quantile: &str, mean: &str) -> bool {
 }
 
 impl MetricFilter {
-    /// Tests whether a metric is shown.
     pub fn shows(&self, metric: &Metric) -> bool {
         match self {
             MetricFilter::All => true,

@@ -28,7 +28,7 @@ pub struct PlanOfQuery<'a> {
 }
 
 impl<'a> PlanOfQuery<'a> {
-    /// The plan that a query had in these runs, and whether it changed.
+    /// The last known plan of a query in these runs, and the first round in which it changed.
     fn from_runs(runs: &[(u32, PlanText<'a>)]) -> Option<PlanOfQuery<'a>> {
         let read: Vec<(u32, &str)> = runs.iter().filter_map(|(round, text)| Some((*round, text.ok()?))).collect();
         let changed_in = read.windows(2).find(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1].0);

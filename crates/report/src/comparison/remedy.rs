@@ -336,7 +336,7 @@ impl Context<'_> {
         })
     }
 
-    /// The fewest operations that a run of each case had.
+    /// The fewest operations that a run of each case had, by rate and length.
     fn fewest_operations(&self) -> BTreeMap<u32, f64> {
         let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
         for stored in self.evidence.measurements.iter().filter(|stored| counts_operations(&stored.measurement.metric)) {
@@ -580,7 +580,7 @@ fn fix_failures_of(row: &Comparison) -> Remedy {
     Remedy::FixFailures { reason, is_lost_to_others }
 }
 
-/// Says what more rounds would decide.
+/// Says how many rounds it takes, and how often they settle it.
 fn more_rounds_text(rounds: u32, rules: &Rules) -> String {
     // By then earlier looks may have settled it.
     let chance = if rules.sequence.is_some() { "about six times in ten" } else { "about every other time" };
@@ -627,7 +627,6 @@ fn spread_rows(own: Option<&(String, u64)>) -> String {
 const FREE_MACHINE: &str = "the load generator was idle and its machine busy: stop what else runs there (`etalon doctor` names it), \
                             or let other hosts make the load (`etalon agent` there, `clients_on` in the plan)";
 
-/// Says what a remedy is.
 fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
     match remedy {
         Remedy::MoreRounds(rounds) => more_rounds_text(*rounds, rules),

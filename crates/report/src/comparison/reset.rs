@@ -62,7 +62,6 @@ fn median_of(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeas
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
-/// A value with its unit.
 fn print_with_unit(value: f64, unit: &str) -> String {
     let unit = RowUnit::new(unit, [value]);
     format!("{} {}", unit.print(value, Script::Plain), unit.unit_name())

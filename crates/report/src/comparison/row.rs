@@ -177,7 +177,6 @@ pub enum CrossFinding {
 }
 
 impl CrossFinding {
-    /// The finding's word.
     pub fn as_str(self) -> &'static str {
         match self {
             CrossFinding::Higher => "higher",
@@ -291,7 +290,6 @@ pub enum NoVerdict {
 }
 
 impl CrossFinding {
-    /// The finding as a sentence.
     fn sentence(self) -> &'static str {
         match self {
             CrossFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
@@ -472,7 +470,6 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The row's verdict, if it has one.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.outcome {
             Outcome::Verdict(verdict) => Some(verdict),
@@ -525,7 +522,6 @@ impl Comparison {
         model::keys_text(self.label.iter().map(|(key, value)| (key.as_str(), value.clone())))
     }
 
-    /// The side of this letter.
     pub fn side(&self, letter: SideLetter) -> &Side {
         match letter {
             SideLetter::A => &self.a,

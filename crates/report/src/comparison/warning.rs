@@ -276,7 +276,7 @@ fn unpaired_text(a: usize, b: usize) -> String {
     not_in_the_ratio(a + b, "round", &why)
 }
 
-/// Says what is not in the ratio.
+/// Says how many cases and rounds are not in the ratio.
 fn left_out(cases: usize, rounds: usize) -> String {
     let of = |n, what, why| (n > 0).then(|| not_in_the_ratio(n, what, why));
     let cases = of(cases, "case", "in no round have both sides a value there");

@@ -162,19 +162,16 @@ fn excess_p(more: &Sample, less: &Sample, rules: &Rules) -> f64 {
     }
 }
 
-/// The workload of a benchmark.
 fn workload_of<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {
     let known = evidence.header.plan.benchmarks.iter().find(|known| known.name == benchmark);
     known.map(|known| known.workload.as_str())
 }
 
-/// The mean of values.
 fn mean_of(points: &[RunPoint]) -> Option<f64> {
     let sum: f64 = points.iter().map(|point| point.value).sum();
     (!points.is_empty()).then(|| sum / points.len() as f64)
 }
 
-/// The values as a sample.
 fn sample_of(points: &[RunPoint]) -> Sample {
     Sample::from_runs(points.iter().map(|point| RunValue { round: point.round, value: point.value }))
 }

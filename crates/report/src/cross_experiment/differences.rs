@@ -126,7 +126,7 @@ fn system_plan_of<'a>(sources: &'a [Source], track: &[Option<String>], place: us
     sources[place].evidence.header.plan.system(name)
 }
 
-/// A value of each source's schedule.
+/// A value of each source's schedule; `None` for an import.
 fn values_of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Values {
     sources
         .iter()
@@ -137,7 +137,6 @@ fn values_of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) 
         .collect::<Vec<_>>()
 }
 
-/// A value of each source.
 fn values_of_sources(sources: &[Source], value: &dyn Fn(&Source) -> String) -> Values {
     sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>()
 }
@@ -261,7 +260,6 @@ fn costs_of_operations(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)
     found
 }
 
-/// A run's length in words.
 fn length_text(length: Length) -> String {
     match length {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
@@ -269,7 +267,6 @@ fn length_text(length: Length) -> String {
     }
 }
 
-/// The word for an order.
 fn order_word(order: Order) -> &'static str {
     match order {
         Order::Interleaved => "interleaved",

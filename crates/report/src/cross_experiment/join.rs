@@ -130,7 +130,6 @@ fn check_sources(sources: &[Source]) -> Result<(), JoinError> {
     Ok(())
 }
 
-/// The names of a source's systems.
 fn system_names(source: &Source) -> Vec<String> {
     source.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect()
 }
@@ -402,7 +401,6 @@ impl<'a> Matching<'a> {
         Counterparts { name, cases }
     }
 
-    /// The label of a source's case.
     fn case_label(&self, source: usize, index: u32) -> String {
         let case = self.case(source, index);
         case.label(&self.sources[source].evidence.header.plan.varying_keys(&case.benchmark))
@@ -512,7 +510,7 @@ impl Joined {
         last
     }
 
-    /// Adds the facts of a source's systems, by their new names.
+    /// Adds the facts of a source's systems and other subjects, by their new names.
     fn append_facts(
         &mut self,
         place: usize,
@@ -558,7 +556,6 @@ fn distinct_texts(texts: impl Iterator<Item = String>, separator: &str) -> Strin
     found.join(separator)
 }
 
-/// The header of the joined experiment.
 fn joined_header(
     sources: &[Source],
     cases: &[Case],
@@ -587,7 +584,6 @@ fn distinct_in_headers(sources: &[Source], of: fn(&Header) -> &String, separator
     distinct_texts(headers(sources).map(|header| of(header).clone()), separator)
 }
 
-/// The headers of all sources.
 fn headers(sources: &[Source]) -> impl Iterator<Item = &Header> {
     sources.iter().map(|source| &source.evidence.header)
 }
@@ -649,7 +645,6 @@ fn joined_plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dy
     }
 }
 
-/// The plans of all sources.
 fn plans(sources: &[Source]) -> impl Iterator<Item = &Plan> {
     sources.iter().map(|source| &source.evidence.header.plan)
 }

@@ -75,7 +75,6 @@ fn fit_as_labels(names: &[String]) -> bool {
     names.iter().all(|name| (1..=LONGEST).contains(&name.chars().count()))
 }
 
-/// A name of each source.
 fn names_of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
     sources.iter().map(name).collect::<Vec<String>>()
 }

@@ -40,7 +40,6 @@ impl FromStr for Format {
     }
 }
 
-/// Renders a gate's outcome in a format.
 pub fn render_outcome(outcome: &GateOutcome, format: Format) -> String {
     match format {
         Format::Text => render_text(outcome),
@@ -50,7 +49,6 @@ pub fn render_outcome(outcome: &GateOutcome, format: Format) -> String {
     }
 }
 
-/// A line as one sentence.
 fn line_sentence(line: &GateLine) -> String {
     clean_text(&format!("{} ({}): {}", line.name, line.sides, line.detail))
 }
@@ -121,7 +119,6 @@ fn github_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
-/// The outcome as JUnit's XML.
 fn render_junit(outcome: &GateOutcome) -> String {
     let failures = outcome.lines.iter().filter(|line| line.status.fails_gate()).count();
     let skipped = outcome.count_of(RowStatus::Open) + outcome.count_of(RowStatus::NotCompared);
@@ -194,7 +191,6 @@ fn escape_xml(text: &str) -> String {
     escaped.replace('"', "&quot;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
-/// The outcome as Markdown.
 fn render_markdown(outcome: &GateOutcome) -> String {
     let noted: String = outcome.apart.iter().map(|text| format!("> {}.\n\n", escape_markdown(text))).collect();
     let mut out =

@@ -96,7 +96,7 @@ impl FromStr for Limit {
     }
 }
 
-/// Reads `METRIC <= VALUE` or `METRIC >= VALUE`.
+/// Reads `[BENCHMARK/]METRIC <= VALUE [UNIT]`, or the same with `>=`.
 fn parse_limit(text: &str) -> Option<Limit> {
     let at = text.find(['<', '>'])?;
     let bound = if text[at..].starts_with('<') { Bound::AtMost } else { Bound::AtLeast };

@@ -66,7 +66,6 @@ pub fn render_bars(of: &Bars) -> Markup {
     Figure { title: &of.title, panel: &panel, id: &of.id, legend, live: None }.render_with_table(values_table(of))
 }
 
-/// The table of the bars' values.
 fn values_table(of: &Bars) -> Markup {
     html! {
         table.small {

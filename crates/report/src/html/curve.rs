@@ -131,7 +131,6 @@ fn live_series(curve: &Curve, line: &CurveLine) -> LiveSeries {
     }
 }
 
-/// The table of the curves' values.
 fn values_table(curve: &Curve) -> Markup {
     html! {
         table.small {

@@ -155,7 +155,6 @@ impl Headings {
     }
 }
 
-/// The picture of one metric.
 fn metric_figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
     let (x, beyond) = change_axis(set, rows);
     let half = draw_panel(set, metric, rows, &x, &HALF);
@@ -262,7 +261,7 @@ fn tick_label(percent: f64) -> String {
     }
 }
 
-/// The picture's caption: its metric, and which side is better.
+/// The caption of the axis: which side is compared with which, and which way is better.
 fn caption_text(rows: &[Placed<'_>]) -> String {
     let Some((table, row)) = rows.first() else { return String::new() };
     let better = match row.metric.direction {
@@ -365,7 +364,6 @@ pub fn verdict_shape(row: &Comparison) -> Shape {
     }
 }
 
-/// The mark of a row with its interval.
 fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     let change = crate::labels::change_of(row);
     let figures = change.map_or_else(String::new, |c| {
@@ -383,7 +381,6 @@ fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     }
 }
 
-/// The table of the picture's values.
 fn values_table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
     html! {
         @let headings = Headings::for_rows(rows);

@@ -27,7 +27,7 @@ pub fn page_header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// What the experiment was: plan, runs, time, build.
+/// The valid runs, étalon's version and the plan's hash, or a line for each joined experiment.
 fn experiment_identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let header = &evidence.header;
     let counts = set.counts;

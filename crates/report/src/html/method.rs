@@ -149,7 +149,6 @@ fn explain_findings(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Explains the verdicts.
 fn explain_verdicts(set: &ComparisonSet) -> Markup {
     let margin = percent_text(set.rules.margin, Script::Typographic);
     html! {

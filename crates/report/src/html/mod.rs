@@ -252,7 +252,7 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-/// The tables of results.
+/// The tables of results, and the remedies.
 fn results_section(set: &ComparisonSet) -> Markup {
     html! {
         @if single::is_single(set) { (single::figures_table(set)) } @else {
@@ -270,7 +270,7 @@ struct Charts {
     responses: Option<(Markup, Markup)>,
 }
 
-/// Draws the charts of all cases.
+/// Draws the charts of the cases, up to `MOST_CASES` and `MOST_CHARTS`.
 fn draw_charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, ReportError> {
     let evidence = index.lookup.evidence();
     let (views, common, order) =

@@ -79,7 +79,7 @@ fn plans_of_query(index: &Index<'_>, query: &str, systems: &[SystemPlan<'_>]) ->
     }
 }
 
-/// Says from which round on the plan was another one.
+/// Says before which round the query had another plan; empty if it had none.
 fn changed_text(plan: &PlanOfQuery<'_>) -> String {
     plan.changed_in.map_or_else(String::new, |round| format!(", another plan before round {}", round + 1))
 }

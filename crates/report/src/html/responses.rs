@@ -173,7 +173,7 @@ fn has_succeeded(all: &Latency) -> bool {
     !all.succeeded().is_empty()
 }
 
-/// A time of a column in ms, or `n/a`.
+/// A time of a column with its unit, or `n/a`.
 fn time_text(column: &Column, at: usize) -> String {
     let Some(us) = column.times_us[at] else { return "n/a".to_owned() };
     // Exact, for comparison with published values.
@@ -195,7 +195,6 @@ fn share_within(column: &Column, at: usize) -> Option<f64> {
     (column.executions > 0).then(|| within as f64 / column.executions as f64)
 }
 
-/// The table of all systems.
 fn responses_table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> Markup {
     let several = columns.len() > 1;
     html! {
@@ -280,7 +279,7 @@ fn winners(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option
     names.collect::<Vec<_>>().join(", ")
 }
 
-/// Says how many runs were added up.
+/// Explains how runs were added up, and what the times, shares and winners are.
 fn runs_note(columns: &[Column]) -> Markup {
     let of = columns.iter().map(|column| column.runs).max().unwrap_or(0);
     html! {
@@ -312,7 +311,6 @@ fn share_bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column],
     })
 }
 
-/// The bar of one share.
 fn share_bar(column: &Column, at: usize) -> Bar {
     let share = share_within(column, at).map(|share| share * 100.0);
     let entry = Entry::from_value(share, Form::Hundredths, "executions were not counted");

@@ -92,7 +92,7 @@ pub fn run_order(evidence: &Evidence) -> RunOrder {
     RunOrder { axis, bands: bands.collect() }
 }
 
-/// The ends of the axis of rounds.
+/// The edges of a round on the axis, half a run before its first run and after its last.
 fn round_edges((lo, hi): (u32, u32)) -> (f64, f64) {
     (f64::from(lo) - 0.5, f64::from(hi) + 0.5)
 }

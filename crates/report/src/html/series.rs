@@ -111,7 +111,6 @@ fn quantile_curve(latency: &Latency) -> Vec<(f64, f64)> {
         .collect()
 }
 
-/// The table of quantiles.
 fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
@@ -268,7 +267,6 @@ fn series_table(live: &Live, what: &str) -> Markup {
     }
 }
 
-/// A series' values as text.
 fn values_text(series: &LiveSeries) -> String {
     let mut text = String::new();
     for y in &series.y {

@@ -15,7 +15,6 @@ pub fn is_single(set: &ComparisonSet) -> bool {
     set.tables.is_empty() && !set.figures.is_empty()
 }
 
-/// The unit of a figure.
 fn figure_unit(figure: &Figure) -> RowUnit<'_> {
     unit_of(&figure.metric, [&figure.side])
 }
@@ -51,13 +50,12 @@ fn figure_range(figures: &[&Figure]) -> Markup {
     }
 }
 
-/// A value with the unit of a figure.
+/// A value with the sign of the figure's bound, and its unit.
 fn print_with_unit(figure: &Figure, value: f64) -> String {
     let sign = figure.side.bound.map_or("", Bound::sign);
     format!("{sign}{} {}", figure_unit(figure).print(value, Script::Typographic), figure_unit(figure).unit_name())
 }
 
-/// The table of all figures.
 pub fn figures_table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
     let level = percent_text(set.rules.level, Script::Typographic);
@@ -90,7 +88,6 @@ struct Columns {
     extremes: bool,
 }
 
-/// The line of a figure.
 fn table_line(figure: &Figure, columns: Columns) -> Markup {
     let unit = figure_unit(figure);
     let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());

@@ -15,7 +15,6 @@ use crate::number::{RowUnit, Script, half_width_text, p_value_text, percent_text
 /// Rows of a table that are shown at once; the others are folded, as many at a time.
 const PAGE: usize = 1_000;
 
-/// The tables of all comparisons.
 pub fn comparison_tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
@@ -96,7 +95,6 @@ fn has_p(table: &Table, set: &ComparisonSet) -> bool {
     table.rows.iter().any(|row| p_of(row, set).is_some())
 }
 
-/// The line of a row.
 fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
     let unit = row_unit(row);
     let mark = notes.of_row(row);
@@ -129,7 +127,6 @@ fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNo
     }
 }
 
-/// The cell of a side's figure.
 fn figure_cell(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     html! {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {

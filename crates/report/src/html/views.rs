@@ -33,7 +33,6 @@ fn is_table(view: &View) -> bool {
     view.table().is_some()
 }
 
-/// Renders one view.
 fn render_view(view: &View) -> Markup {
     match view {
         View::Table(shown) if shown.placement == TablePlacement::Terminal => html! {},
@@ -47,7 +46,6 @@ fn render_view(view: &View) -> Markup {
     }
 }
 
-/// Renders a table of entries.
 fn render_table(table: &Table, is_titled: bool) -> Markup {
     let all: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_hidden).collect();
     let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
@@ -81,7 +79,6 @@ fn render_table(table: &Table, is_titled: bool) -> Markup {
     }
 }
 
-/// The heading of a column.
 fn column_head(column: &Column, rows: usize) -> Markup {
     let class = (column.align == Align::Right).then_some("num");
     html! { th class=[class] scope="col" rowspan=[(rows > 1).then_some(rows)] { bdi { (column.head) } } }
@@ -123,7 +120,6 @@ pub fn names_legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup
     html! { span.legend { @for (index, name) in names { span.key { (swatch(index)) bdi { (name) } } } } }
 }
 
-/// The chart of a series.
 fn lines_chart(series: &Series) -> Markup {
     let points: Vec<(f64, f64)> = series.lines.iter().flat_map(|line| line.points.iter().copied()).collect();
     let end = points.iter().map(|(x, _)| *x).fold(0.0, f64::max);
@@ -145,7 +141,6 @@ fn lines_chart(series: &Series) -> Markup {
     Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render_with_table(table)
 }
 
-/// The values of points as text.
 fn values_text(points: &[(f64, f64)]) -> String {
     points.iter().map(|(_, y)| significant_digits(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
 }

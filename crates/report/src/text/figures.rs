@@ -34,7 +34,6 @@ pub fn render_figures<'f>(
     out
 }
 
-/// The cells of a figure's line.
 fn figure_cells(one: &Figure, notes: String) -> Vec<GridCell> {
     let unit = unit_of(&one.metric, [&one.side]);
     let mut figure = figure_and_half_width(&one.side, &unit);

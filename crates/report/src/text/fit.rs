@@ -46,7 +46,6 @@ pub(super) fn render_to_fit(set: &ComparisonSet, options: &TextOptions, lines: u
 /// A case of a benchmark: the table's title, and the values of its keys.
 type Case<'s> = (&'s [(String, String)], &'s [(String, String)]);
 
-/// The case of a row.
 fn case_of_row<'s>(table: &'s Table, row: &'s Comparison) -> Case<'s> {
     (&table.title, &row.label)
 }

@@ -91,7 +91,6 @@ impl Grid {
         self.lines.push(line);
     }
 
-    /// The width of each column.
     fn column_widths(&self) -> Vec<usize> {
         let mut widths = vec![0; self.columns.len()];
         for line in &self.lines {
@@ -110,7 +109,6 @@ impl Grid {
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
-    /// Renders the grid as text.
     pub fn render_grid(&self, style: Style) -> String {
         let widths = self.column_widths();
         let mut out = String::new();

@@ -66,7 +66,6 @@ pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     out
 }
 
-/// The table's grid with these headings.
 fn make_grid(
     table: &Table,
     set: &ComparisonSet,
@@ -125,7 +124,6 @@ fn make_grid(
     grid
 }
 
-/// The cells of the table's head.
 fn head_cells(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool) -> Vec<GridCell> {
     let interval = if table.rows.iter().any(|row| row.estimate.is_some()) {
         format!("{} interval", percent_text(set.rules.level, Script::Plain))
@@ -139,7 +137,6 @@ fn head_cells(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool
     figures.chain(["verdict".to_owned()]).map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
-/// The heading of a side's column.
 fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     match heads {
         Heads::Named => format!("{} {name}", letter.as_str()),

@@ -84,7 +84,6 @@ fn latency_of_point(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, Str
     (Some(value), format!("{} {} {name}", unit.print(value, Script::Plain), unit.unit_name()))
 }
 
-/// The entry of a point's latency.
 fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     let (value, text) = latency_of_point(group, point);
     if value.is_none() {
@@ -99,7 +98,6 @@ fn latency_words(group: &CurveGroup) -> String {
     group.points().find_map(pick).map_or_else(String::new, |(metric, _)| format!("{name}, {}", metric.unit))
 }
 
-/// The view of a group's curves.
 fn curve_view(group: &CurveGroup, family: &'static str, title: String, id: String) -> View {
     let (unit, latency) = (rate_words(&group.metric).to_owned(), latency_words(group));
     View::Curve(Curve {
@@ -232,7 +230,7 @@ fn hidden_table(set: &ComparisonSet) -> Table {
     }
 }
 
-/// The row of a system's curve.
+/// The row of a system's curve: its highest run and its knee.
 fn hidden_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let best = match curve.best() {
         Some((point, value)) => {
@@ -263,7 +261,6 @@ fn missing_entry(curve: &SystemCurve) -> Entry {
     Entry { text: why_no_best(curve), ..Entry::from_value(None, Form::Significant, &why_no_best(curve)) }
 }
 
-/// Says why a curve gives no best.
 fn why_no_best(curve: &SystemCurve) -> String {
     match curve.first_gap() {
         Some(point) => format!("no figure at depth {}", point.at),
@@ -271,7 +268,6 @@ fn why_no_best(curve: &SystemCurve) -> String {
     }
 }
 
-/// The entry of a point's depth.
 fn depth_entry(point: &CurvePoint) -> Entry {
     Entry::from_value(Some(point.at as f64), Form::Whole, "")
 }
@@ -365,12 +361,12 @@ pub fn client_views(set: &ComparisonSet) -> Vec<View> {
     charts.chain([View::Table(peak_row(set))]).collect()
 }
 
-/// The bars at some numbers of clients.
+/// Tests whether a curve's point at a number of clients has an interval.
 fn client_bars(curve: &SystemCurve, place: i64) -> bool {
     curve.point_at(place).is_some_and(|point| point.interval().is_some())
 }
 
-/// The bars of all systems at a number of clients.
+/// The bars of a group's systems at some numbers of clients.
 fn client_group(group: &CurveGroup, number: usize) -> View {
     let at = group.bars_at();
     let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| client_bars(curve, *place)));
@@ -385,7 +381,7 @@ fn client_group(group: &CurveGroup, number: usize) -> View {
     })
 }
 
-/// The bar of a system at a number of clients.
+/// The bars of all systems at a number of clients.
 fn client_bar(group: &CurveGroup, clients: i64) -> BarGroup {
     BarGroup {
         name: if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
@@ -402,7 +398,7 @@ fn peaks_table(curve: &SystemCurve, clients: i64) -> Option<Bar> {
     Some(Bar { index: curve.index, name: curve.system.clone(), entry, highest_run: None })
 }
 
-/// The row of a system's curve.
+/// The table of the peaks of all curves over clients.
 fn peak_row(set: &ComparisonSet) -> Table {
     let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
     Table {
@@ -424,7 +420,7 @@ fn peak_row(set: &ComparisonSet) -> Table {
     }
 }
 
-/// The mean of a point without its interval.
+/// The row of a system's curve: its peak, and its mean with the most clients.
 fn entry_without_interval(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let peak = curve.peak();
     let (value, at) = match peak {
@@ -447,7 +443,7 @@ fn entry_without_interval(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry>
     vec![name, Entry::of_system(&curve.system, curve.index), value, at, at_last, share, unit]
 }
 
-/// The dash that says why a curve has no peak.
+/// The mean of a point without its interval.
 fn missing_dash(point: &CurvePoint) -> Entry {
     Entry { half_width: None, interval: None, ..mean_entry(point) }
 }

@@ -13,7 +13,6 @@ pub fn tables(set: &ComparisonSet) -> Vec<View> {
     set.hosts.iter().map(|group| View::Table(hosts_table(group))).collect()
 }
 
-/// The table of a group's hosts.
 fn hosts_table(group: &HostsGroup) -> Table {
     // Common to all hosts.
     let columns = HostsGroup::column_names().enumerate().map(|(at, name)| {
@@ -29,7 +28,6 @@ fn hosts_table(group: &HostsGroup) -> Table {
     }
 }
 
-/// The entries of a host's row.
 fn host_row(group: &HostsGroup, row: &HostRow) -> Vec<Entry> {
     let slow = if row.is_slow() { "slow" } else { "" };
     let of_middle = match row.of_middle {
@@ -41,7 +39,6 @@ fn host_row(group: &HostsGroup, row: &HostRow) -> Vec<Entry> {
     [host].into_iter().chain(figures).chain([of_middle]).collect()
 }
 
-/// The entry of a host's figure.
 fn figure_entry(group: &HostsGroup, row: &HostRow, at: usize) -> Option<Entry> {
     let (metric, side) = row.figures.get(at)?;
     // Of the client's cores.
@@ -49,7 +46,6 @@ fn figure_entry(group: &HostsGroup, row: &HostRow, at: usize) -> Option<Entry> {
     Some(Entry::from_value(side.estimate.map(|value| column_unit(group, at).convert(value)), form, "no run has it"))
 }
 
-/// The unit of a column.
 fn column_unit(group: &HostsGroup, column: usize) -> RowUnit<'_> {
     let figures: Vec<&(model::Metric, crate::comparison::Side)> =
         group.rows.iter().filter_map(|row| row.figures.get(column)).collect();

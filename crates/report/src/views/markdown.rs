@@ -12,7 +12,6 @@ pub fn render_tables(views: &[View]) -> String {
     views.iter().filter_map(View::table).filter(|table| table.is_on_terminal()).map(render_table).collect()
 }
 
-/// Renders one table.
 fn render_table(table: &Table) -> String {
     let named = [table.family, &table.case, table.title.trim_end_matches(':')];
     let named: Vec<&str> = named.into_iter().filter(|name| !name.is_empty()).collect();
@@ -36,7 +35,6 @@ fn render_table(table: &Table) -> String {
     out
 }
 
-/// A line of a Markdown table.
 fn table_line(cells: Vec<String>) -> String {
     format!("| {} |\n", cells.join(" | "))
 }

@@ -184,7 +184,7 @@ impl Column {
         Column { group: group.into(), ..self }
     }
 
-    /// The column, hidden until a reader asks for it.
+    /// The column, for programs only.
     pub fn hidden(self) -> Column {
         Column { is_hidden: true, ..self }
     }

@@ -23,7 +23,6 @@ pub fn render_tables(views: &[View], width: usize) -> String {
     out
 }
 
-/// Renders one table.
 fn render_table(table: &Table, width: usize) -> String {
     let gap = if matches!(table.placement, TablePlacement::Under | TablePlacement::Close) { "" } else { "\n" };
     let mut out = if table.title.is_empty() {
@@ -76,7 +75,6 @@ fn split_to_fit(table: &Table, width: usize) -> Vec<Vec<usize>> {
     parts
 }
 
-/// The group of a column.
 fn group_of_column<'a>(table: &'a Table, at: &usize) -> &'a str {
     &table.columns[*at].group
 }

@@ -26,7 +26,7 @@ pub(super) enum Plugin {
 }
 
 impl Plugin {
-    /// The plugin of this name.
+    /// The plugin of this name, if it is supported.
     pub(super) fn from_name(name: &[u8]) -> Option<Self> {
         match name {
             b"mysql_native_password" => Some(Self::Native),
@@ -37,7 +37,7 @@ impl Plugin {
         }
     }
 
-    /// The plugin's name.
+    /// The plugin's name in the protocol.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Native => "mysql_native_password",

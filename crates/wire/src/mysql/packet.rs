@@ -33,7 +33,7 @@ pub(crate) fn finish_payload(out: &mut Vec<u8>, start: usize, sequence: u8) -> R
     split_payload(out, start, sequence)
 }
 
-/// Splits a payload that is too long for one packet.
+/// Splits a payload that is too long for one packet; returns the next sequence number.
 #[cold]
 fn split_payload(out: &mut Vec<u8>, start: usize, sequence: u8) -> Result<u8> {
     let payload = out.split_off(start + HEADER_BYTES);

@@ -37,7 +37,7 @@ impl<'a> Encoded<'a> {
         if matches!(value, Value::Unsigned(_)) { 0x80 } else { 0 }
     }
 
-    /// Appends the value.
+    /// Appends the value; nothing for `NULL`.
     #[inline]
     pub(crate) fn write_value(&self, out: &mut Vec<u8>) {
         match &self.payload {

@@ -22,7 +22,6 @@ impl Template {
         Self { statement_id, parameters }
     }
 
-    /// Number of the statement's parameters.
     pub fn parameter_count(&self) -> usize {
         self.parameters.into()
     }

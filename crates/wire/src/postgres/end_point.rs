@@ -43,7 +43,7 @@ pub fn tls_server_end_point(certificate: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The certificate's hash by the algorithm of its signature.
+/// The certificate's hash by this algorithm; `None` if it is unknown.
 fn by_hash(hash: &[u8], certificate: &[u8]) -> Option<Vec<u8>> {
     match hash {
         SHA256 => Some(Sha256::digest(certificate).to_vec()),

@@ -95,7 +95,6 @@ impl Template {
         Ok(template)
     }
 
-    /// Number of the statement's parameters.
     pub fn parameter_count(&self) -> usize {
         self.types.len()
     }
@@ -139,7 +138,7 @@ impl Template {
         true
     }
 
-    /// Appends the request, every part written again.
+    /// Appends the request, with each value in its type's binary form or as text; nothing if one fails.
     fn write_request(&self, parameters: &[Value<'_>], out: &mut Vec<u8>) -> Result<()> {
         let start = out.len();
         out.extend_from_slice(&self.head);

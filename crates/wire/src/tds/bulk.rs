@@ -58,7 +58,7 @@ impl Bulk {
         Ok(())
     }
 
-    /// Moves all full packets to `out`.
+    /// Moves full packets to `out`; the last one stays, even if it is full.
     pub fn drain(&mut self, out: &mut Vec<u8>) {
         let room = self.packet_bytes - HEADER_BYTES;
         let full = self.payload.len().saturating_sub(1) / room;

@@ -109,7 +109,7 @@ impl Handshake {
         }
     }
 
-    /// Sends the login.
+    /// Appends the login, and waits for its answer.
     fn log_in(&mut self, out: &mut Vec<u8>) -> Result<Progress> {
         login::write_login(&self.config, out)?;
         self.state = State::Login;

@@ -68,7 +68,7 @@ impl Contents {
     }
 }
 
-/// Says what a table holds.
+/// Number and checksum of a table's rows in words, `none` without the table.
 fn describe_table(found: Option<&(u64, String)>) -> String {
     found.map_or("none".to_owned(), |(rows, checksum)| format!("{rows} rows with the checksum {checksum}"))
 }

@@ -125,7 +125,7 @@ pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     Ok(load)
 }
 
-/// Refuses a length of 0.
+/// Refuses a `duration` that is 0, or that is set along with a promise.
 fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
     match keys.duration {
         Some(length) if length.is_zero() => {
@@ -256,7 +256,7 @@ fn thread_affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinit
     }
 }
 
-/// The processors of a mask.
+/// Numbers of the processors whose bits a decimal or hexadecimal mask sets.
 fn processors_of_mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let mask = match digits {

@@ -98,7 +98,7 @@ fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) 
     }
 }
 
-/// Adds the CPU cost of an operation.
+/// Adds CPU and kernel entries per operation, hand-over times, syncs, span and lag.
 fn add_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     let counts = &evidence.counts;
     let operations = counts.succeeded_in_window.max(1) as f64;

@@ -56,7 +56,7 @@ fn zero(_: Size) -> u64 {
     0
 }
 
-/// A claim of one for each size.
+/// One in doubt for each failed transaction, at every size.
 fn one(_: Size) -> u64 {
     1
 }

@@ -62,7 +62,7 @@ fn join_district(prefix: &str) -> String {
     format!("{prefix}.{prefix}_w_id = d.d_w_id AND {prefix}.{prefix}_d_id = d.d_id")
 }
 
-/// Conditions on payments.
+/// Conditions 1, 8 and 9: payments of warehouses, districts and history agree.
 fn payment_conditions() -> Vec<Condition> {
     vec![
         Condition {

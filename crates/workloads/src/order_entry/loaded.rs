@@ -298,7 +298,7 @@ fn of_last_warehouse(size: Size, warehouse: &str, more: &str) -> String {
     format!("{warehouse} = {} AND {more}", size.warehouses)
 }
 
-/// A query that has a row if the texts of a column are all alike.
+/// A query that has a row if any text of a column occurs twice.
 fn same_text_sql(table: &str, column: &str, among: &str) -> String {
     format!(
         "SELECT 1 AS one FROM (SELECT count(*) AS texts, count(DISTINCT {column}) AS differ FROM {table} WHERE {among}) t \

@@ -33,7 +33,7 @@ struct Step {
     times: u64,
 }
 
-/// A step that belongs to what was entered `times` times.
+/// A step whose statements must have been sent `times` times in all.
 const fn expected_step(what: &'static str, groups: &'static [usize], times: u64) -> Step {
     Step { what, groups, times }
 }

@@ -87,7 +87,7 @@ pub fn supply_of(line: usize) -> usize {
     FIRST_ITEM + 2 * line + 1
 }
 
-/// Names of all fields.
+/// Names of all fields by number, those of the lines last.
 pub fn field_names() -> Vec<String> {
     let of_lines = (0..MOST_LINES).flat_map(|line| [format!("i{line}"), format!("supply{line}")]);
     NAMES.iter().map(|name| (*name).to_owned()).chain(of_lines).collect()

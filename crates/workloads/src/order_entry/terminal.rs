@@ -62,7 +62,7 @@ pub struct Input<'a> {
 }
 
 impl Input<'_> {
-    /// Draws a district's number.
+    /// Draws a district's number evenly, and counts it.
     pub fn draw_district(&mut self, what: Even) -> i64 {
         self.draw_even(what, 1, self.rules.districts)
     }

@@ -69,7 +69,7 @@ impl Figure {
         }
     }
 
-    /// The figure's unit.
+    /// Unit of the figure: `bytes`, `ms`, or none for counts.
     pub fn unit(self) -> &'static str {
         match self {
             Figure::Reads | Figure::Writes | Figure::Syncs => "",

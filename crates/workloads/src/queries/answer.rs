@@ -58,7 +58,7 @@ impl RunningHash {
         }
     }
 
-    /// The first 64 bits of the hash.
+    /// The first 64 bits of the hash, or the sum of the rows' hashes.
     fn finish(self) -> u64 {
         match self {
             RunningHash::Ordered(hash) => first_bits(hash),
@@ -228,7 +228,7 @@ fn is_whole(text: &str) -> bool {
     !digits.is_empty() && !has_zero_in_front && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The shortest text of a number rounded to a fixed number of digits.
+/// The shortest text of a number rounded to `DIGITS` digits, up to `MOST_DIGITS` if it is large.
 fn number_text(number: f64) -> String {
     let before_point = number.abs().max(1.0).log10().floor() as i32 + 1;
     let digits = (before_point + 2).clamp(DIGITS, MOST_DIGITS);

@@ -174,7 +174,7 @@ fn pick_statement(
     }
 }
 
-/// The text of a query's file, with where it came from.
+/// The text of a query's file, with remarks on its calls and times.
 fn file_text(statement: &Remembered, sql: &str, (name, becomes): (&str, Use), share: f64) -> String {
     let mean_ms = statement.total_s * 1e3 / statement.calls.max(1.0);
     let mut text = format!(

@@ -201,7 +201,7 @@ impl QueryFile {
         parts.into_iter().map(|part| self.make_statement(part.sql)).collect()
     }
 
-    /// A statement with what its first word says of it.
+    /// Makes a statement of SQL, with whether it is ordered; an error if it may write.
     fn make_statement(&self, sql: String) -> Result<Statement, Failure> {
         let words = split_words(&sql);
         let first = words.iter().find(|word| word.text != "(").map(|word| word.text.as_str()).unwrap_or_default();

@@ -14,7 +14,7 @@ enum BarrelEntry {
     PauseUs(u64),
 }
 
-/// Reads a barrel as turns: who asks what, how often. Statements are numbered by the order of queries in the file.
+/// Reads a barrel as turns: which query is asked after which pause. Statements are numbered by the order of queries in the file.
 pub(super) fn read_turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
@@ -180,7 +180,7 @@ impl Pieces<'_> {
         self.done.push(StatementPiece::Literal(quote, parts));
     }
 
-    /// Adds a dictionary's word to the open literal.
+    /// Adds a dictionary's word to the open literal, or to the statement.
     fn add_word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
         let spot = self.spot_of(at);
         if name.is_empty() {

@@ -8,7 +8,7 @@ use crate::transactions::{Dictionary, Digits, Fill, Numbering, WordList, WordSou
 /// No real file has wider numbers.
 const WIDEST: usize = 500;
 
-/// Reads a dictionary section.
+/// Makes a dictionary of its section: the source of its words and how they are drawn.
 pub(super) fn read_dictionary(
     section: &SmackSection,
     sources: &Sources<'_>,

@@ -145,7 +145,7 @@ pub(super) fn parse(text: &str) -> Result<SmackFile, SmackError> {
 }
 
 impl Parser {
-    /// Takes the next token.
+    /// Takes the next token; after the end, the end again.
     fn take_token(&mut self) -> SmackToken {
         // After the end comes the end.
         let following = self.tokens.next().unwrap_or(SmackToken { kind: SmackTokenKind::End, spot: self.next.spot });
@@ -169,7 +169,7 @@ impl Parser {
         }
     }
 
-    /// Takes a quoted text.
+    /// Takes a quoted text and its place; an error if something else is next.
     fn take_text(&mut self, wanted: &str) -> Result<SpottedText, SmackError> {
         match &self.next.kind {
             SmackTokenKind::Text(text) => {
@@ -188,7 +188,7 @@ impl Parser {
         self.next.kind == SmackTokenKind::Sign(sign)
     }
 
-    /// Takes this sign.
+    /// Takes this sign, and returns its place; an error if something else is next.
     fn take_sign(&mut self, sign: char) -> Result<Spot, SmackError> {
         if self.is_sign(sign) { Ok(self.take_token().spot) } else { Err(self.wrong_token(&format!("`{sign}`"))) }
     }

@@ -212,7 +212,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Takes the next token, which must be this one.
+    /// Takes the next token if it is this keyword; `true` if it was.
     fn expect_token(&mut self, keyword: Keyword) -> bool {
         self.take_if(&ScriptToken::Keyword(keyword))
     }

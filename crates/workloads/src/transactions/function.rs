@@ -82,7 +82,7 @@ pub(super) fn find_function(name: &str) -> Option<(Function, Arity)> {
     NAMED.iter().find(|(known, ..)| known.eq_ignore_ascii_case(name)).map(|(_, function, arity)| (*function, *arity))
 }
 
-/// Lists the names of all functions.
+/// Names of all functions, sorted and separated by commas.
 pub(super) fn function_names() -> String {
     let mut names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
     names.sort_unstable();

@@ -51,7 +51,7 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// Holds everything that is known of the tables against them, however long that takes.
     ///
     /// # Errors
-    /// Inspects the server for [`Native::check_run`].
+    /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the tables are not what they must be.
     fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
 
     /// Roughly how long the checks take, which `etalon plan` says.

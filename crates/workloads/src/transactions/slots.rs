@@ -23,7 +23,7 @@ impl VariableSlot {
         slot
     }
 
-    /// Sets the value to a text, reusing its memory.
+    /// Sets the value to a text, or to a whole number if it is written as one; reuses a text's memory.
     pub(super) fn set_text(&mut self, text: &str) {
         if let Some(n) = canonical_int(text) {
             *self = VariableSlot::Value(ScriptValue::Int(n));

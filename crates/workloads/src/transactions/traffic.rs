@@ -70,7 +70,7 @@ fn length_ns(length: Option<Duration>) -> Option<u64> {
     length.map(as_nanoseconds).filter(|ns| *ns > 0)
 }
 
-/// Checks the keys of tasks: they need a rate.
+/// Checks the keys of tasks: they need a pool, one client, no rate and no think time.
 fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {

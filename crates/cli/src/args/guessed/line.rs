@@ -217,12 +217,11 @@ impl Line {
         self.options.get_mut(at + 1)
     }
 
-    /// Adds an option with its value.
     fn add_option(&mut self, option: &str, value: String) {
         self.options.extend([option.to_owned(), value]);
     }
 
-    /// Adds a note, once.
+    /// Adds a note, unless it is empty or already there.
     pub fn add_note(&mut self, about: &str) {
         if !about.is_empty() && !self.about.iter().any(|known| known == about) {
             self.about.push(about.to_owned());
@@ -382,7 +381,7 @@ pub fn shell_quote(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| word.to_owned(), std::borrow::Cow::into_owned)
 }
 
-/// Tests whether a word is an option.
+/// Tests whether a word starts with `-` and is longer.
 pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
@@ -443,12 +442,11 @@ fn argument_named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     })
 }
 
-/// Tests whether an argument takes a value.
 fn takes_value(argument: &Arg) -> bool {
     argument.get_action().takes_values()
 }
 
-/// The option of another tool, by its name.
+/// The option of another tool with this name, as a verb takes it.
 fn other_option(verb: &str, name: &str) -> Option<&'static OtherOption> {
     let verbs = For::for_verb(verb)?;
     OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))

@@ -63,13 +63,13 @@ impl Painter {
         Ok(output.stdout)
     }
 
-    /// The error of a painter.
+    /// The error of a chart that the painter's program did not draw.
     fn cannot_draw(&self, what: &str) -> CliError {
         CliError::could_not_run(format!("cannot draw a chart by {}: {what}", self.program))
     }
 }
 
-/// Tests whether a program can be started.
+/// Tests whether a program runs with `--version`.
 fn can_start(program: &str) -> bool {
     let quiet = Command::new(program).arg("--version").stdin(Stdio::null()).output();
     quiet.is_ok_and(|output| output.status.success())

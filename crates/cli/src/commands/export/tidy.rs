@@ -86,7 +86,7 @@ fn mark_rows(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-/// The rows of the runs' course.
+/// The rows that say when runs began, how long they took, and which failed or were repeated.
 fn run_rows(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let metrics_of = |run: &StoredRun| match run.state {

@@ -53,7 +53,7 @@ impl Aliases {
     }
 }
 
-/// Renames a key or its value; returns how many were.
+/// Renames a key, and values that read like it; returns how many were renamed.
 fn rename_key(keys: &mut Point, old: &str, new: &str) -> usize {
     let mut uses = 0;
     if let Some(value) = keys.remove(old) {

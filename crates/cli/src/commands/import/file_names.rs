@@ -101,7 +101,7 @@ fn tell_names_apart(
     Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
-/// The first names, and how many more.
+/// The first names, and `…` if there are more.
 fn names_text(names: &BTreeSet<String>) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     format!("{}{}", shown.join(", "), if names.len() > SHOWN { ", …" } else { "" })
@@ -130,7 +130,7 @@ fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label
     }
 }
 
-/// Results with their labels.
+/// The results that have a label, each with it.
 fn labelled_results<'i>(
     imports: &'i [Imported],
     labels: &'i Labels,

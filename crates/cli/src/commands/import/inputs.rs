@@ -87,7 +87,7 @@ fn fixed_parts(pattern: &str) -> Option<usize> {
     if pattern.exists() { None } else { parts.position(|part| part.contains(['*', '?', '['])) }
 }
 
-/// The input that a path is.
+/// The input at a path: stdin, a folder, an archive or a file.
 fn of_path(path: PathBuf, system: Option<&str>) -> Input {
     let kind = match () {
         () if path.as_os_str() == STDOUT => Kind::Stdin,
@@ -179,7 +179,7 @@ fn counted_key(name: &str) -> Vec<(String, Option<u64>)> {
     parts
 }
 
-/// Finds the files in a folder and below it.
+/// Finds the files in a folder, and below it to a depth; hidden ones are left out.
 fn walk_folder(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| super::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {

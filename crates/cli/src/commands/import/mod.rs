@@ -88,7 +88,7 @@ fn with_format_first(args: &ImportArgs) -> ImportArgs {
     args
 }
 
-/// The options of the readers.
+/// The options of the readers; refuses `--seventh` for what is no log of pgbench.
 fn reader_options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Options, CliError> {
     let is_of_logs = only.is_none_or(|reader| reader.name == formats::pgbench::LOG_READER.name);
     if args.seventh.is_some() && !is_of_logs {
@@ -120,7 +120,7 @@ pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     Ok(text)
 }
 
-/// Prints the lines that were not understood.
+/// Warns of the first lines that were not understood, and of how many more.
 fn show_strange(source: &str, strange: &[NotUnderstood], printer: Printer) {
     for line in strange.iter().take(SHOWN_LINES) {
         printer.print_warning(&format!("{source}:{}: not understood: {}", line.line, line.text));
@@ -182,7 +182,6 @@ fn fill_store(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> R
     store.store_runs(&experiment.runs, now_unix_ms)
 }
 
-/// Prints what was imported.
 fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
     let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
     if printer.json {

@@ -155,7 +155,7 @@ impl<'a> Reading<'a> {
         self.read_logs()
     }
 
-    /// Reads the files of a folder.
+    /// Reads the files below a folder; archives in it are noted as unknown.
     fn read_folder(&mut self, input: &Input, is_alone: bool) -> Result<(), CliError> {
         let paths = files_below(&input.path)?;
         let below: Vec<PathBuf> =
@@ -173,7 +173,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads the files of an archive.
+    /// Reads an archive's files; refuses documents of office programs.
     fn read_archive(
         &mut self,
         input: &Input,
@@ -200,7 +200,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads one file, whatever it is.
+    /// Reads one file, or keeps it for later if it is a log.
     fn read_file(&mut self, leaf: Leaf) -> Result<(), CliError> {
         if leaf.bytes.is_none() && std::fs::metadata(&leaf.path).is_ok_and(|metadata| !metadata.is_file()) {
             // To open a pipe may wait for ever.
@@ -247,7 +247,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads the logs, each run's together.
+    /// Reads the kept logs, each reader's together, and puts the results where the first log stood.
     fn read_logs(&mut self) -> Result<(), CliError> {
         let mut found = Vec::new();
         for (reader, leaves) in &self.logs {
@@ -265,7 +265,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads a file by the readers of texts.
+    /// Reads a file as a database or as a text.
     fn read_text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
         let source = leaf.path.display().to_string();
         let is_explicit = leaf.is_explicit;
@@ -337,7 +337,6 @@ impl<'a> Reading<'a> {
         self.places.insert(leaf.path.display().to_string(), place);
     }
 
-    /// Reads a file that is a database.
     fn read_database(
         &mut self,
         leaf: &Leaf,
@@ -383,7 +382,6 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Hashes a value.
 fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
@@ -429,7 +427,7 @@ fn nothing_found(source: &str, empty: &[&str], text: &str) -> CliError {
 }
 
 impl Input {
-    /// A file of the input.
+    /// A file that the user named, with the system of its input.
     fn make_leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
         let below = path.clone();
         let (system, folders) = (self.system.clone(), self.folders.clone());

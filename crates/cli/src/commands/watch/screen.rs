@@ -55,7 +55,7 @@ pub fn show_screen(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), C
 }
 
 impl Screen<'_> {
-    /// Draws and reads keys until the user leaves.
+    /// Draws what the store holds and takes keys, until a key or a signal ends it.
     fn follow(&mut self, terminal: &mut DefaultTerminal, ended: &AtomicBool) -> std::io::Result<()> {
         loop {
             let began = Instant::now();

@@ -90,12 +90,12 @@ pub fn decision_words(standing: Standing) -> &'static str {
     }
 }
 
-/// The line of a row.
+/// How far a row is decided, its name and its figures.
 fn row_text(row: &RowSoFar, width: usize) -> String {
     wrap_to_width(&format!("{}: {}: {}", decision_words(row.standing), row.name, row.figures), width, 4)
 }
 
-/// The last run and its errors.
+/// The last run's figures or failure, its errors, and remarks.
 fn last_run_text(last: &LastRun, width: usize) -> String {
     let errors = if last.errors.is_empty() { "none".to_owned() } else { last.errors.join(", ") };
     let mut lines = match &last.failure {

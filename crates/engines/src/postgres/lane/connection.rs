@@ -113,8 +113,8 @@ impl Connection {
         }
     }
 
-    /// Encodes an operation, with the opening before it where it may begin a transaction. While a pipeline's answers
-    /// are outstanding that is not known, and within a transaction it changes nothing.
+    /// Encodes an operation, with the opening where it may begin a transaction: after a `BEGIN`, or else ahead.
+    /// While a pipeline's answers are outstanding that is not known, and within a transaction it changes nothing.
     fn encode_op(&mut self, op: &StatementOp, text: &mut Vec<u8>) -> Result<(), WireError> {
         let may_begin =
             self.pipeline == Pipeline::Closed && (self.owed > 0 || self.transaction == TransactionStatus::Idle);

@@ -105,7 +105,6 @@ pub trait Conversation {
     /// one.
     const PIPELINES: bool = false;
 
-    /// State of the dialogue.
     fn state(&self) -> &DialogueState;
 
     /// State of the dialogue, for lanes that find the server gone.

@@ -6,7 +6,7 @@ use rustls::ClientConnection;
 
 pub(crate) struct Tls(Box<ClientConnection>);
 
-/// The operating system's error for a TLS fault, or the peer's reason.
+/// Makes an I/O error from a TLS error.
 fn tls_error(error: &rustls::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("TLS: {error}"))
 }

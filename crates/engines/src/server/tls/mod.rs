@@ -120,7 +120,6 @@ impl<'a> TlsWanted<'a> {
         TlsWanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
-    /// Builds the TLS client's configuration.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {

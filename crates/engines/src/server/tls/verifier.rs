@@ -69,7 +69,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts a file's certificates into roots and others; all are trusted, because the user named them.
+    /// Sorts a file's certificates into roots and others; those out of date are only counted.
     fn from_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
@@ -284,14 +284,12 @@ fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     Err(CertificateError::InvalidPurpose)
 }
 
-/// Finds an extension of a certificate.
 fn find_extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(
     certificate: &'a Certificate,
 ) -> der::Result<Option<T>> {
     Ok(certificate.tbs_certificate.get::<T>()?.map(|(_, found)| found))
 }
 
-/// Tests whether a certificate has an extension.
 fn has_extension<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
     let all = certificate.tbs_certificate.extensions.iter().flatten();
     Ok(all.into_iter().any(|one| one.extn_id == T::OID))

@@ -194,7 +194,7 @@ impl<'a> SqlServerBackups<'a> {
         ran.and_then(|done| off.map(|_| done))
     }
 
-    /// Drops the copy that a killed étalon left.
+    /// Drops the copy that a killed étalon left; refuses one that is not known as étalon's, unless the user consented.
     fn remove_old_copy(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("restore as the database `{COPY}`");
         let there = format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{COPY}'");
@@ -210,7 +210,7 @@ impl<'a> SqlServerBackups<'a> {
         drop_copy(client)
     }
 
-    /// Refuses an edition of the server that cannot back up to files.
+    /// Refuses an edition that étalon cannot back up, and a login that may not remove the backup's files.
     fn check_edition(&self, client: &mut Client, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a backup";
         let cause = match edition_number(client)?.as_str() {
@@ -248,7 +248,7 @@ fn open_client(endpoint: &Endpoint) -> Result<Client, Failure> {
     SessionSettings::default().open_session(&endpoint.with_application(APPLICATION), Purpose::Load)
 }
 
-/// Asks for the folder of backups; it ends with a separator.
+/// The plan's folder for backups, or else the server's, ending with a separator.
 fn backup_folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
     let mut folder = request.server_side.folder.unwrap_or_default().to_owned();
     if folder.is_empty() {

@@ -64,7 +64,7 @@ impl Statement {
         statement
     }
 
-    /// Declares the statement's parameters with these types.
+    /// Makes the request that declares the parameters with these types.
     fn declare_parameters(&mut self, types: &[String]) {
         self.declared = types.iter().map(|name| declared_type(name)).collect();
         let declarations: Vec<String> = types
@@ -82,7 +82,7 @@ impl Statement {
         (self.request, self.stage) = (Some(request), stage);
     }
 
-    /// Encodes the request with these parameters.
+    /// Encodes the request with these parameters, whose types it declares if none are declared.
     pub(super) fn encode_request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
         if self.request.is_none() {
             self.declare_parameters(&types_of(parameters));
@@ -91,7 +91,7 @@ impl Statement {
         with_values(parameters, |values| request.encode(values, session))
     }
 
-    /// Notes the server's handle of the prepared statement.
+    /// Makes later requests execute the prepared statement by the server's handle.
     pub(super) fn note_handle(&mut self, handle: i32) {
         if self.stage == Stage::Unprepared {
             self.request = Some(Request::execute(handle, self.declared.clone()));

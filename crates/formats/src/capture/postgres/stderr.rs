@@ -47,7 +47,7 @@ pub fn read_log(
     take_record(&record, prefix, records, capture)
 }
 
-/// Takes a record.
+/// Reads a record by the log's prefix; one without a time is counted as cut off.
 fn take_record(
     bytes: &RecordBytes,
     prefix: &Prefix,

@@ -113,7 +113,7 @@ fn side_mut(side: &mut Option<Side>) -> &mut Side {
     side.get_or_insert_with(Side::default)
 }
 
-/// Adds up the figures of a span's threads.
+/// Sets a span's rates from its threads' counts, and its longest latencies from the percentiles.
 fn add_up(mut span: Span, counts: Counts) -> Span {
     let seconds = span.elapsed_s.filter(|seconds| *seconds > 0.0);
     let add = |of: &mut Option<Side>, ios: f64, bytes: f64| {

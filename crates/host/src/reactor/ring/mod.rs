@@ -177,7 +177,7 @@ impl Ring {
         }
     }
 
-    /// Closes a slot's socket at once.
+    /// Shuts a slot's socket down; the slot is freed once the kernel uses nothing of it.
     pub(super) fn close(&mut self, slot: u32) {
         self.keep_piece(slot);
         // The place may soon be another socket's.
@@ -193,7 +193,7 @@ impl Ring {
         }
     }
 
-    /// Frees a slot once the kernel uses nothing of it.
+    /// Frees a slot at once: the kernel must use nothing of it any more.
     fn release_slot(&mut self, slot: u32) {
         if self.files == Files::Registered {
             // A registered socket outlives its descriptor.
@@ -215,7 +215,7 @@ impl Ring {
         give_back(&mut self.buffers, piece.buffer);
     }
 
-    /// Submits the queue without waiting.
+    /// Submits the queue without waiting, and takes what has completed.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.submit_and_collect(Wait::No)
     }
@@ -323,7 +323,7 @@ impl Ring {
         uring::enter_and_wait(&mut self.io, wait)
     }
 
-    /// Goes on after a send has ended: with the rest, or with what was queued since.
+    /// Queues a slot again for the bytes still to be sent, or frees the slot of a closing connection.
     fn after_send(&mut self, slot: u32) {
         let Some(connection) = self.connection_mut(slot) else { return };
         if connection.life == Life::Closing {

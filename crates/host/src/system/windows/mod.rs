@@ -131,7 +131,6 @@ pub(crate) fn io_of(pid: u32) -> Result<IO_COUNTERS, String> {
     Ok(counters)
 }
 
-/// Opens a process with these rights.
 fn open_process(pid: u32, access: u32) -> io::Result<OwnedHandle> {
     // SAFETY: no pointers.
     let process = unsafe { OpenProcess(access, 0, pid) };

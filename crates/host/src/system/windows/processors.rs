@@ -24,7 +24,7 @@ pub(crate) struct Topology {
     pub(crate) shared_cores: u32,
 }
 
-/// Counts packages, cores and threads.
+/// Counts packages, NUMA nodes and cores that have several threads.
 pub(crate) fn topology() -> Result<Topology, String> {
     let mut bytes = 0;
     // SAFETY: without a buffer the call gives the size that it needs.

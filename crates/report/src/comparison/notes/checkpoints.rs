@@ -46,7 +46,6 @@ pub fn checkpoints_note(evidence: &Evidence) -> Option<String> {
     ))
 }
 
-/// Tests whether a measurement is of a metric.
 fn is_of_metric(row: &StoredMeasurement, metric: &str) -> bool {
     row.measurement.metric.id == metric
 }

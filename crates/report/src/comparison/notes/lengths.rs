@@ -25,7 +25,7 @@ impl Lengths {
         Lengths { least: seconds, most: seconds }
     }
 
-    /// The lengths of both.
+    /// The smaller least and the larger most of both.
     fn span_with(self, other: Lengths) -> Lengths {
         Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
     }

@@ -27,7 +27,7 @@ impl Axis {
         Axis::between(0.0, hi * 1.06, count)
     }
 
-    /// The axis from `lo` to `hi`, with at most `count` labels.
+    /// The axis from `lo` to `hi`, with at most `count` steps between its labels.
     pub fn between(lo: f64, hi: f64, count: usize) -> Axis {
         let ticks = round_steps(lo, hi, count);
         let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);

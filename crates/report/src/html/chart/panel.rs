@@ -224,7 +224,6 @@ impl Panel {
         mesh.draw().ok()
     }
 
-    /// Draws one layer.
     fn draw_layer(&self, chart: &mut Chart<'_, '_>, layer: &Layer) -> Option<()> {
         match layer {
             Layer::Line(points, ink) => {
@@ -262,7 +261,6 @@ fn write_caption(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str
 
 type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
-/// A text at a place.
 pub fn text_element(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
     format!(
         "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",

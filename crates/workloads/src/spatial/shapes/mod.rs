@@ -79,7 +79,7 @@ impl Shapes {
         Ok(Shapes { name: name.to_owned(), checksum: checksum.sum(), features, points, map: OnceLock::new() })
     }
 
-    /// Size of all corners in memory.
+    /// About what the tables of these shapes take, in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         let corners: usize = self.features.polygons.iter().flatten().chain(&self.features.lines).map(Vec::len).sum();
         // Corners are in cells, in shapes and perhaps in roads.
