@@ -443,7 +443,7 @@ pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -
             .unknown
             .push("the options of its jobs, such as depth and numjobs (it shows the mean block size alone)".to_owned());
     }
-    imported.lower_words();
+    imported.note_failed_results();
     imported
 }
 

@@ -645,7 +645,7 @@ pub fn import_output(output: &HammerDbOutput, system: &str, source: &str) -> Imp
     let errors: Vec<String> = output.jobs.iter().flat_map(|job| &job.errors).chain(&output.errors).cloned().collect();
     imported.notes.extend(console::note_of_errors(&errors));
     imported.note_not_understood(&output.not_understood);
-    imported.lower_words();
+    imported.note_failed_results();
     imported
 }
 

@@ -131,13 +131,13 @@ impl Imported {
     }
 
     /// How many results are of runs that failed.
-    pub fn is_quantile_name(&self) -> usize {
+    pub fn count_failed_results(&self) -> usize {
         self.results.iter().filter(|result| result.dropped.is_some()).count()
     }
 
     /// Notes how many results are of runs that failed, if any are.
-    pub(crate) fn lower_words(&mut self) {
-        let (failed, all) = (self.is_quantile_name(), self.results.len());
+    pub(crate) fn note_failed_results(&mut self) {
+        let (failed, all) = (self.count_failed_results(), self.results.len());
         if failed > 0 {
             self.notes.push(format!("{failed} of {all} results are of runs that failed"));
         }

@@ -539,7 +539,7 @@ pub fn import_output(output: &SysbenchOutput, system: &str, source: &str) -> Imp
         imported.notes.push(note);
     }
     imported.note_not_understood(&output.not_understood);
-    imported.lower_words();
+    imported.note_failed_results();
     imported
 }
 

@@ -93,7 +93,7 @@ fn read_store(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
             .push(format!("jobs left aside that built, checked or deleted a schema, or said nothing: {aside}"));
     }
     imported.note_not_understood(&not_understood);
-    imported.lower_words();
+    imported.note_failed_results();
     Ok(Found { imported, not_understood })
 }
 

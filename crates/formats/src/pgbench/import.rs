@@ -489,7 +489,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
         facts.identity(SERVER_VERSION, servers.into_iter().collect::<Vec<_>>().join(", "));
     }
     import.facts.insert(system.to_owned(), facts);
-    import.lower_words();
+    import.note_failed_results();
     import.note_not_understood(&found.not_understood);
     import
 }

@@ -19,7 +19,7 @@ pub const READER: Reader = Reader {
 fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     let mut imported = Imported::new(READER.name, input.source, ["the order of the runs", "the server's settings"]);
     json_documents(input.text)?.iter().for_each(|json| add_system(json, input, &mut imported));
-    imported.lower_words();
+    imported.note_failed_results();
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 

@@ -38,7 +38,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     if are_systems {
         imported.notes.push("each command is a system; `SYSTEM=FILE` makes them cases of one".to_owned());
     }
-    imported.lower_words();
+    imported.note_failed_results();
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 

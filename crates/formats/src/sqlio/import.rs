@@ -61,7 +61,7 @@ pub fn import_output(output: &SqlioOutput, system: &str, source: &str) -> Import
     if output.runs.iter().any(|run| run.report.latency.is_some()) {
         imported.notes.push(WHOLE_MS.to_owned());
     }
-    imported.lower_words();
+    imported.note_failed_results();
     imported
 }
 

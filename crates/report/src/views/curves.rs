@@ -356,40 +356,40 @@ pub fn client_views(set: &ComparisonSet) -> Vec<View> {
     }
     let charts = set.clients.iter().enumerate().flat_map(|(number, group)| {
         let title = format!("{}: {} by clients", group.label, metric_name(&group.metric.id));
-        [curve_view(group, TRANSACTIONS, title, format!("clients-{number}")), client_group(group, number)]
+        [curve_view(group, TRANSACTIONS, title, format!("clients-{number}")), client_bars(group, number)]
     });
-    charts.chain([View::Table(peak_row(set))]).collect()
+    charts.chain([View::Table(peaks_table(set))]).collect()
 }
 
 /// Tests whether a curve's point at a number of clients has an interval.
-fn client_bars(curve: &SystemCurve, place: i64) -> bool {
+fn has_interval(curve: &SystemCurve, place: i64) -> bool {
     curve.point_at(place).is_some_and(|point| point.interval().is_some())
 }
 
 /// The bars of a group's systems at some numbers of clients.
-fn client_group(group: &CurveGroup, number: usize) -> View {
+fn client_bars(group: &CurveGroup, number: usize) -> View {
     let at = group.bars_at();
-    let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| client_bars(curve, *place)));
+    let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| has_interval(curve, *place)));
     let interval = if has_intervals { ", and its interval" } else { "" };
     let listed: Vec<String> = at.iter().map(ToString::to_string).collect();
     View::Bars(Bars {
         family: TRANSACTIONS,
         title: format!("{}: {} at {} clients", group.label, metric_name(&group.metric.id), listed.join(", ")),
         unit: format!("{}: mean of the runs{interval}", group.metric.unit),
-        groups: at.iter().map(|one| client_bar(group, *one)).collect(),
+        groups: at.iter().map(|one| client_group(group, *one)).collect(),
         id: format!("clients-bars-{number}"),
     })
 }
 
 /// The bars of all systems at a number of clients.
-fn client_bar(group: &CurveGroup, clients: i64) -> BarGroup {
+fn client_group(group: &CurveGroup, clients: i64) -> BarGroup {
     BarGroup {
         name: if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
-        bars: group.curves.iter().filter_map(|curve| peaks_table(curve, clients)).collect(),
+        bars: group.curves.iter().filter_map(|curve| client_bar(curve, clients)).collect(),
     }
 }
 
-fn peaks_table(curve: &SystemCurve, clients: i64) -> Option<Bar> {
+fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
     let point = curve.point_at(clients)?;
     let entry = mean_entry(point);
     // What is not drawn is not printed behind the bar either.
@@ -399,7 +399,7 @@ fn peaks_table(curve: &SystemCurve, clients: i64) -> Option<Bar> {
 }
 
 /// The table of the peaks of all curves over clients.
-fn peak_row(set: &ComparisonSet) -> Table {
+fn peaks_table(set: &ComparisonSet) -> Table {
     let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
     Table {
         family: TRANSACTIONS,
@@ -413,7 +413,7 @@ fn peak_row(set: &ComparisonSet) -> Table {
         rows: set
             .clients
             .iter()
-            .flat_map(|group| group.curves.iter().map(move |curve| entry_without_interval(group, curve)))
+            .flat_map(|group| group.curves.iter().map(move |curve| peak_row(group, curve)))
             .collect(),
         placement: TablePlacement::GroupedPage,
         ..Table::default()
@@ -421,15 +421,15 @@ fn peak_row(set: &ComparisonSet) -> Table {
 }
 
 /// The row of a system's curve: its peak, and its mean with the most clients.
-fn entry_without_interval(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
+fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let peak = curve.peak();
     let (value, at) = match peak {
-        Some((point, _)) => (missing_dash(point), Entry::from_value(Some(point.at as f64), Form::Whole, "")),
-        None => (Entry::from_reading(Err(curve.missing_reason()), Form::Significant), table_views(curve)),
+        Some((point, _)) => (entry_without_interval(point), Entry::from_value(Some(point.at as f64), Form::Whole, "")),
+        None => (Entry::from_reading(Err(curve.missing_reason()), Form::Significant), missing_dash(curve)),
     };
     let last = curve.points.last();
     let at_last = last.map_or_else(Entry::default, |last| {
-        let entry = missing_dash(last);
+        let entry = entry_without_interval(last);
         if entry.missing.is_some() {
             entry
         } else {
@@ -437,17 +437,17 @@ fn entry_without_interval(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry>
         }
     });
     let share = peak.zip(last.and_then(CurvePoint::mean)).map(|((_, peak), mean)| mean / peak);
-    let share = share.map_or_else(|| table_views(curve), |share| Entry::from_value(Some(share), Form::Percent, ""));
+    let share = share.map_or_else(|| missing_dash(curve), |share| Entry::from_value(Some(share), Form::Percent, ""));
     let name = Entry::of_text(format!("{}, {}", group.label, group.metric.unit));
     let unit = Entry::of_text(&group.metric.unit);
     vec![name, Entry::of_system(&curve.system, curve.index), value, at, at_last, share, unit]
 }
 
 /// The mean of a point without its interval.
-fn missing_dash(point: &CurvePoint) -> Entry {
+fn entry_without_interval(point: &CurvePoint) -> Entry {
     Entry { half_width: None, interval: None, ..mean_entry(point) }
 }
 
-fn table_views(curve: &SystemCurve) -> Entry {
+fn missing_dash(curve: &SystemCurve) -> Entry {
     Entry::from_reading(Err(curve.missing_reason()), Form::Dash)
 }

@@ -188,7 +188,7 @@ fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], prin
         let sources = imports.iter().map(|import| {
             serde_json::json!({
                 "source": import.source, "tool": import.tool, "version": import.version,
-                "results": import.results.len(), "failed": import.is_quantile_name(), "unknown": import.unknown, "notes": import.notes,
+                "results": import.results.len(), "failed": import.count_failed_results(), "unknown": import.unknown, "notes": import.notes,
             })
         });
         let document = serde_json::json!({
