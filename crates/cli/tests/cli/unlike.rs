@@ -6,9 +6,10 @@ use crate::scene::Scene;
 fn pgbench(tps: f64) -> String {
     format!(
         "transaction type: <builtin: select only>\nscaling factor: 10\nquery mode: simple\nnumber of clients: 4\n\
-         number of threads: 1\nduration: 10 s\nnumber of transactions actually processed: 1000\n\
+         number of threads: 1\nduration: 10 s\nnumber of transactions actually processed: {:.0}\n\
          number of failed transactions: 0 (0.000%)\nlatency average = {:.3} ms\n\
          tps = {:.6} (without initial connection time)\n",
+        10.0 * tps,
         4000.0 / tps,
         tps + 0.123_457
     )
