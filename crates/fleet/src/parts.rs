@@ -20,7 +20,7 @@ pub fn part_id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
-/// The ids of a result's parts; an error if no result has so many.
+/// The ids of a result's parts; an error if it has too many.
 pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {

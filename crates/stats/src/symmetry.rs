@@ -42,7 +42,7 @@ pub fn test_skewness(pairs: &Pairs) -> Option<Skewed> {
     is_beyond.then(|| Skewed { skewness, rounds: logs.len() as u32, signs: count_signs(&logs) })
 }
 
-/// How many of the first logs have one sign, and the p-value of so many.
+/// Counts the first logs that have one sign, and gives the p-value of such a run.
 fn count_signs(logs: &[f64]) -> Signs {
     let first = logs.first().map_or(0.0, |log| log.signum());
     let rounds = logs.iter().take_while(|log| **log != 0.0 && log.signum() == first).count() as u32;
