@@ -174,10 +174,16 @@ fn pair_table(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [
         ("B", "share of all", ""),
     ];
     let columns = columns.map(|(name, group, unit)| Column::new(name, unit).in_group(group));
-    Table {
+    let mut table = Table {
         title: format!("A = {}, B = {}", sides[0].name, sides[1].name),
         columns: [Column::of_words("query")].into_iter().chain(columns).chain([Column::of_words("plan")]).collect(),
         rows: entries.collect(),
         ..Table::default()
+    };
+    // A replay reads no plans.
+    if rows.iter().all(|row| row.plan_differs.is_none()) {
+        table.columns.pop();
+        table.rows.iter_mut().for_each(|row| _ = row.pop());
     }
+    table
 }

@@ -1,4 +1,4 @@
-//! What is said beside all rows of a set.
+//! What is said of all rows of a set.
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoteKind {
