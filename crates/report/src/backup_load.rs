@@ -69,7 +69,7 @@ pub fn load_rows(evidence: &Evidence) -> Vec<LoadRow> {
     let measured = runs_of_cases(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
-        let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_baseline_of(case, other));
+        let alone = cases.iter().zip(&measured).find(|((_, other), _)| has_baseline(case, other));
         let alone =
             alone.filter(|((other, _), _)| has_no_failures(&readings, *index) && has_no_failures(&readings, *other));
         let alone = if !is_load_alone(case) { alone.map(|(_, runs)| runs.as_slice()) } else { None };
@@ -100,7 +100,7 @@ fn is_load_alone(case: &Case) -> bool {
 }
 
 /// Tests whether `other` is the same load alone.
-fn is_baseline_of(case: &Case, other: &Case) -> bool {
+fn has_baseline(case: &Case, other: &Case) -> bool {
     is_load_alone(other)
         && other.system == case.system
         && other.benchmark == case.benchmark
@@ -262,9 +262,9 @@ mod tests {
     fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
         let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
         assert!(
-            is_baseline_of(&backup_case(4, 4), &alone)
-                && !is_baseline_of(&backup_case(4, 8), &alone)
-                && !is_baseline_of(&backup_case(4, 4), &backup_case(1, 4))
+            has_baseline(&backup_case(4, 4), &alone)
+                && !has_baseline(&backup_case(4, 8), &alone)
+                && !has_baseline(&backup_case(4, 4), &backup_case(1, 4))
         );
         let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
         assert_eq!(

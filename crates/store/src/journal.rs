@@ -157,7 +157,7 @@ impl Store {
                 return Err(StoreError::NotPlanned { path: path.to_owned(), planned });
             };
             let id = match last.state {
-                RunState::Planned => restart_run(tx, last.id, started_unix_ms),
+                RunState::Planned => start_planned_run(tx, last.id, started_unix_ms),
                 RunState::Failed | RunState::Aborted => repeat_run(tx, &last, started_unix_ms),
                 RunState::Running | RunState::Measured | RunState::Superseded => {
                     return Err(StoreError::WrongState {
@@ -208,7 +208,7 @@ impl Store {
             for (planned, record) in runs {
                 let last = last_attempt(tx, planned.position).tried(path, tried)?;
                 let id = match last.filter(|last| last.planned == *planned) {
-                    Some(last) if last.state == RunState::Planned => restart_run(tx, last.id, started_unix_ms),
+                    Some(last) if last.state == RunState::Planned => start_planned_run(tx, last.id, started_unix_ms),
                     Some(last) if matches!(last.state, RunState::Failed | RunState::Aborted) => {
                         repeat_run(tx, &last, started_unix_ms)
                     }
@@ -332,7 +332,7 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
 }
 
 /// Marks a run that was only planned as running.
-fn restart_run(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
+fn start_planned_run(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
     tx.execute("UPDATE runs SET state = 'running', started_unix_ms = ?2 WHERE id = ?1", params![id, started_unix_ms])?;
     Ok(id)
 }

@@ -136,7 +136,7 @@ impl Contents {
             .tables
             .iter()
             .enumerate()
-            .flat_map(|(table, of)| integer_at(of).map(move |rows| (table, rows)))
+            .flat_map(|(table, of)| chunk_ranges(of).map(move |rows| (table, rows)))
             .collect();
         let next = AtomicUsize::new(0);
         let count = thread::available_parallelism().map_or(1, NonZero::get).min(chunks.len());
@@ -262,7 +262,7 @@ fn whole_at(row: &[Datum], index: usize) -> i64 {
 }
 
 /// Ranges of rows of a table that are summed at a time; none without columns.
-fn integer_at(table: &Table) -> impl Iterator<Item = Range<u64>> {
+fn chunk_ranges(table: &Table) -> impl Iterator<Item = Range<u64>> {
     let rows = if table.columns.is_empty() { 0 } else { table.rows };
     (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
 }

@@ -248,7 +248,7 @@ impl Work {
         let began_unix_ms = host::clock::unix_ms();
         let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
         if record.state == RunState::Aborted {
-            return Ok(self.stopped_answer(self.job.tasks_so_far()));
+            return Ok(self.publish_stopped_job(self.job.tasks_so_far()));
         }
         // This host is "local" only to itself.
         for series in &mut record.series {
@@ -263,7 +263,7 @@ impl Work {
     }
 
     /// Publishes the tasks of a stopped job, if any, and answers the number of pieces.
-    fn stopped_answer(&self, tasks: Vec<TaskLog>) -> Answer {
+    fn publish_stopped_job(&self, tasks: Vec<TaskLog>) -> Answer {
         if tasks.is_empty() {
             return Answer::Stopped(0);
         }
@@ -297,7 +297,7 @@ impl Work {
         let loaded = generator.run_load(&spec, &mut Watching(Arc::clone(&self.job)))?;
         let surroundings = watch.map(|watch| self.surroundings(watch)).unwrap_or_default();
         match loaded {
-            Loaded::Interrupted(tasks) => Ok(self.stopped_answer(tasks)),
+            Loaded::Interrupted(tasks) => Ok(self.publish_stopped_job(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
                 Some(share) => {
                     let share = HostLoad { surroundings, ..share };

@@ -124,7 +124,7 @@ impl Poller {
                 Ok(bytes) => connection.sent += bytes,
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) if cause.kind() == io::ErrorKind::WouldBlock => {
-                    return self.watch_for(slot, Watch::ReadingAndWriting);
+                    return self.set_watch(slot, Watch::ReadingAndWriting);
                 }
                 // The server's last words are still to be read; the end is reported then.
                 Err(_) => break,
@@ -133,13 +133,13 @@ impl Poller {
         connection.queued.clear();
         connection.sent = 0;
         match connection.watch {
-            Watch::ReadingAndWriting => self.watch_for(slot, Watch::Reading),
+            Watch::ReadingAndWriting => self.set_watch(slot, Watch::Reading),
             Watch::Reading | Watch::Nothing => Ok(()),
         }
     }
 
     /// Changes what a socket is watched for, unless it is that already.
-    fn watch_for(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
+    fn set_watch(&mut self, slot: u32, watch: Watch) -> io::Result<()> {
         let Some(connection) = &mut self.connections[slot as usize] else { return Ok(()) };
         if connection.watch == watch {
             return Ok(());

@@ -135,7 +135,7 @@ fn stillborn_folder(path: &Path) -> Option<Abandoned> {
 /// Noted in the folder, existing, and with étalon's mark.
 fn files_of(folder: &Path) -> Vec<PathBuf> {
     let noted = text::read(folder.join(FILES)).unwrap_or_default();
-    noted.lines().map(PathBuf::from).filter(|path| target::is_there(path)).collect()
+    noted.lines().map(PathBuf::from).filter(|path| target::has_leftovers(path)).collect()
 }
 
 /// Noted in the folder and existing; the last made first.

@@ -71,8 +71,8 @@ pub fn remove_with_companions(path: &Path) -> Result<(), HostError> {
     remove_marked(path)
 }
 
-/// Whether [`remove_with_companions`] would remove something.
-pub(crate) fn is_there(path: &Path) -> bool {
+/// Tests whether [`remove_with_companions`] would remove something.
+pub(crate) fn has_leftovers(path: &Path) -> bool {
     Marker::read_marker(path).is_some() || Marker::read_marker(&filler_path(path)).is_some()
 }
 
@@ -118,7 +118,7 @@ fn fill_file(
     reserve: &dyn Fn(&File, u64) -> io::Result<()>,
     progress: Progress<'_>,
 ) -> Result<(), HostError> {
-    reserve(&file, size_bytes).map_err(|cause| no_space(path, size_bytes, cause))?;
+    reserve(&file, size_bytes).map_err(|cause| making_error(path, size_bytes, cause))?;
     let opened = match BlockFile::open(path, Access::ReadWrite, Cache::Hardware) {
         Ok(opened) if opened.demand_alignment(4096, 0).is_ok() => opened,
         Ok(_) | Err(OpenError::Unsupported(_)) => {
@@ -128,11 +128,11 @@ fn fill_file(
     };
     let handle = opened.file.try_clone().map_err(HostError::at("open", path))?;
     let mut ring = BlockRing::new(&RingOptions::new(DEPTH, CHUNK_BYTES), vec![handle])?;
-    write_all(&mut ring, size_bytes, &opened, progress).map_err(|cause| no_space(path, size_bytes, cause))?;
+    write_all(&mut ring, size_bytes, &opened, progress).map_err(|cause| making_error(path, size_bytes, cause))?;
     drop(ring);
     // Whole pages were written.
     file.set_len(size_bytes).map_err(HostError::at("cut", path))?;
-    file.sync_all().map_err(|cause| no_space(path, size_bytes, cause))
+    file.sync_all().map_err(|cause| making_error(path, size_bytes, cause))
 }
 
 /// Fills the first bytes of a device with blocks.
@@ -163,7 +163,7 @@ pub(crate) fn reserve(_file: &File, _size_bytes: u64) -> io::Result<()> {
 }
 
 /// The error of a write or reservation that failed: a full disk, or another cause.
-fn no_space(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
+fn making_error(path: &Path, size_bytes: u64, cause: io::Error) -> HostError {
     match cause.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
             disk_full(path, size_bytes, &cause.to_string())

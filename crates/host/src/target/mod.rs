@@ -17,7 +17,7 @@ use std::path::Path;
 
 pub use allocation::{Allocation, Extents, allocation_of};
 pub use fragment::make_fragmented;
-pub(crate) use make::is_there;
+pub(crate) use make::has_leftovers;
 pub use make::{Progress, RESERVE_BYTES, make_file, remove_with_companions};
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) use make::{make_with, reserve};

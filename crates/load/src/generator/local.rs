@@ -297,7 +297,7 @@ fn usable_cores(workers: usize, helpers: usize, usable: f64) -> f64 {
 struct Pauses {
     measured: Range<u64>,
     sum_ns: u64,
-    /// Of delays that may be the scheduler's or a quota's.
+    /// Sum of the delays that may be the scheduler's or a quota's.
     short_ns: u64,
     continued_before: usize,
 }

@@ -271,7 +271,7 @@ where
         };
         let changed = self.count_rows_of_kind(client).changed;
         self.counts.wrote += u64::from(changed > 0);
-        self.end_transaction(client);
+        self.note_transaction_ended(client);
         self.failures_in_a_row = 0;
         let batch = self.stream.batch_size();
         self.counts.succeeded += batch;
@@ -375,7 +375,7 @@ where
     }
 
     /// Sets a client between transactions, and counts its retries.
-    fn end_transaction(&mut self, client: usize) {
+    fn note_transaction_ended(&mut self, client: usize) {
         let slot = &mut self.slots[client];
         slot.stage = Stage::Between;
         let retries = u64::from(slot.tries.saturating_sub(1));
@@ -419,7 +419,7 @@ where
             self.ready.push_back(client);
             return;
         }
-        self.end_transaction(client);
+        self.note_transaction_ended(client);
         if is_tried_again {
             self.break_off(client);
         } else {

@@ -268,7 +268,7 @@ fn has_promise_key(benchmark: &Benchmark) -> bool {
 fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     let mut prices = plan.systems.iter().filter_map(|system| Some((&system.name, system.price.as_ref()?)));
     // A price that cannot be read is reported already.
-    if !problems.are_none() {
+    if !problems.is_empty() {
         return;
     }
     let Some((name, first)) = prices.next() else { return };

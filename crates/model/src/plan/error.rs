@@ -80,11 +80,6 @@ impl<'a> Problems<'a> {
         Problems { source, text, changes, line_starts, found: Vec::new(), notes: Vec::new() }
     }
 
-    /// Tests whether nothing is wrong.
-    pub(super) fn are_none(&self) -> bool {
-        self.found.is_empty()
-    }
-
     /// Adds a problem, without secrets.
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
         let message = escape(&redact::redact_words(message.as_ref()));

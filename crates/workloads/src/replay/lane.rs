@@ -95,7 +95,10 @@ impl Lane<'_> {
     }
 
     fn difference(&self, job: &Job, answer: &Answer) -> Option<String> {
-        let first = self.first_answers.filter(|_| job.position < SHOWN_ANSWERS)?;
+        if job.position >= SHOWN_ANSWERS {
+            return None;
+        }
+        let first = self.first_answers?;
         let position = usize::try_from(job.position).ok()?;
         first.compare_with_first(self.chosen, self.classes[job.class], position, answer).err()
     }

@@ -14,7 +14,7 @@ pub enum Pace {
     Timed(f64),
     /// After the captured pause in its session.
     Think,
-    /// As soon as all have ended that had ended before.
+    /// Once all have ended that had ended before.
     None,
 }
 

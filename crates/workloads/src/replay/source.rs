@@ -218,7 +218,7 @@ fn time_after(text: &str, after_us: i64) -> Option<i64> {
     Some(if found_us < after_us { found_us + DAY_US } else { found_us })
 }
 
-/// So many sessions, the same each time, wherever they are in the capture.
+/// At most that number of sessions, the same each time, spread over the capture.
 fn spread(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
     let mut sessions: Vec<u64> = sessions.into_keys().collect();
     // Multiples of the golden ratio lie far from one another.

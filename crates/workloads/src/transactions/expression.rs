@@ -213,7 +213,7 @@ impl Parser<'_> {
     }
 
     /// Takes the next token if it is this keyword; `true` if it was.
-    fn expect_token(&mut self, keyword: Keyword) -> bool {
+    fn take_keyword_if(&mut self, keyword: Keyword) -> bool {
         self.take_if(&ScriptToken::Keyword(keyword))
     }
 
@@ -319,12 +319,12 @@ impl Parser<'_> {
 
     /// Parses what stands after `IS` or is said by `NOTNULL` and the like.
     fn parse_is(&mut self, keyword: Keyword) -> Result<(), Wrong> {
-        let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.expect_token(Keyword::Not));
-        let value = if keyword != Keyword::Is || self.expect_token(Keyword::Null) {
+        let negated = keyword == Keyword::NotNull || (keyword == Keyword::Is && self.take_keyword_if(Keyword::Not));
+        let value = if keyword != Keyword::Is || self.take_keyword_if(Keyword::Null) {
             ScriptValue::Null
-        } else if self.expect_token(Keyword::True) {
+        } else if self.take_keyword_if(Keyword::True) {
             ScriptValue::Bool(true)
-        } else if self.expect_token(Keyword::False) {
+        } else if self.take_keyword_if(Keyword::False) {
             ScriptValue::Bool(false)
         } else {
             let (at, found) = self.peek();
@@ -397,11 +397,11 @@ impl Parser<'_> {
             self.parse_expression(0)?;
             ends.push(self.emit_jump(Instruction::Jump(0)));
             self.land_jump(otherwise);
-            if !self.expect_token(Keyword::When) {
+            if !self.take_keyword_if(Keyword::When) {
                 break;
             }
         }
-        if self.expect_token(Keyword::Else) {
+        if self.take_keyword_if(Keyword::Else) {
             self.parse_expression(0)?;
         } else {
             self.code.push(Instruction::Push(ScriptValue::Null));

@@ -127,7 +127,7 @@ impl Connection {
         let failure = self.hearing.failure.take();
         if let Some(statement) = self.statements.get_mut(self.asked) {
             if let Some(handle) = self.hearing.handle.take() {
-                statement.note_handle(handle);
+                statement.execute_by_handle(handle);
             }
             if failure.as_ref().is_some_and(|error| error.number == HANDLE_UNKNOWN) {
                 statement.forget_handle();

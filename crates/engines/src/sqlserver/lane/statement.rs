@@ -92,7 +92,7 @@ impl Statement {
     }
 
     /// Makes later requests execute the prepared statement by the server's handle.
-    pub(super) fn note_handle(&mut self, handle: i32) {
+    pub(super) fn execute_by_handle(&mut self, handle: i32) {
         if self.stage == Stage::Unprepared {
             self.request = Some(Request::execute(handle, self.declared.clone()));
             self.stage = Stage::Prepared;
@@ -158,7 +158,7 @@ mod tests {
         let mut statement = Statement::new(&typed, Mode::Prepared);
         let first = statement.encode_request(&[Datum::Int(5)], SESSION).unwrap().to_vec();
         assert!(holds(&first, "@P1 int") && holds(&first, "WHERE aid = @P1"));
-        statement.note_handle(77);
+        statement.execute_by_handle(77);
         let second = statement.encode_request(&[Datum::Int(6)], SESSION).unwrap().to_vec();
         assert!(!holds(&second, "@P1") && second.len() < 60);
         statement.forget_handle();
