@@ -266,11 +266,9 @@ impl Server for MySqlServer {
     }
 
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        counters::session_variables(client).map(|settings| facts::setting_facts(&settings))
-    }
-
-    fn instance(client: &mut Client) -> Facts {
-        facts::instance(client)
+        let mut settings = counters::session_variables(client).map(|settings| facts::setting_facts(&settings))?;
+        settings.entries.extend(facts::instance(client).entries);
+        Ok(settings)
     }
 
     /// Says no where a commit may end without a sync that the server counts: on another default engine than InnoDB, with a log

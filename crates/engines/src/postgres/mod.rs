@@ -253,11 +253,9 @@ impl Server for PostgresServer {
     }
 
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        facts::session_settings(client)
-    }
-
-    fn instance(client: &mut Client) -> Facts {
-        facts::instance(client)
+        let mut settings = facts::session_settings(client)?;
+        settings.entries.extend(facts::instance(client).entries);
+        Ok(settings)
     }
 
     /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.

@@ -11,7 +11,7 @@ pub(super) struct LoadSettings(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// What each session of a run said since facts were read last: all its settings, or of which instance it is.
+    /// What sessions of runs said since facts were read last.
     of_loads: Vec<Facts>,
     /// Facts as they were read last.
     last: Facts,

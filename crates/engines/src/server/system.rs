@@ -163,14 +163,9 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Reads the facts in a session like a run's.
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
-    /// Reads the settings of a load's session, by the names that [`Server::facts`] gives them.
+    /// Reads the settings of a run's session and of which instance it is, by the names that [`Server::facts`] gives them.
     fn load_settings(_client: &mut ClientOf<Self>) -> Result<Facts, Failure> {
         Ok(Facts::default())
-    }
-
-    /// Reads what tells this instance from another one, by the names that [`Server::facts`] gives it.
-    fn instance(_client: &mut ClientOf<Self>) -> Facts {
-        Facts::default()
     }
 
     /// Makes and loads the tables.

@@ -197,8 +197,8 @@ impl Server for SqlServer {
         Ok(facts)
     }
 
-    fn instance(client: &mut Client) -> Facts {
-        facts::instance(client)
+    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
+        Ok(facts::instance(client))
     }
 
     fn load_tables(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {

@@ -285,8 +285,8 @@ mod tests {
         ProcessEntry { pid, parent, name, started: 1, cpu: Duration::from_millis(cpu_ms), life: Life::Running, nature }
     }
 
-    fn tally(before: &[ProcessEntry], now: &[ProcessEntry]) -> (Duration, OtherLoad) {
-        let mut tally = OtherUsage {
+    fn usage_between(before: &[ProcessEntry], now: &[ProcessEntry], co_located: Vec<u32>) -> OtherUsage {
+        OtherUsage {
             roots: vec![50],
             before: before.to_vec(),
             now: now.to_vec(),
@@ -295,8 +295,12 @@ mod tests {
             used: Vec::new(),
             freezers: Freezers::of_this_machine(),
             stopped: None,
-            co_located: Vec::new(),
-        };
+            co_located,
+        }
+    }
+
+    fn tally(before: &[ProcessEntry], now: &[ProcessEntry]) -> (Duration, OtherLoad) {
+        let mut tally = usage_between(before, now, Vec::new());
         let sum = tally.add_up_others();
         (sum, tally.other_load(Duration::from_secs(2), 0.0))
     }
@@ -320,6 +324,16 @@ mod tests {
         assert_eq!((load.mean_cores, load.peak_cores), (0.75, 0.75));
         let names: Vec<&str> = load.programs.iter().map(|program| &*program.name).collect();
         assert_eq!(names, ["rsync", "ssh"]);
+    }
+
+    #[test]
+    fn another_etalon_that_stood_still_is_not_what_is_measured() {
+        for (co_located, stopped) in [(vec![], Some("etalon (pid 50)")), (vec![50], None)] {
+            let still = ProcessEntry { life: Life::Stopped, ..entry(50, 1, "etalon", 0) };
+            let mut usage = usage_between(&[still], &[still], co_located);
+            usage.add_up_others();
+            assert_eq!(usage.stopped_process().as_deref(), stopped);
+        }
     }
 
     #[test]

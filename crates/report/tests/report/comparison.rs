@@ -338,6 +338,27 @@ fn a_licence_that_restricts_publication_is_noted_once() {
 }
 
 #[test]
+fn a_disk_that_cannot_be_looked_at_is_noted() {
+    let mut made = Builder::default().build();
+    let said = |set: &ComparisonSet| {
+        let note = set.notes.iter().find(|note| note.kind == NoteKind::DiskUnknown);
+        note.map(|note| note.text.clone())
+    };
+    assert_eq!(said(&set(&made)), None);
+    let system = made.evidence.header.plan.systems[0].name.clone();
+    let facts = made.evidence.facts.entry(system.clone()).or_default();
+    facts.unavailable(model::facts::DATA_FILESYSTEM, "the server is on another machine");
+    let note = said(&set(&made)).unwrap();
+    assert_eq!(
+        note,
+        format!("whether the commits of {system} reach a disk is not known: the server is on another machine")
+    );
+    // Queries only read.
+    made.evidence.cases.iter_mut().for_each(|case| case.workload = "queries".to_owned());
+    assert_eq!(said(&set(&made)), None);
+}
+
+#[test]
 fn debug_builds_and_sequential_orders_are_noted() {
     let mut made = Builder::default().build();
     made.evidence.header.build = "debug".to_owned();

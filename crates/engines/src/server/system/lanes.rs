@@ -62,14 +62,11 @@ impl<S: Server> ServerSystem<S> {
         let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
         let opened = context.connect_all(LOGINS_AT_ONCE, |number, aside_ns| {
             let opened = session.try_open(&endpoint, Purpose::Load).and_then(|mut client| {
-                let began_ns = host::clock::now_ns();
-                // All have the settings of one; but a balancer may give each another server.
                 if number == 0 {
+                    let began_ns = host::clock::now_ns();
                     self.note_settings(&mut client);
-                } else {
-                    self.load_settings.note_settings(S::instance(&mut client));
+                    *aside_ns = host::clock::now_ns().saturating_sub(began_ns);
                 }
-                *aside_ns = host::clock::now_ns().saturating_sub(began_ns);
                 prepare(client, &statements)
             });
             opened.map_err(|error| self.explain_failure(error.to_failure(&endpoint)))
@@ -84,9 +81,9 @@ impl<S: Server> ServerSystem<S> {
 
     /// Reads the settings of a load's session. What the server refuses to tell is not known.
     fn note_settings(&self, client: &mut ClientOf<S>) {
-        let mut noted = S::load_settings(client).unwrap_or_default();
-        noted.entries.extend(S::instance(client).entries);
-        self.load_settings.note_settings(noted);
+        if let Ok(settings) = S::load_settings(client) {
+            self.load_settings.note_settings(settings);
+        }
     }
 
     /// Runs a worker's part of a run.
