@@ -159,12 +159,10 @@ fn number_option(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
     given.get(name).map(|text| text.parse().map_err(|_| invalid_option(name))).transpose()
 }
 
-/// Reads an option that is a number of seconds; `None` if it is not positive.
-fn seconds_option(given: &Given, name: &str) -> Result<Option<Duration>, Failure> {
-    Ok(number_option(given, name)?
-        .and_then(|seconds| u64::try_from(seconds).ok())
-        .filter(|seconds| *seconds > 0)
-        .map(Duration::from_secs))
+/// Reads an option that is a number of these units; `None` if it is not positive.
+fn duration_option(given: &Given, name: &str, from_units: fn(u64) -> Duration) -> Result<Option<Duration>, Failure> {
+    let units = number_option(given, name)?.and_then(|units| u64::try_from(units).ok());
+    Ok(units.filter(|units| *units > 0).map(from_units))
 }
 
 impl url::Address for Address {
@@ -233,7 +231,7 @@ impl url::Address for Address {
             password_source,
             tls,
             binding: option_among(given, BINDING, &BINDINGS)?.unwrap_or_default(),
-            connect_timeout: seconds_option(given, "connect_timeout")?.unwrap_or(CONNECT_TIMEOUT),
+            connect_timeout: duration_option(given, "connect_timeout", Duration::from_secs)?.unwrap_or(CONNECT_TIMEOUT),
             vigilance: keepalive_options(given)?,
             application_name: own_name.map_or("etalon", String::as_str).to_owned(),
             options: given.get("options").cloned().unwrap_or_default(),
@@ -284,12 +282,13 @@ impl url::Address for Address {
 /// Reads how a lost connection is noticed.
 fn keepalive_options(given: &Given) -> Result<Vigilance, Failure> {
     let keeps_alive = number_option(given, "keepalives")?.is_none_or(|number| number != 0);
-    let idle = seconds_option(given, "keepalives_idle")?.or(VIGILANCE.keepalive_idle);
+    let idle = duration_option(given, "keepalives_idle", Duration::from_secs)?.or(VIGILANCE.keepalive_idle);
     let retries = number_option(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
     Ok(Vigilance {
-        user_timeout: seconds_option(given, "tcp_user_timeout")?.or(VIGILANCE.user_timeout),
+        user_timeout: duration_option(given, "tcp_user_timeout", Duration::from_millis)?.or(VIGILANCE.user_timeout),
         keepalive_idle: if keeps_alive { idle } else { None },
-        keepalive_interval: seconds_option(given, "keepalives_interval")?.or(VIGILANCE.keepalive_interval),
+        keepalive_interval: duration_option(given, "keepalives_interval", Duration::from_secs)?
+            .or(VIGILANCE.keepalive_interval),
         keepalive_retries: retries.or(VIGILANCE.keepalive_retries),
     })
 }
@@ -477,6 +476,10 @@ mod tests {
         assert_eq!(address.options, "-c jit=off");
         let address: Address = parse_within("env:SHOP_URL", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.tls.mode), ("h", TlsMode::VerifyFull));
+        // In milliseconds, as no other option is.
+        let address: Address = parse("postgres://h/d?tcp_user_timeout=1500&keepalives_idle=7").unwrap();
+        let vigilance = (address.vigilance.user_timeout, address.vigilance.keepalive_idle);
+        assert_eq!(vigilance, (Some(Duration::from_millis(1500)), Some(Duration::from_secs(7))));
         let failure = parse::<Address>("env:NOT_SET").err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }
