@@ -88,6 +88,7 @@ impl EmbeddedFile {
     /// The URL names no file, the file is another's, or is not there where its tables are wanted.
     pub fn open(request: &OpenRequest, shape: FileShape) -> Result<EmbeddedFile, Failure> {
         let path = request.permits.check_path(&path_from_url(request.system)?)?;
+        refuse_companions_name(&path, shape)?;
         let file = EmbeddedFile {
             shape,
             tables: request.tables,
@@ -534,6 +535,19 @@ fn is_marked_as_ours(path: &Path, header: &[u8], shape: FileShape) -> bool {
     }
 }
 
+/// Refuses a name that the engine gives to what it puts next to another database: it would read it there, or remove it.
+fn refuse_companions_name(path: &Path, shape: FileShape) -> Result<(), Failure> {
+    let name = path.to_string_lossy();
+    let Some((database, suffix)) =
+        shape.companions.iter().find_map(|suffix| Some((name.strip_suffix(suffix)?, suffix)))
+    else {
+        return Ok(());
+    };
+    let cause = format!("the engine takes a file of this name for a part of the database {database}");
+    Err(Failure::new(FailureKind::Plan, format!("use the database file {name}"), cause)
+        .with_hint(format!("name a file that does not end in `{suffix}`")))
+}
+
 /// Refuses a file that is not there, where the tables are to be.
 fn refuse_missing(path: &Path) -> Result<(), Failure> {
     let tried = format!("use the tables in {}", path.display());
@@ -598,5 +612,19 @@ mod tests {
         fs::create_dir(companion_path(&path, ".tmp")).unwrap();
         assert_eq!(open().map(drop).unwrap_err().kind, FailureKind::NotOurs, "the folder is somebody's");
         assert_eq!(left(), ["db.tmp"]);
+    }
+
+    #[test]
+    fn a_companions_name_is_no_database() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, is_database) in [("db-wal", false), ("db.tmp", false), ("db-walls", true)] {
+            let url = format!("x:{}", folder.path().join(name).display());
+            let plan = SystemPlan { url, ..SystemPlan::default() };
+            let opened = EmbeddedFile::open(&OpenRequest::new(&plan, Consent::OwnOnly), SHAPE).map(drop);
+            assert_eq!(
+                opened.map_err(|failure| failure.kind),
+                if is_database { Ok(()) } else { Err(FailureKind::Plan) }
+            );
+        }
     }
 }
