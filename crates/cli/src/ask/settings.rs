@@ -35,8 +35,20 @@ pub fn both_sides(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(Syst
 }
 
 /// Reads all `NAME=VALUE` of an option.
+///
+/// # Errors
+/// One of them has no value, or a setting is given twice.
 fn parse_pairs<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, CliError> {
-    pairs.iter().map(|text| parse_pair(option, text)).collect()
+    let mut settings: Settings<'q> = Vec::new();
+    for text in pairs {
+        let (name, value) = parse_pair(option, text)?;
+        if let Some((_, first)) = settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+            return Err(CliError::user_error(format!("`{option}` gives `{name}` twice, {first} and {value}"))
+                .with_hint(format!("write the one that holds: `{option} {name}={value}`")));
+        }
+        settings.push((name, value));
+    }
+    Ok(settings)
 }
 
 /// Reads `NAME=VALUE`.

@@ -149,6 +149,7 @@ fn two_settings_of_one_server_are_its_two_sides() {
         (&["--set-a", "a"][..], "write it as `--set-a a=VALUE`"),
         (&["--set-a", "a=1", "--aa"], "cannot be used with"),
         (&["--set-a", "a=1", "--set-b", "a=1"], "both sides would be one system"),
+        (&["--set-b", "a=1", "--set-b", "a=2"], "gives `a` twice, 1 and 2"),
         (&["--set-a", "a=1", "--change", "x", "--undo", "y"], "both say what A and B differ in"),
         (&["sqlite:x.db", "sqlite:y.db", "--set-a", "a=1"], "3 systems are named"),
     ] {
@@ -316,6 +317,41 @@ fn what_a_killed_run_left_is_undone_by_resume() {
         fs::remove_dir_all(scene.path().join("s")).unwrap();
     }
     eprintln!("{kills} kills, {left} of them with the change made: nothing left");
+}
+
+#[test]
+fn what_others_made_since_is_not_undone() {
+    let scene = scene();
+    let place = postgres();
+    let is_known = |path: &PathBuf| {
+        let store = store::Store::open_read_only(path).unwrap();
+        store.changes().unwrap().iter().any(|change| {
+            change.state == store::ChangeState::Made && store.facts().unwrap().contains_key(&change.system)
+        })
+    };
+    // Some are killed while they undo it.
+    let killed = (0..20).find_map(|_| {
+        let mut child = scene.start(&arguments(&place, &["sql", "--quiet", "--rounds", "30"]));
+        wait_until("a change that is made", || stores(&scene).iter().any(is_known));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let store = stores(&scene).pop().unwrap();
+        let left = is_known(&store).then(|| store.display().to_string());
+        if left.is_none() {
+            scene.etalon(&["resume", &store.display().to_string(), "--undo-only"]).says(0, &[]);
+            fs::remove_dir_all(scene.path().join("s")).unwrap();
+        }
+        left
+    });
+    let store = killed.expect("an étalon is killed while its change is made");
+    let name = MAKE.split_whitespace().nth(2).unwrap();
+    (place.sql)(&format!("DROP INDEX {name}; CREATE INDEX {name} ON orders (amount, id)"));
+    let resume = ["resume", &store, "--undo-only"];
+    scene.etalon(&resume).says(3, &["indexes_and_triggers", "others have changed it since", "étalon undoes nothing"]);
+    (place.sql)(&format!("DROP INDEX {name}"));
+    scene.etalon(&resume).says(0, &["no longer made"]);
+    scene.etalon(&resume).says(0, &["nothing is to be undone"]);
+    place.has_nothing_left();
 }
 
 #[test]

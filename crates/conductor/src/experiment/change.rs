@@ -40,7 +40,7 @@ pub(super) struct MadeChange {
 impl Conductor<'_> {
     /// Undoes what an étalon that was killed has left made.
     pub(super) fn undo_leftovers(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
-        for StoredChange { server, system, session, .. } in self.store.changes()? {
+        for StoredChange { server, system, session, state } in self.store.changes()? {
             if let Some(session) = session {
                 let ended = self.await_end(&session, &server, observer);
                 ended.map_err(|failure| system_error(&system, failure))?;
@@ -48,7 +48,11 @@ impl Conductor<'_> {
             if let Some(facts) = self.store.facts()?.remove(&server) {
                 self.identities.borrow_mut().insert(server.clone(), facts);
             }
-            // Someone may have undone it meanwhile.
+            if state == ChangeState::Made && self.is_undone_by_others(&server, &system)? {
+                self.store.remove_change(&server)?;
+                observer.warning(&format!("the change of system `{system}` is no longer made in system `{server}`"));
+                continue;
+            }
             let made = MadeChange { system: system.clone(), state: ChangeState::Unsure };
             self.made.borrow_mut().insert(server.clone(), made);
             self.undo_change(&server).map_err(|failure| system_error(&system, failure))?;
@@ -56,6 +60,36 @@ impl Conductor<'_> {
                 .warning(&format!("the change of system `{system}`, which an étalon that ended had left, is undone"));
         }
         Ok(())
+    }
+
+    /// Whether a change that was made is gone. What is not known of it is taken for still made.
+    ///
+    /// # Errors
+    /// What the change altered is neither as it was before nor as étalon made it: the undo could remove what others made.
+    fn is_undone_by_others(&self, server: &str, system: &str) -> Result<bool, ExperimentError> {
+        let Some(changed) = self.store.facts()?.remove(system) else { return Ok(false) };
+        let now = self.facts_now(server).map_err(|failure| system_error(system, failure))?;
+        let altered = match self.identities.borrow().get(server) {
+            Some(before) => changed.changes_since(before),
+            None => return Ok(false),
+        };
+        let value_now = |change: &Difference| now.get(&change.name).map(str::to_owned);
+        let by_others: Vec<&str> = altered
+            .iter()
+            .filter(|change| ![&change.a, &change.b].contains(&&value_now(change)))
+            .map(|change| change.name.as_str())
+            .collect();
+        if !by_others.is_empty() {
+            let tried = format!("undo the change of `{system}`");
+            let cause = format!(
+                "{} is neither as it was before the change nor as étalon made it, so others have changed it since; étalon undoes nothing",
+                by_others.join(", ")
+            );
+            let hint =
+                "bring the server back to what it was before the change, by its `undo` or otherwise, then resume";
+            return Err(system_error(system, Failure::new(FailureKind::NotOurs, tried, cause).with_hint(hint)));
+        }
+        Ok(!altered.is_empty() && altered.iter().all(|change| value_now(change) == change.a))
     }
 
     /// Waits until the server no longer works for a client that was killed, so that what is undone stays undone.
