@@ -12,6 +12,7 @@ use model::{
     Reading, RunRecord, RunState, Schedule, Stop, SystemPlan, UntilSure, Value,
 };
 
+use crate::contradiction::find_contradiction;
 use crate::dimension::{Clash, Dimensions, Ratio};
 use crate::exported::ExportedBenchmark;
 use crate::loads::LOAD;
@@ -498,10 +499,8 @@ fn run_record(import: &Imported, result: &ImportedResult, dimensions: &Dimension
         measurements.iter_mut().filter_map(|one| convert_unit(one, &result.benchmark, dimensions)).collect();
     let source = Mark::new(MarkKind::Source, import.source.clone());
     let details = result.notes.iter().chain(&converted);
-    let (state, reason) = match &result.dropped {
-        None => (RunState::Measured, None),
-        Some((state, reason)) => (*state, Some(reason.clone())),
-    };
+    let dropped = result.dropped.clone().or_else(|| Some((RunState::Failed, find_contradiction(&measurements)?)));
+    let (state, reason) = dropped.map_or((RunState::Measured, None), |(state, reason)| (state, Some(reason)));
     RunRecord {
         state,
         reason,

@@ -31,6 +31,7 @@ mod between;
 mod captions;
 pub mod capture;
 mod clean;
+mod contradiction;
 pub mod copies;
 pub mod dimension;
 pub mod durations;

@@ -1,0 +1,94 @@
+//! Figures of one run that cannot all be true.
+
+use std::collections::BTreeMap;
+
+use model::{Measurement, Reading};
+
+/// By how much a lower percentile may be above a higher one: tools round each on its own.
+const ROUNDING: f64 = 1.05;
+
+/// Two percentiles of one latency of which the lower one is the larger, as a reason; `None` if there are none.
+pub(crate) fn find_contradiction(measurements: &[Measurement]) -> Option<String> {
+    let mut latencies: BTreeMap<(String, &str), Vec<(f64, f64, &str)>> = BTreeMap::new();
+    for Measurement { metric, reading } in measurements {
+        let (Some(tail), Reading::Value(value)) = (metric.tail(), reading) else { continue };
+        if tail.share > 0.0 {
+            let latency = (name_without_rank(&metric.id), metric.unit.as_str());
+            latencies.entry(latency).or_default().push((tail.share, *value, &metric.id));
+        }
+    }
+    for ((_, unit), mut percentiles) in latencies {
+        percentiles.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let pairs = percentiles.iter().zip(percentiles.iter().skip(1));
+        for ((_, low, low_name), (_, high, high_name)) in pairs {
+            if *low > high * ROUNDING {
+                return Some(format!(
+                    "its figures contradict each other: {low_name} is {low} {unit}, and {high_name} {high} {unit}"
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// A metric's name in small letters without the word that says which percentile it is.
+fn name_without_rank(name: &str) -> String {
+    let lower = name.to_lowercase();
+    let words = lower.split_inclusive(['_', '/', '-', ' ']);
+    words
+        .filter(|word| !names_rank(word.trim_end_matches(['_', '/', '-', ' '])))
+        .collect::<String>()
+        .trim_matches(['_', '/', '-', ' '])
+        .to_owned()
+}
+
+/// Whether a word is that of a percentile: `p99`, `99th`, `p99.9`.
+fn names_rank(word: &str) -> bool {
+    let digits = word.strip_prefix("tp").or_else(|| word.strip_prefix('p')).or_else(|| word.strip_suffix("th"));
+    word == "median"
+        || digits.is_some_and(|digits| {
+            digits.starts_with(|c: char| c.is_ascii_digit()) && digits.bytes().all(|c| c.is_ascii_digit() || c == b'.')
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use model::{Direction, Role};
+
+    use super::*;
+
+    fn found(figures: &[(&str, &str, f64)]) -> Option<String> {
+        let measurements: Vec<Measurement> = figures
+            .iter()
+            .map(|(id, unit, value)| Measurement::value(id, *unit, Direction::Lower, Role::Primary, *value))
+            .collect();
+        find_contradiction(&measurements)
+    }
+
+    #[test]
+    fn a_lower_percentile_is_not_the_larger() {
+        for (low, high) in [
+            ("latency_p50", "latency_p99"),
+            ("response_p99_reads", "response_p999_reads"),
+            ("p50", "p99.9"),
+            ("latency 95th", "latency 99th"),
+            ("median_latency", "p99_latency"),
+        ] {
+            let said = found(&[(low, "ms", 9.0), (high, "ms", 4.0)]).unwrap_or_default();
+            assert!(said.contains(low) && said.contains(high) && said.contains("9 ms"), "{low}: {said}");
+            assert_eq!(found(&[(low, "ms", 4.0), (high, "ms", 9.0)]), None, "{low}");
+            assert_eq!(found(&[(low, "ms", 4.0), (high, "ms", 4.0)]), None, "{low}");
+        }
+        // Of two latencies, of rounding, and of no latency.
+        for other in [
+            [("response_p50", "ms", 9.0), ("pool_wait_p99", "ms", 4.0)],
+            [("latency_p50_reads", "ms", 9.0), ("latency_p99_writes", "ms", 4.0)],
+            [("latency_p50", "ms", 0.31), ("latency_p99", "ms", 0.3)],
+            [("latency_p50", "ms", 900.0), ("latency_p99", "s", 1.0)],
+            [("latency_mean", "ms", 9.0), ("latency_p99", "ms", 4.0)],
+            [("throughput", "tx/s", 9.0), ("latency_p99", "ms", 4.0)],
+        ] {
+            assert_eq!(found(&other), None, "{other:?}");
+        }
+    }
+}
