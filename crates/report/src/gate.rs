@@ -165,12 +165,12 @@ pub struct Record {
 impl Record {
     /// How long the measured parts of these runs were, in seconds.
     pub fn seconds_of(&self, runs: &[i64]) -> f64 {
-        runs.iter().filter_map(|run| self.seconds.get(run)).sum()
+        runs.iter().filter_map(|run| self.seconds.get(run)).fold(0.0, |sum, seconds| sum + seconds)
     }
 
-    /// How long those of all runs were.
+    /// How long those of all runs were. `sum` of nothing would be -0.
     pub fn total_seconds(&self) -> f64 {
-        self.seconds.values().sum()
+        self.seconds.values().fold(0.0, |sum, seconds| sum + seconds)
     }
 }
 
