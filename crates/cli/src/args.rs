@@ -6,6 +6,7 @@ mod conduct;
 mod gating;
 pub mod guessed;
 mod remembered;
+mod results_folder;
 mod states;
 
 use std::path::PathBuf;
@@ -285,19 +286,10 @@ pub struct RunArgs {
     #[command(flatten)]
     pub source: PlanSource,
     /// Folder for the store and the report
-    #[arg(long, short, value_name = "DIR", default_value = "etalon-results", value_parser = results_folder, help_heading = heading::OUTPUT)]
+    #[arg(long, short, value_name = "DIR", default_value = "etalon-results", value_parser = results_folder::results_folder, help_heading = heading::OUTPUT)]
     pub output: PathBuf,
     #[command(flatten)]
     pub conduct: Conduct,
-}
-
-/// Refuses a format in the place of a folder.
-fn results_folder(text: &str) -> Result<PathBuf, String> {
-    let folder = PathBuf::from(text);
-    if text == "json" && !folder.exists() {
-        return Err("it is a folder; `--json` prints the results as JSON".to_owned());
-    }
-    Ok(folder)
 }
 
 /// How results are printed.

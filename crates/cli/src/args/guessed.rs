@@ -8,8 +8,8 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, Parser as _};
 
-use self::line::{Line, is_option, is_sqlite, shell_quote};
-pub use self::line::{as_system, has_sqlite_magic, typed_line};
+use self::line::{Line, is_option, is_sqlite};
+pub use self::line::{as_system, has_sqlite_magic, shell_quote, typed_line};
 use self::words::{For, Meaning, SETTINGS, VERBS};
 use crate::args::Cli;
 use crate::error::CliError;

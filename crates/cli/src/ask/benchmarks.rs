@@ -12,6 +12,7 @@ use model::{Catalog, duration};
 use super::quote_toml;
 use super::words::{self, ScriptKind};
 use crate::args::Question;
+use crate::args::guessed::shell_quote;
 use crate::error::CliError;
 use crate::source::DISK;
 
@@ -310,7 +311,11 @@ fn parse_counts(
     for text in written {
         let count = text.trim().parse().ok().filter(|count| range.contains(count)).ok_or_else(|| {
             CliError::user_error(format!("`{option} {text}`: {what} is from {} to {}", range.start(), range.end()))
-                .with_hint(format!("give one or several, as in `{option} 1,8`"))
+                .with_hint(match option {
+                    "--clients" | "--scale" => format!("give one or several, as in `{option} 1,8`"),
+                    "--threads" => format!("give one; `--set 'benchmarks.*.threads=[1, 8]'` compares several"),
+                    _ => format!("give one, as in `{option} 200`"),
+                })
         })?;
         if !counts.contains(&count) {
             counts.push(count);
@@ -497,6 +502,11 @@ impl Asked {
 
 /// A script that is there and not empty.
 fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
+    if is_statement(script) && !Path::new(script).exists() {
+        let write = format!("echo {} > my.sql", shell_quote(script));
+        return Err(CliError::user_error(format!("`--script {script}` is a statement, and `--script` takes a file"))
+            .with_hint(format!("type `{write}`, then give `--script my.sql`")));
+    }
     if kind_of_script(script, catalog) == ScriptKind::Smack {
         let is_of_user = words::built_in_script(script, catalog).is_none();
         if is_of_user {
@@ -559,6 +569,13 @@ fn read_contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
             .with_hint("write one transaction, as for `pgbench -f`: `SELECT 1;`"));
     }
     Ok(text)
+}
+
+/// Tests whether a script's name is a statement of SQL.
+fn is_statement(name: &str) -> bool {
+    let mut words = name.split_whitespace();
+    let verbs = ["select", "insert", "update", "delete", "with", "call", "values", "begin"];
+    words.next().is_some_and(|first| verbs.contains(&first.to_lowercase().as_str())) && words.next().is_some()
 }
 
 /// Whether it is a log that `etalon capture` reads, or most of the first lines begin with a day and a time, as those of logs do.

@@ -17,13 +17,14 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
-use crate::results::{Side, open_results};
+use crate::results::{Side, open_results, stores_among};
 use crate::source::Called;
 use crate::sqlio;
 
 /// Runs `etalon report`.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
-    let sides: Vec<Side> = args.stores.iter().map(|text| Side::parse(text)).collect();
+    let stores = stores_among("report", &args.stores, printer)?;
+    let sides: Vec<Side> = stores.iter().map(|text| Side::parse(text)).collect();
     let results = open_results(&sides)?;
     let options = compare_options(&args.comparing)?;
     let html = html_page(&results, &results.evidence, &options)?;

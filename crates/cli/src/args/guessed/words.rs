@@ -227,8 +227,19 @@ pub const OPTIONS: &[OtherOption] = &[
         Instead::Words(&[]),
         "`--scale 20` is the size of pgbench's tables, 100,000 rows a step",
     ),
+    taking(
+        Measuring,
+        &["--set"],
+        Instead::Words(&[]),
+        "the plan has each key with a comment: change it there, or give `--set KEY=VALUE` to `etalon run plan.toml`",
+    ),
     taking(Measuring, &["--seed"], Instead::Key("schedule.seed", ""), ""),
-    flag(Measuring, &["--dry-run", "--check"], Instead::Plan, "`etalon plan` checks a plan and touches nothing"),
+    flag(
+        Measuring,
+        &["--dry-run", "--check", "--plan"],
+        Instead::Plan,
+        "`etalon plan` checks a plan and touches nothing",
+    ),
     taking(
         Measuring,
         &["--save", "--out", "--results"],
