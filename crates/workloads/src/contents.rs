@@ -35,16 +35,13 @@ pub struct TableChecksum {
 }
 
 impl TableChecksum {
-    /// Adds the rows of another part of the same table.
+    /// Sum of two checksums: those of different parts of a table give that of both.
     #[must_use]
     pub fn plus(self, other: TableChecksum) -> TableChecksum {
         TableChecksum { rows: self.rows + other.rows, sum: self.sum.wrapping_add(other.sum) }
     }
 
-    /// Checks the checksum of what is in a data set's table.
-    ///
-    /// # Errors
-    /// [`FailureKind::Verification`]: it differs.
+    /// Fails unless the checksum found in a data set's table is this one.
     pub fn verify_found(self, table: &str, data: &str, found: TableChecksum) -> Result<(), Failure> {
         if found == self {
             return Ok(());
@@ -70,23 +67,23 @@ pub struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// All of them.
+    /// Begins an iteration over all rows of a table.
     pub fn new(table: &'a Table) -> Rows<'a> {
         Rows::of_part(table, 0..table.rows)
     }
 
-    /// Those with these indexes.
+    /// Begins an iteration over the rows of a table that have these indexes.
     pub fn of_part(table: &'a Table, rows: Range<u64>) -> Rows<'a> {
         Rows { table, left: rows, weights: column_weights(table), tally: TableChecksum::default(), stop: None }
     }
 
-    /// There are no more once this is set.
+    /// Lets the iteration end as soon as the flag is set.
     #[must_use]
     pub fn until_stopped(self, stop: &'a AtomicBool) -> Rows<'a> {
         Rows { stop: Some(stop), ..self }
     }
 
-    /// Replaces `row` by the next one; `false` if there is none.
+    /// Replaces `row` by the next one and adds it to the checksum; false if there is none.
     pub fn next_into(&mut self, row: &mut Vec<Datum>) -> bool {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             self.left.start = self.left.end;
@@ -102,18 +99,18 @@ impl<'a> Rows<'a> {
         true
     }
 
-    /// Whether there are no more.
+    /// Whether all rows have been taken, or the iteration was stopped.
     pub fn are_over(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// The checksum of the rows that were taken.
+    /// The checksum of the rows that were taken so far.
     pub fn checksum(&self) -> TableChecksum {
         self.tally
     }
 }
 
-/// Places of the columns that are summed up, with what each is multiplied by: exchanged columns have another sum.
+/// Indexes of the columns that are summed up, with a weight for each, so that exchanged columns differ.
 fn column_weights(table: &Table) -> Vec<(usize, i64)> {
     let columns = table.columns.iter().zip(1..).enumerate();
     columns
@@ -130,7 +127,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// What the tables are to hold by their rules, before [`Dataset::afterwards`]; summed up on all processors.
+    /// Computes the checksums that tables have right after loading, before [`Dataset::afterwards`], on all processors.
     pub fn expected_of(data: &Dataset) -> Contents {
         let chunks: Vec<(usize, Range<u64>)> = data
             .tables
@@ -174,7 +171,7 @@ impl Contents {
         }
     }
 
-    /// What a system's tables hold, by one scan of each; as many at a time as there are processors.
+    /// Reads the checksums of a system's tables, by one scan of each, on several connections.
     ///
     /// # Errors
     /// The system does not answer, or has no such table.
@@ -216,7 +213,7 @@ impl Contents {
         })
     }
 
-    /// Does what [`Contents::read`] does by `ask`, which gives the only row of a query's answer.
+    /// Reads the checksums of all tables one by one through `ask`, which gives the only row of a query's answer.
     ///
     /// # Errors
     /// The first of `ask`.
@@ -234,7 +231,7 @@ impl Contents {
         })
     }
 
-    /// Does what [`Contents::read_by`] does for one table.
+    /// Reads one table's checksum through `ask`, which gives the only row of a query's answer.
     ///
     /// # Errors
     /// That of `ask`.
@@ -247,7 +244,7 @@ impl Contents {
         Ok(TableChecksum { rows: whole_at(&row, 0) as u64, sum: whole_at(&row, 1) })
     }
 
-    /// Checks the checksums of all tables that were found.
+    /// Fails unless all tables' checksums that were found are these.
     ///
     /// # Errors
     /// [`FailureKind::Verification`] with the first table that differs.
@@ -257,17 +254,20 @@ impl Contents {
     }
 }
 
+/// The whole number at an index of a row; 0 if there is none.
 fn whole_at(row: &[Datum], index: usize) -> i64 {
     row.get(index).and_then(Datum::as_int).unwrap_or_default()
 }
 
-/// Ranges of rows of a table that are summed at a time; none without columns.
+/// Splits a table's rows into ranges that are summed at a time; none for a table without columns.
 fn chunk_ranges(table: &Table) -> impl Iterator<Item = Range<u64>> {
     let rows = if table.columns.is_empty() { 0 } else { table.rows };
     (0..rows.div_ceil(CHUNK_ROWS)).map(move |chunk| chunk * CHUNK_ROWS..((chunk + 1) * CHUNK_ROWS).min(rows))
 }
 
-/// The query for a table's number of rows and checksum. `%` has the sign of the dividend on all engines, as in Rust.
+/// SQL for a table's number of rows and checksum.
+///
+/// `%` has the sign of the dividend on all engines, as in Rust.
 fn checksum_sql(table: &Table, dialect: &dyn Dialect) -> String {
     let terms: Vec<String> = column_weights(table)
         .iter()

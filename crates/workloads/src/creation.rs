@@ -54,15 +54,19 @@ struct TableA {
 }
 
 impl TableA {
+    /// Number of values that each thread has: 10 to the power of `digits`.
     fn value_count(&self) -> i64 {
         10_i64.pow(self.digits)
     }
 
+    /// Number of rows of the whole table.
     fn row_count(&self) -> i64 {
         self.threads * self.value_count()
     }
 
-    /// Instead of PostgreSQL's `generate_series`: joined digits are equal work on every engine.
+    /// SQL that fills the table in one statement.
+    ///
+    /// Joined digits, not PostgreSQL's `generate_series`, are equal work on every engine.
     fn insert_sql(&self) -> String {
         let places: Vec<String> = (0..self.digits).map(|place| format!("{} * d{place}.n", 10_i64.pow(place))).collect();
         let digits: Vec<String> = (0..self.digits).map(|place| format!("{} d{place}", numbers_sql(0, 9))).collect();
@@ -74,7 +78,7 @@ impl TableA {
         )
     }
 
-    /// Count and sum: doing less is not faster.
+    /// Fails unless the table's row count and sums are those of all rows.
     fn check_rows(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let (values, rows) = (self.value_count(), self.row_count());
         let expected = [rows, self.threads * values * (values + 1) / 2, values * self.threads * (self.threads + 1) / 2];
@@ -95,13 +99,13 @@ fn exact_sum_sql(column: &str) -> String {
     format!("sum(CAST({column} AS DECIMAL(20, 0)))")
 }
 
-/// A subquery of the numbers from `from` to `to`.
+/// SQL for a subquery of the numbers from `from` to `to`, as column `n`.
 fn numbers_sql(from: i64, to: i64) -> String {
     let selects: Vec<String> = (from..=to).map(|n| format!("SELECT {n} AS n")).collect();
     format!("({})", selects.join(" UNION ALL "))
 }
 
-/// Reads a sum, which some servers send as text.
+/// Reads a value as a number; some servers send sums as text.
 fn number_of(datum: &Datum) -> Option<f64> {
     match datum {
         Datum::Int(number) => Some(*number as f64),
@@ -112,6 +116,7 @@ fn number_of(datum: &Datum) -> Option<f64> {
 }
 
 impl Procedure for TableA {
+    /// Creates the table and its index, times the statement that fills it, and checks the rows.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let system = context.system;
         let mut session = system.session(SessionKind::Plain)?;
@@ -127,6 +132,7 @@ impl Procedure for TableA {
     }
 }
 
+/// Makes the step's outcome: time, rows a second and CPU.
 fn step_outcome(spent: Spent, rows: i64) -> StepOutcome {
     let Spent { elapsed_s, cpu_s } = spent;
     let rate = Reading::Value(rows as f64 / elapsed_s);

@@ -85,12 +85,12 @@ const LARGE_BYTES: u64 = 64 << 20;
 const PART_BYTES: u64 = 16 << 20;
 
 impl Dataset {
-    /// Whether it is worth several connections, and tables by étalon's own statements, whose rows can be summed up.
+    /// Whether a data set is loaded in parts over several connections, and its rows can be summed up.
     pub fn is_large(&self) -> bool {
         self.size_bytes >= LARGE_BYTES && self.tables.iter().all(|table| table.create.is_none())
     }
 
-    /// The parts of all tables, in their order.
+    /// Splits the rows of all tables into parts of about 16 MiB, in the tables' order.
     pub fn split_into_parts(&self) -> Vec<Part> {
         let all: u64 = self.tables.iter().map(|table| table.rows).sum();
         let like = (u128::from(all) * u128::from(PART_BYTES) / u128::from(self.size_bytes.max(1))) as u64;
@@ -165,12 +165,12 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Whether étalon brings its tables back before each run. Where there are none, the measured steps make their own.
+    /// Whether étalon makes and fills tables before each run; otherwise measured steps make their own.
     pub fn has_tables(&self) -> bool {
         !self.tables.is_empty() || !self.afterwards.is_empty()
     }
 
-    /// What is run once when all rows are there: the user's statements, and those that make procedures.
+    /// Statements that run once when all rows are loaded: the user's, and those that make procedures.
     pub fn last_statements(&self, dialect: &dyn Dialect) -> Vec<String> {
         let routines = self.routines.as_ref().and_then(|routines| (routines.statements)(dialect));
         self.afterwards.iter().cloned().chain(routines.unwrap_or_default()).collect()
@@ -215,20 +215,24 @@ pub struct Explain {
 
 /// How an engine reads tables of which étalon knows nothing.
 pub trait ContentsDialect: Sync {
-    /// Gives table and column of every column of every table that a backup holds, as they stand in statements, a table's columns in
-    /// their order.
+    /// SQL that lists every column of every table that a backup holds: table and column, quoted for statements.
+    ///
+    /// A table's columns come in their order.
     fn columns_sql(&self) -> &'static str;
 
-    /// Gives schema and name of each table and view that a statement may name, as they stand in statements; an engine without schemas
-    /// gives an empty one.
+    /// SQL that lists schema and name of each table and view that a statement may name, quoted for statements.
+    ///
+    /// An engine without schemas gives an empty schema.
     fn tables_and_views(&self) -> &'static str;
 
-    /// Gives a row if the table has one.
+    /// SQL that gives a row if the table has one.
     fn first_row_sql(&self, table: &str) -> String {
         format!("SELECT 1 FROM {table} LIMIT 1")
     }
 
-    /// Gives the number of a table's rows, and a sum over their values that no order of rows changes. `None`: étalon reads the rows.
+    /// SQL for a table's number of rows, and a sum over their values that no order of rows changes.
+    ///
+    /// `None`: étalon reads the rows.
     fn digest_sql(&self, _table: &str, _columns: &[String]) -> Option<String> {
         None
     }
@@ -236,7 +240,7 @@ pub trait ContentsDialect: Sync {
 
 /// How an engine writes common SQL.
 pub trait Dialect: Sync {
-    /// The type of a column; in standard SQL's words, unless the engine has others.
+    /// SQL for a column's type; standard SQL's, unless the engine has others.
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "INTEGER".to_owned(),
@@ -248,96 +252,101 @@ pub trait Dialect: Sync {
         }
     }
 
-    /// Numbers count from 1.
+    /// SQL for a statement's parameter, such as `?` or `$1`; numbers count from 1.
     fn placeholder(&self, number: usize) -> String;
 
-    /// A statement of a portable script in the engine's own words, where those are others.
+    /// Rewrites a statement of a portable script in the engine's own SQL, where that differs.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }
 
-    /// A table's name within a statement, quoted where étalon quotes it when it makes the table.
+    /// A table's name as it stands in a statement, quoted where étalon quotes it when it makes the table.
     fn table_name(&self, name: &str) -> String {
         name.to_owned()
     }
 
-    /// Names by which files of SQL are marked as the engine's own: `q7.NAME.sql`. The first that is found is taken.
+    /// Names that mark SQL files as the engine's own, as in `q7.NAME.sql`; the first that is found is taken.
     fn file_names(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Statements around one that may only read, outside what is timed: nothing of them stays in the session.
+    /// Statements to send before and after one that may only read; nothing of them stays in the session.
+    ///
+    /// Both are outside what is timed.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("", "")
     }
 
-    /// A text as a literal.
+    /// Quotes a text as an SQL literal.
     fn text_literal(&self, text: &str) -> String {
         format!("'{}'", text.replace('\'', "''"))
     }
 
-    /// Statements before a query of a read-only transaction that must not take longer, and behind that transaction; nothing of them
-    /// stays in the session. `None`: the engine does not end a query by itself.
+    /// Statements to send before and after a read-only transaction, so that the server ends its query in time.
+    ///
+    /// Nothing of them stays in the session. `None`: the engine does not end a query by itself.
     fn time_limit(&self, _limit: Duration) -> Option<(String, String)> {
         None
     }
 
-    /// Where the engine keeps what its statements have cost; `None` if it does not, or étalon does not read it.
+    /// How the engine's statistics of what statements cost are read; `None` if étalon cannot.
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
         None
     }
 
-    /// How the engine logs each statement; `None` if it does not, or étalon reads no such log.
+    /// How the engine's log of statements is switched on and read; `None` if étalon cannot.
     fn statement_log(&self) -> Option<&'static dyn StatementLog> {
         None
     }
 
-    /// Queries for the name of the own session, and for those of the others that are at work. `None`: a statement ends with its
-    /// client.
+    /// Queries for the name of the own session, and for those of the other sessions that are at work.
+    ///
+    /// `None`: a statement ends with its client.
     fn session_names(&self) -> Option<(&'static str, &'static str)> {
         None
     }
 
-    /// How the plan of a query is asked for; `None`: étalon reads no plans of the engine.
+    /// How the engine is asked for a query's plan; `None`: étalon reads no plans of the engine.
     fn explain_form(&self) -> Option<Explain> {
         None
     }
 
-    /// A query for the number of answers that the engine gave from a cache of results, in its last column; `None` if it has no such cache.
+    /// SQL for how many answers the engine took from its cache of results, in the last column; `None` without a cache.
     fn cache_hits(&self) -> Option<&'static str> {
         None
     }
 
-    /// Whether the engine plans a text that it knows quicker than another.
+    /// Whether the engine keeps plans by a statement's text, so that a known text is planned faster.
     fn keeps_plans_by_text(&self) -> bool {
         false
     }
 
-    /// The procedures of order entry; `None` without stored procedures.
+    /// How the engine writes order entry's stored procedures; `None` without stored procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         None
     }
 
-    /// How the tables of others are read whole; `None`: étalon does not know how.
+    /// How the engine's tables that étalon did not make are read whole; `None`: étalon does not know how.
     fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         None
     }
 
-    /// `rest` follows the columns, with the order.
+    /// SQL that selects the first `count` rows; `rest` follows the columns, with the order.
     fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
         format!("SELECT {columns} {rest} LIMIT {count}")
     }
 
+    /// SQL that creates an index.
     fn create_index_sql(&self, index: &Index) -> String {
         format!("CREATE INDEX {} ON {} ({})", index.name, index.table, index.columns.join(", "))
     }
 
-    /// The user's own, or the dialect's without primary key.
+    /// SQL that creates a table: the user's own statement, or the dialect's without primary key.
     fn create_table(&self, table: &Table) -> String {
         table.create.clone().unwrap_or_else(|| self.define_table(table))
     }
 
-    /// Without primary key, unless the engine needs it here.
+    /// SQL that creates a table from its columns, without primary key unless the engine needs it here.
     fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns

@@ -18,6 +18,8 @@ pub const EMPTY: &str = "is empty";
 /// A view may take long to give its first row; then it is not known whether it has one.
 const LONGEST: Duration = Duration::from_secs(2);
 
+/// Asks a system for each table or view that programs name whether it holds rows or is empty.
+///
 /// What [`TABLE`]'s facts say of each table or view that a program names; nothing where the engine does not list its tables. What the
 /// login may not read, or the engine does not answer for within [`LONGEST`], is left out; so is all of it through a pooler that keeps no
 /// session.
@@ -55,6 +57,7 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
     Ok(held)
 }
 
+/// Whether a query that may take two seconds gives a row; `None` if it fails or takes longer.
 fn holds_rows(session: &mut dyn Session, dialect: &dyn Dialect, sql: &str) -> Option<bool> {
     let (begin, end) = dialect.read_only();
     let run = |session: &mut dyn Session, sql: &str| if sql.is_empty() { Ok(()) } else { session.execute(sql) };
@@ -65,7 +68,7 @@ fn holds_rows(session: &mut dyn Session, dialect: &dyn Dialect, sql: &str) -> Op
     Some(!rows.is_empty())
 }
 
-/// A name without its quotes, in lower case.
+/// Strips a name's quotes, and turns it to lower case.
 fn bare(name: &str) -> String {
     name.trim_matches(['"', '`']).to_lowercase()
 }
@@ -73,12 +76,13 @@ fn bare(name: &str) -> String {
 /// A table's name, with its schema where a statement names it.
 type UsedName = (Option<String>, String);
 
-/// Each word of the programs' statements that may be a table's name, without quotes and in lower case.
+/// Collects each word of the programs' statements that may be a table's name, without quotes and in lower case.
 fn used_names(programs: &[&Program]) -> BTreeSet<UsedName> {
     let statements = programs.iter().flat_map(|program| program.statements());
     statements.flat_map(|statement| &statement.pieces).flat_map(|piece| names_in(piece)).collect()
 }
 
+/// Lists each word of a statement, and the word before its dot as its schema, in lower case.
 fn names_in(sql: &str) -> Vec<UsedName> {
     let unquoted = sql.replace(['"', '`'], "").to_lowercase();
     let mut found = Vec::new();

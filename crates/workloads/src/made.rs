@@ -27,14 +27,14 @@ const KINDS: [&str; 10] =
     ["TABLE", "VIEW", "SEQUENCE", "FUNCTION", "PROCEDURE", "TRIGGER", "TYPE", "DOMAIN", "EVENT", "RULE"];
 
 impl Dataset {
-    /// Names of all tables, views, routines and triggers that étalon makes for it, without those of a schema or database.
+    /// Names of all tables, views, routines and triggers that étalon makes for the data set, without schema or database.
     pub fn made_names(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let tables = self.tables.iter().map(|table| table.name.clone().into_owned());
         let last = self.last_statements(dialect);
         tables.chain(last.iter().flat_map(|sql| created_names(sql))).chain(self.later.iter().cloned()).collect()
     }
 
-    /// Names of the tables that only étalon makes: no statement of the user's makes one by that name.
+    /// Names of the data set's tables that only étalon makes: no statement of the user's makes one by that name.
     pub fn lasting_tables(&self, dialect: &dyn Dialect) -> BTreeSet<String> {
         let made = self.last_statements(dialect).iter().flat_map(|sql| created_names(sql)).collect::<Vec<_>>();
         self.tables
@@ -45,7 +45,7 @@ impl Dataset {
     }
 }
 
-/// The names after each `CREATE` of a text of one or more statements.
+/// Lists the names that statements make: after each `CREATE`, and by `SELECT … INTO`.
 pub fn created_names(sql: &str) -> Vec<String> {
     let words = words_of(sql);
     let mut names = Vec::new();
@@ -70,7 +70,9 @@ pub fn created_names(sql: &str) -> Vec<String> {
     names
 }
 
-/// The tables that `SELECT … INTO name` makes. Variables, files and temporary tables are none, and in a routine it fills variables.
+/// Lists the tables that `SELECT … INTO name` makes.
+///
+/// Variables, files and temporary tables are none, and in a routine it fills variables.
 fn selected_names(words: &[String]) -> Vec<String> {
     if words.iter().any(|word| is_any_of(word, &["DECLARE", "FUNCTION", "PROCEDURE", "TRIGGER"])) {
         return Vec::new();
@@ -103,7 +105,7 @@ fn is_any_of(word: &str, known: &[&str]) -> bool {
     known.iter().any(|known| word.eq_ignore_ascii_case(known))
 }
 
-/// Words of a statement, of which a name is one; brackets and commas end a word.
+/// Splits a statement into words, of which a name is one; brackets and commas end a word.
 fn words_of(sql: &str) -> Vec<String> {
     sql.split(|c: char| c.is_whitespace() || matches!(c, '(' | ')' | ',' | ';'))
         .filter(|word| !word.is_empty())
@@ -111,7 +113,7 @@ fn words_of(sql: &str) -> Vec<String> {
         .collect()
 }
 
-/// Without quotes and schema.
+/// Strips a name's schema and quotes.
 fn plain_name(name: &str) -> String {
     let last = name.rsplit('.').next().unwrap_or(name);
     last.trim_matches(['"', '`', '[', ']']).to_owned()

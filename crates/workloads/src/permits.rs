@@ -62,7 +62,7 @@ pub const ALLOW_DIR: &str = "--allow-dir";
 /// For logins that can do more than a plan needs.
 pub const ALLOW_ANY_LOGIN: &str = "--allow-any-login";
 
-/// The failure of what the starter of an agent did not allow.
+/// Makes the failure that an agent was not started with a permission; names the flag that would grant it.
 fn not_permitted(tried: String, flag: impl std::fmt::Display) -> Failure {
     let cause = "whoever started the agent did not allow it";
     Failure::new(FailureKind::Permission, tried, cause).with_hint(format!("start the agent with `{flag}`"))
@@ -109,14 +109,14 @@ impl NamedPermits {
     }
 }
 
-/// The folder's path without links; an error if it is no folder.
+/// Resolves the links in a folder's path; fails if it is no folder.
 fn canonical_folder(folder: &Path) -> Result<PathBuf, String> {
     let found = folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))?;
     if found.is_dir() { Ok(found) } else { Err(format!("{} is no folder", folder.display())) }
 }
 
 impl Address {
-    /// Reads `HOST`, `HOST:PORT`, or the path of a Unix socket.
+    /// Parses `HOST`, `HOST:PORT`, or the path of a Unix socket.
     fn parse(written: &str) -> Result<Address, String> {
         if written.starts_with('/') {
             let socket = resolve_links(Path::new(written)).ok_or_else(|| format!("`{written}` cannot be looked at"))?;
@@ -137,6 +137,7 @@ impl Address {
         Ok(Address::Tcp(host.to_owned(), port))
     }
 
+    /// Text of the address, as `--allow` takes it.
     fn shown(&self) -> String {
         match self {
             Address::Tcp(host, None) => host.clone(),
@@ -146,7 +147,7 @@ impl Address {
     }
 }
 
-/// Reads a port, 1 to 65,535; `written` is the whole address.
+/// Parses a port, 1 to 65,535; `written` is the whole address, for the message.
 fn parse_port(written: &str, text: &str) -> Result<u16, String> {
     match text.parse() {
         Ok(port) if port > 0 => Ok(port),
@@ -154,12 +155,14 @@ fn parse_port(written: &str, text: &str) -> Result<u16, String> {
     }
 }
 
+/// Joins host and port; an IPv6 address gets brackets.
 fn host_and_port(host: &str, port: u16) -> String {
     if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
 }
 
-/// Equal numbers in any notation, or equal letters. Names are not resolved, and other forms that resolvers read as
-/// numbers, such as `127.2`, count as names.
+/// Whether two hosts are the same address in any notation, or the same name.
+///
+/// Names are not resolved, and other forms that resolvers read as numbers, such as `127.2`, count as names.
 fn is_same_host(one: &str, other: &str) -> bool {
     match (one.parse::<IpAddr>(), other.parse::<IpAddr>()) {
         (Ok(one), Ok(other)) => one.to_canonical() == other.to_canonical(),
@@ -168,7 +171,7 @@ fn is_same_host(one: &str, other: &str) -> bool {
     }
 }
 
-/// Links resolved as far as the path exists. `None` for dangling links and paths that go back up.
+/// Resolves a path's links as far as it exists; `None` for dangling links and paths that go back up.
 fn resolve_links(path: &Path) -> Option<PathBuf> {
     if path.components().any(|part| part == Component::ParentDir) {
         return None;
@@ -181,11 +184,12 @@ fn resolve_links(path: &Path) -> Option<PathBuf> {
 }
 
 impl Permits {
+    /// Whether a plan may reach only what was named, as on an agent.
     pub fn are_bounded(&self) -> bool {
         matches!(self, Permits::Named(_))
     }
 
-    /// Checks whether a plan may connect to this host and port.
+    /// Fails if a plan may not connect to this host and port.
     pub fn check_connect(&self, host: &str, port: u16) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         if named.addresses.iter().any(|address| match address {
@@ -198,7 +202,7 @@ impl Permits {
         Err(not_permitted(format!("reach `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    /// Checks whether a plan may connect to this Unix socket.
+    /// Fails if a plan may not connect to this Unix socket.
     pub fn check_socket(&self, socket: &Path) -> Result<(), Failure> {
         let Permits::Named(named) = self else { return Ok(()) };
         let found = resolve_links(socket).map(Address::Socket);
@@ -209,7 +213,7 @@ impl Permits {
         Err(not_permitted(format!("reach the socket `{wanted}`"), format!("{ALLOW} {wanted}")))
     }
 
-    /// Checks whether a plan may use a file; returns its path with links resolved.
+    /// Fails if a plan may not use a file; returns its path with links resolved.
     pub fn check_path(&self, path: &Path) -> Result<PathBuf, Failure> {
         let Permits::Named(named) = self else { return Ok(path.to_owned()) };
         let found = resolve_links(path).filter(|found| named.folders.iter().any(|folder| found.starts_with(folder)));
@@ -219,13 +223,15 @@ impl Permits {
         })
     }
 
-    /// A file named relative to a system's folder, checked by its name; the opener asks for its path.
+    /// Fails if a name leads out of a system's folder to where a plan may not reach; the opener asks for its path.
     pub fn check_name(&self, name: &str) -> Result<(), Failure> {
         let path = Path::new(name);
         let is_inside = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         if is_inside { Ok(()) } else { self.check_path(path).map(|_| ()) }
     }
 
+    /// Fails if a plan may not start a private server; returns the folder of its programs, if one was given.
+    ///
     /// A private server by one of the engine's `words`; `safe` settings are allowed on other hosts. Returns the folder
     /// of its programs, if given.
     ///
@@ -257,7 +263,7 @@ impl Permits {
         Ok(allowed.programs.as_ref().map(|folder| folder.display().to_string()))
     }
 
-    /// `safe` names are allowed on other hosts.
+    /// Fails if a plan on an agent sets a setting that is not among the `safe` names, or whose value names a path.
     pub fn check_settings(&self, settings: &BTreeMap<String, Value>, safe: &[&str]) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -285,7 +291,7 @@ impl Permits {
         Ok(())
     }
 
-    /// Files in the URL options `named`.
+    /// Fails if a URL option that names a file, by the names in `named`, leads where a plan may not reach.
     pub fn files_of_options<'a>(
         &self,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -301,7 +307,7 @@ impl Permits {
             .try_for_each(|(_, file)| self.check_path(Path::new(file)).map(|_| ()))
     }
 
-    /// To restore a foreign server's data in a private server on this host.
+    /// Fails on an agent, which must not restore the backup of a server that is not its own.
     pub fn foreign_restore(&self, tried: &str) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
@@ -313,7 +319,9 @@ impl Permits {
         ))
     }
 
-    /// A login that can run programs, reach files on the server's host or connect from it. `how` names the alternative.
+    /// Fails on an agent if a login can run programs, reach files on the server's host or connect from it.
+    ///
+    /// `how` names the alternative.
     pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
         match self {
             Permits::Named(named) if named.logins == Logins::Plain => {
@@ -329,7 +337,7 @@ impl Permits {
     }
 }
 
-/// A key in lower case without separators.
+/// Strips a key's separators, and turns it to lower case.
 fn bare_key(key: &str) -> String {
     key.to_ascii_lowercase().replace(['_', '-', ' '], "")
 }

@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use load::error::{Failure, FailureKind};
 
+/// Fails if the keys of a promise contradict one another, or promise no time.
+///
 /// # Errors
 /// Keys that contradict one another.
 pub(crate) fn check_keys(
@@ -27,7 +29,7 @@ pub(crate) fn check_keys(
     }
 }
 
-/// The failure of a promise that no load can be held to.
+/// Makes the plan failure of a promise that no load can be held to, as a result.
 fn refuse_promise(cause: &str, hint: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Plan, "keep the promise", cause).with_hint(hint))
 }

@@ -28,11 +28,12 @@ pub struct ArchiveEntry {
     pub size: u64,
 }
 
+/// Makes the error of an archive whose bytes are not as its format says.
 fn broken_archive(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
-/// Hands each entry to `begin`, and its bytes, piece by piece, to `data`.
+/// Reads an archive to its end: hands each entry to `begin`, and its bytes, piece by piece, to `data`.
 pub fn read_entries<C>(
     layout: BackupLayout,
     from: &mut dyn Read,
@@ -63,7 +64,7 @@ pub fn read_entries<C>(
     }
 }
 
-/// The next header of a tar archive; `None` at its end.
+/// Reads the next header of a tar archive; `None` at the archive's end.
 fn tar_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     let mut header = [0; BLOCK];
     if !read_all_or_nothing(from, &mut header)? {
@@ -90,13 +91,13 @@ fn tar_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     Ok(Some(ArchiveEntry { path, kind, size }))
 }
 
-/// A field of a header up to its first zero byte.
+/// Text of a header's field, up to its first zero byte.
 fn field_text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()
 }
 
-/// Octal, or base 256 if the first bit is set.
+/// Reads a number in a tar header's field: octal, or base 256 if the first bit is set.
 fn field_number(field: &[u8]) -> io::Result<u64> {
     if field.first().is_some_and(|byte| byte & 0x80 != 0) {
         let (first, rest) = (u64::from(field[0] & 0x7f), &field[1..]);
@@ -106,8 +107,9 @@ fn field_number(field: &[u8]) -> io::Result<u64> {
     u64::from_str_radix(digits.trim(), 8).map_err(|_| broken_archive("a size in the tar archive is no number"))
 }
 
-/// A chunk header of MariaDB's stream (`extra/mariabackup/xbstream.h`): magic, flags, type, path; for a payload
-/// length, offset and CRC-32. `None` at the end.
+/// Reads the next chunk header of MariaDB's backup stream; `None` at the stream's end.
+///
+/// `extra/mariabackup/xbstream.h`: magic, flags, type, path; for a payload length, offset and CRC-32.
 fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     loop {
         let mut head = [0; 14];
@@ -138,11 +140,12 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
     }
 }
 
-/// A number of eight bytes, little-endian.
+/// Reads the little-endian number of eight bytes at a position.
 fn word_at(payload: &[u8], at: usize) -> u64 {
     payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 
+/// Fills a buffer from a reader; false if the reader had ended before the first byte, an error if it ends within.
 fn read_all_or_nothing(from: &mut dyn Read, into: &mut [u8]) -> io::Result<bool> {
     let mut filled = 0;
     while filled < into.len() {
@@ -186,7 +189,7 @@ impl Class {
         }
     }
 
-    /// Page size for counting zero pages.
+    /// Size in bytes of a page of this kind of backup, in which zero pages are counted.
     fn page_bytes(layout: BackupLayout) -> usize {
         match layout {
             BackupLayout::Database | BackupLayout::Sql => 4096,
@@ -239,7 +242,7 @@ impl Part {
         })
     }
 
-    /// Ends the streams of a class, and returns its sizes.
+    /// Ends the compression of a class, and returns its sizes.
     fn finish(self) -> io::Result<ClassSize> {
         let stored_content_bytes = self.content.finish()?.0;
         // An unused stream's frame must not count.
@@ -267,7 +270,7 @@ impl Split {
         Ok(())
     }
 
-    /// An incomplete page counts as content.
+    /// Counts and compresses the collected page, as zeros or as content; an incomplete page counts as content.
     fn end_page(&mut self) -> io::Result<()> {
         if !self.page.is_empty()
             && let Some(part) = self.parts.get_mut(&self.now)
@@ -284,7 +287,7 @@ impl Split {
         Ok(())
     }
 
-    /// Adds bytes of the current file.
+    /// Adds bytes of the current file to its class, page by page.
     fn add_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         let Some(part) = self.parts.get_mut(&self.now) else { return Ok(()) };
         part.share.source_bytes += bytes.len() as u64;
@@ -301,8 +304,9 @@ impl Split {
     }
 }
 
-/// Splits a backup by file class. Classes and their zero pages are compressed separately, so the sum may differ a
-/// little from the backup's size.
+/// Splits a backup by file class, and returns each class's size before and after compression.
+///
+/// Classes and their zero pages are compressed separately, so the sum may differ a little from the backup's size.
 pub fn split_by_class(
     layout: BackupLayout,
     from: &mut dyn Read,

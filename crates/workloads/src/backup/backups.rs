@@ -81,7 +81,7 @@ impl Default for ServerSide<'_> {
 }
 
 impl ServerSide<'_> {
-    /// The first plan key set, other than the folder's.
+    /// Name of the first option that the plan sets, other than the folder; `None` if all are at their defaults.
     pub fn first_asked(&self) -> Option<&'static str> {
         let asked = [
             ("stripes", self.stripes != 1),
@@ -125,7 +125,7 @@ pub struct BackupRequest<'a> {
 }
 
 impl BackupRequest<'_> {
-    /// What étalon itself compresses by.
+    /// What étalon itself compresses with: the plan's compression, or none where the server or a program does it.
     pub fn own_compression(&self) -> Compression {
         match self.compressor {
             Compressor::Own => self.compression,
@@ -133,7 +133,7 @@ impl BackupRequest<'_> {
         }
     }
 
-    /// This method does not have the compressor.
+    /// Makes the failure that this backup method cannot compress where the plan's `where` says.
     pub fn no_such_compressor(&self, why: &str) -> Failure {
         let place = match self.compressor {
             Compressor::Server => "server",
@@ -143,18 +143,19 @@ impl BackupRequest<'_> {
         Failure::new(FailureKind::Unsupported, format!("compress at `where = \"{place}\"`"), why)
     }
 
+    /// Makes the failure that the backup has no process of its own whose CPU or I/O could be limited.
     pub fn no_process_to_hold(&self, why: &str) -> Failure {
         Failure::new(FailureKind::Unsupported, tool::limit_words("the backup", self.bounds), why)
             .with_hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
     }
 
-    /// Fails after an interrupt.
+    /// Fails if the user has interrupted the run.
     pub fn check_interrupt(&self) -> Result<(), Failure> {
         check_interrupt(self.interrupt)
     }
 }
 
-/// Fails after an interrupt.
+/// Fails if the flag of the user's interrupt is set.
 pub fn check_interrupt(interrupt: &AtomicBool) -> Result<(), Failure> {
     if interrupt.load(Ordering::Relaxed) {
         Err(Failure::new(FailureKind::Other, "go on", "interrupted by the user"))
@@ -203,18 +204,18 @@ pub struct Served {
 
 /// A private restored database. Dropping it removes it.
 pub trait Restored {
-    /// A session in the database that has étalon's tables, or that of others.
+    /// Opens a session in the restored database, on étalon's tables or on those of others.
     fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure>;
 
-    /// The CPU time of the server that was started for the restore.
+    /// CPU time in seconds that the server started for the restore has used so far.
     fn server_cpu_s(&self) -> Result<f64, String>;
 
-    /// The server's own figures of the restore.
+    /// The server's own figures of the restore, as measurements; none by default.
     fn restore_figures(&self) -> Vec<Measurement> {
         Vec::new()
     }
 
-    /// Engine-specific checks, such as SQLite's integrity check.
+    /// Fails if the engine's own check of the restored database finds an error, such as SQLite's integrity check.
     fn check_integrity(&self) -> Result<(), Failure> {
         Ok(())
     }
@@ -225,9 +226,11 @@ pub trait Restored {
 
 /// A system's ability to back up and restore.
 pub trait Backups {
-    /// What a person calls the engine, and its methods, its own choice first.
+    /// What a person calls the engine, and its backup methods, the engine's first choice first.
     fn methods(&self) -> (&'static str, &'static [BackupMethod]);
 
+    /// Finds the backup method that the plan's `method` names; `native` is the engine's first choice.
+    ///
     /// The one that a request means.
     ///
     /// # Errors
@@ -247,11 +250,12 @@ pub trait Backups {
         })
     }
 
-    /// Whether the backup is possible, before anything is done.
+    /// Fails if the backup cannot be taken as requested, before anything is done.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure>;
 
-    /// Why the engine does not have a codec. Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all
-    /// engines.
+    /// Why the engine does not have a codec, `None` if it does.
+    ///
+    /// Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all engines.
     fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
         Ok((!compression.is_known_here())
@@ -264,12 +268,12 @@ pub trait Backups {
         Vec::new()
     }
 
-    /// Who writes the files.
+    /// Who writes a backup's files: étalon and its programs, or the server.
     fn writer(&self) -> Writer {
         Writer::Here
     }
 
-    /// Whether the rows must not be readable in the backup's file.
+    /// Whether the database is encrypted, so that its rows must not be readable in the backup's file.
     fn are_encrypted(&self) -> bool {
         false
     }
@@ -279,11 +283,12 @@ pub trait Backups {
         Ok(())
     }
 
-    /// Takes a backup, and meters it.
+    /// Takes a backup, and counts its time, CPU and bytes in the meter.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure>;
 
-    /// Restores into a private place (SQLite's in `request.folder`), never over an existing database. Prerequisites
-    /// such as an empty server come before the meter's first part.
+    /// Restores a backup into a private place (SQLite's in `request.folder`), never over an existing database.
+    ///
+    /// Prerequisites such as an empty server come before the meter's first part.
     fn restore(
         &self,
         taken: &TakenBackup,

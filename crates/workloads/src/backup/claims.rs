@@ -24,7 +24,7 @@ const LIMITED: f64 = 0.8;
 const LIMITED_S: f64 = 1.0;
 const LIMITED_BYTES: u64 = 2 << 20;
 
-/// The failure of a backup that cannot be trusted.
+/// Makes the failure of a backup that cannot be trusted, as a result.
 fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the backup", cause))
 }
@@ -33,14 +33,14 @@ fn untrusted<T>(cause: String) -> Result<T, Failure> {
 pub(super) struct Watchword(String);
 
 impl Watchword {
-    /// Draws one that differs from all before it, since the time of day goes into it.
+    /// Draws a watchword that differs from all before it, since the time of day goes into it.
     pub(super) fn draw_new(seed: u64) -> Watchword {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let word = format!("{:0WORD$x}{seed:0WORD$x}", now as u64);
         Watchword(word.chars().cycle().take(BODY).collect())
     }
 
-    /// The words without their repetitions.
+    /// The watchword's text once, without the repetitions that fill the note.
     fn unrepeated(&self) -> &[u8] {
         self.0.as_bytes().get(..2 * WORD).unwrap_or_default()
     }
@@ -49,7 +49,7 @@ impl Watchword {
         &self.0
     }
 
-    /// Puts it, or the note that was loaded, into the first row.
+    /// Writes a text into the note of the first row of the backup's table.
     pub(super) fn write_note(note: &str, session: &mut dyn Session) -> Result<(), Failure> {
         session.execute(&format!("UPDATE {TABLE} SET note = '{note}' WHERE id = 1"))
     }
@@ -71,6 +71,7 @@ impl<'a> Searched<'a> {
 }
 
 impl Read for Searched<'_> {
+    /// Reads on, and notes if the watchword is among the bytes.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.from.read(into)?;
         if !self.is_found {
@@ -83,7 +84,7 @@ impl Read for Searched<'_> {
     }
 }
 
-/// Finds rows that anyone can read in the backup of an encrypted database.
+/// Fails if an encrypted database's rows were found readable in its backup.
 pub(super) fn check_encryption(is_found: bool) -> Result<(), Failure> {
     if is_found {
         return untrusted("the database is encrypted, and its rows can be read in the backup's file".to_owned());
@@ -91,7 +92,7 @@ pub(super) fn check_encryption(is_found: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Holds a backup that étalon can read against what was asked for: its method, its codec, and that its file is all of it.
+/// Fails unless a backup's file is by the method and codec that the plan asks for, and is all of the backup.
 pub(super) fn check_file(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<(), Failure> {
     let is_any = request.method == BackupMethod::NATIVE.0;
     if !is_any && taken.method.0 != request.method {
@@ -116,7 +117,7 @@ pub(super) fn check_file(taken: &TakenBackup, request: &BackupRequest<'_>) -> Re
     check_folder(taken, request.folder)
 }
 
-/// Finds files that the backup's size leaves out.
+/// Fails if the backup's folder holds files that the backup's size leaves out.
 fn check_folder(taken: &TakenBackup, folder: &Path) -> Result<(), Failure> {
     let tried = "look at the backup";
     for entry in fs::read_dir(folder).map_err(|error| io_failure(tried, &error))? {
@@ -129,7 +130,7 @@ fn check_folder(taken: &TakenBackup, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Holds the size of the source, by which rates are reckoned, against what the backup's file holds.
+/// Fails unless the source size that was reported, from which rates come, fits the bytes read from the backup.
 pub(super) fn check_source(layout: BackupLayout, said: u64, found: u64) -> Result<(), Failure> {
     let most = match layout {
         BackupLayout::Database | BackupLayout::Sql => found,
@@ -141,7 +142,7 @@ pub(super) fn check_source(layout: BackupLayout, said: u64, found: u64) -> Resul
     untrusted(format!("it is said to hold {said} bytes of the source, and {found} were read from its file"))
 }
 
-/// Finds a step that was not timed, or that was faster than its limit.
+/// Fails if a step was not timed, or was faster than its rate limit allows.
 pub(super) fn check_time(step: &str, elapsed_s: f64, bytes: u64, max_rate_bytes_s: Option<u64>) -> Result<(), Failure> {
     if elapsed_s <= 0.0 {
         return untrusted(format!("the {step} was not timed"));
@@ -154,7 +155,7 @@ pub(super) fn check_time(step: &str, elapsed_s: f64, bytes: u64, max_rate_bytes_
     Ok(())
 }
 
-/// Whether the backup's bytes are split by étalon, which then knows how large their source was.
+/// Whether étalon reads the backup's bytes to split them, and so knows how large their source was.
 pub(super) fn is_read(taken: &TakenBackup) -> bool {
     taken.served.is_none() && !matches!(taken.compression.codec, Codec::MsXpress | Codec::QatDeflate)
 }

@@ -42,7 +42,7 @@ pub struct Compression {
 impl Compression {
     pub const NONE: Compression = Compression { codec: Codec::None, level: 0, workers: 0 };
 
-    /// Level 0 is the codec's default.
+    /// Checks a plan's codec, level and workers, and makes the compression; level 0 is the codec's default.
     pub fn new(name: &str, level: u32, workers: u32) -> Result<Compression, Failure> {
         let found = CODECS.iter().find(|(_, known, ..)| *known == name);
         let Some(&(codec, name, _, usual, highest)) = found else {
@@ -67,28 +67,29 @@ impl Compression {
         Ok(Compression { codec, level: if level == 0 { usual } else { level }, workers })
     }
 
-    /// Implemented by étalon, not only by servers.
+    /// Whether étalon itself can compress so, not only servers.
     pub fn is_known_here(self) -> bool {
         !matches!(self.codec, Codec::MsXpress | Codec::QatDeflate)
     }
 
-    /// The error that only servers have this codec.
+    /// Makes the error that only servers have this codec.
     fn unknown_here(self) -> io::Error {
         io::Error::new(io::ErrorKind::Unsupported, format!("étalon has no {}: it is a server's own", self.name()))
     }
 
-    /// Name of the codec.
+    /// Name of the codec, as plans write it.
     pub fn name(self) -> &'static str {
         self.codec_entry().1
     }
 
-    /// File extension with dot.
+    /// File extension of the codec, with its dot; empty without compression.
     pub fn file_extension(self) -> &'static str {
         self.codec_entry().2
     }
 
-    /// The bytes by which a file of this codec begins: RFC 1952, 2.3.1; LZ4's frame format; RFC 8878, 3.1.1. `None`: it has none, or
-    /// étalon does not know it.
+    /// The bytes that a file of this codec begins with; `None` if it has none, or étalon does not know it.
+    ///
+    /// RFC 1952, 2.3.1; LZ4's frame format; RFC 8878, 3.1.1.
     pub fn magic_bytes(self) -> Option<&'static [u8]> {
         match self.codec {
             Codec::Gzip => Some(&[0x1f, 0x8b]),
@@ -104,7 +105,7 @@ impl Compression {
     }
 }
 
-/// The failure of a compression that a plan cannot have.
+/// Makes the plan failure of a compression that does not exist, as a result.
 fn refuse_codec(what: String, cause: String) -> Result<Compression, Failure> {
     Err(Failure::new(FailureKind::Plan, what, cause))
 }
@@ -117,6 +118,7 @@ pub enum Encoder<W: Write> {
 }
 
 impl<W: Write> Encoder<W> {
+    /// Makes a writer that compresses into another one.
     pub fn new(compression: Compression, into: W) -> io::Result<Encoder<W>> {
         let Compression { codec, level, workers } = compression;
         Ok(match codec {
@@ -135,7 +137,7 @@ impl<W: Write> Encoder<W> {
         })
     }
 
-    /// Flushes, and returns the inner writer.
+    /// Ends the compressed stream, and returns the inner writer.
     pub fn finish(self) -> io::Result<W> {
         match self {
             Encoder::None(into) => Ok(into),
@@ -180,6 +182,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
+    /// Opens a reader that decompresses a file.
     pub fn new(compression: Compression, file: File) -> io::Result<Decoder> {
         let file = BufReader::with_capacity(1 << 18, file);
         let inner: Box<dyn Read + Send> = match compression.codec {
@@ -193,6 +196,7 @@ impl Decoder {
         Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO, rate: None })
     }
 
+    /// Limits how fast the decoder gives bytes, in bytes a second; `None` is no limit.
     #[must_use]
     pub fn at_most(mut self, bytes_s: Option<u64>) -> Decoder {
         self.rate = bytes_s.map(Rate::new);
@@ -201,6 +205,7 @@ impl Decoder {
 }
 
 impl Read for Decoder {
+    /// Reads decompressed bytes, counts them and their CPU time, and waits for the rate limit.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let before = (self.compression.codec != Codec::None).then(host::cpu::thread_cpu);
         let read = self.inner.read(into)?;

@@ -14,7 +14,7 @@ const TRIED: &str = "read the whole database";
 pub(super) struct Contents(BTreeMap<String, (u64, String)>);
 
 impl Contents {
-    /// Reads number and checksum of the rows of every table.
+    /// Reads row count and checksum of every table of a database.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the engine's dialect cannot say. [`FailureKind::Missing`]: there is no table.
@@ -52,11 +52,12 @@ impl Contents {
         Ok(contents)
     }
 
+    /// Number of rows of all tables together.
     pub(super) fn row_count(&self) -> u64 {
         self.0.values().map(|(rows, _)| rows).sum()
     }
 
-    /// The first table that is another one here, `None` if all are alike.
+    /// Describes the first table that differs from the original's; `None` if all are alike.
     pub(super) fn difference_from(&self, original: &Contents) -> Option<String> {
         let names = original.0.keys().chain(self.0.keys());
         let differing = names.into_iter().find(|name| self.0.get(*name) != original.0.get(*name))?;
@@ -68,12 +69,12 @@ impl Contents {
     }
 }
 
-/// Number and checksum of a table's rows in words, `none` without the table.
+/// Words for a table's row count and checksum; `none` for a table that is not there.
 fn describe_table(found: Option<&(u64, String)>) -> String {
     found.map_or("none".to_owned(), |(rows, checksum)| format!("{rows} rows with the checksum {checksum}"))
 }
 
-/// The rows and the sum of their checksums.
+/// Reads a query's rows, and returns their number and the sum of their checksums.
 fn read_rows(session: &mut dyn Session, sql: &str) -> Result<(u64, String), Failure> {
     let (mut rows, mut sum) = (0, 0_u64);
     session.each_row(sql, &mut |row| {

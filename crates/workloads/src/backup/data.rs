@@ -41,14 +41,14 @@ impl TableChecksum {
     /// The checksum of no rows.
     const NONE: TableChecksum = TableChecksum { rows: 0, checksum: 0xcbf2_9ce4_8422_2325 };
 
-    /// The checksum of a single row.
+    /// Computes the checksum of a single row.
     pub(super) fn of_row(row: &[Datum]) -> u64 {
         let mut one = TableChecksum::NONE;
         one.add_row(row);
         one.checksum
     }
 
-    /// Takes in the next row.
+    /// Adds a row to the count and the checksum.
     fn add_row(&mut self, row: &[Datum]) {
         self.rows += 1;
         for datum in row {
@@ -70,11 +70,12 @@ impl std::fmt::Display for TableChecksum {
 }
 
 impl Material {
+    /// Number of rows that the size of the data makes.
     pub(super) fn row_count(&self) -> u64 {
         (self.size_mib << 20) / ROW_BYTES
     }
 
-    /// The answer of tables that hold what was loaded, with another note in the first row.
+    /// Computes the checksum of the rows as they were loaded, with another note in the first row.
     pub(super) fn expected_checksum(self, first_note: &str) -> TableChecksum {
         let mut answer = TableChecksum::NONE;
         let mut row = Vec::new();
@@ -99,7 +100,7 @@ impl Material {
         }
     }
 
-    /// Makes the row of this index, from 0.
+    /// Makes the row of an index, counted from 0, and appends its values to `row`.
     fn make_row(self, index: u64, row: &mut Vec<Datum>) {
         let mut rng = Rng::of_transaction(self.seed, 0, index);
         let random = BODY * (100 - self.compressible.min(100)) as usize / 100;
@@ -137,6 +138,7 @@ impl Material {
     }
 }
 
+/// Makes a column that refuses NULL.
 fn column(name: &'static str, kind: ColumnKind) -> Column {
     Column { name, kind, nulls: Nulls::Refused }
 }
@@ -169,7 +171,7 @@ fn fnv1a_mix(sum: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(sum, |sum, byte| (sum ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// Every row in order; the checksum covers each value.
+/// Reads all rows of the backup's table in order, and returns their number and checksum.
 pub(super) fn read_checksum(
     session: &mut dyn Session,
     dialect: &dyn Dialect,
@@ -195,6 +197,7 @@ pub(super) fn read_checksum(
     }
 }
 
+/// Makes the failure that a row's id is no number.
 fn unreadable_row(id: &str) -> Failure {
     Failure::new(FailureKind::Verification, "read the rows of the backup's table", format!("`{id}` is no row's number"))
 }

@@ -18,7 +18,7 @@ use load::overlap::Overlap;
 /// Prefix of keys of `transactions`.
 const PREFIX: &str = "load.";
 
-/// The load that the point asks for, with its tables; `None` if it asks for none.
+/// Reads the plan's `load.` keys: the load to run during the backup, with its tables; `None` if there are none.
 pub(super) fn read_load(point: &Point, grants: &Grants) -> Result<Option<(Dataset, StreamTask)>, Failure> {
     let own: Point =
         point.iter().filter_map(|(key, value)| Some((key.strip_prefix(PREFIX)?.to_owned(), value.clone()))).collect();
@@ -35,7 +35,7 @@ pub(super) fn read_load(point: &Point, grants: &Grants) -> Result<Option<(Datase
     }
 }
 
-/// The tables of the backup and of the load as one data set.
+/// Adds the load's tables to the backup's data set.
 pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all.name = format!("{}, and {}", all.name, load.name);
     all.tables.extend(load.tables);
@@ -47,7 +47,7 @@ pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
     all
 }
 
-/// The run of the load while the backup is taken.
+/// Prepares the run of the load for the time of the backup, with the step's schedule and seed.
 fn run_task<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     RunTask {
         system: context.system,
@@ -81,7 +81,7 @@ pub(super) fn run_under_load<T>(
     }
 }
 
-/// The same load without a backup, to compare with.
+/// Runs the load alone, without a backup, to compare with.
 pub(super) fn run_load_without_backup(task: &StreamTask, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
     context.report_progress("transactions alone", 0, 1);
     let run = RunTask {

@@ -27,13 +27,13 @@ pub(super) struct Cost {
     pub(super) source_bytes: Option<u64>,
 }
 
-/// Étalon's process without compression, and its programs.
+/// CPU seconds of étalon's process without compression, and of its programs.
 fn client_cpu(meter: &Meter, compressor: f64) -> Reading {
     meter.tools_cpu_s.clone().unwrap_or(Ok(0.0)).map(|tools| (meter.own_cpu_s - compressor).max(0.0) + tools).into()
 }
 
 impl Cost {
-    /// What a backup cost.
+    /// Computes what a backup cost: time, and the CPU of server, client and compressor.
     pub(super) fn of_backup(meter: &Meter, compressor: f64, server: Result<f64, String>, placement: Placement) -> Cost {
         Cost {
             elapsed_s: meter.elapsed_s(),
@@ -46,25 +46,28 @@ impl Cost {
         }
     }
 
-    /// What a restore cost.
+    /// Computes what a restore cost: time, and the CPU of server, client and decompressor.
     pub(super) fn of_restore(meter: &Meter, server: Result<f64, String>, placement: Placement) -> Cost {
         Cost::of_backup(meter, meter.codec_cpu_s, server, placement)
     }
 
-    /// Codec workers cannot be asked one by one: everything is attributed to them, since the client's part is little.
+    /// Counts all of étalon's CPU time for the compressor.
+    ///
+    /// Codec workers cannot be asked one by one, and the client's part is little.
     pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
         self.compressor = meter.own_cpu_s;
         self.client = client_cpu(meter, self.compressor);
     }
 
-    /// Server and étalon also worked for the load, so a backup's own part is unknown. Compression threads are measured
-    /// themselves.
+    /// Marks the server's and the client's CPU time as unknown, since both also worked for the load.
+    ///
+    /// Compression threads are measured themselves.
     pub(super) fn is_not_known_under_load(&mut self) {
         (self.server, self.client) = (shared_with_transactions(), shared_with_transactions());
         self.placement = Placement::Server;
     }
 
-    /// None without the server's.
+    /// CPU time of server, client and compressor together; unavailable if the server's is.
     fn total_cpu(&self) -> Reading {
         match (&self.server, &self.client) {
             (Reading::Value(server), Reading::Value(client)) => Reading::Value(server + client + self.compressor),
@@ -78,6 +81,7 @@ impl Cost {
     }
 }
 
+/// Makes the reading of a CPU time that transactions share, so that it is unavailable.
 fn shared_with_transactions() -> Reading {
     Reading::unavailable("the CPU time is that of the transactions beside it, too")
 }
@@ -99,7 +103,7 @@ const NO_BACKUP: [(&str, &str, Direction); 3] = [
     ("backup_size", "bytes", Direction::Lower),
 ];
 
-/// The reason in place of every primary figure.
+/// Makes an outcome that gives a reason in place of every primary figure.
 pub(super) fn unavailable_outcome(reason: &str) -> StepOutcome {
     StepOutcome {
         measurements: NO_BACKUP
@@ -129,6 +133,7 @@ pub(super) struct Figures {
     pub(super) load: Option<RunRecord>,
 }
 
+/// Makes a measurement with a value.
 fn measurement(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
     Measurement::value(id, unit, direction, role, value)
 }
@@ -139,7 +144,7 @@ fn percent_saved(source: u64, stored: u64) -> f64 {
 }
 
 impl Figures {
-    /// The outcome of the step with all of its measurements.
+    /// Makes the step's outcome with all of its measurements, series and marks.
     pub(super) fn outcome(mut self) -> StepOutcome {
         let load = self.load.take();
         let (mut all, series, mut marks) =
@@ -197,7 +202,7 @@ impl Figures {
         StepOutcome { elapsed_s, measurements: all, series, marks, ..StepOutcome::default() }
     }
 
-    /// Adds times and CPU of a backup or a restore.
+    /// Adds measurements of a backup's or a restore's times and CPU times to `all`.
     fn add_cost(&self, name: &str, cost: &Cost, all: &mut Vec<Measurement>) {
         all.push(seconds_measurement(format!("{name}_time"), Role::Secondary, Reading::Value(cost.elapsed_s)));
         if cost.parts.len() > 1 {
@@ -222,7 +227,7 @@ impl Figures {
         }
     }
 
-    /// Saving by class, and zero pages of the source, which save even when encrypted.
+    /// Adds each file class's size, saving and zero pages to `all`; zero pages save even when encrypted.
     fn class_figures(&self, all: &mut Vec<Measurement>) {
         for (class, name) in Class::ALL {
             let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
@@ -245,11 +250,12 @@ fn diagnostic(id: String, unit: &str, value: f64) -> Measurement {
     measurement(&id, unit, Direction::Neither, Role::Diagnostic, value)
 }
 
+/// Makes a measurement in seconds, of which fewer are better.
 fn seconds_measurement(id: String, role: Role, reading: Reading) -> Measurement {
     Measurement::new(&id, "s", Direction::Lower, role, reading)
 }
 
-/// At twentieths of the time.
+/// Adds measurements of how large the files were at each twentieth of the time.
 fn add_growth(name: &str, growth: &Growth, all: &mut Vec<Measurement>) {
     let points: Vec<(f64, f64)> = growth.iter().map(|(at, bytes)| (*at, *bytes as f64)).collect();
     for (percent, bytes) in at_twentieths(&points) {

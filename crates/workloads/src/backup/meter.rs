@@ -34,11 +34,12 @@ pub struct Meter {
 }
 
 impl Meter {
+    /// Makes an empty meter that limits étalon and its children from its first part on.
     pub fn with_limits(bounds: &Bounds) -> Meter {
         Meter { bounds: bounds.clone(), ..Meter::default() }
     }
 
-    /// Runs a part within its limits, and adds its time and CPU.
+    /// Runs a part within the meter's limits, and adds its time and CPU.
     pub fn meter_part<T>(
         &mut self,
         name: &'static str,
@@ -61,13 +62,13 @@ impl Meter {
         Ok(result)
     }
 
-    /// Ends the limit on étalon's own process.
+    /// Ends the limit on étalon's own process tree.
     pub fn release_limit(&mut self) -> Result<(), Failure> {
         let released = self.limit.take().map_or(Ok(()), Limit::release);
         released.map_err(|error| Failure::new(FailureKind::Other, "end the limit on the restore", error))
     }
 
-    /// The time of all parts together.
+    /// Seconds that all parts together took.
     pub fn elapsed_s(&self) -> f64 {
         self.parts.iter().map(|(_, seconds)| seconds).sum()
     }
@@ -79,12 +80,13 @@ pub type Growth = Vec<(f64, u64)>;
 struct EndAtDrop<'a>(&'a AtomicBool);
 
 impl Drop for EndAtDrop<'_> {
+    /// Sets the flag that ends the watching.
     fn drop(&mut self) {
         self.0.store(true, Ordering::Release);
     }
 }
 
-/// Polls a folder's size while `run` runs.
+/// Runs `run` while polling a folder's size; returns the result and how the size grew.
 pub fn watch_growth<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -110,7 +112,7 @@ pub fn watch_growth<T>(folder: &Path, run: impl FnOnce() -> T) -> (T, Growth) {
     })
 }
 
-/// Sleeps, but wakes when `ended`.
+/// Sleeps for a time, but wakes soon after `ended` is set.
 fn sleep_unless(length: Duration, ended: &AtomicBool) {
     let until = Instant::now() + length;
     while Instant::now() < until && !ended.load(Ordering::Acquire) {
@@ -118,7 +120,7 @@ fn sleep_unless(length: Duration, ended: &AtomicBool) {
     }
 }
 
-/// The course at twentieths of its time: percent of the time, and the last value so far.
+/// Picks a course's values at twentieths of its time: percent of the time, and the last value so far.
 pub fn at_twentieths(points: &[(f64, f64)]) -> Vec<(usize, f64)> {
     const STEPS: usize = 20;
     let Some((end, _)) = points.last().copied() else { return Vec::new() };

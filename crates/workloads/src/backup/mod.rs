@@ -109,7 +109,7 @@ pub struct Backup;
 /// What étalon's own data are like.
 const OF_THE_DATA: [&str; 3] = ["size_mib", "compressible", "data_seed"];
 
-/// Keys that this point does not use: the load alone is one point, and a database that is there one of its own.
+/// Keys that a point does not use: those of the backup without one, those of étalon's data on tables of others.
 fn idle_keys(point: &Point) -> &'static [&'static str] {
     match point.get("method") {
         Some(Value::Text(method)) if method == BackupMethod::NONE.0 => &OF_THE_BACKUP,
@@ -118,6 +118,7 @@ fn idle_keys(point: &Point) -> &'static [&'static str] {
     }
 }
 
+/// Whether the point backs up the database that is there, not tables of étalon's own.
 fn is_of_others(point: &Point) -> bool {
     point.get("tables").and_then(Value::as_text) == Some("none")
 }
@@ -189,12 +190,12 @@ impl Workload for Backup {
     }
 }
 
-/// Limits from percent of a processor and MiB/s.
+/// Makes resource limits from percent of a core and MiB/s.
 fn resource_limits(percent: Option<u64>, mib_s: Option<u64>) -> ResourceLimits {
     ResourceLimits { cores: percent.map(|percent| percent as f64 / 100.0), io_bytes_s: mib_s.map(|mib| mib << 20) }
 }
 
-/// Checks a transfer size: `MAXTRANSFERSIZE` has steps of 64 KiB.
+/// Fails unless a transfer size in KiB is a multiple of 64, as `MAXTRANSFERSIZE` needs; returns it.
 fn transfer_kib(kib: u64) -> Result<u32, Failure> {
     if kib.is_multiple_of(64) {
         Ok(kib as u32)

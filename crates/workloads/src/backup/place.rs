@@ -15,6 +15,8 @@ struct Unpacking<'a> {
     file: Option<File>,
 }
 
+/// Unpacks a tar archive into a folder, and gives its files to a user.
+///
 /// Unpacks PostgreSQL's files and folders for `user`. The server syncs them itself before it recovers.
 ///
 /// # Errors
@@ -32,7 +34,7 @@ pub fn unpack_tar(from: &mut dyn Read, folder: &Path, user: Option<&User>) -> io
 }
 
 impl Unpacking<'_> {
-    /// Makes the folder or file of an archive's entry.
+    /// Makes the folder or opens the file of an archive's entry; fails if it leads out of the folder.
     fn begin_entry(&mut self, entry: &ArchiveEntry) -> io::Result<()> {
         self.file = None;
         let inside = Path::new(&entry.path);
@@ -62,7 +64,7 @@ impl Unpacking<'_> {
     }
 }
 
-/// Gives a folder and all in it to a user.
+/// Changes the owner of a folder and all in it to a user.
 pub fn chown_tree(folder: &Path, user: &User) -> io::Result<()> {
     host::process::chown(folder, user).map_err(io::Error::other)?;
     for entry in fs::read_dir(folder)? {

@@ -63,7 +63,7 @@ pub(super) struct ResourceLimits {
 }
 
 impl ResourceLimits {
-    /// These limits, with those of I/O on a folder's device.
+    /// Makes bounds of these limits, with those of I/O on a folder's device.
     fn in_folder(self, folder: &Path) -> Bounds {
         Bounds {
             cores: self.cores,
@@ -72,11 +72,13 @@ impl ResourceLimits {
     }
 }
 
+/// Makes the failure of a step that was tried.
 fn step_failure(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
 
 impl crate::workload::Procedure for BackupProcedure {
+    /// Names the programs that the backup method needs, with versions, as facts.
     fn procedure_facts(&self, system: &dyn System) -> Facts {
         let mut facts = Facts::default();
         let programs = system.backups().map(|backups| backups.programs(&self.method)).unwrap_or_default();
@@ -84,6 +86,7 @@ impl crate::workload::Procedure for BackupProcedure {
         facts
     }
 
+    /// Number of connections that the load needs; 0 without one.
     fn connections(&self) -> u64 {
         self.load.as_ref().map_or(0, |task| task.shape.connections())
     }
@@ -93,10 +96,12 @@ impl crate::workload::Procedure for BackupProcedure {
         4
     }
 
+    /// Whose tables are backed up: étalon's or those of others.
     fn tables(&self) -> Tables {
         self.source.session_kind().tables()
     }
 
+    /// Runs the step: backs up, restores and verifies, or runs the load alone if the plan wants no backup.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         if self.method == BackupMethod::NONE.0
             && let Some(load) = &self.load
@@ -119,7 +124,7 @@ impl crate::workload::Procedure for BackupProcedure {
 }
 
 impl BackupProcedure {
-    /// Refuses options that this kind of backup does not have.
+    /// Fails if the plan sets options that this kind of backup does not have.
     fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
         let asked = self.server_side().first_asked();
         let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
@@ -135,7 +140,7 @@ impl BackupProcedure {
         }
     }
 
-    /// The keys for backups that the server itself writes.
+    /// The plan's options for backups that the server itself writes.
     fn server_side(&self) -> ServerSide<'_> {
         ServerSide {
             stripes: self.stripes,
@@ -147,7 +152,7 @@ impl BackupProcedure {
         }
     }
 
-    /// Default: étalon, if it sees the bytes.
+    /// Chooses who compresses: as the plan says, else étalon if it sees the bytes, else the server.
     fn choose_compressor(&self, writer: Writer) -> Compressor {
         self.compressor.unwrap_or(match writer {
             Writer::Here => Compressor::Own,
@@ -155,6 +160,7 @@ impl BackupProcedure {
         })
     }
 
+    /// Runs the backup and its restore in a scratch folder, which is removed at the end.
     fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
         self.refuse_unknown(writer)?;
         if let (Placement::InProcess | Placement::OwnThreads, Some(_), Some(_)) =
@@ -201,7 +207,7 @@ impl BackupProcedure {
         figures.and_then(|figures| removed.map(|()| figures))
     }
 
-    /// Cleans up at the server in any case.
+    /// Runs all parts of the step, and removes what it left at the server even if they fail.
     fn run_and_tidy(
         &self,
         context: &mut StepContext<'_>,
@@ -216,7 +222,7 @@ impl BackupProcedure {
         figures.and_then(|figures| tidied.map(|()| figures))
     }
 
-    /// Takes the backup, restores it and compares, with limits as the plan has them.
+    /// Takes the backup, restores it and compares the rows; returns the figures.
     fn run_parts(
         &self,
         context: &mut StepContext<'_>,
@@ -295,7 +301,7 @@ impl BackupProcedure {
         })
     }
 
-    /// Restores the backup and compares its rows with the original.
+    /// Restores the backup, compares its rows with the original and removes it; returns cost and growth.
     fn restore_and_compare(
         &self,
         context: &mut StepContext<'_>,
@@ -331,13 +337,13 @@ impl BackupProcedure {
         Ok(RestoredFigures { cost, growth, figures, source_bytes: meter.source_bytes })
     }
 
-    /// Puts a note into the first row, if étalon made it.
+    /// Writes a note into the first row of the original; does nothing without a note.
     fn write_note(&self, system: &dyn System, note: Option<&str>) -> Result<(), Failure> {
         let Some(note) = note else { return Ok(()) };
         Watchword::write_note(note, &mut *system.session(self.source.session_kind())?)
     }
 
-    /// Checks the restored database, and compares its rows with the original's.
+    /// Fails unless the restored database is intact and has the original's rows.
     fn verify_restored(
         &self,
         restored: &mut dyn Restored,
@@ -358,7 +364,7 @@ impl BackupProcedure {
         })
     }
 
-    /// Sizes of the backup by class of file, not timed.
+    /// Splits the backup's size by class of file; fails if an encrypted one shows the watchword.
     fn split_sizes(
         &self,
         backups: &dyn Backups,
@@ -384,12 +390,12 @@ impl BackupProcedure {
     }
 }
 
-/// The failure of a key that the engine cannot do.
+/// Makes the failure of a key that the engine does not support, as a result.
 fn unsupported_key(key: &str, cause: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Unsupported, format!("back up with `{key}`"), cause))
 }
 
-/// Takes the backup with its time, CPU and growth.
+/// Takes the backup; returns it with its time and CPU and the growth of its file.
 fn back_up_metered(
     system: &dyn System,
     backups: &dyn Backups,
@@ -412,7 +418,7 @@ fn back_up_metered(
     Ok((taken, cost, growth))
 }
 
-/// Inseparable from a server's.
+/// Reads a server's CPU time as a measurement; unavailable if the engine works inside étalon.
 pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
     match (placement, cpu) {
         (Placement::InProcess | Placement::OwnThreads, _) => {

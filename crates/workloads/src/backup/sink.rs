@@ -47,13 +47,14 @@ pub struct WrittenBackup {
 pub const MORE_ROOM: &str =
     "free space there, or name another place with the key `folder`; what was written of the backup is removed";
 
-/// A failure of the operating system, while a backup's file is written or read.
+/// Makes a failure of a backup's file from an I/O error; a full device gets a hint.
 pub fn io_failure(tried: &str, error: &io::Error) -> Failure {
     let failure = Failure::from_io(tried, error);
     if failure.kind == FailureKind::DiskFull { failure.with_hint(MORE_ROOM) } else { failure }
 }
 
 impl<'a> BackupSink<'a> {
+    /// Creates a file in the request's folder, and starts its compression.
     pub fn new(
         request: &'a BackupRequest<'a>,
         name: &str,
@@ -69,13 +70,14 @@ impl<'a> BackupSink<'a> {
         Ok(BackupSink { request, path, inner, rate: None, bytes: 0 })
     }
 
+    /// Limits the sink to the request's rate of source bytes.
     #[must_use]
     pub fn limited(mut self) -> BackupSink<'a> {
         self.rate = self.request.max_rate_bytes_s.map(Rate::new);
         self
     }
 
-    /// Compresses and writes bytes.
+    /// Compresses and writes bytes; waits for the rate limit, and fails after an interrupt.
     pub fn write_bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         self.request.check_interrupt()?;
         self.bytes += bytes.len() as u64;
@@ -92,7 +94,7 @@ impl<'a> BackupSink<'a> {
         Ok(())
     }
 
-    /// Copies a stream to its end.
+    /// Copies a stream to its end into the backup.
     pub fn copy_from(&mut self, from: &mut dyn io::Read, what: &str) -> Result<(), Failure> {
         let mut buffer = vec![0; CHUNK_BYTES];
         loop {
@@ -105,7 +107,7 @@ impl<'a> BackupSink<'a> {
         }
     }
 
-    /// Waits until the file is on the device.
+    /// Ends the file, and waits until it is on the device.
     pub fn finish(self) -> Result<WrittenBackup, Failure> {
         let tried = format!("write the backup {}", self.path.display());
         let ended = match self.inner {
@@ -117,7 +119,7 @@ impl<'a> BackupSink<'a> {
         Ok(WrittenBackup { path: self.path, compressor_cpu_s: cpu.as_secs_f64() })
     }
 
-    /// The codec's error, which is more precise than its channel's.
+    /// Makes a failure of a write error; the codec's own error, if there is one, is more precise.
     fn explain_error(&mut self, error: io::Error) -> Failure {
         let tried = format!("write the backup {}", self.path.display());
         let inner = std::mem::replace(&mut self.inner, Inner::Coded(Coded::ended()));
@@ -129,12 +131,13 @@ impl<'a> BackupSink<'a> {
     }
 }
 
+/// Makes the error that the compressing thread has ended.
 fn thread_gone() -> io::Error {
     io::Error::other("the thread that compresses has ended")
 }
 
 impl Coded {
-    /// Starts the thread that compresses into a file.
+    /// Starts a thread that compresses into a file.
     fn start(compression: Compression, file: File) -> io::Result<Coded> {
         let (give, full) = sync_channel::<Vec<u8>>(CHUNKS);
         let (give_back, emptied) = channel();
@@ -152,13 +155,13 @@ impl Coded {
         Ok(Coded { chunk: Vec::with_capacity(CHUNK_BYTES), give, emptied, thread })
     }
 
-    /// A stream whose thread has ended, to stand in for one that was taken.
+    /// Makes a stream whose thread has ended, to stand in for one that was taken.
     fn ended() -> Coded {
         let thread = std::thread::spawn(|| Err(thread_gone()));
         Coded { chunk: Vec::new(), give: sync_channel(0).0, emptied: channel().1, thread }
     }
 
-    /// Gives bytes to the thread in chunks.
+    /// Gives bytes to the compressing thread in chunks.
     fn write_bytes(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
             let now = bytes.len().min(CHUNK_BYTES - self.chunk.len());
@@ -172,7 +175,7 @@ impl Coded {
         Ok(())
     }
 
-    /// Waits for the thread; returns the file and its CPU time.
+    /// Waits for the compressing thread; returns the file and the thread's CPU time.
     fn finish(self) -> io::Result<(File, Duration)> {
         let Coded { chunk, give, emptied: _emptied, thread } = self;
         // If it has ended, its error is reported below.
@@ -194,11 +197,12 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Begins a rate limit, in bytes a second, from now.
     pub fn new(bytes_s: u64) -> Rate {
         Rate { bytes_s, started: Instant::now(), taken: 0 }
     }
 
-    /// Waits until `bytes` more are allowed.
+    /// Takes in `bytes`, and sleeps until the average rate is within the limit.
     pub fn wait_for(&mut self, bytes: u64) {
         self.taken += bytes;
         let due = Duration::from_secs_f64(self.taken as f64 / self.bytes_s.max(1) as f64);
@@ -206,7 +210,7 @@ impl Rate {
     }
 }
 
-/// Size of all files in a folder and below it.
+/// Size in bytes of all files in a folder and below it.
 pub fn folder_bytes(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     entries

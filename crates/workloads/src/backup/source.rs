@@ -20,6 +20,7 @@ pub(super) enum Held {
 }
 
 impl Held {
+    /// Number of rows that the database holds.
     pub(super) fn row_count(&self) -> u64 {
         match self {
             Held::Made(answer) => answer.rows,
@@ -27,7 +28,7 @@ impl Held {
         }
     }
 
-    /// How this copy differs from its original, `None` if it does not.
+    /// Describes how this copy differs from its original; `None` if it does not.
     pub(super) fn difference_from(&self, original: &Held) -> Option<String> {
         match (self, original) {
             (Held::Theirs(copy), Held::Theirs(original)) => copy.difference_from(original),
@@ -40,7 +41,7 @@ impl Held {
 }
 
 impl Source {
-    /// The kind of session in which its tables are seen.
+    /// The kind of session that sees the tables that are backed up.
     pub(super) fn session_kind(&self) -> SessionKind {
         match self {
             Source::Made(_) => SessionKind::Plain,
@@ -48,7 +49,7 @@ impl Source {
         }
     }
 
-    /// A word that only this run's original has; none in a database that étalon does not write in.
+    /// Draws a word that only this run's original has; `None` for a database that étalon does not write in.
     pub(super) fn draw_watchword(&self, seed: u64) -> Option<Watchword> {
         match self {
             Source::Made(_) => Some(Watchword::draw_new(seed)),
@@ -56,7 +57,7 @@ impl Source {
         }
     }
 
-    /// Reads all rows.
+    /// Reads all rows: their checksum, or each table's for a database of others.
     pub(super) fn read_held(
         &self,
         session: &mut dyn Session,
@@ -69,7 +70,7 @@ impl Source {
         }
     }
 
-    /// Puts a word of this run into the rows and holds them against what was loaded, or reads what others have.
+    /// Writes the watchword, if there is one, reads all rows, and fails unless they are what was loaded.
     pub(super) fn mark_and_read(
         &self,
         session: &mut dyn Session,

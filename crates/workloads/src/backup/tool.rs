@@ -22,7 +22,7 @@ const CHUNK: usize = 1 << 18;
 const SHOWN_LINES: usize = 4;
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Finds a program in `folders`, else on `PATH`.
+/// Finds a program in `folders`, else on `PATH`; fails with a hint if it is in neither.
 pub fn find_program(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathBuf, Failure> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let all = folders.iter().cloned().chain(std::env::split_paths(&path));
@@ -32,7 +32,7 @@ pub fn find_program(name: &str, folders: &[PathBuf], hint: &str) -> Result<PathB
     })
 }
 
-/// First line of its version output.
+/// Asks a program for its version, and returns the first line of the answer; empty if it does not answer.
 pub fn version_line(program: &Path) -> String {
     let answer = host::answers::ask_program(program, &["--version"]);
     let line =
@@ -51,6 +51,7 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// Prepares a call of a program, whose log goes into a folder.
     pub fn new(program: &Path, folder: &Path) -> ToolCall {
         let name = program.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         ToolCall {
@@ -63,12 +64,14 @@ impl ToolCall {
         }
     }
 
+    /// Adds arguments to the call.
     #[must_use]
     pub fn with_args(mut self, args: impl IntoIterator<Item = impl Into<OsString>>) -> ToolCall {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
+    /// Sets an environment variable of the program, if there is a value.
     #[must_use]
     pub fn with_env(mut self, name: &str, value: Option<&str>) -> ToolCall {
         self.environment.extend(value.map(|value| (name.into(), value.into())));
@@ -82,17 +85,19 @@ impl ToolCall {
         self
     }
 
+    /// Sets the limits on the program's CPU and I/O.
     #[must_use]
     pub fn with_bounds(mut self, bounds: &Bounds) -> ToolCall {
         self.bounds = bounds.clone();
         self
     }
 
+    /// File name of the program, for messages.
     fn program_name(&self) -> String {
         self.program.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
 
-    /// Starts the program, with its errors going to the log.
+    /// Starts the program; its errors, and its output unless that goes elsewhere, go to the log.
     fn start(&self, stdin: Stdio, stdout: Option<Stdio>) -> Result<Running, Failure> {
         let tried = format!("start {}", self.program_name());
         let log = File::create(&self.log).map_err(|error| Failure::new(FailureKind::Other, &tried, error))?;
@@ -116,7 +121,7 @@ impl ToolCall {
         Ok(running)
     }
 
-    /// Runs it to its end.
+    /// Runs the program to its end; fails unless it succeeds, and after an interrupt.
     pub fn run(&self, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), None)?;
         loop {
@@ -128,7 +133,7 @@ impl ToolCall {
         }
     }
 
-    /// Standard output goes to `take`.
+    /// Runs the program to its end while `take` reads its standard output; fails unless it succeeds.
     pub fn run_reading_output(
         &self,
         take: &mut dyn FnMut(&mut dyn Read) -> Result<(), Failure>,
@@ -141,7 +146,7 @@ impl ToolCall {
         self.check_exit(succeeded)
     }
 
-    /// Standard input comes from `from`.
+    /// Runs the program to its end with standard input from `from`; fails unless it succeeds.
     pub fn run_feeding_input(&self, from: &mut dyn Read, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::piped(), None)?;
         let fed = running.child.stdin.take().map_or(Ok(()), |mut stdin| feed_input(from, &mut stdin, interrupt));
@@ -155,7 +160,7 @@ impl ToolCall {
         self.check_exit(succeeded)
     }
 
-    /// Fails unless the program succeeded, with the end of its log.
+    /// Fails unless the program succeeded, with the lines of its log that say why.
     fn check_exit(&self, succeeded: bool) -> Result<(), Failure> {
         if succeeded {
             return Ok(());
@@ -167,7 +172,7 @@ impl ToolCall {
         Err(Failure::new(kind, format!("run {}", self.program_name()), format!("it failed: {said}")))
     }
 
-    /// The lines that name the reason, else the last ones.
+    /// Picks the last lines of a program's log that name an error, else its last ones.
     fn last_words(&self, said: &str) -> String {
         let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let telling: Vec<&str> = lines
@@ -189,7 +194,7 @@ enum Fed {
     Failed(Failure),
 }
 
-/// Copies input to the program until it ends.
+/// Copies a reader to the program's standard input until the reader ends.
 fn feed_input(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool) -> Result<(), Fed> {
     let mut buffer = vec![0; CHUNK];
     loop {
@@ -210,7 +215,7 @@ fn feed_input(from: &mut dyn Read, into: &mut dyn Write, interrupt: &AtomicBool)
     }
 }
 
-/// Says what is limited, for an error message.
+/// Makes words that say what is limited and to how much, for a message.
 pub fn limit_words(what: &str, bounds: &Bounds) -> String {
     let cores = bounds.cores.map(|cores| format!("{:.0} % of a core", cores * 100.0));
     let io = bounds.io.as_ref().map(|io| format!("{:.1} MiB a second on the disk", io.bytes_s as f64 / MIB));
@@ -218,7 +223,7 @@ pub fn limit_words(what: &str, bounds: &Bounds) -> String {
     format!("hold {what} to {}", parts.join(" and "))
 }
 
-/// Until the result is dropped or released.
+/// Applies limits to processes until the result is dropped or released; fails if the machine cannot.
 pub fn apply_limit(target: LimitTarget, bounds: &Bounds, what: &str) -> Result<Limit, Failure> {
     Limit::apply(target, bounds)
         .map_err(|error| Failure::new(FailureKind::Unsupported, limit_words(what, bounds), error))
@@ -232,7 +237,7 @@ struct Running {
 }
 
 impl Running {
-    /// Whether the program has ended, and how: `true` for success.
+    /// Checks without waiting if the program has ended: `Some(true)` for success, `None` while it runs.
     fn has_ended(&mut self) -> Result<Option<bool>, Failure> {
         let status =
             self.child.try_wait().map_err(|error| Failure::new(FailureKind::Other, "watch a program", error))?;

@@ -32,6 +32,7 @@ pub enum AccessPattern {
 }
 
 impl AccessPattern {
+    /// Name of the pattern, as in plans.
     pub fn as_str(self) -> &'static str {
         match self {
             AccessPattern::Random => "random",
@@ -42,7 +43,7 @@ impl AccessPattern {
         }
     }
 
-    /// Judged by bytes a second, like published tables; others by operations.
+    /// Whether blocks follow each other, so that the load is judged by bytes a second and not by operations.
     pub fn is_sequential(self) -> bool {
         matches!(self, AccessPattern::Sequential | AccessPattern::SequentialOwn | AccessPattern::SequentialSplit)
     }
@@ -90,6 +91,7 @@ pub struct BlockLoad {
 }
 
 impl BlockLoad {
+    /// Number of threads of all files together.
     pub fn thread_count(&self) -> u32 {
         match &self.pools {
             Pools::OnAll(threads) => *threads,
@@ -97,7 +99,7 @@ impl BlockLoad {
         }
     }
 
-    /// The operations that a thread has under way at a time: each is a client of the worker loop.
+    /// Number of operations that a thread has under way at a time; each is a client of the worker loop.
     pub fn clients_per_thread(&self) -> u32 {
         match &self.pools {
             Pools::OnAll(_) => self.depth * self.files.len() as u32,
@@ -105,11 +107,12 @@ impl BlockLoad {
         }
     }
 
+    /// Number of clients: operations under way of all threads together.
     pub fn client_count(&self) -> u32 {
         self.thread_count() * self.clients_per_thread()
     }
 
-    /// Thread and file of a client.
+    /// Which thread a client belongs to, and on which file it works.
     fn thread_and_file(&self, client: u32) -> (u32, u32) {
         let thread = client / self.clients_per_thread().max(1);
         let file = match &self.pools {
@@ -125,7 +128,7 @@ impl BlockLoad {
         (thread, file.min(self.files.len().saturating_sub(1) as u32))
     }
 
-    /// Where files have threads of their own, each file has a pool.
+    /// Index of a thread's pool: its file where files have threads of their own, else 0.
     pub fn pool_of(&self, thread: u32) -> u32 {
         match &self.pools {
             Pools::OnAll(_) => 0,
@@ -133,7 +136,7 @@ impl BlockLoad {
         }
     }
 
-    /// The place of a thread among those that work on a file, and how many these are.
+    /// A thread's index among those that work on a file, and how many these are.
     fn place_among(&self, thread: u32, file: u32) -> (u64, u64) {
         match &self.pools {
             Pools::OnAll(threads) => (u64::from(thread), u64::from(*threads)),
@@ -164,7 +167,7 @@ pub struct Cursors {
 }
 
 impl Cursors {
-    /// Makes the counters by which threads share sequential blocks of this work.
+    /// Makes the counters of how far each file has been worked through; none for a work without blocks.
     pub fn for_work(work: &StreamWork) -> Cursors {
         let StreamWork::Blocks(load) = work else { return Cursors::default() };
         let files = load.files.len();
@@ -176,7 +179,7 @@ impl Cursors {
         Cursors { files, all: (0..files * threads).map(|_| Cursor::default()).collect() }
     }
 
-    /// The number of a thread's next operation in a file.
+    /// Counts an operation of a thread on a file, and returns its number, from 0.
     fn next_number(&self, pattern: AccessPattern, thread: u32, file: u32) -> u64 {
         let thread = if pattern == AccessPattern::Sequential { 0 } else { thread as usize };
         let cursor = self.all.get(thread * self.files + file as usize);
@@ -216,7 +219,7 @@ pub struct BlockStream<'a> {
 }
 
 impl<'a> BlockStream<'a> {
-    /// `sizes` in bytes. `None` if a span does not fit or holds no block.
+    /// Prepares a stream of block operations; `None` if a file is too small for the span, or the span for a block.
     pub fn new(load: &'a BlockLoad, cursors: &'a Cursors, sizes: &[u64]) -> Option<BlockStream<'a>> {
         let block_bytes = u64::from(load.block_bytes.max(1));
         let blocks = sizes
@@ -236,7 +239,7 @@ impl<'a> BlockStream<'a> {
         self.blocks.iter().sum::<u64>().saturating_mul(u64::from(self.load.block_bytes))
     }
 
-    /// Block number from the beginning of the span.
+    /// Chooses the client's next block by the access pattern: its number from the beginning of the span.
     fn block_number(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
         let pattern = self.load.pattern;
@@ -287,12 +290,14 @@ impl Stream for BlockStream<'_> {
     type Op = BlockRequest;
     type Client = BlockClient;
 
+    /// Makes a client with its thread, file and seed.
     fn new_client(&self, seed: u64, client: u32) -> BlockClient {
         let (thread, file) = self.load.thread_and_file(client);
         let among = self.load.place_among(thread, file);
         BlockClient { seed, number: client, thread, file, among, request: BlockRequest::Nothing, stage: Stage::Started }
     }
 
+    /// Draws the client's next operation: a read or a write, and at which block.
     fn begin_transaction(&self, client: &mut BlockClient, index: u64) {
         let mut rng = Rng::of_transaction(client.seed, client.number, index);
         let offset = self.load.offset_bytes + self.block_number(client, &mut rng) * u64::from(self.load.block_bytes);
@@ -309,6 +314,7 @@ impl Stream for BlockStream<'_> {
         client.stage = Stage::Started;
     }
 
+    /// Gives the drawn operation, and a sync behind every `fsync_every`th write.
     fn next_op(&self, client: &mut BlockClient, op: &mut BlockRequest) -> Next {
         match client.stage {
             Stage::Started => {
@@ -331,10 +337,12 @@ impl Stream for BlockStream<'_> {
         }
     }
 
+    /// Names the kinds of operations, `reads` and `writes`; none if the load has only one.
     fn kind_names(&self) -> Vec<String> {
         if self.load.is_mixed() { vec!["reads".to_owned(), "writes".to_owned()] } else { Vec::new() }
     }
 
+    /// Index of the kind of the client's current operation: 0 for a read, 1 for a write.
     fn current_kind(&self, client: &BlockClient) -> usize {
         usize::from(matches!(client.request, BlockRequest::Write { .. }))
     }

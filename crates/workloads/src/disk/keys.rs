@@ -76,12 +76,12 @@ model::keys! {
     }
 }
 
-/// The failure of keys that do not go together.
+/// Makes the failure of keys that do not go together.
 fn refuse_keys(cause: impl std::fmt::Display, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).with_hint(hint)
 }
 
-/// Reads a load of blocks from the keys.
+/// Makes a load of blocks from the plan's keys; fails if the keys do not go together.
 pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     promise::check_keys(keys.promise_p99, keys.promise_errors, None)?;
     check_length(keys)?;
@@ -125,7 +125,7 @@ pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     Ok(load)
 }
 
-/// Refuses a `duration` that is 0, or that is set along with a promise.
+/// Fails if `duration` is 0, or is set along with a promise.
 fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
     match keys.duration {
         Some(length) if length.is_zero() => {
@@ -139,7 +139,7 @@ fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
     }
 }
 
-/// The share of reads in percent.
+/// Reads the share of reads in percent from `op` and `read_percent`; fails if they do not go together.
 fn read_percent(keys: &DiskKeys) -> Result<u32, Failure> {
     match (keys.op.as_str(), keys.read_percent) {
         ("mixed", Some(percent)) => Ok(percent),
@@ -150,7 +150,7 @@ fn read_percent(keys: &DiskKeys) -> Result<u32, Failure> {
     }
 }
 
-/// Reads in which order blocks are accessed.
+/// Reads from the keys in which order blocks are accessed; fails if `stride` keys are set for another pattern.
 fn access_pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
     let (blocks, rows) = (keys.stride_blocks, keys.stride_rows);
     if keys.pattern != "stride" && (blocks.is_some() || rows.is_some()) {
@@ -165,7 +165,7 @@ fn access_pattern(keys: &DiskKeys) -> Result<AccessPattern, Failure> {
     })
 }
 
-/// Reads how files lie on the volume.
+/// Reads from the keys how files lie on the volume; fails if pieces are set for a fresh file.
 fn file_layout(keys: &DiskKeys) -> Result<FileLayout, Failure> {
     if keys.layout.as_deref() == Some("fragmented") {
         let kb = keys.fragment_kb.unwrap_or(DEFAULT_FRAGMENT_KB);
@@ -188,7 +188,9 @@ pub struct TargetPart<'a> {
     pub size_mb: Option<u64>,
 }
 
-/// `a.dat`, `a.dat@4` or `a.dat@4:5000`. An `@` without number is part of the name.
+/// Splits the `targets` key into files with their threads and sizes, such as `a.dat`, `a.dat@4` or `a.dat@4:5000`.
+///
+/// An `@` without number is part of the name.
 pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
     written.split(',').map(str::trim).map(|part| {
         let own = part.rsplit_once('@').and_then(|(name, own)| {
@@ -202,7 +204,7 @@ pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
     })
 }
 
-/// Files, and their threads.
+/// Reads the files to work on, and how many threads each has, from the `targets` key; fails if only some have threads.
 fn files_and_pools(written: Option<&str>, file: &DataFile, threads: u32) -> Result<(Vec<DataFile>, Pools), Failure> {
     let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
     let mut files = Vec::new();
@@ -256,7 +258,7 @@ fn thread_affinity(written: Option<&str>, pools: &Pools) -> Result<ThreadAffinit
     }
 }
 
-/// Numbers of the processors whose bits a decimal or hexadecimal mask sets.
+/// Lists the numbers of the processors whose bits a decimal or hexadecimal mask sets; fails if it is no number.
 fn processors_of_mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
     let mask = match digits {
@@ -272,6 +274,7 @@ fn processors_of_mask(text: &str, written: &str) -> Result<Vec<usize>, Failure> 
     }
 }
 
+/// Size in bytes that a file is made with: the plan's, else 1 GiB, or more if the load reaches farther.
 pub fn size_to_make(file: &DataFile) -> u64 {
     file.size_bytes.unwrap_or((DEFAULT_SIZE_MB * MIB).max(file.reach_bytes))
 }

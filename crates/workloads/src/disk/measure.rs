@@ -23,7 +23,7 @@ const SOONEST_OF_FLASH_NS: u64 = 30_000;
 /// What latencies are taken of.
 const WHAT: &str = "operations in the run";
 
-/// Makes the record of a run; `before` are the devices' counters at the start.
+/// Makes the record of a run of blocks: measurements, series and marks; `before` are the devices' counters at its start.
 pub fn run_record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&Devices>) -> RunRecord {
     let window_s = evidence.counts.window_ns as f64 / 1e9;
     let rate = evidence.counts.completed.total() / window_s;
@@ -70,6 +70,8 @@ pub fn run_record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&De
     }
 }
 
+/// Makes the measurements of operations and bytes a second; the primary one comes first.
+///
 /// Published tables judge random I/O by operations, sequential I/O by bytes.
 fn rate_measurements(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
     let (iops, bandwidth) =
@@ -85,7 +87,7 @@ fn rate_measurements(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
     all
 }
 
-/// Adds the figures of the reads or writes of a mixed load.
+/// Adds rate, failures and latencies of the reads or the writes of a mixed load.
 fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
     let rate = kind.completed.total() * 1e9 / counts.window_ns.max(1) as f64;
@@ -126,7 +128,7 @@ fn add_cost(evidence: &LoadResult<'_>, into: &mut Vec<Measurement>) {
     client::add_lag(evidence, into);
 }
 
-/// Device traffic compared with what was asked.
+/// Compares the devices' traffic since the start with the bytes that the load asked for.
 fn device_traffic(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result<Reached, String> {
     let transfer = evidence.counts.transfer.as_ref().ok_or_else(devices_were_not_asked)?;
     let then = before.ok_or_else(devices_were_not_asked)?.layers.as_ref().map_err(Clone::clone)?;
@@ -136,11 +138,12 @@ fn device_traffic(evidence: &LoadResult<'_>, before: Option<&Devices>) -> Result
     Ok(now.reached_since(then, asked))
 }
 
+/// The reason for missing device figures: the devices were not asked.
 fn devices_were_not_asked() -> String {
     "the devices were not asked".to_owned()
 }
 
-/// Adds what the devices counted.
+/// Adds measurements of what the devices counted: traffic, flushes, temperatures and extents.
 fn add_devices(
     evidence: &LoadResult<'_>,
     before: Option<&Devices>,
@@ -183,18 +186,19 @@ fn celsius(devices: &Devices) -> Result<f64, String> {
     devices.celsius.clone()
 }
 
+/// Reads a figure of the devices as a measurement's reading; unavailable if they were not asked.
 fn of_devices_at(devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>) -> Reading {
     let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
     read.into()
 }
 
-/// Sum of a figure over the devices of the deepest layer.
+/// Sum of a figure over the devices of the deepest layer; `None` without layers.
 fn deepest_sum(reached: &Reached, of: &dyn Fn(&LayerTraffic) -> f64) -> Option<f64> {
     let depth = reached.layers.iter().map(|traffic| traffic.layer.depth).max()?;
     Some(reached.layers.iter().filter(|traffic| traffic.layer.depth == depth).map(of).sum())
 }
 
-/// If something above the devices answered reads.
+/// Makes a mark if something above the devices answered part of the reads.
 fn served_by_cache(reached: &Reached) -> Option<Mark> {
     let ReachedShare::Cached(share) = reached.read else { return None };
     let percent = share * 100.0;
@@ -202,8 +206,10 @@ fn served_by_cache(reached: &Reached) -> Option<Mark> {
     Some(Mark::new(MarkKind::ServedByCache, detail))
 }
 
-/// A note on direct reads that something below this system must have answered: device counters cannot tell a
-/// controller's or a virtual machine host's memory from the disk. Not for sequential reads, since disks read ahead.
+/// Makes a note if direct reads ended sooner than flash answers, so that something below this system served them.
+///
+/// Device counters cannot tell a controller's or a virtual machine host's memory from the disk. Not for sequential
+/// reads, since disks read ahead.
 fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
     let is_scattered = !load.pattern.is_sequential() && load.read_percent == 100 && load.cache.is_direct();
     let p50_ns = latencies.quantile_ns(0.5).ok()?;
@@ -218,7 +224,7 @@ fn sooner_than_flash(load: &BlockLoad, latencies: &Durations) -> Option<Mark> {
     Some(Mark::new(MarkKind::Note, detail))
 }
 
-/// Missing kernel features.
+/// Makes a note for each kernel feature that the transfer did without.
 fn missing_feature_marks(transfer: Option<&Transfer>) -> Vec<Mark> {
     let shortfalls = transfer.map(|transfer| transfer.shortfalls.as_slice()).unwrap_or_default();
     shortfalls.iter().map(|shortfall| Mark::new(MarkKind::Note, format!("done without: {shortfall}"))).collect()

@@ -36,6 +36,7 @@ impl Workload for DiskWorkload {
         }
     }
 
+    /// Makes the load of blocks that the plan's point asks for, with its files.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = DiskKeys::read(point)?;
         let load = keys::load_from_keys(&keys)?;
@@ -76,7 +77,7 @@ impl Workload for DiskWorkload {
     }
 }
 
-/// The limit that a promise counts by.
+/// The promised response time in nanoseconds, as the only limit to count by; none without a promise.
 fn promised_ns(keys: &DiskKeys) -> Vec<u64> {
     keys.promise_p99.map(|within| u64::try_from(within.as_nanos()).unwrap_or(u64::MAX)).into_iter().collect()
 }

@@ -103,8 +103,9 @@ impl Even {
         Even::Threshold,
     ];
 
-    /// The name of the values, their least and their most, by the specification's clauses 2.4.1.2 to 2.4.1.5, 2.5.1.2,
-    /// 2.5.1.3, 2.6.1.2, 2.7.1.2 and 2.8.1.2.
+    /// Name of the values that are drawn evenly, with their least and their most.
+    ///
+    /// Clauses 2.4.1.2 to 2.4.1.5, 2.5.1.2, 2.5.1.3, 2.6.1.2, 2.7.1.2 and 2.8.1.2 of the specification.
     const fn range_rule(self, size: Size) -> (&'static str, i64, i64) {
         match self {
             Even::Warehouse => ("warehouses of transactions", 1, size.warehouses as i64),
@@ -122,12 +123,13 @@ impl Even {
         }
     }
 
+    /// Number of bins that the values are counted in: one for each value, up to 11.
     fn bin_count(self, size: Size) -> usize {
         let (_, least, most) = self.range_rule(size);
         EVEN_BINS.min((most - least + 1) as usize)
     }
 
-    /// The bin of a value; one that is out of the range has none.
+    /// Index of the bin that a value is counted in; `None` for a value out of the range.
     fn bin_of(self, value: i64, size: Size) -> Option<usize> {
         let (_, least, most) = self.range_rule(size);
         let values = (most - least + 1) as usize;
@@ -139,7 +141,7 @@ impl Even {
         Some(if values <= EVEN_BINS { nth } else { nth * EVEN_BINS / values })
     }
 
-    /// The share of the values that a bin has.
+    /// The share of all values that a bin has.
     fn bin_share(self, bin: usize, size: Size) -> f64 {
         let (_, least, most) = self.range_rule(size);
         let (values, bins) = ((most - least + 1) as usize, self.bin_count(size));
@@ -147,6 +149,7 @@ impl Even {
     }
 }
 
+/// Index of the first value of a bin, where `values` are spread over `bins`.
 fn first_of_bin(bin: usize, values: usize, bins: usize) -> usize {
     (bin * values).div_ceil(bins)
 }
@@ -172,14 +175,17 @@ pub struct InputCounts {
 }
 
 impl InputCounts {
+    /// Adds to a count of what a transaction entered.
     pub fn add_count(&mut self, what: Count, count: u64) {
         self.counts[what as usize] += count;
     }
 
+    /// Notes a value that was drawn evenly.
     pub fn add_even(&mut self, what: Even, value: i64) {
         self.even.push((what, value));
     }
 
+    /// Notes a value, from 0, that was drawn unevenly.
     pub fn add_drawn(&mut self, what: Drawn, value: i64) {
         self.drawn.push((what, value));
     }
@@ -190,13 +196,14 @@ impl InputCounts {
         self.counts[Count::SkippedDeliveries as usize] = 1;
     }
 
+    /// Forgets the counts, for the next transaction.
     pub fn clear(&mut self) {
         self.counts = <[u64; COUNTS]>::default();
         self.even.clear();
         self.drawn.clear();
     }
 
-    /// Adds the counts of a transaction that has ended to the sums.
+    /// Adds the counts of a transaction that has ended to the run's sums.
     pub fn add_to(&self, size: Size, end: TransactionEnd, sent: &[Sent], sums: &mut Vec<u64>) {
         sums.resize(FIRST_SENT + 2 * SENT, 0);
         let (done, rest) = sums.split_at_mut(ENTERED);
@@ -228,7 +235,7 @@ impl InputCounts {
 }
 
 impl Drawn {
-    /// Number of different values.
+    /// Number of different values that are drawn from.
     fn value_count(self, size: Size) -> u64 {
         match self {
             Drawn::Name => size.customers.min(NAMES as u64),
@@ -321,12 +328,12 @@ const MOST_SKIPPED: f64 = 1.0;
 const MISSED_ORDERS: f64 = 50.0;
 
 impl Audit<'_> {
-    /// A count of the transactions that have succeeded.
+    /// Reads a count of the transactions that have succeeded.
     pub fn succeeded_count(&self, count: Count) -> u64 {
         self.sums.get(count as usize).copied().unwrap_or_default()
     }
 
-    /// How often a statement was sent in transactions that succeeded, and the rows that came back.
+    /// Reads how often a group of statements was sent in transactions that succeeded, and the rows that came back.
     pub fn sent_and_returned(&self, group: usize) -> (u64, u64) {
         (
             self.sums.get(FIRST_SENT + 2 * group).copied().unwrap_or_default(),
@@ -334,12 +341,12 @@ impl Audit<'_> {
         )
     }
 
-    /// A count of all transactions that were entered.
+    /// Reads a count of all transactions that were entered.
     pub fn entered_count(&self, count: Count) -> u64 {
         self.sums.get(ENTERED + count as usize).copied().unwrap_or_default()
     }
 
-    /// The share of one count in another, of all transactions that were entered.
+    /// The share of one count in another, in percent, of all transactions that were entered; `None` if there were none.
     fn percent_entered(&self, part: Count, of: Count) -> Option<f64> {
         let all = self.entered_count(of);
         (all > 0).then(|| 100.0 * self.entered_count(part) as f64 / all as f64)
@@ -370,7 +377,7 @@ impl Audit<'_> {
         all
     }
 
-    /// What chance does not explain, so that the load is not the one that it says it is.
+    /// Describes the first thing entered that chance does not explain, so that the load is another one than it says.
     pub fn find_fault(&self) -> Option<String> {
         let drawn = [Drawn::Name, Drawn::Customer, Drawn::Item].into_iter().filter_map(|what| self.find_misdrawn(what));
         self.shares_beyond_chance()
@@ -379,7 +386,7 @@ impl Audit<'_> {
             .next()
     }
 
-    /// Deliveries that did not find the orders which the specification's mix has entered.
+    /// Describes deliveries that found no orders although the mix had entered some; `None` if they found them.
     pub fn find_undelivered(&self) -> Option<String> {
         let skipped = self.percent_entered(Count::SkippedDeliveries, Count::Deliveries)?;
         let deliveries = self.entered_count(Count::Deliveries) as f64;
@@ -392,12 +399,13 @@ impl Audit<'_> {
         })
     }
 
+    /// Describes each share that lies outside its rule's range by more than chance explains.
     fn shares_beyond_chance(&self) -> impl Iterator<Item = String> {
         let rules = RULES.iter().filter(|rule| self.size.warehouses > 1 || !rule.is_of_others());
         rules.filter_map(|rule| self.beyond_chance(rule))
     }
 
-    /// χ² of the values drawn, in bins that hold five of them at least.
+    /// Describes values drawn unevenly whose frequencies differ from the specification's beyond chance, by χ².
     fn find_misdrawn(&self, what: Drawn) -> Option<String> {
         let first = FIRST_BIN + what as usize * BINS;
         let counts = self.sums.get(first..first + BINS)?;
@@ -429,7 +437,7 @@ impl Audit<'_> {
         })
     }
 
-    /// What the specification asks to be reported.
+    /// Makes a note if more deliveries found no order than the specification allows.
     pub fn skipped_mark(&self) -> Option<Mark> {
         let skipped = self.percent_entered(Count::SkippedDeliveries, Count::Deliveries)?;
         let detail = format!(
@@ -440,7 +448,7 @@ impl Audit<'_> {
         is_much.then_some(Mark::new(MarkKind::Note, detail))
     }
 
-    /// Says that a share lies outside its rule's range by more than chance explains.
+    /// Says that a share lies outside its rule's range by more than chance explains; `None` if it does not.
     fn beyond_chance(&self, rule: &Rule) -> Option<String> {
         let share = self.percent_entered(rule.part, rule.of)?;
         let (least, most) = rule.range;
@@ -455,7 +463,7 @@ impl Audit<'_> {
         })
     }
 
-    /// χ² of what is drawn evenly.
+    /// Describes values drawn evenly that are out of their range, or not equally frequent beyond chance, by χ².
     fn find_uneven(&self, what: Even) -> Option<String> {
         let (name, least, most) = what.range_rule(self.size);
         let out = self.sums.get(OUT_OF_RANGE + what as usize).copied().unwrap_or_default();
@@ -475,30 +483,35 @@ impl Audit<'_> {
     }
 }
 
-/// A diagnostic share in percent.
+/// Makes a diagnostic measurement of a reading that is already in percent.
 fn percent_measurement(id: &str, reading: Reading) -> Measurement {
     Measurement::new(id, "%", Direction::Neither, Role::Diagnostic, reading)
 }
 
-/// What χ² exceeds with a chance of [`BEYOND_CHANCE`] at most: Laurent and Massart, "Adaptive estimation of a quadratic
+/// The largest χ² that chance explains, at this number of degrees of freedom.
+///
+/// It is exceeded with a chance of [`BEYOND_CHANCE`] at most: Laurent and Massart, "Adaptive estimation of a quadratic
 /// functional by model selection" (2000), lemma 1.
 fn most_chi2(degrees: f64) -> f64 {
     let x = -BEYOND_CHANCE.ln();
     degrees + 2.0 * (degrees * x).sqrt() + 2.0 * x
 }
 
-/// The chance, at most, that `draws` independent draws of a share come to this one or further off (Chernoff's bound, by the
-/// relative entropy of the two).
+/// Upper bound of the chance that the share among `draws` draws is this far or further from the drawn one.
+///
+/// Chernoff's bound, by the relative entropy of the two.
 pub fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
     let entropy = entropy_term(share, drawn) + entropy_term(1.0 - share, 1.0 - drawn);
     2.0 * (-draws * entropy).exp()
 }
 
+/// One term of the relative entropy of two shares.
 fn entropy_term(share: f64, drawn: f64) -> f64 {
     if share > 0.0 { share * (share / drawn).ln() } else { 0.0 }
 }
 
 impl Rule {
+    /// Whether the rule is about other warehouses, so that it does not apply to one warehouse.
     fn is_of_others(&self) -> bool {
         matches!(self.part, Count::RemoteLines | Count::RemotePayments)
     }

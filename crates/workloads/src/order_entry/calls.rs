@@ -37,7 +37,7 @@ pub fn call_texts() -> Vec<String> {
     TEXTS.map(str::to_owned).to_vec()
 }
 
-/// The procedures, changed by `alter` in tests.
+/// Prepares the statements that make order entry's stored procedures; tests change them by `alter`.
 pub fn make_routines(alter: fn(&mut Vec<String>)) -> Routines {
     Routines {
         name: "order entry",
@@ -49,13 +49,13 @@ pub fn make_routines(alter: fn(&mut Vec<String>)) -> Routines {
     }
 }
 
-/// Forgets the customer of the last transaction: a call names the one or the other.
+/// Clears the customer's number and last name of the last transaction: a call names the one or the other.
 pub fn forget_customer(fields: &mut Fields) {
     fields.set_number(Field::Customer, 0);
     fields.put_datum(Field::LastName, Datum::Text("".into()));
 }
 
-/// The lines as a procedure takes them.
+/// Writes an order's lines (item, warehouse, quantity) as the text that a procedure takes.
 pub fn lines_datum(lines: impl Iterator<Item = (i64, i64, i64)>) -> Datum {
     let mut text = String::with_capacity(MOST_LINES * LINE);
     for (item, supply, quantity) in lines {
@@ -74,16 +74,17 @@ pub struct Call {
 }
 
 impl Call {
+    /// Makes the call of a transaction; `order` is that of a New-Order.
     pub fn new(kind: Kind, order: Option<NewOrder>) -> Call {
         Call { kind, order, is_asked: false, server_work: RequestedWork::default() }
     }
 
-    /// What the answer has said that the procedure did.
+    /// Takes what the last answer said that the procedure did in the server.
     pub fn server_work(&mut self) -> RequestedWork {
         std::mem::take(&mut self.server_work)
     }
 
-    /// Checks a procedure's answer to an order; `true` if the order was rolled back.
+    /// Checks a procedure's answer to a New-Order; true if the order was rolled back, as entered.
     fn verify_order(&self, row: &KeptRow) -> Result<bool, OpError> {
         let Some(order) = &self.order else { return Ok(false) };
         let is_entered = whole_number_at(row, 0)? == 1;
@@ -97,11 +98,12 @@ impl Call {
     }
 }
 
+/// Makes the error that a procedure's answer is not right.
 fn wrong_answer(what: &str) -> OpError {
     OpError { class: ErrorClass::Script, message: format!("a procedure's answer is not right: {what}") }
 }
 
-/// The weights of the delivered orders that the terminal shows, as `district|order;`.
+/// Sums up the weights of the delivered orders that an answer shows, as `district|order;`.
 fn delivered_places(warehouse: i64, shown: &str) -> Result<u64, OpError> {
     let places: Option<u64> = shown
         .split_terminator(';')
@@ -113,7 +115,9 @@ fn delivered_places(warehouse: i64, shown: &str) -> Result<u64, OpError> {
     places.ok_or_else(|| wrong_answer("a delivered order has no district or number"))
 }
 
-/// The lines that the terminal shows, and what they come to with discount and taxes (clause 2.4.2.2).
+/// Fails unless the lines that an answer shows are those entered, and come to its total with discount and taxes.
+///
+/// Clause 2.4.2.2.
 fn verify_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
     const COLUMNS: usize = 5;
     let [discount, of_warehouse, of_district, total] = share_and_total(row)?;
@@ -143,6 +147,7 @@ fn verify_total(order: &NewOrder, row: &KeptRow) -> Result<(), OpError> {
 /// The tolerance of money that is rounded.
 const CENT: f64 = 0.0101;
 
+/// Reads discount, both taxes and total from a procedure's answer.
 fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
     let mut shares = [0.0; 4];
     for (share, column) in shares.iter_mut().zip(5..) {
@@ -152,7 +157,7 @@ fn share_and_total(row: &KeptRow) -> Result<[f64; 4], OpError> {
     Ok(shares)
 }
 
-/// The customer who was entered by number, or one of the name.
+/// Fails unless an answer is of the customer who was entered by number, or of one of the name.
 fn verify_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(), OpError> {
     let customer = whole_number_at(row, 0)?;
     let is_same = match fields.datum_at(Field::Customer).as_int() {
@@ -163,6 +168,7 @@ fn verify_customer(row: &KeptRow, last_name: usize, fields: &Fields) -> Result<(
 }
 
 impl Steps for Call {
+    /// Gives the call once, and then the end of the transaction.
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         if std::mem::replace(&mut self.is_asked, true) {
             return NextStep::End;
@@ -170,6 +176,7 @@ impl Steps for Call {
         NextStep::Statement(self.kind as usize, Rows::Keep, Flow::Wait)
     }
 
+    /// Checks the procedure's answer against what was entered, and counts what it did.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

@@ -13,7 +13,7 @@ const MOST_LINES: u64 = *LINES.end() as u64;
 /// The fewest and the most rows of an order that is delivered: its row of new orders, itself, its customer, its lines.
 const DELIVERED: [u64; 2] = [3 + *LINES.start() as u64, 3 + MOST_LINES];
 
-/// The fewest and the most rows that the transactions which succeeded change.
+/// The fewest and the most rows that the transactions of a kind which succeeded change.
 fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
     match kind {
         // The district, the order, its row of new orders; of each line that is not the unused item, the stock and the line.
@@ -32,7 +32,7 @@ fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
     }
 }
 
-/// The most rows that one transaction changes.
+/// The most rows that one transaction of a kind changes.
 fn most_of_one(kind: Kind) -> u64 {
     match kind {
         Kind::NewOrder => 3 + 2 * MOST_LINES,
@@ -42,8 +42,9 @@ fn most_of_one(kind: Kind) -> u64 {
     }
 }
 
-/// The first kind that was counted less often than it was entered, or whose rows are not those of what was entered. Tries that
-/// failed change rows, too, and so does one of each terminal that the end of the run cut off.
+/// Describes the first kind of transaction whose tries or changed rows do not fit what was entered.
+///
+/// Tries that failed change rows, too, and so does one of each terminal that the end of the run cut off.
 pub fn find_fault(audit: &Audit<'_>, kinds: &[KindCounts], terminals: u32) -> Option<String> {
     ENTERED.into_iter().find_map(|(kind, count)| {
         let counted = kinds.get(kind as usize)?;

@@ -9,13 +9,12 @@ use super::deck::Kind;
 use super::draw::name_mark_sql;
 use super::tables::{DISTRICTS, Size};
 
-/// Weighs where an order lies, and for which customer it is or which number it has: the sum over all orders is the same in the
-/// tables.
+/// Weighs where an order lies, and its customer or its number: the tables give the same sum over all orders.
 pub fn order_place(warehouse: i64, district: i64, number: i64) -> u64 {
     (warehouse * 10_007 + district * 131 + number) as u64
 }
 
-/// Weighs where a payment was made, and where its customer lives.
+/// Weighs where a payment was made, and where its customer lives: the tables give the same sum.
 pub fn payment_place(warehouse: i64, district: i64, of_customer: (i64, i64)) -> u64 {
     (warehouse * 13 + district * 131 + of_customer.0 * 1_009 + of_customer.1 * 10_007) as u64
 }
@@ -52,11 +51,12 @@ struct Claim {
     in_doubt: (Kind, fn(Size) -> u64),
 }
 
+/// Gives 0, for claims of which the loaded tables have none.
 fn zero(_: Size) -> u64 {
     0
 }
 
-/// One in doubt for each failed transaction, at every size.
+/// Gives 1, for claims of which each failed transaction leaves one in doubt.
 fn one(_: Size) -> u64 {
     1
 }
@@ -236,7 +236,7 @@ const CLAIMS: [Claim; COUNT] = [
 ];
 
 impl Claim {
-    /// The claim's query, with the numbers of this size.
+    /// SQL of the claim's question, with the numbers of this size.
     fn question_for(&self, size: Size) -> String {
         let question = self.question.replace("{new_orders}", NEW_ORDERS).replace("{new_lines}", NEW_LINES);
         let question = question.replace("{name}", &name_mark_sql("c.c_last"));
@@ -246,12 +246,12 @@ impl Claim {
     }
 }
 
-/// The questions, whose answers are of what runs add.
+/// SQL of all claims' questions, whose answers grow as transactions run.
 pub fn growing_questions(size: Size) -> Vec<String> {
     CLAIMS.iter().map(|claim| claim.question_for(size)).collect()
 }
 
-/// Checks all claims on the tables.
+/// Fails unless the tables bear out all that the terminals claim to have entered.
 ///
 /// # Errors
 /// [`FailureKind::Verification`], with the first claim that the tables do not bear out.

@@ -10,6 +10,8 @@ use super::Mix;
 use super::audit::{Audit, BEYOND_CHANCE, Count, most_chance};
 use super::deck::{Cards, Kind, MOST_NEW_ORDERS, most_new_orders_a_minute};
 
+/// Fails unless what was entered and what committed has the mix that the specification or the plan asks for.
+///
 /// # Errors
 /// [`FailureKind::Verification`], with what failed first.
 pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
@@ -37,8 +39,9 @@ pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Res
 /// Standard deviations, of counts that come one by one, that chance does not explain.
 const HASTE_DEVIATIONS: f64 = 5.0;
 
-/// Finds more new orders than terminals that key and think can enter, as where their waits were left out. What waited for its
-/// answer when the measured part began, one transaction of each terminal, may end in it besides.
+/// Describes more new orders than terminals that key and think can enter; `None` if there are not.
+///
+/// What waited for its answer when the measured part began, one transaction of each terminal, may end in it besides.
 pub fn find_haste(kinds: &[KindCounts], window_min: f64, cards: Cards, terminals: u32) -> Option<String> {
     let entered = kinds.get(Kind::NewOrder as usize)?.in_window as f64;
     let most = most_new_orders_a_minute(cards) * f64::from(terminals) * window_min;
@@ -59,7 +62,7 @@ pub const ENTERED: [(Kind, Count); 5] = [
     (Kind::StockLevel, Count::StockLevels),
 ];
 
-/// A share of what was entered that is not the plan's own.
+/// Describes the first kind whose share of what was entered is not that of the plan's own mix.
 fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
     let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered_count(*count)).sum();
     let of_deck = cards.iter().sum::<usize>().max(1) as f64;
@@ -76,8 +79,10 @@ fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
     })
 }
 
-/// A share of what was entered, by the tallies that the tables bear out, that the specification does not allow. Terminals draw
-/// from decks, whose shares vary less than those of independent draws: what chance explains here is more than what it does.
+/// Describes the first kind whose share of what was entered the specification does not allow.
+///
+/// Terminals draw from decks, whose shares vary less than those of independent draws: what chance explains here is
+/// more than what it does.
 fn entered_fault(audit: &Audit<'_>) -> Option<String> {
     let all: u64 = ENTERED.iter().map(|(_, count)| audit.entered_count(*count)).sum();
     ENTERED.into_iter().find_map(|(kind, count)| {
@@ -97,8 +102,9 @@ fn entered_fault(audit: &Audit<'_>) -> Option<String> {
     })
 }
 
-/// New-Orders of which more failed than committed. The specification has no least share of them, and a run that enters few
-/// says little of its system.
+/// Describes New-Orders of which more failed than committed; `None` if they did not.
+///
+/// The specification has no least share of them, and a run that enters few says little of its system.
 fn failed_orders(kinds: &[KindCounts]) -> Option<String> {
     let orders = kinds.get(Kind::NewOrder as usize)?;
     (orders.failed > orders.in_window && orders.failed >= MOST_FAILED_ORDERS)
@@ -108,8 +114,9 @@ fn failed_orders(kinds: &[KindCounts]) -> Option<String> {
 /// Fewer that fail are left to `failed_share`.
 const MOST_FAILED_ORDERS: u64 = 20;
 
-/// A share of what committed that is less than the specification allows, by failures. A share that is small for another
-/// reason, as in a short run that cuts slow transactions off, is no fault.
+/// Describes the first kind that committed too rarely because its transactions failed.
+///
+/// A share that is small for another reason, as in a short run that cuts slow transactions off, is no fault.
 fn find_unbalanced(kinds: &[KindCounts]) -> Option<String> {
     let committed: u64 = kinds.iter().map(|counted| counted.in_window).sum();
     Kind::ALL.into_iter().find_map(|kind| {

@@ -45,19 +45,20 @@ struct Pass {
 }
 
 impl From<Condition> for Pass {
+    /// Makes a pass of one condition.
     fn from(condition: Condition) -> Pass {
         Pass { broken: condition.broken.clone(), conditions: vec![condition] }
     }
 }
 
-/// The rows of a table by district, as columns of `prefix`.
+/// SQL subquery of a table's rows grouped by district, with these columns.
 fn by_district(table: &str, prefix: &str, columns: &str) -> String {
     format!(
         "(SELECT {prefix}_w_id, {prefix}_d_id, {columns} FROM {table} GROUP BY {prefix}_w_id, {prefix}_d_id) {prefix}"
     )
 }
 
-/// Joins them to their district `d`.
+/// SQL that joins a table's rows by district to their district `d`.
 fn join_district(prefix: &str) -> String {
     format!("{prefix}.{prefix}_w_id = d.d_w_id AND {prefix}.{prefix}_d_id = d.d_id")
 }
@@ -96,6 +97,7 @@ fn payment_conditions() -> Vec<Condition> {
     ]
 }
 
+/// Conditions 2 to 4: numbers of orders, new orders and lines of a district agree.
 fn of_order_numbers() -> Vec<Condition> {
     let (orders, news, lines) = (join_district("o"), join_district("no"), join_district("ol"));
     vec![
@@ -137,7 +139,9 @@ fn of_order_numbers() -> Vec<Condition> {
     ]
 }
 
-/// The customers' orders. What was delivered when the tables were loaded is read then only: no transaction changes it.
+/// Conditions 5 to 7 and one of étalon's own on each order: its carrier, its lines and their origin.
+///
+/// What was delivered when the tables were loaded is read then only: no transaction changes it.
 fn of_orders() -> Vec<Condition> {
     let order = ("o.o_w_id", "o.o_d_id");
     vec![
@@ -192,8 +196,7 @@ fn join_order(other: &str) -> String {
     format!("{other}.{other}_w_id = o.o_w_id AND {other}.{other}_d_id = o.o_d_id AND {other}.{other}_o_id = o.o_id")
 }
 
-/// Joins to the customer `c` what the orders since the load of tables have as `columns`, each with its lines `ol` and its
-/// new order `no`.
+/// SQL that joins `columns` over a customer's orders, with their lines `ol` and new order `no`, to the customer `c`.
 fn join_bought(columns: &str) -> String {
     format!(
         "(SELECT o.o_w_id, o.o_d_id, o.o_c_id, {columns} FROM orders o LEFT JOIN \
@@ -223,7 +226,7 @@ const PAID: &str = "(SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid, c
                     GROUP BY h_c_w_id, h_c_d_id, h_c_id) h ON h.h_c_w_id = c.c_w_id AND h.h_c_d_id = c.c_d_id \
                     AND h.h_c_id = c.c_id";
 
-/// Reads each line once, where the conditions by themselves read it five times.
+/// The pass that checks orders and customers together, reading each line once instead of five times.
 fn of_orders_and_customers() -> Pass {
     let customer = ("c.c_w_id", "c.c_d_id");
     let owes = format!("abs(c.c_balance - coalesce(b.bought, 0) + coalesce(h.paid, 0)) > {SAME_CENT}");
@@ -261,7 +264,7 @@ fn of_orders_and_customers() -> Pass {
     Pass { broken, conditions }
 }
 
-/// A condition of étalon's own: the customers' orders are all of them.
+/// Étalon's own condition that each order is of a customer of its district.
 fn of_buyers() -> Condition {
     Condition {
         name: "of buyers",
@@ -320,7 +323,7 @@ fn stock_pass() -> Pass {
     Pass { broken, conditions }
 }
 
-/// A condition of étalon's own.
+/// Étalon's own condition that a line costs its item's price for each piece.
 fn amounts_condition() -> Condition {
     Condition {
         name: "of amounts",
@@ -334,7 +337,7 @@ fn amounts_condition() -> Condition {
     }
 }
 
-/// Holds of tables that nothing has run on.
+/// Condition 11, which holds of freshly loaded tables: how many orders of a district are delivered.
 fn condition_11(size: Size) -> Condition {
     Condition {
         name: "11",
@@ -349,7 +352,7 @@ fn condition_11(size: Size) -> Condition {
     }
 }
 
-/// A condition of étalon's own, of tables that nothing has run on.
+/// Étalon's own condition on freshly loaded tables: each district has its customers, names, payments and orders.
 fn of_rows(size: Size) -> Condition {
     let (customers, named) = (size.customers, size.customers.min(NAMES as u64));
     Condition {
@@ -377,7 +380,7 @@ fn of_rows(size: Size) -> Condition {
 /// The number of standard deviations that chance explains.
 const BY_CHANCE: f64 = 5.0;
 
-/// A row where of `rows` of a table another share than `share` are such, beyond chance.
+/// SQL that gives a row if the share of a table's rows that are `such` differs from `share` beyond chance.
 fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -> String {
     let (rows, mean) = (rows as f64, rows as f64 * share);
     let allowed = BY_CHANCE * (rows * share * (1.0 - share)).sqrt();
@@ -387,7 +390,7 @@ fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -
     )
 }
 
-/// Conditions of étalon's own, of tables that nothing has run on.
+/// Étalon's own conditions on freshly loaded tables: shares of original items, bad credit and popular names.
 fn of_shares(size: Size) -> Vec<Condition> {
     let everything = "1 = 1";
     let customers = size.district_count() * size.customers;
@@ -424,7 +427,9 @@ fn of_shares(size: Size) -> Vec<Condition> {
 /// Names that distinguish one constant from another.
 const POPULAR: usize = 32;
 
-/// Lists them in the order in which they are asked: what breaks several is named by the first.
+/// Lists the passes that check the conditions of an extent, in the order in which they are asked.
+///
+/// What breaks several conditions is named by the first.
 fn passes_over_tables(size: Size, extent: Extent) -> Vec<Pass> {
     let quick = payment_conditions().into_iter().chain(of_order_numbers()).map(Pass::from);
     let mut all: Vec<Pass> = if extent == Extent::Rest { Vec::new() } else { quick.collect() };
@@ -440,12 +445,12 @@ fn passes_over_tables(size: Size, extent: Extent) -> Vec<Pass> {
     all
 }
 
-/// Number of conditions that were checked of a run that was measured.
+/// Number of conditions that an extent checks.
 pub fn count_conditions(size: Size, extent: Extent) -> usize {
     passes_over_tables(size, extent).iter().map(|pass| pass.conditions.len()).sum()
 }
 
-/// Every query that they are asked by.
+/// Lists every query that checks the conditions of an extent.
 pub fn all_questions(size: Size, extent: Extent) -> Vec<String> {
     let passes = passes_over_tables(size, extent);
     let each = passes.iter().flat_map(|pass| &pass.conditions).flat_map(|condition| condition.questions(size, extent));
@@ -453,7 +458,7 @@ pub fn all_questions(size: Size, extent: Extent) -> Vec<String> {
     each.chain(together).collect()
 }
 
-/// A condition's text with the numbers of the tables.
+/// Fills the numbers of the tables into a condition's text.
 fn with_numbers(broken: &str, size: Size, extent: Extent) -> String {
     let since = if extent == Extent::Loaded { 0 } else { size.delivered_orders() };
     let broken = broken.replace("{since}", &since.to_string()).replace("{loaded}", &size.customers.to_string());
@@ -466,12 +471,12 @@ fn with_numbers(broken: &str, size: Size, extent: Extent) -> String {
 }
 
 impl Pass {
-    /// Asks for the number of rows that any of its conditions does not hold of.
+    /// SQL for the number of rows of which any condition of the pass does not hold.
     fn count_question(&self, size: Size, extent: Extent) -> String {
         format!("SELECT count(*) {}", with_numbers(&self.broken, size, extent))
     }
 
-    /// Names the condition that `count` rows break.
+    /// Fails if `count` rows break the pass, with the first of its conditions that does not hold.
     ///
     /// # Errors
     /// [`FailureKind::Verification`], with the first warehouse and district of which one of its conditions does not hold.
@@ -495,7 +500,7 @@ impl Pass {
 }
 
 impl Condition {
-    /// How many rows it does not hold of, and the place of the first.
+    /// SQL for the number of rows that break the condition, and for the place of the first.
     fn questions(&self, size: Size, extent: Extent) -> [String; 2] {
         let broken = with_numbers(&self.broken, size, extent);
         let (warehouse, district) = self.place;
@@ -522,6 +527,8 @@ impl Condition {
     }
 }
 
+/// Fails unless the conditions of an extent hold of the server's tables.
+///
 /// # Errors
 /// [`FailureKind::Verification`], with the first warehouse and district of which one does not hold.
 pub fn check_conditions(server: &dyn ServerCounters, size: Size, extent: Extent) -> Result<(), Failure> {

@@ -25,7 +25,9 @@ impl Kind {
         }
     }
 
-    /// Least share of the transactions that committed (clause 5.2.3). New-Order has what is left: [`MOST_NEW_ORDERS`].
+    /// Least share of the committed transactions that the kind must have (clause 5.2.3).
+    ///
+    /// New-Order has what is left: [`MOST_NEW_ORDERS`].
     pub fn least_share(self) -> f64 {
         match self {
             Kind::NewOrder => 0.0,
@@ -34,7 +36,7 @@ impl Kind {
         }
     }
 
-    /// How long a terminal keys before it (clause 5.2.5.2).
+    /// Seconds that a terminal keys before a transaction of the kind (clause 5.2.5.2).
     pub fn keying_s(self) -> f64 {
         match self {
             Kind::NewOrder => 18.0,
@@ -43,7 +45,7 @@ impl Kind {
         }
     }
 
-    /// On average (clause 5.2.5.7).
+    /// Seconds that a terminal thinks after a transaction of the kind, on average (clause 5.2.5.7).
     pub fn mean_thinking_s(self) -> f64 {
         match self {
             Kind::NewOrder | Kind::Payment => 12.0,
@@ -52,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// That 90 of 100 responses must keep (clause 5.2.5.3).
+    /// Response time in seconds that 90 of 100 transactions of the kind must keep (clause 5.2.5.3).
     pub fn limit_s(self) -> f64 {
         match self {
             Kind::StockLevel => 20.0,
@@ -87,6 +89,7 @@ pub struct Deck {
 }
 
 impl Deck {
+    /// Makes a terminal's shuffled deck, which begins in the middle if terminals key and think.
     pub fn new(seed: u64, client: u32, pace: Pace, mix: Cards) -> Deck {
         let mut deck = Deck { seed, client, mix, number: 0, cards: Vec::new(), drawn: 0, first_wait_ns: 0 };
         deck.shuffle_cards();
@@ -96,7 +99,7 @@ impl Deck {
         deck
     }
 
-    /// The card of transaction `index`.
+    /// Draws the card of the terminal's transaction `index`.
     pub fn card_at(&mut self, index: u64) -> Kind {
         let place = self.drawn + index;
         let count = self.cards.len() as u64;
@@ -108,7 +111,7 @@ impl Deck {
         self.cards[(place % count) as usize]
     }
 
-    /// Fisher and Yates's shuffle of all cards.
+    /// Fills the deck by the mix, and shuffles it (Fisher and Yates).
     fn shuffle_cards(&mut self) {
         self.cards.clear();
         self.cards.extend(Kind::ALL.iter().zip(self.mix).flat_map(|(kind, cards)| std::iter::repeat_n(*kind, cards)));
@@ -118,9 +121,10 @@ impl Deck {
         }
     }
 
-    /// Starts as if the terminal had run for a long time: at any instant of the deck's time, in which what takes long is
-    /// under way more often than what does not. Terminals that all start at once would enter another mix in the first
-    /// minute.
+    /// Moves the deck to where a terminal that has run for a long time would be.
+    ///
+    /// That is any instant of the deck's time, in which what takes long is under way more often than what does not.
+    /// Terminals that all start at once would enter another mix in the first minute.
     fn begin_in_the_middle(&mut self) {
         let mut rng = Rng::of_transaction(self.seed ^ THINK_SALT, self.client, 0);
         let count = self.cards.len() as u64;
@@ -144,7 +148,7 @@ impl Deck {
     }
 }
 
-/// Draws a think time: exponential, cut at ten times its mean.
+/// Draws a think time in seconds: exponential, cut at ten times its mean.
 fn draw_thinking_s(after: Kind, rng: &mut Rng) -> f64 {
     let mean_s = after.mean_thinking_s();
     (rng.exponential() * mean_s).min(LONGEST_THOUGHT * mean_s)
@@ -159,7 +163,7 @@ pub enum Pace {
 }
 
 impl Pace {
-    /// How long a terminal waits before this transaction.
+    /// Nanoseconds that a terminal thinks and keys before this transaction.
     pub fn wait_ns(self, deck: &mut Deck, index: u64) -> u64 {
         match self {
             Pace::None => 0,
@@ -173,7 +177,7 @@ impl Pace {
     }
 }
 
-/// What a transaction of the mix takes of a terminal's time on average, apart from the response.
+/// Seconds that a transaction of the mix takes of a terminal's time on average, without the response.
 fn cycle_s(mix: Cards) -> f64 {
     let cycles =
         Kind::ALL.iter().zip(mix).map(|(kind, cards)| cards as f64 * (kind.keying_s() + kind.mean_thinking_s()));

@@ -38,14 +38,14 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Draws the input of a delivery.
+    /// Draws the input of a delivery, and begins it.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Delivery {
         fields.set_number(Field::Carrier, input.draw_even(Even::Carrier, 1, 10));
         input.tally.add_count(Count::Deliveries, 1);
         Delivery { district: 0, last: input.rules.delivered_districts, step: Step::Begin, asked: Step::Begin }
     }
 
-    /// The next district, or the end.
+    /// Goes on to the next district, or to the commit after the last one.
     fn next_district(&mut self) -> Step {
         self.district += 1;
         if self.district > self.last { Step::Commit } else { Step::Oldest }
@@ -53,6 +53,7 @@ impl Delivery {
 }
 
 impl Steps for Delivery {
+    /// Gives the next statement of the delivery.
     fn next(&mut self, fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
@@ -75,6 +76,7 @@ impl Steps for Delivery {
         asking
     }
 
+    /// Takes a statement's rows: notes the order to deliver, its customer and total, and counts deliveries.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

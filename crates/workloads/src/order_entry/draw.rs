@@ -20,15 +20,17 @@ pub struct Uneven {
 }
 
 impl Uneven {
-    /// NURand (clause 2.1.6).
+    /// Draws a value by the specification's uneven distribution NURand (clause 2.1.6).
     pub fn draw_value(self, rng: &mut Rng) -> i64 {
         let Uneven { a, c, least, most } = self;
         ((rng.int_between(0, a) | rng.int_between(least, most)) + c) % (most - least + 1) + least
     }
 
-    /// How often each value is drawn, by the pairs whose bits come to it; `a` is one less than a power of two. Of two numbers
-    /// below that power 3 pairs to the power of its bits come to a value; where the upper number ends within such a block,
-    /// those of its numbers that have no other bit are counted.
+    /// Computes the share of draws that each value gets.
+    ///
+    /// By the pairs whose bits come to it; `a` is one less than a power of two. Of two numbers below that power 3 pairs to
+    /// the power of its bits come to a value; where the upper number ends within such a block, those of its numbers that
+    /// have no other bit are counted.
     pub fn value_shares(self) -> Vec<f64> {
         let Uneven { a, c, least, most } = self;
         let count = most - least + 1;
@@ -83,7 +85,7 @@ const fn is_apart(run: i64, load: i64) -> bool {
     distance >= 65 && distance <= 119 && distance != 96 && distance != 112
 }
 
-/// The last name of a number, 0 to 999: three syllables.
+/// Composes the last name of a number, 0 to 999, of three syllables.
 pub fn last_name(number: i64) -> String {
     format!("{}{}{}", syllable(number, 100), syllable(number, 10), syllable(number, 1))
 }
@@ -93,8 +95,9 @@ fn syllable(number: i64, place: i64) -> &'static str {
     SYLLABLES[(number / place % 10) as usize]
 }
 
-/// Distinguishes names by their first and last syllables, which tables can do, too: see [`name_mark_sql`]. 0 for a text that is
-/// no name.
+/// Computes a number of two digits from a name's first and last syllable; 0 for a text that is no name.
+///
+/// Tables can compute it, too: see [`name_mark_sql`].
 pub fn name_mark(name: &str) -> u64 {
     let bytes = name.as_bytes();
     let [begin, end] = [bytes.first(), bytes.last()];
@@ -103,12 +106,12 @@ pub fn name_mark(name: &str) -> u64 {
     (10 * first.unwrap_or_default() + last.unwrap_or_default()) as u64
 }
 
-/// The same of a column, in SQL.
+/// SQL that computes [`name_mark`] of a column.
 pub fn name_mark_sql(column: &str) -> String {
     format!("({} + {})", syllable_cases_sql(column, "", "%", 10), syllable_cases_sql(column, "%", "", 1))
 }
 
-/// SQL that turns a syllable back to its digit, times `weight`.
+/// SQL that turns a syllable of a column back to its digit, times `weight`.
 fn syllable_cases_sql(column: &str, before: &str, after: &str, weight: usize) -> String {
     let each = SYLLABLES.iter().enumerate();
     let each =
@@ -116,7 +119,7 @@ fn syllable_cases_sql(column: &str, before: &str, after: &str, weight: usize) ->
     format!("CASE {} ELSE 0 END", each.collect::<Vec<_>>().join(" "))
 }
 
-/// Letters and digits, `count` of them.
+/// Draws a text of `length` letters and digits.
 pub fn random_letters(rng: &mut Rng, length: i64) -> String {
     let mut text = String::with_capacity(length as usize);
     let mut left = length;
@@ -135,13 +138,13 @@ pub fn random_text(rng: &mut Rng, least: i64, most: i64) -> Datum {
     Datum::Text(random_letters(rng, length).into())
 }
 
-/// A state is two letters (clause 4.3.3.1).
+/// Draws a state: two letters (clause 4.3.3.1).
 pub fn random_state(rng: &mut Rng) -> Datum {
     let mut letter = || char::from(b'A' + rng.int_between(0, 25) as u8);
     Datum::Text([letter(), letter()].iter().collect::<String>().into())
 }
 
-/// A text of digits.
+/// Draws a text of `count` digits.
 pub fn random_digits(rng: &mut Rng, count: u32) -> String {
     (0..count).map(|_| char::from(b'0' + rng.int_between(0, 9) as u8)).collect()
 }
@@ -151,7 +154,7 @@ pub fn random_zip(rng: &mut Rng) -> Datum {
     Datum::Text(format!("{}11111", random_digits(rng, 4)).into())
 }
 
-/// A tenth of them hold the word that distinguishes brands.
+/// Draws an item's data, of which a tenth hold the word `ORIGINAL` that distinguishes brands.
 pub fn item_data(rng: &mut Rng) -> Datum {
     const ORIGINAL: &str = "ORIGINAL";
     let length = rng.int_between(26, 50);
@@ -163,13 +166,15 @@ pub fn item_data(rng: &mut Rng) -> Datum {
     Datum::Text(data.into())
 }
 
-/// An amount of money, or a share, from its smallest unit.
+/// Makes an amount of money, or a share, from its number of smallest units.
 pub fn decimal_datum(units: i64, units_of_one: i64) -> Datum {
     Datum::Double(units as f64 / units_of_one as f64)
 }
 
-/// The place of `index` in a random order of `0..count`, by a cipher on a range of a power of four that is walked until it
-/// meets the range (Black and Rogaway, "Ciphers with Arbitrary Finite Domains", 2002).
+/// Computes the position of `index` in a random order of `0..count`, which `key` chooses.
+///
+/// A cipher on a range of a power of four is walked until it meets the range (Black and Rogaway, "Ciphers with
+/// Arbitrary Finite Domains", 2002).
 pub fn shuffled_index(key: u64, count: u64, index: u64) -> u64 {
     let half_bits = (64 - count.saturating_sub(1).leading_zeros()).div_ceil(2).max(1);
     let mask = (1 << half_bits) - 1;

@@ -9,7 +9,7 @@ const SAMPLED_WAREHOUSES: u64 = 8;
 /// Number of standard deviations that count as chance. The rows are the same in every load, so this cannot fail now and then.
 const CHANCE: f64 = 6.0;
 
-/// Restricts a table to the sampled warehouses: the first, the last and some between them.
+/// SQL condition that restricts a table to the sampled warehouses: the first, the last and some between them.
 fn sample_sql(warehouse: &str, size: Size) -> String {
     if size.warehouses <= SAMPLED_WAREHOUSES {
         return "1 = 1".to_owned();
@@ -20,29 +20,32 @@ fn sample_sql(warehouse: &str, size: Size) -> String {
     format!("{warehouse} IN ({})", sampled.join(", "))
 }
 
+/// Number of warehouses whose rows are read.
 fn sampled_warehouses(size: Size) -> u64 {
     size.warehouses.min(SAMPLED_WAREHOUSES)
 }
 
-/// A text has `least` to `most` characters and no blank. Engines have different functions for a length, and all have `LIKE`.
+/// SQL condition that a text has `least` to `most` characters and no blank.
+///
+/// Engines have different functions for a length, and all have `LIKE`.
 fn text_condition(column: &str, least: usize, most: usize) -> String {
     let (fewest, too_many) = ("_".repeat(least), "_".repeat(most + 1));
     format!("{column} LIKE '{fewest}%' AND {column} NOT LIKE '{too_many}%' AND {column} NOT LIKE '% %'")
 }
 
-/// A text has nothing but digits.
+/// SQL condition that a text has nothing but digits.
 fn digits_condition(column: &str) -> String {
     let without = (0..10).fold(column.to_owned(), |text, digit| format!("replace({text}, '{digit}', '')"));
     format!("{without} = ''")
 }
 
-/// A state is two letters.
+/// SQL condition that a state is two letters.
 fn state_condition(column: &str) -> String {
     let no_digit = (0..10).map(|digit| format!("{column} NOT LIKE '%{digit}%'")).collect::<Vec<_>>();
     format!("{} AND {}", text_condition(column, 2, 2), no_digit.join(" AND "))
 }
 
-/// Two streets, city, state and zip code (clauses 4.3.2.7 and 4.3.3.1).
+/// SQL condition that two streets, city, state and zip code are as specified (clauses 4.3.2.7 and 4.3.3.1).
 fn address_condition(prefix: &str) -> String {
     let zip = column_name(prefix, "zip");
     let streets =
@@ -54,15 +57,17 @@ fn address_condition(prefix: &str) -> String {
     )
 }
 
+/// Name of a table's column: prefix, underscore and name.
 fn column_name(prefix: &str, name: &str) -> String {
     format!("{prefix}_{name}")
 }
 
-/// The rows of `table` that do not have what every row must have.
+/// SQL from `FROM` on: the rows of `table` that break a rule which every row must keep.
 fn unless_all(table: &str, sample: &str, rules: &[String]) -> String {
     format!("FROM {table} WHERE {sample} AND CASE WHEN {} THEN 0 ELSE 1 END = 1", rules.join(" AND "))
 }
 
+/// Makes a condition from its name, what it says, its query and its place.
 fn make_condition(
     name: &'static str,
     says: &'static str,
@@ -72,7 +77,7 @@ fn make_condition(
     Condition { name, says, broken, place }
 }
 
-/// Every condition on the rows as they were loaded.
+/// Lists every condition on the rows as they were loaded.
 pub fn row_conditions(size: Size) -> Vec<Condition> {
     let mut all = Vec::from(of_fixed_tables(size));
     all.extend(of_customers_and_stock(size));
@@ -81,6 +86,7 @@ pub fn row_conditions(size: Size) -> Vec<Condition> {
     all
 }
 
+/// Conditions that items, warehouses and districts have the columns that were loaded.
 fn of_fixed_tables(size: Size) -> [Condition; 3] {
     let paid = size.customers * 10;
     let warehouse = [
@@ -124,6 +130,7 @@ fn of_fixed_tables(size: Size) -> [Condition; 3] {
     ]
 }
 
+/// Conditions that customers and stock have the columns that were loaded.
 fn of_customers_and_stock(size: Size) -> [Condition; 2] {
     let customer = [
         text_condition("c_first", 8, 16),
@@ -156,6 +163,7 @@ fn of_customers_and_stock(size: Size) -> [Condition; 2] {
     ]
 }
 
+/// Conditions that payments, orders and lines have the columns that were loaded.
 fn of_orders_and_lines(size: Size) -> [Condition; 3] {
     let (delivered, items) = (size.delivered_orders(), size.items);
     let (fewest, most) = (LINES.start(), LINES.end());
@@ -199,6 +207,8 @@ fn of_orders_and_lines(size: Size) -> [Condition; 3] {
     ]
 }
 
+/// Condition that the customers of a district's first orders are in random order.
+///
 /// Numbers in random order have a correlation of 0 with their places, with a standard deviation of 1 / √(n - 1).
 fn of_permutation(size: Size) -> Condition {
     let count = size.customers as f64;
@@ -228,7 +238,7 @@ struct EvenColumn {
 }
 
 impl EvenColumn {
-    /// One row each if the sum of the column, or of its squares, is not one that even draws have.
+    /// SQL that gives one row each if the sum of the column, or of its squares, is not one that even draws have.
     fn broken_sql(&self) -> [String; 2] {
         let EvenColumn { table, column, among, rows, range } = self;
         [1, 2].map(|power| {
@@ -243,7 +253,7 @@ impl EvenColumn {
     }
 }
 
-/// Mean and standard deviation of a power of what is drawn evenly.
+/// Mean and standard deviation of a power of a value that is drawn evenly.
 fn mean_and_spread([least, most, step]: [f64; 3], power: i32) -> (f64, f64) {
     let count = ((most - least) / step).round() as u64 + 1;
     let values = (0..count).map(|number| (least + number as f64 * step).powi(power));
@@ -252,7 +262,7 @@ fn mean_and_spread([least, most, step]: [f64; 3], power: i32) -> (f64, f64) {
     (mean, (squares / count as f64 - mean * mean).max(0.0).sqrt())
 }
 
-/// The condition that columns are drawn evenly.
+/// Condition that columns are drawn evenly.
 fn drawn_conditions(size: Size) -> Condition {
     let districts = sampled_warehouses(size) * DISTRICTS;
     let even =
@@ -279,7 +289,7 @@ fn drawn_conditions(size: Size) -> Condition {
     )
 }
 
-/// Texts that repeat would be compressed, and cached, better than the specification's.
+/// Condition that no two texts are alike: repeated ones would be compressed and cached too well.
 fn of_texts(size: Size) -> Condition {
     let all = [
         same_text_sql("item", "i_data", "i_id <= 1000"),
@@ -294,11 +304,12 @@ fn of_texts(size: Size) -> Condition {
     make_condition("of texts", "no two texts are alike", format!("FROM ({}) b", all.join(" UNION ALL ")), ("0", "0"))
 }
 
+/// SQL condition that a row is of the last warehouse, and meets another condition.
 fn of_last_warehouse(size: Size, warehouse: &str, more: &str) -> String {
     format!("{warehouse} = {} AND {more}", size.warehouses)
 }
 
-/// A query that has a row if any text of a column occurs twice.
+/// SQL that gives a row if any text of a column occurs twice.
 fn same_text_sql(table: &str, column: &str, among: &str) -> String {
     format!(
         "SELECT 1 AS one FROM (SELECT count(*) AS texts, count(DISTINCT {column}) AS differ FROM {table} WHERE {among}) t \

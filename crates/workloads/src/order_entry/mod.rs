@@ -101,6 +101,7 @@ model::keys! {
 }
 
 impl FromKey for Pace {
+    /// Reads the key `pace`; `None` for another word.
     fn from_key(value: Option<&Value>) -> Option<Pace> {
         match value?.as_text()? {
             "none" => Some(Pace::None),
@@ -111,6 +112,7 @@ impl FromKey for Pace {
 }
 
 impl FromKey for Calls {
+    /// Reads the key `calls`; `None` for another word.
     fn from_key(value: Option<&Value>) -> Option<Calls> {
         match value?.as_text()? {
             "statements" => Some(Calls::Statements),
@@ -121,6 +123,7 @@ impl FromKey for Calls {
 }
 
 impl FromKey for Extent {
+    /// Reads the key `conditions`; `None` for another word.
     fn from_key(value: Option<&Value>) -> Option<Extent> {
         match value?.as_text()? {
             "quick" => Some(Extent::Quick),
@@ -131,6 +134,7 @@ impl FromKey for Extent {
 }
 
 impl FromKey for Home {
+    /// Reads the key `home`; `None` for another word.
     fn from_key(value: Option<&Value>) -> Option<Home> {
         match value?.as_text()? {
             "any" => Some(Home::Any),
@@ -159,7 +163,7 @@ enum Mix {
 }
 
 impl Keys {
-    /// The shares of the kinds of transactions.
+    /// Reads the mix of transactions from the weights: the specification's without any.
     ///
     /// # Errors
     /// A mix in which nothing has a weight.
@@ -179,7 +183,7 @@ impl Keys {
         Ok(Mix::Own(cards))
     }
 
-    /// Says when transactions arrive.
+    /// Reads from `rate` when transactions arrive: at a rate, or one after the other's answer.
     ///
     /// # Errors
     /// A `rate` and keying times at once.
@@ -213,13 +217,13 @@ enum Pipelines {
 }
 
 impl OrderEntry {
-    /// Compiles the load to a program of these statements.
+    /// Compiles the load to a program of these statements; fails if one cannot be prepared.
     fn compile(self, texts: &[String], options: &ScriptOptions) -> Result<Program, Failure> {
         let compiled = Program::from_native(Arc::new(self), texts, &statements::field_names(), options);
         compiled.map_err(|cause| Failure::new(FailureKind::Plan, "prepare the statements of order entry", cause))
     }
 
-    /// Paced as the specification has it, while its warehouses have other numbers of terminals.
+    /// Makes a note if terminals key and think, and their number for each warehouse is not the specification's.
     fn other_terminals(&self) -> Option<Mark> {
         let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
         let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.district_count();
@@ -227,7 +231,7 @@ impl OrderEntry {
         is_other.then_some(Mark::new(MarkKind::Note, detail))
     }
 
-    /// The note of a mix that is the plan's own.
+    /// Makes a note if the mix is the plan's own.
     fn own_mix(&self) -> Option<Mark> {
         let Mix::Own(cards) = self.mix else { return None };
         let all = cards.iter().sum::<usize>() as f64;
@@ -238,12 +242,12 @@ impl OrderEntry {
         Some(Mark::new(MarkKind::Note, detail))
     }
 
-    /// The audit of a run's counts.
+    /// Makes the audit of a run's counts.
     fn audit_of<'a>(&self, counts: &'a LoadCounts) -> Audit<'a> {
         Audit { sums: &counts.tallies, size: self.size }
     }
 
-    /// A business transaction is one of the database's, and a delivery visits every district.
+    /// Fails unless each transaction ended once in the database, and each delivery visited every district.
     fn check_work(&self, counts: &LoadCounts) -> Result<(), Failure> {
         let audit = self.audit_of(counts);
         let (asked, rolled_back) = (counts.asked, audit.succeeded_count(Count::RolledBack));
@@ -265,12 +269,13 @@ impl OrderEntry {
     }
 }
 
-/// The failure of a run whose counts cannot be trusted.
+/// Makes the failure of a run whose counts cannot be trusted.
 fn untrusted(cause: String) -> Failure {
     Failure::new(FailureKind::Verification, "trust the run's counts", cause)
 }
 
 impl Native for OrderEntry {
+    /// Names of the five kinds of transactions.
     fn kind_names(&self) -> Vec<String> {
         Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
     }
@@ -279,10 +284,12 @@ impl Native for OrderEntry {
         self.calls == Calls::Procedure
     }
 
+    /// Makes a terminal that enters transactions.
     fn new_client(&self, seed: u64, client: u32) -> Box<dyn NativeClient> {
         Box::new(Terminal::new(Arc::new(*self), seed, client))
     }
 
+    /// Checks a run: commits, statements, tables, input and mix; returns a note if too many deliveries were skipped.
     fn check_run(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure> {
         self.check_work(counts)?;
         let audit = self.audit_of(counts);
@@ -311,6 +318,7 @@ impl Native for OrderEntry {
         Ok(audit.skipped_mark().into_iter().collect())
     }
 
+    /// The fact of where terminals enter: at any warehouse, or at their own.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let home = match self.home {
             Home::Any => "any warehouse",
@@ -319,6 +327,7 @@ impl Native for OrderEntry {
         vec![("order_entry.home", home.to_owned())]
     }
 
+    /// Estimates the seconds that checks take after each run and for a whole case.
     fn check_cost(&self) -> Checking {
         let warehouses = self.size.warehouses as f64;
         let (each_run_s, others_s) = match self.extent {
@@ -328,14 +337,17 @@ impl Native for OrderEntry {
         Checking { each_run_s: warehouses * each_run_s, case_s: warehouses * (LOADED_CHECK_S + others_s) }
     }
 
+    /// Lists every query that checks a run.
     fn check_queries(&self) -> Vec<String> {
         self.growing_queries().into_iter().chain(conditions::all_questions(self.size, self.extent)).collect()
     }
 
+    /// Lists the checks' queries whose answers grow as transactions run.
     fn growing_queries(&self) -> Vec<String> {
         claims::growing_questions(self.size)
     }
 
+    /// Checks the tables' conditions when they are loaded, and those not yet checked at the end.
     fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure> {
         match moment {
             Moment::Loaded => conditions::check_conditions(server, self.size, Extent::Loaded),
@@ -346,6 +358,7 @@ impl Native for OrderEntry {
         }
     }
 
+    /// Makes order entry's own measurements, such as new orders a minute and response times, and notes.
     fn extra_measurements(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>) {
         let window_min = counts.window_ns as f64 / 60e9;
         let entered = counts.kinds.get(Kind::NewOrder as usize).map_or(0.0, |kind| kind.completed.total());
@@ -404,7 +417,7 @@ impl OrderEntryWorkload {
         spoil: |_| (),
     };
 
-    /// What clients ask, and the tables with what they call.
+    /// Statements that clients send, and the tables with the procedures that they call.
     fn texts_and_tables(&self, calls: Calls, size: Size) -> (Vec<String>, Dataset) {
         let mut dataset = tables::dataset(size);
         (self.spoil)(&mut dataset);
@@ -435,6 +448,7 @@ impl Workload for OrderEntryWorkload {
         }
     }
 
+    /// Makes the load of terminals that the plan's point asks for, with its tables.
     fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let (mix, arrivals) = (keys.mix_of_weights()?, keys.arrival_pace()?);

@@ -54,7 +54,7 @@ pub struct NewOrder {
 
 /// The district, the customer, the items.
 impl NewOrder {
-    /// Draws the input of a new order.
+    /// Draws the input of a new order, counts it, and begins it.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> NewOrder {
         let district = input.draw_district(Even::OrderDistrict);
         let customer = input.draw_customer();
@@ -100,16 +100,17 @@ impl NewOrder {
         NewOrder { home: input.home, lines, unused, step: Step::Begin, asked: Step::Begin }
     }
 
+    /// Whether the order has an unused item, so that it must be rolled back.
     pub fn is_rolled_back(&self) -> bool {
         self.unused.is_some()
     }
 
-    /// The quantity of each line.
+    /// Quantities of the lines that were entered, without the unused item's.
     pub fn quantities_entered(&self) -> impl Iterator<Item = i64> {
         self.lines.iter().map(|line| line.quantity)
     }
 
-    /// The lines as a procedure takes them, an unused item last.
+    /// Writes the order's lines as a procedure takes them, an unused item last.
     pub fn lines_datum(&self) -> Datum {
         let unused = self.unused.map(|item| (item, self.home, 1));
         lines_datum(self.lines.iter().map(|line| (line.item, line.supply, line.quantity)).chain(unused))
@@ -126,7 +127,7 @@ impl NewOrder {
         if is_local { own_stock_of(self.lines.len()) } else { stock_of(self.lines.len()) }
     }
 
-    /// Asks for the stock that a line takes.
+    /// Gives the statement that takes a line's pieces from the stock, and sets its fields.
     fn take_stock(&self, line: usize, fields: &mut Fields) -> NextStep {
         let OrderLine { item, supply, quantity, .. } = &self.lines[line];
         fields.set_number(Field::Item, *item);
@@ -136,7 +137,7 @@ impl NewOrder {
         ask_in_pipeline(Ask::TakeStock)
     }
 
-    /// Asks for the insertion of a line.
+    /// Gives the statement that inserts a line, and sets its fields.
     fn insert_line(&mut self, line: usize, fields: &mut Fields) -> NextStep {
         let OrderLine { item, supply, quantity, price, district_info } = &mut self.lines[line];
         fields.set_number(Field::Line, line as i64 + 1);
@@ -149,7 +150,7 @@ impl NewOrder {
         ask_in_pipeline(Ask::InsertLine)
     }
 
-    /// Price, name and data of every item that exists; lines may name one twice.
+    /// Takes the price of each line from the items that were read; fails if one is missing, or the unused one is there.
     fn receive_prices(&mut self, row: &KeptRow) -> Result<(), OpError> {
         const COLUMNS: usize = 4;
         self.lines.iter_mut().for_each(|line| line.price = f64::NAN);
@@ -167,7 +168,7 @@ impl NewOrder {
         if is_unused_there { Err(missing_rows("the end of the items")) } else { Ok(()) }
     }
 
-    /// Takes the districts' texts from the stock of the lines.
+    /// Takes the district's text of each line from the stock that was read; fails if an item's stock is missing.
     fn receive_stock(&mut self, row: &KeptRow) -> Result<(), OpError> {
         const COLUMNS: usize = 5;
         self.lines.iter_mut().for_each(|line| line.district_info = Datum::Null);
@@ -187,6 +188,7 @@ impl NewOrder {
 }
 
 impl Steps for NewOrder {
+    /// Gives the next statement of the order.
     fn next(&mut self, fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let lines = self.lines.len();
@@ -212,6 +214,7 @@ impl Steps for NewOrder {
         asking
     }
 
+    /// Takes a statement's rows: the order's number, prices and stock; fails if a row is missing.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

@@ -28,7 +28,7 @@ pub struct OrderStatus {
 }
 
 impl OrderStatus {
-    /// Draws the input of an order's status.
+    /// Draws the input of an order's status, counts it, and begins it.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> OrderStatus {
         let district = input.draw_district(Even::StatusDistrict);
         let customer = select_customer(input, fields);
@@ -41,6 +41,7 @@ impl OrderStatus {
 }
 
 impl Steps for OrderStatus {
+    /// Gives the next statement of the order's status.
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
@@ -57,6 +58,7 @@ impl Steps for OrderStatus {
         asking
     }
 
+    /// Takes a statement's rows: the customer and his last order; fails if a row is missing or of another customer.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

@@ -44,7 +44,7 @@ pub struct Payment {
     asked: Step,
 }
 
-/// Draws a customer by last name, or by number.
+/// Draws a customer by last name or by number, and sets its field; returns the number, `None` if drawn by name.
 pub fn select_customer(input: &mut Input<'_>, fields: &mut Fields) -> Option<i64> {
     if input.rng.int_between(1, 100) <= input.rules.by_name {
         let name = last_name(input.draw_last_name());
@@ -56,7 +56,7 @@ pub fn select_customer(input: &mut Input<'_>, fields: &mut Fields) -> Option<i64
     Some(customer)
 }
 
-/// The customer in the middle of those of a name, by first name: place n/2, rounded up.
+/// Takes the customer in the middle of those of a name, by first name: number n/2, rounded up.
 pub fn middle_customer(results: &[KeptRow], fields: &mut Fields) -> Result<i64, OpError> {
     let row = found_row(results, "a customer of that name")?;
     let place = row.values.len().div_ceil(2) - 1;
@@ -65,7 +65,7 @@ pub fn middle_customer(results: &[KeptRow], fields: &mut Fields) -> Result<i64, 
     Ok(customer)
 }
 
-/// Counts who has paid: the name that was entered, or that of the customer whose number was.
+/// Counts who has paid: the customer's number and name, and whether of bad credit.
 pub fn count_payer(tally: &mut InputCounts, fields: &Fields, customer: i64, name: &str, has_bad_credit: bool) {
     let entered = fields.text_at(Field::LastName).filter(|name| !name.is_empty());
     let is_the_load_s = to_cents(fields.datum_at(Field::Payment)) == LOADED_CENTS;
@@ -79,6 +79,7 @@ pub fn count_payer(tally: &mut InputCounts, fields: &Fields, customer: i64, name
     }
 }
 
+/// Reads an amount of money in whole cents; 0 if it is no number.
 fn to_cents(amount: &Datum) -> i64 {
     match amount {
         Datum::Double(amount) => (amount * 100.0).round() as i64,
@@ -87,7 +88,7 @@ fn to_cents(amount: &Datum) -> i64 {
 }
 
 impl Payment {
-    /// Draws the input of a payment.
+    /// Draws the input of a payment, counts it, and begins it.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
         let district = input.draw_district(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
@@ -120,7 +121,7 @@ impl Payment {
         }
     }
 
-    /// The newest to the left; what no longer fits is lost on the right.
+    /// Text that is kept of a customer of bad credit: this payment, then what was known, cut to 500 characters.
     fn customer_note(&self, known: &str) -> String {
         let [district_of_customer, warehouse_of_customer, district, warehouse] = self.place;
         let customer = self.customer;
@@ -135,6 +136,7 @@ impl Payment {
 }
 
 impl Steps for Payment {
+    /// Gives the next statement of the payment.
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
@@ -157,6 +159,7 @@ impl Steps for Payment {
         asking
     }
 
+    /// Takes a statement's rows: names, the customer and his credit; fails if a row is missing or of another customer.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

@@ -59,7 +59,7 @@ impl Rules {
         left_out: None,
     };
 
-    /// Every one is some customer's.
+    /// How the number of a last name is drawn, among the names that some customer has.
     pub fn name_distribution(&self, constants: Constants, size: Size) -> Uneven {
         let c = if self.names_of_load { Constants::OF_LOAD.last_name } else { constants.last_name };
         Uneven { a: self.names_a, c, least: 0, most: NAMES.min(size.customers as i64) - 1 }
@@ -70,7 +70,7 @@ impl Rules {
         Uneven { a: self.customers_a, c: constants.customer, least: 1, most: size.customers as i64 }
     }
 
-    /// How an item's number is drawn.
+    /// How an item's number is drawn, among the items that are sold.
     pub fn item_distribution(&self, constants: Constants, size: Size) -> Uneven {
         let most = size.items as i64 * self.items_sold / 100;
         Uneven { a: self.items_a, c: constants.item, least: 1, most }

@@ -15,7 +15,7 @@ const STOCK: usize = PLAIN_STATEMENTS + 2;
 /// Reads whose rows are counted.
 const READS: usize = 4;
 
-/// The place at which a statement is counted.
+/// Index at which a statement is counted; those for different numbers of lines share one.
 pub fn group_of_statement(statement: usize) -> usize {
     match statement {
         plain if plain < PLAIN_STATEMENTS => plain,
@@ -33,7 +33,7 @@ struct Step {
     times: u64,
 }
 
-/// A step whose statements must have been sent `times` times in all.
+/// Makes a step whose statements must have been sent `times` times in all.
 const fn expected_step(what: &'static str, groups: &'static [usize], times: u64) -> Step {
     Step { what, groups, times }
 }
@@ -42,7 +42,7 @@ macro_rules! ask {
     ($($name:ident),+) => { &[$(Ask::$name as usize),+] };
 }
 
-/// The first step that was not sent as often as it belongs to what was entered.
+/// Describes the first step that was not sent as often, or read other rows, than what was entered needs.
 pub fn find_fault(audit: &Audit<'_>, calls: Calls) -> Option<String> {
     let steps = match calls {
         Calls::Statements => statement_steps(audit),
@@ -69,7 +69,7 @@ pub fn count_comparisons(calls: Calls) -> usize {
     }
 }
 
-/// A read that brought back other rows than it must.
+/// Describes a read that brought back fewer or more rows than it must.
 fn rows_fault(audit: &Audit<'_>) -> Option<String> {
     let statuses = audit.succeeded_count(Count::OrderStatuses);
     let by_name = audit.succeeded_count(Count::PaymentsByName) + audit.succeeded_count(Count::OrderStatusesByName);
@@ -92,7 +92,7 @@ fn rows_fault(audit: &Audit<'_>) -> Option<String> {
     })
 }
 
-/// How often each statement must have been sent.
+/// Lists how often each statement must have been sent for what was entered.
 fn statement_steps(audit: &Audit<'_>) -> Vec<Step> {
     let (orders, rolled_back) = (audit.succeeded_count(Count::NewOrders), audit.succeeded_count(Count::RolledBack));
     let (payments, statuses) = (audit.succeeded_count(Count::Payments), audit.succeeded_count(Count::OrderStatuses));
@@ -147,7 +147,7 @@ fn statement_steps(audit: &Audit<'_>) -> Vec<Step> {
     ]
 }
 
-/// How often each procedure must have been called.
+/// Lists how often each procedure must have been called for what was entered.
 fn procedure_steps(audit: &Audit<'_>) -> Vec<Step> {
     vec![
         expected_step("the call for New-Order", &[Kind::NewOrder as usize], audit.succeeded_count(Count::NewOrders)),

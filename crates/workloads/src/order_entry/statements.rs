@@ -77,12 +77,12 @@ const NAMES: [&str; 24] = [
 const FIRST_ITEM: usize = NAMES.len();
 pub const FIELDS: usize = FIRST_ITEM + 2 * MOST_LINES;
 
-/// The field of the item of a line, counted from 0.
+/// Index of the field that holds the item of a line, counted from 0.
 pub fn item_of(line: usize) -> usize {
     FIRST_ITEM + 2 * line
 }
 
-/// The field of the warehouse that supplies it.
+/// Index of the field that holds the warehouse which supplies a line, counted from 0.
 pub fn supply_of(line: usize) -> usize {
     FIRST_ITEM + 2 * line + 1
 }
@@ -186,17 +186,17 @@ const PLAIN: [&str; PLAIN_STATEMENTS] = [
 /// Sizes of an order's list, from [`FEWEST_LINES`].
 const SIZES: usize = MOST_LINES - FEWEST_LINES + 1;
 
-/// The statement that reads the items of `lines` lines.
+/// Number of the statement that reads the items of `lines` lines.
 pub fn items_of(lines: usize) -> usize {
     PLAIN.len() + lines - FEWEST_LINES
 }
 
-/// The statement that reads the stock of `lines` lines that the terminal's own warehouse supplies.
+/// Number of the statement that reads the stock of `lines` lines that the terminal's own warehouse supplies.
 pub fn own_stock_of(lines: usize) -> usize {
     items_of(lines) + SIZES
 }
 
-/// The same where others supply some of them.
+/// Number of the statement that reads the stock of `lines` lines of which other warehouses supply some.
 pub fn stock_of(lines: usize) -> usize {
     own_stock_of(lines) + SIZES
 }
@@ -221,7 +221,7 @@ pub fn statement_texts() -> Vec<String> {
     PLAIN.iter().map(|text| (*text).to_owned()).chain(items).chain(own_stock).chain(stock).collect()
 }
 
-/// The list of so many items as fields.
+/// SQL list of `lines` item fields, such as `:i0, :i1`.
 fn item_list(lines: usize) -> String {
     (0..lines).map(|line| format!(":i{line}")).collect::<Vec<_>>().join(", ")
 }

@@ -26,7 +26,7 @@ pub struct StockLevel {
 }
 
 impl StockLevel {
-    /// Draws the input of a stock level.
+    /// Draws the input of a stock level, counts it, and begins it.
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> StockLevel {
         fields.set_number(Field::District, input.district);
         fields.set_number(Field::Threshold, input.draw_even(Even::Threshold, 10, 20));
@@ -36,6 +36,7 @@ impl StockLevel {
 }
 
 impl Steps for StockLevel {
+    /// Gives the next statement of the stock level.
     fn next(&mut self, _fields: &mut Fields) -> NextStep {
         self.asked = self.step;
         let (asking, then) = match self.step {
@@ -49,6 +50,7 @@ impl Steps for StockLevel {
         asking
     }
 
+    /// Takes a statement's rows: the district's next order, and the count of items; fails if a row is missing.
     fn receive_rows(
         &mut self,
         results: &[KeptRow],

@@ -40,20 +40,22 @@ pub struct Size {
 }
 
 impl Size {
-    /// The size of the specification's tables for this many warehouses.
+    /// The size of the specification's tables for a number of warehouses.
     pub fn for_warehouses(warehouses: u64) -> Size {
         Size { warehouses, items: ITEMS, customers: CUSTOMERS }
     }
 
+    /// Number of districts of all warehouses.
     pub fn district_count(self) -> u64 {
         self.warehouses * DISTRICTS
     }
 
-    /// First orders of a district that have been delivered: 2,100 of 3,000.
+    /// Number of a district's first orders that have been delivered: 2,100 of 3,000.
     pub fn delivered_orders(self) -> u64 {
         self.customers * 7 / 10
     }
 
+    /// Whether items and customers are as many as the specification has.
     fn is_the_specification_s(self) -> bool {
         self == Size::for_warehouses(self.warehouses)
     }
@@ -71,7 +73,7 @@ enum Part {
     Line,
 }
 
-/// The random numbers of one row.
+/// Makes the random numbers of one row.
 fn row_rng(part: Part, index: u64) -> Rng {
     Rng::of_transaction(SEED, part as u32, index)
 }
@@ -81,10 +83,12 @@ fn row_rng(part: Part, index: u64) -> Rng {
 struct Place(u64);
 
 impl Place {
+    /// Number of the district's warehouse, from 1.
     fn warehouse_number(self) -> Datum {
         number_datum(self.0 / DISTRICTS + 1)
     }
 
+    /// Number of the district in its warehouse, 1 to 10.
     fn district_number(self) -> Datum {
         number_datum(self.0 % DISTRICTS + 1)
     }
@@ -94,7 +98,7 @@ fn number_datum(value: u64) -> Datum {
     Datum::Int(value as i64)
 }
 
-/// The nine tables at this size.
+/// Makes the data set of the nine tables at this size, with their rules and indexes.
 pub fn dataset(size: Size) -> Dataset {
     let lines = of_all_lengths(size.customers);
     let undelivered = size.customers - size.delivered_orders();
@@ -166,7 +170,7 @@ pub fn dataset(size: Size) -> Dataset {
     }
 }
 
-/// `column(name, kind)`; all but three columns refuse NULL.
+/// Makes columns of names and kinds; all but two refuse NULL.
 fn make_columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
     of.iter()
         .map(|(name, kind)| Column {
@@ -216,7 +220,7 @@ fn warehouse_columns() -> Vec<Column> {
     ])
 }
 
-/// Two streets, city, state and zip code.
+/// Draws an address: two streets, city, state and zip code; appends its values to a row.
 fn address_values(rng: &mut Rng, row: &mut Vec<Datum>) {
     for _ in 0..3 {
         row.push(random_text(rng, 10, 20));
@@ -265,7 +269,7 @@ fn first_quantity(rng: &mut Rng) -> i64 {
     rng.int_between(10, 100)
 }
 
-/// Pieces on stock in the first rows; and those of each item as often as its number modulo 90, and once more.
+/// Sums up the pieces of the first stock, plain and weighted by each item's number modulo 90 plus one.
 pub fn first_pieces(size: Size) -> (i64, i64) {
     let all = (0..size.warehouses * size.items)
         .map(|index| (first_quantity(&mut row_rng(Part::Stock, index)), (index % size.items + 1) as i64));
@@ -405,19 +409,20 @@ fn order_columns() -> Vec<Column> {
 /// Salt of the orders' lengths.
 const LENGTHS: u64 = 0x6c65_6e67_7468;
 
-/// Number of lines of an order.
+/// Number of lines of the order with this number, 5 to 15 in turn.
 fn order_length(number: u64) -> u64 {
     let (fewest, most) = (*LINES.start() as u64, *LINES.end() as u64);
     fewest + number % (most - fewest + 1)
 }
 
-/// Lines of a first order. Every district has as many orders of each length, in an order of its own, so that all have as many
-/// lines.
+/// Number of lines of a district's first order.
+///
+/// Every district has as many orders of each length, in an order of its own, so that all have as many lines.
 fn lines_of(district: Place, order: u64, orders: u64) -> u64 {
     order_length(shuffled_index(SEED ^ LENGTHS ^ district.0, orders, order))
 }
 
-/// Lines of a district's first orders.
+/// Number of lines of all of a district's first orders.
 fn of_all_lengths(orders: u64) -> u64 {
     (0..orders).map(order_length).sum()
 }
@@ -470,7 +475,7 @@ fn line_columns() -> Vec<Column> {
     ])
 }
 
-/// The line, within its district, at which each first order begins.
+/// Lists the number of the line, within its district, at which each first order begins.
 fn first_lines(district: Place, orders: u64) -> Vec<u64> {
     (0..orders)
         .scan(0, |at: &mut u64, order| {

@@ -25,18 +25,22 @@ use load::stream::{RequestedWork, TransactionEnd};
 pub struct Fields([Datum; FIELDS]);
 
 impl Fields {
+    /// Sets a field to a whole number.
     pub fn set_number(&mut self, field: Field, value: i64) {
         self.0[field as usize] = Datum::Int(value);
     }
 
+    /// Sets a field to a value.
     pub fn put_datum(&mut self, field: Field, value: Datum) {
         self.0[field as usize] = value;
     }
 
+    /// Value of a field.
     pub fn datum_at(&self, field: Field) -> &Datum {
         &self.0[field as usize]
     }
 
+    /// Text of a field; `None` if it has another kind of value.
     pub fn text_at(&self, field: Field) -> Option<&str> {
         match self.datum_at(field) {
             Datum::Text(text) => Some(text),
@@ -44,6 +48,7 @@ impl Fields {
         }
     }
 
+    /// Sets the field at an index to a whole number.
     pub fn set_number_at(&mut self, place: usize, value: i64) {
         self.0[place] = Datum::Int(value);
     }
@@ -74,7 +79,7 @@ impl Input<'_> {
         value
     }
 
-    /// `None` where there is one warehouse only.
+    /// Draws another warehouse than the terminal's, and counts it; `None` if there is one only.
     pub fn other_warehouse(&mut self) -> Option<i64> {
         let all = self.size.warehouses as i64;
         if all < 2 {
@@ -111,6 +116,8 @@ pub trait Steps {
     /// Fills `fields` for the next statement, and says which it is.
     fn next(&mut self, fields: &mut Fields) -> NextStep;
 
+    /// Takes the rows of the statement before, and counts what was done.
+    ///
     /// # Errors
     /// The answer is not what the tables must hold, or another transaction was first.
     fn receive_rows(
@@ -132,6 +139,7 @@ enum Work {
 }
 
 impl Work {
+    /// The steps of the transaction under way, of whichever kind.
     fn steps_mut(&mut self) -> &mut dyn Steps {
         match self {
             Work::NewOrder(work) => work,
@@ -160,6 +168,7 @@ pub struct Terminal {
 }
 
 impl Terminal {
+    /// Makes a terminal at a warehouse and a district of its own, with a shuffled deck.
     pub fn new(load: Arc<OrderEntry>, seed: u64, client: u32) -> Terminal {
         let warehouses = load.size.warehouses;
         let number = u64::from(client);
@@ -180,10 +189,12 @@ impl Terminal {
 }
 
 impl NativeClient for Terminal {
+    /// Nanoseconds to wait before a transaction: thinking and keying, if terminals do.
     fn wait_ns(&mut self, index: u64) -> u64 {
         self.load.pace.wait_ns(&mut self.deck, index)
     }
 
+    /// Draws a transaction's kind and input, and begins it.
     fn begin_transaction(&mut self, index: u64) {
         self.kind = self.deck.card_at(index);
         self.tally.clear();
@@ -227,6 +238,7 @@ impl NativeClient for Terminal {
         };
     }
 
+    /// Gives the next statement of the transaction, without pipelines if there are to be none.
     fn next_step(&mut self) -> NextStep {
         loop {
             match (self.work.steps_mut().next(&mut self.fields), self.load.pipelines) {
@@ -241,14 +253,17 @@ impl NativeClient for Terminal {
         }
     }
 
+    /// Value of the field with a number.
     fn field_value(&self, field: usize) -> &Datum {
         &self.fields.0[field]
     }
 
+    /// Gives a statement's rows to the transaction under way.
     fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         self.work.steps_mut().receive_rows(results, &mut self.fields, &mut self.tally)
     }
 
+    /// Takes what the procedure's answer said it did in the server; nothing without procedures.
     fn server_work(&mut self) -> RequestedWork {
         match &mut self.work {
             Work::Call(call) => call.server_work(),
@@ -256,36 +271,38 @@ impl NativeClient for Terminal {
         }
     }
 
+    /// Index of the current transaction's kind.
     fn current_kind(&self) -> usize {
         self.kind as usize
     }
 
+    /// Adds the counts of the transaction that has ended to sums.
     fn add_tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>) {
         self.tally.add_to(self.load.size, end, sent, into);
     }
 }
 
-/// For its effect.
+/// Asks for a statement whose rows are not needed.
 pub fn ask_for_effect(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Discard, Flow::Wait)
 }
 
-/// For its last row.
+/// Asks for a statement of which the last row is kept.
 pub fn ask_last_row(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Keep, Flow::Wait)
 }
 
-/// For all its rows; by number.
+/// Asks for a statement, by its number, of which all rows are kept.
 pub fn ask_all_rows(statement: usize) -> NextStep {
     NextStep::Statement(statement, Rows::KeepAll, Flow::Wait)
 }
 
-/// Together with what follows, up to [`Asking::Together`].
+/// Asks for a statement that is sent with those that follow it, up to [`NextStep::Together`].
 pub fn ask_in_pipeline(ask: Ask) -> NextStep {
     NextStep::Statement(ask as usize, Rows::Discard, Flow::Pipelined)
 }
 
-/// The result of a statement that must have found something.
+/// The last result of a statement, which must have found a row.
 ///
 /// # Errors
 /// The row is missing: these are other tables, or they were changed.
@@ -293,7 +310,7 @@ pub fn found_row<'a>(results: &'a [KeptRow], what: &str) -> Result<&'a KeptRow, 
     results.last().filter(|row| row.rows > 0).ok_or_else(|| missing_rows(what))
 }
 
-/// The customer whom a statement returns is the one who was entered by last name, which stands in a column.
+/// Fails unless the row is of the customer who was entered by last name.
 ///
 /// # Errors
 /// It is of another one.
@@ -306,13 +323,13 @@ pub fn verify_name(row: &KeptRow, column: usize, fields: &Fields) -> Result<(), 
     Err(OpError { class: ErrorClass::Script, message })
 }
 
-/// The error that something is not in the tables.
+/// Makes the error that something is not in the tables.
 pub fn missing_rows(what: &str) -> OpError {
     let message = format!("{what} is not there: the tables were changed, or were loaded at another size");
     OpError { class: ErrorClass::Script, message }
 }
 
-/// A column of the last row that must be a whole number.
+/// Reads a column of the row as a whole number; fails if it is none.
 pub fn whole_number_at(row: &KeptRow, column: usize) -> Result<i64, OpError> {
     row.values.get(column).and_then(Datum::as_int).ok_or_else(|| {
         let message = format!("column {} of an answer is no whole number: {:?}", column + 1, row.values.get(column));
@@ -320,7 +337,7 @@ pub fn whole_number_at(row: &KeptRow, column: usize) -> Result<i64, OpError> {
     })
 }
 
-/// An amount, in whatever form the engine writes it.
+/// Reads an amount, in whatever form the engine writes it; `None` if it is no number.
 pub fn amount_of(datum: Option<&Datum>) -> Option<f64> {
     match datum? {
         Datum::Int(number) => Some(*number as f64),
@@ -330,6 +347,7 @@ pub fn amount_of(datum: Option<&Datum>) -> Option<f64> {
     }
 }
 
+/// Text of a value; empty if it is no text.
 pub fn text_of(datum: Option<&Datum>) -> &str {
     match datum {
         Some(Datum::Text(text)) => text,

@@ -16,7 +16,7 @@ pub enum FileClass {
 impl FileClass {
     pub const ALL: [FileClass; 3] = [FileClass::Data, FileClass::Log, FileClass::Temporary];
 
-    /// The class in the names of metrics.
+    /// Name of the class, as in the names of metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             FileClass::Data => "data",
@@ -55,7 +55,7 @@ impl Figure {
         Figure::SyncStall,
     ];
 
-    /// Metrics are named `family/place`.
+    /// Name of the figure, as in the names of metrics, which are `figure/place`.
     pub fn as_str(self) -> &'static str {
         match self {
             Figure::Reads => "reads",
@@ -78,7 +78,7 @@ impl Figure {
         }
     }
 
-    /// The count that a stall's mean is taken over.
+    /// The count that the mean of a stall is taken over; `None` for figures that are no stall.
     fn counted_by(self) -> Option<Figure> {
         match self {
             Figure::ReadStall => Some(Figure::Reads),
@@ -98,29 +98,32 @@ pub struct IoPlace {
 }
 
 impl IoPlace {
-    /// A place of which nothing is known.
+    /// Makes a place whose figures are all unavailable, for a reason.
     pub fn unknown(class: FileClass, name: impl Into<String>, reason: &str) -> IoPlace {
         let figures = std::array::from_fn(|_| Reading::unavailable(reason));
         IoPlace { class, name: name.into(), figures }
     }
 
+    /// Reading of one of the place's figures.
     pub fn reading_of(&self, figure: Figure) -> &Reading {
         &self.figures[figure as usize]
     }
 
+    /// Sets one of the place's figures to a value.
     #[must_use]
     pub fn with_value(mut self, figure: Figure, value: f64) -> IoPlace {
         self.figures[figure as usize] = Reading::Value(value);
         self
     }
 
+    /// Sets one of the place's figures to a reading.
     #[must_use]
     pub fn with_reading(mut self, figure: Figure, reading: Reading) -> IoPlace {
         self.figures[figure as usize] = reading;
         self
     }
 
-    /// What was counted since an earlier reading of the same place.
+    /// What was counted since an earlier reading of the same place; all of it if there was none.
     fn since(&self, before: Option<&IoPlace>) -> IoPlace {
         let figures = std::array::from_fn(|place| match (&self.figures[place], before) {
             (Reading::Value(now), Some(before)) => match &before.figures[place] {
@@ -146,6 +149,7 @@ pub struct IoAccount {
     pub notes: Vec<String>,
 }
 
+/// Difference of two readings; unavailable if one of them is.
 fn reading_minus(now: &Reading, then: Option<&Reading>) -> Reading {
     match (now, then) {
         (Reading::Value(now), Some(Reading::Value(then))) => Reading::Value(now - then),
@@ -156,7 +160,7 @@ fn reading_minus(now: &Reading, then: Option<&Reading>) -> Reading {
 }
 
 impl IoAccount {
-    /// What was counted since an earlier reading, place by place.
+    /// What was counted since an earlier account, place by place.
     #[must_use]
     pub fn since(&self, before: &IoAccount) -> IoAccount {
         let same =
@@ -174,8 +178,9 @@ impl IoAccount {
         }
     }
 
-    /// Sum over all places of a class, unknown if a part is unknown. A place that did nothing waited for nothing,
-    /// timed or not.
+    /// Sum of a figure over all places of a class; unavailable if a part is, or if there is no such place.
+    ///
+    /// A place that did nothing waited for nothing, timed or not.
     pub fn of_class(&self, class: FileClass, figure: Figure) -> Reading {
         let mut sum = None;
         for place in self.places.iter().filter(|place| place.class == class) {

@@ -43,18 +43,18 @@ pub(super) struct Counted<'a> {
     pub(super) is_flushed: bool,
 }
 
-/// The failure of a run whose counts cannot be trusted.
+/// Makes the failure of a run whose counts cannot be trusted, as a result.
 fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
 }
 
 impl PagesClaim<'_> {
-    /// Rows that all statements insert together.
+    /// Number of rows that all statements insert together.
     fn all_rows(&self) -> u64 {
         self.statements * self.rows
     }
 
-    /// Counts the rows by a session that has inserted none of them, and reads some of them back.
+    /// Fails unless a session that inserted none of the rows counts all of them and finds a sample.
     pub(super) fn check_rows(&self, other: &mut dyn Session) -> Result<(), Failure> {
         let seen = match query_number(other, self.dialect.row_count_sql()) {
             Err(failure) if failure.kind == FailureKind::Unsupported => query_number(other, "SELECT COUNT(*) FROM TIO"),
@@ -95,7 +95,7 @@ impl PagesClaim<'_> {
         Ok(())
     }
 
-    /// Holds the engine's own counts against the statements.
+    /// Fails unless the engine's own counts of commits fit the statements that were sent.
     pub(super) fn check_counts(&self, counted: &Counted<'_>) -> Result<(), Failure> {
         let sent = self.statements;
         if let Some(seen) = counted.commits.filter(|seen| *seen > sent + FEW_COMMITS) {
@@ -110,7 +110,7 @@ impl PagesClaim<'_> {
         Ok(())
     }
 
-    /// Finds commits that did not wait for the device, of a system whose facts say that each does.
+    /// Fails if commits did not wait for the device, where each must write or sync the log.
     pub(super) fn check_waits(&self, session: &mut dyn Session, counted: &Counted<'_>) -> Result<(), Failure> {
         let Some(figure) = self.dialect.commit_figure(session)? else { return Ok(()) };
         match counted.engine.of_class(FileClass::Log, figure) {
@@ -124,7 +124,7 @@ impl PagesClaim<'_> {
         }
     }
 
-    /// Finds a checkpoint that has not written what was inserted: by its position in the log, or by the bytes written to the data.
+    /// Fails if the checkpoint did not write what was inserted, by its position in the log or by bytes written to data.
     pub(super) fn check_flush(&self, session: &mut dyn Session, counted: &Counted<'_>) -> Result<(), Failure> {
         if !counted.is_flushed {
             return Ok(());

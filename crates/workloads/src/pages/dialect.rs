@@ -10,7 +10,7 @@ use load::error::Failure;
 /// What of a page a row leaves to the engine's own headers: `CHAR(8000)` in the published test's pages of 8 192 bytes.
 const SPARE_BYTES: u64 = 192;
 
-/// Characters of a row's filler, so that the row fills a page of this size.
+/// Length of a row's filler in characters, so that the row fills a page of this size.
 pub fn filler_length(page_bytes: u64) -> u64 {
     page_bytes.saturating_sub(SPARE_BYTES)
 }
@@ -35,13 +35,13 @@ pub enum Totals {
 }
 
 pub trait PagesDialect: Sync {
-    /// Size of the engine's pages.
+    /// Reads the size of the engine's pages in bytes.
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
 
-    /// Statements that make the table for pages of this size.
+    /// SQL statements that create the table for pages of this size.
     fn create_tables(&self, page_bytes: u64) -> Vec<String>;
 
-    /// Prepares the first snapshot; gives notes for the reader.
+    /// Prepares the session for the first snapshot; returns notes for the reader.
     fn begin_run(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
         Ok(Vec::new())
     }
@@ -51,29 +51,31 @@ pub trait PagesDialect: Sync {
         Totals::SinceStart
     }
 
-    /// The statement that inserts this many rows, each of which fills a page.
+    /// SQL that inserts `rows` rows, each of which fills a page.
     fn insert_sql(&self, page_bytes: u64, rows: u64) -> String;
 
-    /// A query for the number of rows that does not scan the table.
+    /// SQL for the number of rows that does not scan the table.
     fn row_count_sql(&self) -> &'static str;
 
-    /// A query for how many rows of these numbers are there, and the fewest and the most bytes of their filler, without a scan of
-    /// the table. Numbers count from 1 in the order of insertion. `None`: rows have neither numbers nor places.
+    /// SQL for how many rows of these numbers are there, and the least and the most bytes of their filler.
+    ///
+    /// Without a scan of the table. Numbers count from 1 in the order of insertion. `None`: rows have neither numbers nor
+    /// places.
     fn sampled_rows_sql(&self, _numbers: &[u64]) -> Option<String> {
         None
     }
 
-    /// What each durable commit adds at least one to among the counters of the log. `None`: nothing that is counted.
+    /// Finds the counter of the log to which each durable commit adds at least one; `None` if nothing counts them.
     fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
         Ok(None)
     }
 
-    /// The position of the log's end, in bytes. `None`: the engine does not tell.
+    /// Reads the position of the log's end, in bytes; `None` if the engine does not give it.
     fn log_end(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(None)
     }
 
-    /// Position of the log up to which the last checkpoint has written everything. `None`: the engine does not tell.
+    /// Reads the position in the log up to which the last checkpoint has written everything; `None` if not given.
     fn checkpointed_position(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(None)
     }
@@ -83,18 +85,18 @@ pub trait PagesDialect: Sync {
         false
     }
 
-    /// Bytes taken so far by the table, or the database with it; only growth matters.
+    /// Reads the bytes that the table, or the database with it, takes so far; only growth matters.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure>;
 
-    /// Writes out what the engine still holds in memory and waits for it. The inner error is why the login may not.
+    /// Writes out what the engine still holds in memory, and waits for it; the inner error says why the login may not.
     fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure>;
 
-    /// Has the session's counts published before they are read.
+    /// Lets the session publish its counts before they are read.
     fn publish_counts(&self, _session: &mut dyn Session) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Engine's I/O so far. What it does not count, or the login may not see, carries the reason.
+    /// Reads the engine's I/O so far, by file; what it does not count, or the login may not see, carries the reason.
     fn io_account(&self, _system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let places = [FileClass::Data, FileClass::Log]
             .map(|class| IoPlace::unknown(class, class.as_str(), "the engine does not count its I/O"))
@@ -107,6 +109,6 @@ pub trait PagesDialect: Sync {
         WrittenBy::Calls
     }
 
-    /// How large the files of a class are now, in bytes, or why that is not known.
+    /// Reads how large the files of a class are now, in bytes, or why that is not known.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure>;
 }

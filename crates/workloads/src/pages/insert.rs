@@ -22,7 +22,7 @@ pub(super) struct Inserted {
     pub(super) collector: Collector,
 }
 
-/// `None` if the user interrupted.
+/// Executes the insert `statements` times, each timed and committed; `None` if the user interrupted.
 pub(super) fn insert_pages(
     context: &mut StepContext<'_>,
     session: &mut dyn Session,

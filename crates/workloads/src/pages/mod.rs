@@ -50,6 +50,7 @@ impl Workload for Pages {
         }
     }
 
+    /// Makes the step that inserts pages as the plan's point says.
     fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let Keys { statements, rows } = Keys::read(point)?;
         Ok(Task {

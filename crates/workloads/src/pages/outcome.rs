@@ -10,7 +10,7 @@ use crate::system::OsIo;
 
 const MIB: f64 = 1_048_576.0;
 
-/// A reading made of two; if one is not known, its reason stands.
+/// Combines two readings into one; if one is unavailable, its reason stands.
 fn both_readings(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading) -> Reading {
     match (a, b) {
         (Reading::Value(a), Reading::Value(b)) => of(*a, *b),
@@ -18,11 +18,12 @@ fn both_readings(a: &Reading, b: &Reading, of: impl FnOnce(f64, f64) -> Reading)
     }
 }
 
-/// A share, or why there is none: of nothing.
+/// Ratio of two readings; unavailable with the reason `nothing` if the second is 0.
 fn ratio_or(a: &Reading, b: &Reading, nothing: &str) -> Reading {
     both_readings(a, b, |a, b| if b > 0.0 { Reading::Value(a / b) } else { Reading::unavailable(nothing) })
 }
 
+/// Multiplies a reading by a factor.
 fn scale_reading(reading: Reading, factor: f64) -> Reading {
     match reading {
         Reading::Value(value) => Reading::Value(value * factor),
@@ -30,7 +31,7 @@ fn scale_reading(reading: Reading, factor: f64) -> Reading {
     }
 }
 
-/// The outcome of the step with all of its measurements.
+/// Makes the step's outcome with all of its measurements.
 pub(super) fn step_outcome(found: PagesFound) -> StepOutcome {
     let insert_s = found.inserted.elapsed_ns as f64 / 1e9;
     let elapsed_s =
@@ -62,7 +63,7 @@ pub(super) fn step_outcome(found: PagesFound) -> StepOutcome {
     StepOutcome { elapsed_s, measurements: all, series, marks: found.marks, ..StepOutcome::default() }
 }
 
-/// The measurements that are compared first: rates, times and sizes.
+/// Makes the measurements that are compared first: rates, times and sizes.
 fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measurement> {
     use Direction::{Higher, Lower, Neither};
     let commits = found.statements as f64;
@@ -89,12 +90,14 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
     ]
 }
 
-/// A diagnostic measurement of one place.
+/// Makes a diagnostic measurement of one place, named `family/place`.
 fn diagnostic(family: &str, place: &str, unit: &str, reading: Reading) -> Measurement {
     Measurement::new(&format!("{family}/{place}"), unit, Direction::Neither, Role::Diagnostic, reading)
 }
 
-/// Average latencies per operation and per MiB; the latter compares engines that write pieces of different sizes.
+/// Adds average latencies of reads, writes and syncs, per operation and per MiB.
+///
+/// The latter compares engines that write pieces of different sizes.
 fn add_latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     let kinds = [
         ("avg_read", "mib_read", Figure::ReadStall, Figure::Reads, Some(Figure::ReadBytes)),
@@ -126,13 +129,15 @@ fn add_latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
     }
 }
 
+/// Makes a secondary measurement of a file class, of which less is better.
 fn class_measurement(family: &str, class: FileClass, unit: &str, reading: Reading) -> Measurement {
     let id = format!("{family}/{}", class.as_str());
     Measurement::new(&id, unit, Direction::Lower, Role::Secondary, reading)
 }
 
-/// Everything a commit waits for, on average. One engine waits in its syncs, another in its writes: only the sum
-/// compares.
+/// Adds the average time that a commit waits for a class of files, writes and syncs together.
+///
+/// One engine waits in its syncs, another in its writes: only the sum compares.
 fn add_waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
     // SQL Server writes through and has no syncs; then the writes are all there is.
     let sync = match (engine.of_class(class, Figure::SyncStall), engine.of_class(class, Figure::Syncs)) {
@@ -145,7 +150,7 @@ fn add_waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<M
     all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, scale_reading(wait, 1.0 / commits)));
 }
 
-/// Figures of one file. Those not counted are reported once, with the class.
+/// Adds the known figures of one file; those not counted are reported once, with the class.
 fn add_details(place: &IoPlace, all: &mut Vec<Measurement>) {
     for figure in Figure::ALL {
         if let known @ Reading::Value(_) = place.reading_of(figure) {
@@ -183,6 +188,7 @@ fn add_operating_system(found: &PagesFound, all: &mut Vec<Measurement>) {
     add_shares(found, &written, all);
 }
 
+/// Reads a count as a reading; unavailable if the operating system does not give it.
 fn count_reading(count: Option<u64>) -> Reading {
     match count {
         Some(count) => Reading::Value(count as f64),
@@ -190,7 +196,7 @@ fn count_reading(count: Option<u64>) -> Reading {
     }
 }
 
-/// Share of the operating system's count that the engine does not count, and the share that is not explained either.
+/// Adds the share of written bytes that the engine does not count, and the share that is not explained either.
 fn add_shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>) {
     let mut seen = Reading::Value(0.0);
     for class in FileClass::ALL {
@@ -208,13 +214,13 @@ fn add_shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>)
     all.push(diagnostic("unexplained", "writes", "%", percent_missing(&seen, written)));
 }
 
-/// The share of what was written that was not seen, in percent.
+/// Share of what was written that was not seen, in percent.
 fn percent_missing(seen: &Reading, written: &Reading) -> Reading {
     let share = ratio_or(seen, written, "the operating system has counted no writes");
     scale_reading(both_readings(&Reading::Value(1.0), &share, |one, share| Reading::Value(one - share)), 100.0)
 }
 
-/// Adds what the device counted.
+/// Adds what the device counted between the two snapshots.
 fn add_device(before: &OsIo, after: &OsIo, all: &mut Vec<Measurement>) {
     let (then, now) = match (&before.device, &after.device) {
         (Ok((_, then)), Ok((_, now))) => (then, now),

@@ -56,7 +56,7 @@ pub(super) struct PagesFound {
     pub(super) marks: Vec<Mark>,
 }
 
-/// Reads all counters at one moment.
+/// Reads all counters of engine, server and operating system at one moment.
 fn take_snapshot(
     context: &StepContext<'_>,
     dialect: &dyn PagesDialect,
@@ -76,6 +76,7 @@ fn take_snapshot(
 }
 
 impl Procedure for PageInsert {
+    /// Makes the table, times the inserts and the checkpoint, checks that the rows are there, and reports the I/O.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let dialect = context.system.pages().ok_or_else(|| {
             let cause = "the test is not written in this engine's SQL";
@@ -146,12 +147,13 @@ impl Procedure for PageInsert {
     }
 }
 
+/// Makes a note.
 fn note_mark(detail: String) -> Mark {
     Mark::new(MarkKind::Note, detail)
 }
 
 impl PageInsert {
-    /// Holds what was sent against what the engine has and has counted.
+    /// Fails unless the engine has, and has counted, what was sent.
     fn check_run(
         &self,
         context: &StepContext<'_>,
@@ -169,7 +171,7 @@ impl PageInsert {
         claim.check_flush(session, counted)
     }
 
-    /// Bytes per row by the table's size before and after, and notes.
+    /// Computes the bytes that a row has taken, by the table's size before and after, with notes.
     fn row_bytes(
         &self,
         before: Result<f64, String>,
@@ -188,7 +190,7 @@ impl PageInsert {
         }
     }
 
-    /// Holds the size of the table against one page for each row.
+    /// Fails if a row takes less than a page; makes a note if it takes much more.
     fn check_size(&self, row_bytes: f64, page_bytes: u64) -> Result<Vec<Mark>, Failure> {
         let pages = row_bytes / page_bytes as f64;
         if pages < FEWEST_PAGES {

@@ -43,6 +43,7 @@ enum RunningHash {
 }
 
 impl RunningHash {
+    /// Begins a hash of rows; their order counts only if `is_ordered`.
     fn new(is_ordered: bool) -> RunningHash {
         if is_ordered { RunningHash::Ordered(Sha256::new()) } else { RunningHash::Sum(0) }
     }
@@ -58,7 +59,7 @@ impl RunningHash {
         }
     }
 
-    /// The first 64 bits of the hash, or the sum of the rows' hashes.
+    /// Ends the hash, and returns its first 64 bits, or the sum of the rows' hashes.
     fn finish(self) -> u64 {
         match self {
             RunningHash::Ordered(hash) => first_bits(hash),
@@ -73,12 +74,12 @@ fn first_bits(hash: Sha256) -> u64 {
 }
 
 impl Answer {
-    /// The answer of a statement without rows.
+    /// Makes the answer of a statement without rows.
     pub fn empty() -> Answer {
         Answer { rows: 0, content: Content::Rows(Vec::new()) }
     }
 
-    /// Reads the rows; `is_ordered` says that their order is part of the answer.
+    /// Makes an answer of a query's rows, in a form that engines share; `is_ordered` says that their order counts.
     pub fn from_rows(found: &Rows, is_ordered: bool) -> Answer {
         let (mut count, mut bytes) = (0, 0);
         let mut kept = Vec::new();
@@ -119,16 +120,17 @@ impl Answer {
         }
     }
 
+    /// Number of the answer's rows.
     pub fn row_count(&self) -> usize {
         self.rows
     }
 
-    /// The first 52 bits of a hash of all rows, which a float holds exactly.
+    /// Digest of the answer: the first 52 bits of a hash of all rows, which a float holds exactly.
     pub fn digest(&self) -> f64 {
         (self.content.hash_bits() >> 12) as f64
     }
 
-    /// How this answer differs from one that was given before, `None` if it does not.
+    /// Describes how this answer differs from one that was given before; `None` if it does not.
     pub fn difference_from(&self, first: &Answer) -> Option<String> {
         let (here, there) = (self.rows, first.rows);
         let (Content::Rows(rows), Content::Rows(first_rows)) = (&self.content, &first.content) else {
@@ -150,7 +152,7 @@ impl Answer {
         }
     }
 
-    /// Whether its rows are few enough to be kept in so many bytes.
+    /// Whether the answer's rows can be kept in `most_bytes`.
     fn fits_in(&self, most_bytes: usize) -> bool {
         match &self.content {
             Content::Rows(rows) => rows.iter().map(String::len).sum::<usize>() <= most_bytes,
@@ -173,13 +175,14 @@ impl Content {
     }
 }
 
+/// Puts a row in brackets, cut to 100 characters.
 fn shorten_row(row: &str) -> String {
     let end = row.char_indices().nth(SHOWN).map_or(row.len(), |(end, _)| end);
     let more = if end < row.len() { "…" } else { "" };
     format!("({}{more})", &row[..end])
 }
 
-/// A row as text, numbers written alike by all engines.
+/// Writes a row as text, with numbers as all engines write them.
 fn row_text(row: &[Value<'_>], numbers: Option<&[bool]>) -> String {
     let values = row.iter().enumerate().map(|(column, value)| {
         let is_number = numbers.map(|numbers| numbers.get(column).copied().unwrap_or_default());
@@ -188,8 +191,9 @@ fn row_text(row: &[Value<'_>], numbers: Option<&[bool]>) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-/// A value as all engines have it: without blanks at its end, numbers to [`DIGITS`] digits and more. `is_number` says whether the column's
-/// texts are numbers; `None`: it is not known.
+/// Writes a value as all engines have it: without blanks at its end, numbers rounded to 9 to 12 digits.
+///
+/// `is_number` says whether the column's texts are numbers; `None`: it is not known.
 fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
     match value {
         Value::Null => "NULL".to_owned(),
@@ -209,26 +213,26 @@ fn value_text(value: Value<'_>, is_number: Option<bool>) -> String {
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Writes bytes as hexadecimal digits.
 fn hexadecimal(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Tells whether a text is written as engines write numbers: `0.5` and `1e+20`, and not `00.5`.
+/// Whether a text is written as engines write numbers: `0.5` and `1e+20`, and not `00.5`.
 fn looks_like_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.starts_with(|c: char| c.is_ascii_digit() || c == '.')
         && !(digits.starts_with('0') && digits[1..].starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// Tests whether a text is a whole number as engines write it.
+/// Whether a text is a whole number as engines write it.
 fn is_whole(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let has_zero_in_front = digits.len() > 1 && digits.starts_with('0');
     !digits.is_empty() && !has_zero_in_front && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The shortest text of a number rounded to `DIGITS` digits, up to `MOST_DIGITS` if it is large.
+/// Writes a number rounded to `DIGITS` digits, up to `MOST_DIGITS` if it is large, as its shortest text.
 fn number_text(number: f64) -> String {
     let before_point = number.abs().max(1.0).log10().floor() as i32 + 1;
     let digits = (before_point + 2).clamp(DIGITS, MOST_DIGITS);
@@ -252,7 +256,7 @@ struct Known {
 }
 
 impl FirstAnswers {
-    /// Compares an answer with the first to the same query, or keeps it as the first.
+    /// Compares an answer with the first to the same query and row of parameters, or keeps it as the first.
     ///
     /// # Errors
     /// How they differ.

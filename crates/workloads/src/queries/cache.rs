@@ -25,14 +25,16 @@ static ASKED: AtomicU64 = AtomicU64::new(0);
 /// Stands behind a query of étalon's, and before its number.
 pub const REMARK: &str = "\n/* etalon ";
 
-/// A statement in a wording that no cache has met: its plan is the same.
+/// Appends a comment to a statement that no cache has met, so that a cache of results misses it; the plan is the same.
 pub fn make_wording_unique(sql: &str) -> String {
     let number = ASKED.fetch_add(1, Ordering::Relaxed);
     format!("{sql}{REMARK}{:x} {number:x} */", host::clock::unix_ms())
 }
 
-/// Whether times tell an answer from a cache from one that the engine made: not where it keeps plans by their text, which takes longer
-/// for a text that it has not met, too. No cache stands before a library.
+/// Whether times distinguish an answer from a cache of results from one that the engine made.
+///
+/// They do not where the engine keeps plans by their text, which takes longer for a text that it has not met, too. No
+/// cache stands before a library.
 pub fn can_tell(system: &dyn System) -> bool {
     matches!(system.placement(), Placement::Server) && !system.dialect().keeps_plans_by_text()
 }
@@ -49,7 +51,7 @@ pub struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Whether a cache of results answered: what looks so is asked again in both wordings.
+    /// Whether a cache of results answered the query; asks again in both wordings where it looks so.
     pub fn is_cached(&self, question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<bool, Failure> {
         let shortest_s = self.executions_s.iter().copied().fold(f64::INFINITY, f64::min);
         let has_hits = self.hits_before.is_some() && cache_hits(question, sessions)? > self.hits_before;
@@ -80,12 +82,12 @@ impl Seen<'_> {
     }
 }
 
-/// Tests whether a statement as written is answered so much faster that a cache must have saved the work.
+/// Whether a statement as written is so much faster than reworded that a cache must have saved the work.
 fn is_saved(reworded_s: f64, as_written_s: f64) -> bool {
     reworded_s >= MANY_TIMES * as_written_s && reworded_s - as_written_s >= LEAST_SAVED_S
 }
 
-/// The engine's count of answers from its cache of results; `None` if it has no such cache, or does not say.
+/// Reads the engine's count of answers from its cache of results; `None` if it has no such cache, or does not say.
 pub fn cache_hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
     let Some((sql, session)) = question.dialect.cache_hits().zip(sessions.first_mut()) else { return Ok(None) };
     let rows = split_refusal(session.query(sql))?.unwrap_or_default();

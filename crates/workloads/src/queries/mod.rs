@@ -55,6 +55,7 @@ impl Workload for Queries {
         true
     }
 
+    /// Makes the step that asks the plan's queries.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let queries = source::read_queries(&keys.files, &grants.texts)?;

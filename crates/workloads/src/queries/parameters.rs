@@ -25,7 +25,7 @@ enum Field {
 }
 
 impl Field {
-    /// Types a field: without quotes, nothing is NULL, and what looks like a number is one.
+    /// Makes a field of its text: unquoted, an empty one is NULL, and what looks like a number is one.
     fn new(text: &str, is_quoted: bool) -> Field {
         match text.trim() {
             _ if is_quoted => Field::Text(text.to_owned()),
@@ -35,7 +35,7 @@ impl Field {
         }
     }
 
-    /// The value as a literal.
+    /// Writes the value as an SQL literal.
     fn to_sql(&self, dialect: &dyn Dialect) -> String {
         match self {
             Field::Null => "NULL".to_owned(),
@@ -45,20 +45,20 @@ impl Field {
     }
 }
 
-/// Tells whether all engines read a text as the same number. `007` is a text.
+/// Whether all engines read a text as the same number; `007` is a text.
 fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, "0"));
     is_digits(whole) && is_digits(fraction) && (whole == "0" || !whole.starts_with('0'))
 }
 
-/// Tests whether a text has nothing but digits.
+/// Whether a text has nothing but digits.
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 impl Parameters {
-    /// Reads the file that a query's file names next to itself.
+    /// Reads the file of parameters that a query's file names, next to itself.
     ///
     /// # Errors
     /// It cannot be read, or is no table with a header; with its line.
@@ -69,7 +69,7 @@ impl Parameters {
         Parameters::parse(&path, text.strip_prefix('\u{feff}').unwrap_or(&text))
     }
 
-    /// Reads parameters from the text of a CSV file.
+    /// Parses parameters from the text of a CSV file, whose header names them.
     fn parse(path: &str, text: &str) -> Result<Parameters, Failure> {
         let refuse_at = |line: usize, cause: &str| refuse_file(path, &format!("line {line}: {cause}"));
         let mut records = split_records(text).map_err(|(line, cause)| refuse_at(line, cause))?.into_iter();
@@ -101,11 +101,12 @@ impl Parameters {
         Ok(Parameters { path: path.to_owned(), names, rows })
     }
 
+    /// Number of rows of parameters.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// Checks that a query's text names parameters, and none that is not there.
+    /// Fails unless a query's text names parameters, and none that the file does not have.
     ///
     /// # Errors
     /// The line of the text, if one is to blame, and the cause.
@@ -127,11 +128,12 @@ impl Parameters {
         }
     }
 
+    /// Lists the parameters' names for a message, such as `:id, :name`.
     fn list_names(&self) -> String {
         self.names.iter().map(|name| format!("`:{name}`")).collect::<Vec<_>>().join(", ")
     }
 
-    /// A statement with the values of a row in place of their names.
+    /// Puts the values of a row into a statement, in place of the parameters' names.
     pub fn fill_in(&self, sql: &str, row: usize, dialect: &dyn Dialect) -> String {
         let Ok(statements) = find_variables(sql) else { return sql.to_owned() };
         let Some(statement) = statements.into_iter().next() else { return sql.to_owned() };
@@ -148,29 +150,30 @@ impl Parameters {
         filled
     }
 
+    /// Value of a parameter in a row; `None` if there is no such one.
     fn value_at(&self, name: &str, row: usize) -> Option<&Field> {
         let column = self.names.iter().position(|known| known == name)?;
         self.rows.get(row)?.get(column)
     }
 
-    /// The values of a row for a reader.
+    /// Describes the values of a row for a reader, such as `id = 7, name = 'x'`.
     pub fn describe_row(&self, row: usize, dialect: &dyn Dialect) -> String {
         let of_row = self.names.iter().zip(self.rows.get(row).into_iter().flatten());
         of_row.map(|(name, field)| format!("{name} = {}", field.to_sql(dialect))).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The number of the line, from 1, that has the byte at a position.
+/// Number of the line, from 1, that has the byte at a position.
 fn line_of(text: &str, at: usize) -> usize {
     text[..at.min(text.len())].matches('\n').count() + 1
 }
 
-/// The failure of a file of parameters.
+/// Makes the failure of a file of parameters.
 fn refuse_file(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the parameters `{path}`"), cause)
 }
 
-/// Tests whether a text can be a parameter's name.
+/// Whether a text can be a parameter's name.
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_') && name.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
@@ -184,7 +187,7 @@ struct Record {
     fields: Vec<RawField>,
 }
 
-/// The records of a CSV file. Blank lines are none.
+/// Splits the text of a CSV file into records; blank lines are none.
 ///
 /// <https://www.rfc-editor.org/rfc/rfc4180>
 ///
@@ -227,7 +230,7 @@ fn split_records(text: &str) -> Result<Vec<Record>, (usize, &'static str)> {
     Ok(records)
 }
 
-/// A field behind its opening quote, and what follows it. `None` without a closing quote.
+/// Reads a quoted field behind its opening quote; returns it and the text that follows, `None` without a closing quote.
 fn quoted_field(text: &str) -> Option<(RawField, &str)> {
     let mut field = String::new();
     let mut rest = text;

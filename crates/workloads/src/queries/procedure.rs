@@ -56,8 +56,9 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Keeps the executions of whole passes through the rows of parameters: the means of sides that reached different rows are not
-    /// those of one question.
+    /// Drops executions beyond the last whole pass through the rows of parameters; fails the query if there is no such pass.
+    ///
+    /// The means of sides that reached different rows are not those of one question.
     fn keep_whole_passes(&mut self, rows: usize) {
         let done = self.executions_s.len();
         let whole = done - done % rows;
@@ -85,6 +86,7 @@ impl Asked<'_> {
 }
 
 impl Procedure for Asking {
+    /// Asks all queries in a random order, each for its answer and then as often as its share of the run allows.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let mut sessions = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
@@ -103,21 +105,24 @@ impl Procedure for Asking {
         Ok(Stepped::Done(self.outcome(&asked)))
     }
 
+    /// Number of connections: one for each client.
     fn connections(&self) -> u64 {
         self.clients as u64
     }
 
+    /// True: the run lasts as long as the schedule says.
     fn lasts_as_scheduled(&self) -> bool {
         true
     }
 
+    /// None: the queries read tables that étalon did not make.
     fn tables(&self) -> Tables {
         Tables::None
     }
 }
 
 impl Asking {
-    /// Asks a query for its answer, which warms the caches too, then times it if it has one. `None` if the user interrupted.
+    /// Asks a query for its answer, which warms the caches too, then times it if it has one; `None` after an interrupt.
     fn ask_and_time<'a>(
         &self,
         query: &'a Query,
@@ -187,7 +192,7 @@ impl Asking {
         Ok(Some(asked))
     }
 
-    /// Compares the answer to a further row of parameters with those to the same row.
+    /// Compares the answer to a further row of parameters with those to the same row, and notes a difference.
     fn take_answer_of_row(&self, asked: &mut Asked<'_>, answer: Answer, (row, with): (usize, &str)) {
         let Some(first) = &self.first_answers else { return };
         let digest = answer.digest();
@@ -199,8 +204,9 @@ impl Asking {
         }
     }
 
-    /// Compares an answer with the one before it in this run, or with the first of the experiment. Either system may have given
-    /// that one: which of them is right is not known here, so both are timed.
+    /// Compares an answer with the one before it in this run, or with the first of the experiment, and notes a difference.
+    ///
+    /// Either system may have given that one: which of them is right is not known here, so both are timed.
     fn take_answer(&self, asked: &mut Asked<'_>, answer: Result<Answer, NoValue>) {
         match (answer, &asked.answer) {
             (Err(missing), _) => asked.check = Err(missing),
@@ -247,11 +253,12 @@ pub struct Executed {
 }
 
 impl<'a> Question<'a> {
+    /// Prepares a query's file for an engine: its statements in the engine's words.
     fn new(file: &'a QueryFile, dialect: &'a dyn Dialect, is_compared: bool) -> Result<Question<'a>, Failure> {
         Ok(Question { file, statements: file.statements(dialect)?, dialect, is_compared })
     }
 
-    /// Executes all statements, one behind the other, with a row of parameters if it has some.
+    /// Executes all statements of the query one after the other, by all clients; returns time and answer.
     pub fn execute_all(
         &self,
         sessions: &mut [Box<dyn Session>],
@@ -286,7 +293,7 @@ impl<'a> Question<'a> {
         Ok(all)
     }
 
-    /// The plans of all statements with the first row of parameters, or why one cannot be read.
+    /// Reads the plans of all statements with the first row of parameters, or why one cannot be read.
     fn read_plans(&self, sessions: &mut [Box<dyn Session>]) -> Result<Result<String, String>, Failure> {
         let Some(explain) = self.dialect.explain_form() else { return Ok(Err(NO_PLANS.to_owned())) };
         let mut plans = Vec::with_capacity(self.statements.len());
