@@ -46,7 +46,7 @@ pub(crate) struct Answer {
 }
 
 impl QueryText<'_> {
-    /// Asks it once by every session at the same time.
+    /// Asks the query once by every session at the same time; returns the time and all answers.
     pub(crate) fn run_at_once(self, sessions: &mut [Box<dyn Session>]) -> TimedQuery {
         let answers: Vec<Answer> = match sessions {
             [one] => vec![self.ask_once(&mut **one, || ())],
@@ -80,7 +80,7 @@ impl QueryText<'_> {
         }
     }
 
-    /// Asks it by one session; `wait` stands between the preparation and the clock.
+    /// Asks the query by one session, and times it; `wait` runs between the preparation and the clock.
     pub(crate) fn ask_once(self, session: &mut dyn Session, wait: impl FnOnce()) -> Answer {
         let (before, after) = self.around;
         let begun = if before.is_empty() { Ok(()) } else { session.execute(before) };
@@ -97,7 +97,7 @@ impl QueryText<'_> {
         Answer { rows: rows.and_then(|rows| ended.map(|()| rows)), from, to }
     }
 
-    /// Says that a query was ended by its timeout.
+    /// Adds to a failure that the query was ended by its timeout, if it took that long.
     fn explain_timeout(self, failure: Failure, elapsed: Duration) -> Failure {
         let Some(limit) = self.limit.filter(|limit| elapsed >= limit.left) else { return failure };
         if failure.kind == FailureKind::ConnectionLost {
@@ -109,7 +109,7 @@ impl QueryText<'_> {
     }
 }
 
-/// Seconds to the last client's first row.
+/// Seconds to the last client's first row; `None` if one has none.
 fn first_row_s(answers: &[Answer], from: Instant) -> Option<f64> {
     let mut last_s = 0.0_f64;
     for answer in answers {
@@ -118,7 +118,9 @@ fn first_row_s(answers: &[Answer], from: Instant) -> Option<f64> {
     Some(last_s)
 }
 
-/// Indices of the queries in the order of a run. It differs by round, so that no query always profits from the one before it.
+/// Shuffles the indexes of the queries for a run.
+///
+/// The order differs by round, so that no query always profits from the one before it.
 pub(crate) fn shuffled_order(queries: usize, seed: u64) -> Vec<usize> {
     let mut rng = Rng::new(seed);
     let mut order: Vec<usize> = (0..queries).collect();
@@ -128,10 +130,7 @@ pub(crate) fn shuffled_order(queries: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// Why a query that failed has no figure.
-///
-/// # Errors
-/// The system failed, and not the query.
+/// Reads why a query that failed has no figure; fails if the system failed, and not the query.
 pub(crate) fn absence_of_failure(failure: Failure) -> Result<NoValue, Failure> {
     match failure.kind {
         FailureKind::Unreachable | FailureKind::ConnectionLost | FailureKind::DiskFull | FailureKind::Login => {
@@ -148,7 +147,7 @@ pub(crate) fn count_measurement(id: &str, count: f64) -> Measurement {
     Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
 }
 
-/// A time in milliseconds.
+/// Makes a measurement in milliseconds of a reading in seconds.
 pub(crate) fn milliseconds_measurement(id: &str, role: Role, seconds: Reading) -> Measurement {
     let reading = match seconds {
         Reading::Value(seconds) => Reading::Value(seconds * 1e3),
@@ -157,7 +156,7 @@ pub(crate) fn milliseconds_measurement(id: &str, role: Role, seconds: Reading) -
     Measurement::new(id, "ms", Direction::Lower, role, reading)
 }
 
-/// The mean of executions, in seconds.
+/// Mean of the executions' seconds; unavailable without executions.
 pub(crate) fn mean_s(executions_s: &[f64]) -> Reading {
     match executions_s.len() {
         0 => Reading::unavailable("it was not run"),
@@ -165,7 +164,7 @@ pub(crate) fn mean_s(executions_s: &[f64]) -> Reading {
     }
 }
 
-/// Sum over all queries; unknown if any is missing, since it would compare with nothing.
+/// Sum of all queries' readings; unavailable if any is, since it would compare with nothing.
 pub(crate) fn total_reading<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
     let mut sum = 0.0;
     for (name, reading) in names.zip(readings) {
@@ -177,7 +176,7 @@ pub(crate) fn total_reading<'a>(names: impl Iterator<Item = &'a str>, readings: 
     Reading::Value(sum)
 }
 
-/// Withholds a figure whose answer is not right.
+/// Passes on a figure if its answer is right, else the reason why it is not.
 pub(crate) fn only_if_right(check: &AnswerCheck, reading: Reading) -> Reading {
     check.as_ref().map_or_else(|missing| Reading::Unavailable(missing.clone()), |()| reading)
 }

@@ -9,7 +9,7 @@ use load::error::{Failure, FailureKind};
 /// Tables from this size on come back from a copy where that is to be had: loading them again takes several times as long.
 pub const COPIED_FROM_BYTES: u64 = 512 << 20;
 
-/// The way that a plan asks for, else the `usual` one.
+/// Chooses the way to reset that a plan asks for, else the `usual` one.
 ///
 /// # Errors
 /// [`FailureKind::Unsupported`], with the reason `else_why`: it is none of those that the system `can`.
@@ -21,7 +21,7 @@ pub fn choose_reset(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why:
     }
 }
 
-/// Refuses a way for a system whose tables, if it has any, never change.
+/// Fails if the plan asks for a way to reset, for a system whose tables, if it has any, never change.
 ///
 /// # Errors
 /// [`FailureKind::Unsupported`]: the plan asks for a way.
@@ -29,7 +29,7 @@ pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
     asked.map_or(Ok(()), |reset| Err(cannot_reset(reset, "it has no tables that étalon would bring back", &[])))
 }
 
-/// Names the reset and, for a clone, says whether its copies share blocks, which it tries with a small file in `folder`.
+/// Describes a reset of files; tries with a small file in `folder` whether clones share blocks.
 pub fn words_for_files(reset: Reset, folder: &Path) -> String {
     match reset {
         Reset::Clone if host::copy::can_share(folder) => {
@@ -40,7 +40,7 @@ pub fn words_for_files(reset: Reset, folder: &Path) -> String {
     }
 }
 
-/// The failure of a way of resetting that the system does not have.
+/// Makes the failure of a way to reset that the system does not have.
 fn cannot_reset(reset: Reset, why: &str, can: &[Reset]) -> Failure {
     let words: Vec<String> = can.iter().map(|reset| format!("`reset = \"{reset}\"`")).collect();
     let hint = match words.split_last() {

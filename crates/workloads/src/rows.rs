@@ -35,6 +35,7 @@ impl Value<'_> {
         }
     }
 
+    /// Turns the value into a [`Datum`]; bytes that are no UTF-8 are replaced.
     fn into_datum(self) -> Datum {
         match self {
             Value::Null => Datum::Null,
@@ -70,7 +71,7 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Appends a row, unless the answer has grown too large.
+    /// Appends a row, or only counts it once the answer has grown too large.
     pub fn push_row<'v>(&mut self, values: impl Iterator<Item = Value<'v>>) {
         self.first_at.get_or_insert_with(Instant::now);
         self.count += 1;
@@ -110,17 +111,17 @@ impl Rows {
         self.numbers = Some(numbers);
     }
 
-    /// Says which columns are numbers, if the engine says so.
+    /// The columns of the last result whose texts are numbers; `None` if the engine does not say.
     pub fn number_columns(&self) -> Option<&[bool]> {
         self.numbers.as_deref()
     }
 
-    /// When the first of them was here; `None` if there is none.
+    /// Instant at which the first row was here; `None` if there is none.
     pub fn first_at(&self) -> Option<Instant> {
         self.first_at
     }
 
-    /// Unpacks row by row.
+    /// Unpacks the rows one by one.
     pub fn iter_rows(&self) -> impl Iterator<Item = Vec<Value<'_>>> {
         let mut rest = self.packed.as_slice();
         std::iter::from_fn(move || {
@@ -129,12 +130,12 @@ impl Rows {
         })
     }
 
-    /// All rows, unpacked to [`Datum`]s.
+    /// Unpacks all rows to [`Datum`]s.
     pub fn to_data(&self) -> Vec<Vec<Datum>> {
         self.iter_rows().map(|row| row.into_iter().map(Value::into_datum).collect()).collect()
     }
 
-    /// Refuses an answer of which not all rows are kept.
+    /// Fails unless all rows of the answer are kept.
     ///
     /// # Errors
     /// [`FailureKind::Other`]: it is too large.

@@ -36,28 +36,27 @@ pub trait Session: Send {
     /// Executes a statement, and discards its rows.
     fn execute(&mut self, sql: &str) -> Result<(), Failure>;
 
-    /// For repeated statements: prepared once in process; servers get the text each time.
+    /// Executes a statement that is repeated: prepared once in process, while servers get the text each time.
     fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
         self.execute(sql)
     }
 
-    /// Reported by the server for this session's statements; `None` if not. Some omit other server threads.
+    /// CPU seconds that the server reports for this session's statements; `None` if it does not. Some omit other threads.
     fn told_cpu_s(&self) -> Option<f64> {
         None
     }
 
-    /// Number of transactions that the engine has committed in this session, as it counts them itself; `None` if it does not.
+    /// Number of transactions that the engine counts as committed in this session; `None` if it does not count.
     fn committed_count(&self) -> Option<u64> {
         None
     }
 
-    /// Number of queries that the engine has run in this session, as it counts them itself; `None` if it does not.
+    /// Number of queries that the engine counts as run in this session; `None` if it does not count.
     fn queries_run(&self) -> Option<u64> {
         None
     }
 
-    /// Has the engine end each query that takes longer, within the read-only transaction that is open; `None`, behind that transaction,
-    /// takes the limit away.
+    /// Sets the time after which the engine ends each query of the open read-only transaction; `None` takes it away.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: it does not end queries.
@@ -68,35 +67,35 @@ pub trait Session: Send {
     /// Runs a query, and returns its rows. Numbers may come as text; the caller knows the types.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure>;
 
-    /// The rows of a user's query, as they come.
+    /// Runs a user's query, and returns its rows as they come.
     fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let mut rows = Rows::default();
         self.query(sql)?.iter().for_each(|row| rows.push_row(row.iter().map(Value::from)));
         Ok(rows)
     }
 
-    /// Passes on one row after the other, where the engine can without keeping all of them.
+    /// Runs a query, and passes on one row after the other, where the engine can without keeping all of them.
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
         self.query(sql)?.iter().for_each(|row| take(row));
         Ok(())
     }
 }
 
-/// The failure of an engine that does not end queries by itself.
+/// Makes the failure of an engine that does not end queries by itself.
 pub fn without_limit() -> Failure {
     let cause = "étalon has no timeout for a query on this engine; leave `-- timeout` out of a file of its own, such as \
                  `q7.sqlserver.sql`";
     Failure::new(FailureKind::Unsupported, "limit the time of a query", cause)
 }
 
-/// What a failure says was tried: to run a statement, by its first words.
+/// Words for what was tried, in a failure: to run a statement, by its beginning.
 pub fn running_words(sql: &str) -> String {
     let words: Vec<&str> = sql.split(REMARK).next().unwrap_or_default().split_whitespace().collect();
     let start: String = words.join(" ").chars().take(80).collect();
     format!("run `{start}`")
 }
 
-/// A value as text; nothing for NULL or for none.
+/// Value as text; empty for NULL or for none.
 pub fn datum_text(datum: Option<&Datum>) -> String {
     match datum {
         None | Some(Datum::Null) => String::new(),
@@ -106,24 +105,24 @@ pub fn datum_text(datum: Option<&Datum>) -> String {
     }
 }
 
-/// A value as a number, which may come as text.
+/// Value as a number, which may come as text; `None` if it is none.
 pub fn datum_number(datum: Option<&Datum>) -> Option<f64> {
     datum_text(datum).trim().parse().ok()
 }
 
-/// The only number that a query gives.
+/// Runs a query, and returns the first number of its answer; fails if there is none.
 pub fn query_number(session: &mut dyn Session, sql: &str) -> Result<f64, Failure> {
     let rows = session.query(sql)?;
     let cell = rows.first().and_then(|row| row.first());
     datum_number(cell).ok_or_else(|| Failure::new(FailureKind::Verification, running_words(sql), "it gave no number"))
 }
 
-/// The only number that a query gives, or why the login may not ask it or the engine does not have it.
+/// Runs a query for a number, as a reading; unavailable if the login may not ask it or the engine does not have it.
 pub fn query_reading(session: &mut dyn Session, sql: &str) -> Result<Reading, Failure> {
     Ok(split_refusal(query_number(session, sql))?.into())
 }
 
-/// Separates what the server refuses, which the run survives, from what ends the run.
+/// Separates what the server refuses, which the run survives as a reason, from what ends the run.
 pub fn split_refusal<T>(asked: Result<T, Failure>) -> Result<Result<T, String>, Failure> {
     match asked {
         Ok(answer) => Ok(Ok(answer)),

@@ -39,6 +39,7 @@ pub enum Stepped {
 }
 
 impl StepContext<'_> {
+    /// Whether the user has interrupted.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.load(Ordering::Relaxed)
     }
@@ -49,7 +50,7 @@ impl StepContext<'_> {
     }
 }
 
-/// Runs a procedure on tables that are prepared and settled.
+/// Runs a procedure on tables that are prepared and settled, and makes the record of the run.
 pub fn run_step(procedure: &dyn Procedure, context: &mut StepContext<'_>) -> Result<RunRecord, Failure> {
     Ok(match procedure.run(context)? {
         Stepped::Interrupted => RunRecord::without_result(RunState::Aborted, model::run::INTERRUPTED),
@@ -83,11 +84,13 @@ pub struct Spent {
 }
 
 impl Stopwatch {
+    /// Starts the stopwatch now, with the CPU time so far.
     pub fn start(system: &dyn System) -> Stopwatch {
         let cpu_s = cpu_s(system);
         Stopwatch { started: Instant::now(), cpu_s }
     }
 
+    /// Elapsed time and CPU time since the start.
     pub fn spent_since_start(&self, system: &dyn System) -> Spent {
         let elapsed_s = self.started.elapsed().as_secs_f64();
         let used = self.cpu_s.clone().and_then(|before| Ok(cpu_s(system)? - before));
@@ -100,7 +103,7 @@ impl Stopwatch {
     }
 }
 
-/// The CPU time of étalon's process and the server.
+/// CPU seconds so far of étalon's process and the server's.
 fn cpu_s(system: &dyn System) -> Result<f64, String> {
     let own = host::cpu::process_cpu()?.as_secs_f64();
     match system.placement() {

@@ -70,6 +70,7 @@ pub enum Notice<'a> {
 }
 
 impl<'a> Notice<'a> {
+    /// Text of the notice.
     pub fn text(self) -> &'a str {
         match self {
             Notice::Waits(text) | Notice::Works(text) => text,
@@ -82,11 +83,12 @@ impl<'a> Notice<'a> {
 pub struct Notices(Arc<dyn Fn(Notice<'_>) + Send + Sync>);
 
 impl Notices {
+    /// Makes notices of the function that hears them.
     pub fn new(hear: impl Fn(Notice<'_>) + Send + Sync + 'static) -> Notices {
         Notices(Arc::new(hear))
     }
 
-    /// Gives the notice to the one that listens.
+    /// Gives a notice to the function that hears it.
     pub fn give(&self, notice: Notice<'_>) {
         (self.0)(notice);
     }
@@ -112,23 +114,23 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    /// A load starts of which this many rows are there already.
+    /// Notes that a load begins, of which `done` of `all` rows are there already.
     pub fn begin_load(&self, done: u64, all: u64) {
         self.done.store(done, Ordering::Relaxed);
         self.all.store(all, Ordering::Relaxed);
     }
 
-    /// More rows are there to stay.
+    /// Notes that more rows are there to stay.
     pub fn add_rows(&self, rows: u64) {
         self.done.fetch_add(rows, Ordering::Relaxed);
     }
 
-    /// It is over.
+    /// Notes that the load is over.
     pub fn end_load(&self) {
         self.begin_load(0, 0);
     }
 
-    /// Rows that are there, and that will be. `None` while nothing long is loaded.
+    /// Rows that are there, and that will be; `None` while nothing long is loaded.
     pub fn rows_so_far(&self) -> Option<(u64, u64)> {
         let all = self.all.load(Ordering::Relaxed);
         (all > 0).then(|| (self.done.load(Ordering::Relaxed), all))
@@ -145,6 +147,7 @@ pub enum Part {
 }
 
 impl<'a> OpenRequest<'a> {
+    /// Makes a request with everything but system and consent at its default.
     pub fn new(system: &'a SystemPlan, consent: Consent) -> OpenRequest<'a> {
         OpenRequest {
             system,
@@ -170,13 +173,13 @@ pub trait Engine: Sync {
     /// Opens the system that a plan names.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
-    /// What étalon makes there and removes at the end, to stand after "makes", `None` for nothing; without connecting.
+    /// Says what étalon makes there and removes at the end, to stand after "makes", without connecting; `None` for nothing.
     fn would_make(&self, system: &SystemPlan) -> Option<String>;
 
-    /// What étalon would drop there, for `etalon plan`, without connecting.
+    /// Says what étalon would drop there, for `etalon plan`, without connecting.
     fn would_drop(&self, system: &SystemPlan) -> String;
 
-    /// Reads the system's URL without connecting.
+    /// Fails if the system's URL cannot be read, or what the environment adds to it; connects to nothing.
     ///
     /// # Errors
     /// It cannot, or what the environment adds to it.
@@ -184,8 +187,9 @@ pub trait Engine: Sync {
         Ok(())
     }
 
-    /// Why nothing can be written to a server that is there and answers, for `etalon plan`: it follows another. Connects, and may
-    /// take as long as a login does. `None`: it does not say so.
+    /// Why nothing can be written to a server that answers, for `etalon plan`: it follows another. `None`: it does not say so.
+    ///
+    /// Connects, and may take as long as a login does.
     fn refuses_writes(&self, _system: &SystemPlan) -> Option<Failure> {
         None
     }
@@ -199,12 +203,12 @@ pub trait Engine: Sync {
         Err(Failure::new(FailureKind::Unsupported, format!("look at the system `{}`", system.name), cause))
     }
 
-    /// Privileges to make étalon's tables, for `etalon plan`; `None` if there are no privileges.
+    /// Privileges that make étalon's tables possible, for `etalon plan`; `None` if there are no privileges.
     fn needed_privileges(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
 
-    /// The version of the programs that a private server would be started with.
+    /// Reads the version of the programs that a private server would be started with.
     ///
     /// # Errors
     /// [`FailureKind::Missing`], with what to install: they are not here, or not of that release.
@@ -213,7 +217,9 @@ pub trait Engine: Sync {
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
 
-    /// What is missing here for a private server, and what to install. Starts no program unless a release is asked for.
+    /// Why a private server cannot be started here, and what to install; `None` if it can.
+    ///
+    /// Starts no program unless a release is asked for.
     fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
         self.programs_version(server).err()
     }
@@ -223,14 +229,16 @@ pub trait Engine: Sync {
         None
     }
 
-    /// What a commit promises by the plan's settings, all others at their defaults; `None` where only the system itself
-    /// tells.
+    /// What a commit promises by the plan's settings, all others at their defaults.
+    ///
+    /// `None`: only the system itself can say.
     fn durability_of_plan(&self, _system: &SystemPlan) -> Option<model::DurabilityTier> {
         None
     }
 
-    /// How étalon's own tables come back before each run: as the plan asks, else as is best for tables of that size. `None`:
-    /// it has none.
+    /// Chooses how étalon's own tables come back before each run: as planned, else as is best for their size.
+    ///
+    /// `None`: it has none.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: the plan asks for what cannot be had there.
@@ -238,7 +246,7 @@ pub trait Engine: Sync {
         crate::reset::nothing_to_reset(system.reset).map(|()| None)
     }
 
-    /// How it writes SQL, where that is known without connecting and is more than every engine's.
+    /// How the engine writes SQL, where that is known without connecting and is more than every engine's.
     fn dialect(&self) -> Option<&'static dyn Dialect> {
         None
     }
@@ -248,7 +256,7 @@ pub trait Engine: Sync {
         false
     }
 
-    /// The program that a way to take a backup does not find on this machine.
+    /// Why a backup by this method cannot be taken here: the program that is missing; `None` if none is.
     fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None
     }
@@ -264,11 +272,12 @@ pub struct OsIo {
 }
 
 impl OsIo {
+    /// Makes an account of processes' I/O and of the device that holds a folder.
     pub fn new(processes: ProcIo, folder: &Path) -> OsIo {
         OsIo { processes, device: OsIo::device_counters_of(folder) }
     }
 
-    /// Name and counters of the device that holds a folder.
+    /// Reads name and counters of the device that holds a folder.
     fn device_counters_of(folder: &Path) -> Result<(String, DeviceCounters), String> {
         let filesystem = host::disk::filesystem_of(folder).map_err(|error| error.to_string())?;
         let name = filesystem.device?.name;
@@ -300,7 +309,7 @@ pub enum Presence {
 }
 
 pub trait System: Send + Sync {
-    /// Product, version, settings, effective durability, data directory: read back, never assumed.
+    /// Reads product, version, settings, effective durability and data directory from the system; never assumed.
     fn facts(&self) -> Result<Facts, Failure>;
 
     /// The kind of load that the system can run.
@@ -314,7 +323,7 @@ pub trait System: Send + Sync {
     /// Where the system runs, as seen from the load generator.
     fn placement(&self) -> Placement;
 
-    /// How the system's load is distinguished from that of other programs.
+    /// Who does the system's work on this machine: étalon, or a server that it did not start.
     fn presence(&self) -> Presence {
         Presence::Own
     }
@@ -322,7 +331,7 @@ pub trait System: Send + Sync {
     /// Makes and loads the tables: always in the same state afterwards, unless the plan says that they stay as they are.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure>;
 
-    /// How [`System::prepare`] brings these tables back, with what a reader must know of it. `None`: it has none.
+    /// Says how [`System::prepare`] brings these tables back, with what a reader must know of it. `None`: it has none.
     fn explain_reset(&self, _data: &Dataset) -> Option<String> {
         None
     }

@@ -312,13 +312,13 @@ impl<'a> Question<'a> {
         Ok(Ok(without_texts(&plans.join("\n\n"))))
     }
 
-    /// A statement with a row of parameters, if it has some.
+    /// Fills a row of parameters into a statement, if the query has some.
     fn fill_statement<'s>(&self, sql: &'s str, row: usize) -> Cow<'s, str> {
         let parameters = self.file.parameters.as_ref();
         parameters.map_or(Cow::Borrowed(sql), |known| Cow::Owned(known.fill_in(sql, row, self.dialect)))
     }
 
-    /// The answer that all clients got.
+    /// Takes the answer that all clients got; an answer is wrong if two clients got different ones.
     fn answer_of_all(&self, run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, NoValue>, Failure> {
         let mut found: Option<Answer> = None;
         for answer in run.answers {
@@ -339,13 +339,13 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The plan with `'…'` in the place of each quoted text: what a user's rows hold is for no report.
+/// Replaces each quoted text in a plan by `'…'`: what a user's rows hold is for no report.
 fn without_texts(plan: &str) -> String {
     let parts = plan.split('\'').enumerate();
     parts.map(|(at, part)| if at % 2 == 0 { part } else { "'…'" }).collect()
 }
 
-/// The answer's hash, or how it differs from the experiment's first.
+/// Makes the measurement of an answer's digest, or of how the answer differs from the experiment's first.
 fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
     let hash = count_measurement(&format!("{ANSWER}/{query}"), answer.digest());
     match difference {
@@ -354,7 +354,7 @@ fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurem
     }
 }
 
-/// The geometric mean of all queries; unknown if any is missing.
+/// Geometric mean of all queries' readings; unavailable if any is.
 fn geometric_mean<'a>(names: impl Iterator<Item = &'a str>, readings: &[Reading]) -> Reading {
     let logarithms: Vec<Reading> = readings
         .iter()
@@ -376,6 +376,7 @@ enum Share {
 }
 
 impl Share {
+    /// Computes a query's share of a run: of its time, or of its number of executions.
     fn new(schedule: &Schedule, queries: usize) -> Share {
         match schedule.length {
             Length::Duration(length) => Share::Time(length / u32::try_from(queries.max(1)).unwrap_or(u32::MAX)),
@@ -383,7 +384,7 @@ impl Share {
         }
     }
 
-    /// Tells whether another execution fits, if it takes as long as those before; the first always does.
+    /// Whether another execution fits, if it takes as long as those before; the first always does.
     fn has_room_after(&self, executions_s: &[f64]) -> bool {
         let spent: f64 = executions_s.iter().sum();
         let done = executions_s.len();
@@ -396,7 +397,7 @@ impl Share {
 }
 
 impl Asking {
-    /// The outcome of the step with the measurements of all queries.
+    /// Makes the step's outcome with the measurements of all queries.
     fn outcome(&self, asked: &[Asked<'_>]) -> StepOutcome {
         let mut outcome = StepOutcome::default();
         let readings: Vec<Reading> =

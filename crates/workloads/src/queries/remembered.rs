@@ -33,18 +33,18 @@ pub struct Remembered {
 
 /// An engine's statistics of the statements that it has executed.
 pub trait StatementStatistics: Sync {
-    /// What a person calls them.
+    /// What a person calls the statistics.
     fn display_name(&self) -> &'static str;
 
-    /// Where values come from, for those who miss some.
+    /// Says where values for a statement's parameters come from, for those who miss some.
     fn where_values_come_from(&self) -> &'static str;
 
-    /// What to do to see the statements of other roles.
+    /// Says what to do to see the statements of other roles; empty if nothing is to be done.
     fn how_to_see_all(&self) -> &'static str {
         ""
     }
 
-    /// The statements of the session's database since the statistics were reset, those that took most time first.
+    /// Reads the statements of the session's database since the statistics were reset, those that took most time first.
     ///
     /// # Errors
     /// They are not kept, or the login may not read them: with what to type.
@@ -63,14 +63,14 @@ pub enum Use {
 }
 
 impl LeftOut {
-    /// Tests whether statements were left out because the login may not see them.
+    /// Whether statements were left out because the login may not see them.
     pub fn is_hidden(&self) -> bool {
         self.kind == HIDDEN
     }
 }
 
 impl Use {
-    /// The word for it in file names.
+    /// Word for what becomes of a statement: `query`, `form` or `cut`.
     pub fn as_str(self) -> &'static str {
         match self {
             Use::Query => "query",
@@ -114,7 +114,7 @@ pub struct Picking {
     pub more: usize,
 }
 
-/// Picks those queries that took most time, at most `most`.
+/// Picks the queries that took most time, at most `most`, and counts the statements that are left out, by kind.
 pub fn pick_slowest(statements: &[Remembered], most: usize, dialect: &dyn Dialect) -> Picking {
     let all_s: f64 = statements.iter().map(|statement| statement.total_s).sum();
     let mut picking = Picking::default();
@@ -174,7 +174,7 @@ fn pick_statement(
     }
 }
 
-/// The text of a query's file, with remarks on its calls and times.
+/// Writes the text of a query's file, with remarks on its calls and times.
 fn file_text(statement: &Remembered, sql: &str, (name, becomes): (&str, Use), share: f64) -> String {
     let mean_ms = statement.total_s * 1e3 / statement.calls.max(1.0);
     let mut text = format!(
@@ -194,6 +194,7 @@ fn file_text(statement: &Remembered, sql: &str, (name, becomes): (&str, Use), sh
     text
 }
 
+/// Name of a parameter by its number, such as `p1`.
 fn parameter_name(number: usize) -> String {
     format!("p{number}")
 }
@@ -205,7 +206,7 @@ pub fn statement_name(sql: &str, rank: usize, of: usize) -> String {
     if table.is_empty() { format!("q{rank:0width$}") } else { format!("q{rank:0width$}-{table}") }
 }
 
-/// Letters, digits and lines of the name behind the first `FROM`, without its schema.
+/// Name of the table behind the first `FROM`, without schema, as letters, digits and `-`; empty if there is none.
 fn first_table(sql: &str) -> String {
     let lower = sql.to_lowercase();
     let mut behind = lower.split_whitespace().skip_while(|word| *word != "from").skip(1);
@@ -223,7 +224,9 @@ fn first_table(sql: &str) -> String {
     letters.collect::<String>().replace('_', "-")
 }
 
-/// A program may put comments before its statement, which would be read as étalon's own, and étalon itself puts one behind it.
+/// Strips étalon's remark behind a statement, and the comment lines before it.
+///
+/// A program may put comments before its statement, which would be read as étalon's own.
 fn without_remarks(sql: &str) -> &str {
     let mut rest = sql.split(REMARK).next().unwrap_or_default().trim();
     while rest.starts_with("--") {
@@ -232,7 +235,7 @@ fn without_remarks(sql: &str) -> &str {
     rest
 }
 
-/// The kind of a statement that is no query on tables; `None` for a query.
+/// Names the kind of a statement that is no query on tables; `None` for a query.
 pub fn other_kind(sql: &str) -> Option<String> {
     let words = split_words(without_remarks(sql));
     let first = words.iter().find(|word| word.text != "(").map(|word| word.text.to_uppercase()).unwrap_or_default();
@@ -255,13 +258,13 @@ pub fn other_kind(sql: &str) -> Option<String> {
     None
 }
 
-/// Tells whether a word begins a statement within one that begins with `WITH`.
+/// Whether a word begins a statement within one that begins with `WITH`.
 fn starts_statement(words: &[WordAt], at: usize) -> bool {
     let is_with = words.first().is_some_and(|word| word.text == "with");
     is_with && (words[at].depth == 0 || at.checked_sub(1).is_some_and(|before| words[before].text == "("))
 }
 
-/// A text with `:p1`, `:p2`, … in place of the dialect's placeholders, and their number.
+/// Replaces the dialect's placeholders in a statement by `:p1`, `:p2`, …; returns it and the number of parameters.
 fn with_names(sql: &str, dialect: &dyn Dialect) -> (String, usize) {
     let sign = dialect.placeholder(1);
     let prefix = sign.trim_end_matches('1');

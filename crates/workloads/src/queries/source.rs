@@ -41,12 +41,12 @@ pub struct QueryFile {
     pub parameters: Option<Parameters>,
 }
 
-/// Tells whether a folder holds queries.
+/// Whether a path is a folder with files of queries.
 pub fn has_queries(folder: &Path) -> bool {
     folder.is_dir() && Texts::Files.files_in(&folder.to_string_lossy()).is_ok_and(|files| !files.is_empty())
 }
 
-/// Reads the queries of a folder or of a list of files.
+/// Reads the queries of a folder, or of a list of files and folders.
 ///
 /// # Errors
 /// A file cannot be read, has no statement, or one that may change something; or there are none.
@@ -89,12 +89,12 @@ pub fn read_queries(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
     }
 }
 
-/// The failure of a file of queries.
+/// Makes the failure of a file of queries.
 fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("read the queries `{path}`"), cause)
 }
 
-/// The name of a query, and of the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
+/// Names the query and the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
 fn name_of(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let stem = if is_query(file) { &file[..file.len() - ENDING.len()] } else { file };
@@ -102,7 +102,7 @@ fn name_of(path: &str, text: &str) -> (String, String) {
     (find_remark(text, "name").map_or(name, |remark| remark.value).to_owned(), engine.to_lowercase())
 }
 
-/// Tells whether a file's name is that of a query.
+/// Whether a file's name ends as that of a query does, with `.sql`.
 pub fn is_query(file: &str) -> bool {
     file.len() > ENDING.len() && file.to_lowercase().ends_with(ENDING)
 }
@@ -117,13 +117,13 @@ struct Remark<'a> {
 }
 
 impl Remark<'_> {
-    /// The failure of a remark's value.
+    /// Makes the failure of a remark's value.
     fn refuse_remark(&self, path: &str, cause: &str) -> Failure {
         refuse_queries(path, &format!("line {}: `-- {}: {}` {cause}", self.line, self.key, self.value))
     }
 }
 
-/// Finds `-- key: value` among the comments at the beginning of a query's file.
+/// Finds the remark `-- key: value` in the comments at the beginning of a query's file.
 fn find_remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
     let lines = text.lines().map(str::trim).enumerate();
     let comments = lines.take_while(|(_, line)| line.is_empty() || line.starts_with("--"));
@@ -134,13 +134,13 @@ fn find_remark<'a>(text: &'a str, key: &str) -> Option<Remark<'a>> {
     remarks.find(|remark| remark.key.eq_ignore_ascii_case(key) && !remark.value.is_empty())
 }
 
-/// Reads how many rows the query must answer.
+/// Reads from the remark `expect-rows` how many rows the query must answer; `None` without it.
 fn expected_rows(path: &str, text: &str) -> Result<Option<usize>, Failure> {
     let Some(remark) = find_remark(text, "expect-rows") else { return Ok(None) };
     remark.value.parse().map(Some).map_err(|_| remark.refuse_remark(path, "is no number of rows"))
 }
 
-/// Reads after how long the query is ended.
+/// Reads from the remark `timeout` after how long the query is ended; `None` without it.
 fn query_timeout(path: &str, text: &str) -> Result<Option<Duration>, Failure> {
     let Some(remark) = find_remark(text, "timeout") else { return Ok(None) };
     match model::duration::parse(remark.value) {
@@ -150,7 +150,7 @@ fn query_timeout(path: &str, text: &str) -> Result<Option<Duration>, Failure> {
     }
 }
 
-/// Reads the file of parameters that the query names.
+/// Reads the file of parameters that the remark `parameters` names; fails if the text does not fit it.
 fn query_parameters(path: &str, text: &str, texts: &Texts) -> Result<Option<Parameters>, Failure> {
     let Some(remark) = find_remark(text, "parameters") else { return Ok(None) };
     let found = Parameters::read(path, remark.value, texts).map_err(|failure| {
@@ -162,7 +162,7 @@ fn query_parameters(path: &str, text: &str, texts: &Texts) -> Result<Option<Para
 }
 
 impl Query {
-    /// The text for an engine, by the names that its files may have.
+    /// The file of the query that is for an engine, else the one for all engines.
     ///
     /// # Errors
     /// There is none, and the files that there are.
@@ -176,7 +176,7 @@ impl Query {
 }
 
 impl QueryFile {
-    /// Reads a query's file with its remarks.
+    /// Makes a query's file of its text: reads its remarks, and checks that its statements only read.
     fn from_text(path: String, text: String, texts: &Texts) -> Result<QueryFile, Failure> {
         let file = QueryFile {
             expected_rows: expected_rows(&path, &text)?,
@@ -189,7 +189,7 @@ impl QueryFile {
         Ok(file)
     }
 
-    /// The statements in the engine's words.
+    /// Splits the file into statements in the engine's words.
     ///
     /// # Errors
     /// There is none, or one may change something.
@@ -201,7 +201,7 @@ impl QueryFile {
         parts.into_iter().map(|part| self.make_statement(part.sql)).collect()
     }
 
-    /// Makes a statement of SQL, with whether it is ordered; an error if it may write.
+    /// Makes a statement of SQL, and notes if its rows are ordered; fails if it may write.
     fn make_statement(&self, sql: String) -> Result<Statement, Failure> {
         let words = split_words(&sql);
         let first = words.iter().find(|word| word.text != "(").map(|word| word.text.as_str()).unwrap_or_default();
@@ -222,11 +222,12 @@ impl QueryFile {
     }
 }
 
-/// Tells whether a statement says in which order its rows come.
+/// Whether a statement says in which order its rows come.
 pub fn is_ordered(sql: &str) -> bool {
     has_own_order(&split_words(sql))
 }
 
+/// Whether `ORDER BY` stands among a statement's words outside its subqueries.
 fn has_own_order(words: &[WordAt]) -> bool {
     let own = own_depth(words);
     words.windows(2).any(|pair| pair[0].depth == own && pair[0].text == "order" && pair[1].text == "by")
@@ -238,8 +239,10 @@ fn own_depth(words: &[WordAt]) -> usize {
     words[leading..].iter().map(|word| word.depth).min().unwrap_or_default()
 }
 
-/// The word by which a statement that begins as if it read makes a table or a file. The names of files' clauses are searched for
-/// within quotes, too: engines end a text in more ways than [`piece_length`] knows.
+/// Finds the word by which a statement that begins as if it read makes a table or a file, such as `into`.
+///
+/// The names of files' clauses are searched for within quotes, too: engines end a text in more ways than
+/// [`piece_length`] knows.
 pub(super) fn writing_word(sql: &str, words: &[WordAt]) -> Option<&'static str> {
     let lower = sql.to_lowercase();
     let writes_file = ["outfile", "dumpfile"].into_iter().find(|word| lower.contains(word));
@@ -270,7 +273,7 @@ pub(super) struct WordAt {
     pub(super) depth: usize,
 }
 
-/// The words of a statement outside quotes and comments.
+/// Splits a statement into its words and `(`, each with its depth, outside quotes and comments.
 pub(super) fn split_words(sql: &str) -> Vec<WordAt> {
     let mut words: Vec<WordAt> = Vec::new();
     let (mut rest, mut depth) = (sql, 0_usize);
@@ -290,11 +293,12 @@ pub(super) fn split_words(sql: &str) -> Vec<WordAt> {
     words
 }
 
+/// Whether a character is part of a word: a letter, a digit or `_`.
 fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// Bytes of what a text begins with: a quoted text, a comment, a word, or a letter.
+/// Length in bytes of the first piece of a text: a quoted text, a comment, a word, or a character.
 pub(super) fn piece_length(text: &str) -> usize {
     let Some(next) = text.chars().next() else { return 0 };
     match next {

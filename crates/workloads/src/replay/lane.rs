@@ -36,7 +36,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Memory that it takes, its text and about as much in values.
+    /// Memory in bytes that the execution takes: its text and about as much in values.
     pub fn room_bytes(&self) -> usize {
         2 * self.sql.len() + size_of::<Job>()
     }
@@ -55,7 +55,7 @@ pub struct Lane<'a> {
 }
 
 impl Lane<'_> {
-    /// Sends what comes, until no more comes or the replay was stopped.
+    /// Sends each execution that comes when it is due, and counts its answer; ends with the jobs, or when it is stopped.
     pub fn work(&self, session: &mut dyn Session, jobs: Receiver<Job>) {
         let mut ended = Instant::now();
         for job in jobs {
@@ -94,6 +94,7 @@ impl Lane<'_> {
         }
     }
 
+    /// Describes how an answer differs from the first to the same execution; `None` after the first 20 of a class.
     fn difference(&self, job: &Job, answer: &Answer) -> Option<String> {
         if job.position >= SHOWN_ANSWERS {
             return None;
@@ -103,6 +104,7 @@ impl Lane<'_> {
         first.compare_with_first(self.chosen, self.classes[job.class], position, answer).err()
     }
 
+    /// Sleeps until an instant, or until soon after the replay was stopped.
     fn sleep_until(&self, due: Instant) {
         while let Some(left) = due.checked_duration_since(Instant::now()).filter(|left| !left.is_zero()) {
             if left > LONGEST_SLEEP && self.progress.is_stopped() {
@@ -113,14 +115,14 @@ impl Lane<'_> {
     }
 }
 
-/// An answer's hash, to be added to those of other positions.
+/// Mixes an answer's digest with its position, so that the sums of a class's answers can be compared.
 fn mixed(position: u64, answer: &Answer) -> u64 {
     // The odd constant of SplitMix64 tells equal answers at two positions apart.
     let bits = answer.digest().to_bits() ^ position.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits.wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(31).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
-/// A message of the server's without the values that it quotes.
+/// Replaces the values that a server's message quotes by `…`.
 fn without_values(message: String, values: &[String]) -> String {
     let contents = values.iter().map(|value| value.trim_matches(['\'', '"']));
     contents.filter(|value| value.len() >= SHORTEST_VALUE).fold(message, |text, value| text.replace(value, "…"))

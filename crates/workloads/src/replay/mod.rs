@@ -63,6 +63,7 @@ impl Workload for Replay {
         true
     }
 
+    /// Makes the step that replays the plan's capture.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let pace = keys.pace.parse()?;

@@ -11,14 +11,17 @@ pub struct IntervalOrder {
 }
 
 impl IntervalOrder {
-    /// Gives an execution that must have ended before one begins that began at `start_us`, each once. It was added before, so that
-    /// no two wait for each other.
+    /// Takes the number of an execution that must end before one that began at `start_us` begins; `None` if there are no more.
+    ///
+    /// Each is given once. It was added before, so that no two wait for each other.
     pub fn next_before(&mut self, start_us: i64) -> Option<u64> {
         let (end_us, _) = *self.under_way.first()?;
         if end_us <= start_us { self.under_way.pop_first().map(|(_, number)| number) } else { None }
     }
 
-    /// Adds an execution that begins now. One whose end the log does not have is waited for in its session alone.
+    /// Adds an execution that begins now, by when it ended in the capture.
+    ///
+    /// One whose end the log does not have is waited for in its session alone.
     pub fn add(&mut self, number: u64, start_us: i64, duration_us: Option<u64>) {
         if let Some(duration_us) = duration_us {
             self.under_way.insert((start_us.saturating_add_unsigned(duration_us), number));

@@ -18,6 +18,7 @@ const FEWEST_JUDGED: u64 = 5;
 const LATE_NS: u64 = 20_000_000;
 
 impl Replaying {
+    /// Makes the step's outcome: each class's time, answers and errors, what was skipped, and how late the client was.
     pub fn outcome(&self, state: &State, skipped: &SkippedCounts, elapsed_s: f64) -> StepOutcome {
         let mut outcome = StepOutcome { elapsed_s, ..StepOutcome::default() };
         let classes = || self.source.classes.iter().zip(&state.classes);
@@ -58,7 +59,7 @@ impl Replaying {
 }
 
 impl ClassResult {
-    /// The time of all executions together, or why it compares with nothing.
+    /// Seconds of all executions of the class together; unavailable if some failed.
     fn elapsed_s(&self) -> Reading {
         match &self.cause {
             None => Reading::Value(self.elapsed_s),
@@ -70,6 +71,7 @@ impl ClassResult {
     }
 }
 
+/// Makes the measurement of a class's time, diagnostic if it has too few executions.
 fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
     let is_judged = class.executions >= FEWEST_JUDGED;
     let role = if is_judged { Role::Primary } else { Role::Diagnostic };
@@ -80,7 +82,7 @@ fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
     elapsed
 }
 
-/// The hash of all answers, or how one differs from the experiment's first.
+/// Makes the measurement of the hash of a class's answers, or of how one differs from the experiment's first.
 fn answer(name: &str, result: &ClassResult) -> Measurement {
     // 52 bits, which a float holds exactly.
     let hash = count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
@@ -90,6 +92,7 @@ fn answer(name: &str, result: &ClassResult) -> Measurement {
     }
 }
 
+/// Makes the measurement of how late statements were sent: the lag of a share of them.
 fn lag(id: &str, share: f64, lag: &LoopLag) -> Measurement {
     let reading = lag
         .quantile_ns(share)
@@ -97,12 +100,14 @@ fn lag(id: &str, share: f64, lag: &LoopLag) -> Measurement {
     milliseconds_measurement(id, Role::Diagnostic, reading)
 }
 
+/// Makes a mark if 1 % of the statements were sent too late.
 fn late(lag: &LoopLag) -> Option<Mark> {
     let lag_ns = lag.quantile_ns(0.99).filter(|lag_ns| *lag_ns >= LATE_NS)?;
     let detail = format!("étalon sent 1 % of the statements more than {:.0} ms late", lag_ns as f64 / 1e6);
     Some(Mark::new(MarkKind::WokenLate, detail))
 }
 
+/// Makes a note if executions of a class failed in the capture and not here.
 fn vanished(class: &ReplayedClass, result: &ClassResult) -> Option<Mark> {
     let vanished = result.vanished_errors;
     (vanished > 0).then(|| {

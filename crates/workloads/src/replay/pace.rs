@@ -27,7 +27,7 @@ pub enum Due {
 }
 
 impl Due {
-    /// The instant in a session whose last statement ended at `ended`.
+    /// The instant to send at, in a session whose last statement ended at `ended`.
     pub fn instant(self, ended: Instant) -> Instant {
         match self {
             Due::At(instant) => instant,
@@ -39,6 +39,7 @@ impl Due {
 impl FromStr for Pace {
     type Err = Failure;
 
+    /// Parses the key `pace`: `original`, `think`, `none`, or a speed such as `2x`.
     fn from_str(text: &str) -> Result<Pace, Failure> {
         match text {
             "original" => return Ok(Pace::Timed(1.0)),
@@ -55,7 +56,7 @@ impl FromStr for Pace {
     }
 }
 
-/// A captured length of time in a replay.
+/// Divides a captured length of time, in microseconds, by the replay's speed.
 pub fn scaled(us: i64, speed: f64) -> Duration {
     Duration::from_secs_f64(us.max(0) as f64 / 1e6 / speed)
 }

@@ -38,6 +38,7 @@ pub struct Replaying {
 }
 
 impl Procedure for Replaying {
+    /// Replays the capture: sends all executions over their connections, and accounts for each.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let source = &self.source;
         let capture = SavedCapture::open(Path::new(&source.path)).map_err(|error| unreadable(&error))?;
@@ -86,10 +87,12 @@ impl Procedure for Replaying {
         Ok(Stepped::Done(outcome))
     }
 
+    /// The sessions work on tables that étalon did not make.
     fn session_kind(&self) -> SessionKind {
         SessionKind::OnTablesOfOthers
     }
 
+    /// Shortest time that a replay takes at its pace.
     fn least_length(&self) -> Duration {
         match self.pace {
             Pace::Timed(speed) => scaled(self.source.span_us, speed),
@@ -98,10 +101,12 @@ impl Procedure for Replaying {
         }
     }
 
+    /// Number of connections that the capture's sessions need.
     fn connections(&self) -> u64 {
         self.source.connections as u64
     }
 
+    /// None: the statements work on tables that étalon did not make.
     fn tables(&self) -> Tables {
         Tables::None
     }
@@ -125,6 +130,7 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
+    /// Makes a reader that has read nothing.
     fn new(
         replay: &'a Replaying,
         dialect: &'a dyn Dialect,
@@ -145,7 +151,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sends all, and waits for their end. `None`: the replay was stopped.
+    /// Reads the capture in the order of starts, sends all executions, and waits for their end; `None` if it was stopped.
     fn read(mut self, capture: &SavedCapture, context: &mut StepContext<'_>) -> Result<Option<SkippedCounts>, Failure> {
         let mut statements = Statements::new(capture);
         let mut failed = Ok(());
@@ -171,7 +177,7 @@ impl<'a> Reader<'a> {
         Ok(is_whole.then_some(self.skipped))
     }
 
-    /// The execution as it is sent; `None`: it is skipped, and counted.
+    /// Makes the job of an execution; `None` if it is skipped, and counted as such.
     fn job(&mut self, one: &Recorded, statements: &mut Statements<'_>) -> Result<Option<Job>, Failure> {
         let source = &self.replay.source;
         let statement = match source.selection.choose(one, statements)? {
@@ -198,6 +204,7 @@ impl<'a> Reader<'a> {
         }))
     }
 
+    /// Computes when an execution is to be sent, by the pace, and notes when it ended in the capture.
     fn due(&mut self, one: &Recorded) -> Due {
         let began = *self.began.get_or_insert_with(|| Instant::now() + LEAD);
         let start_us = one.packed.start_us;
@@ -211,7 +218,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Sends an execution to its connection, when it may begin. `false`: the replay was stopped.
+    /// Sends an execution to its connection when it may begin; false if the replay was stopped.
     fn send(&mut self, one: &Recorded, mut job: Job, is_interrupted: &dyn Fn() -> bool) -> bool {
         if self.replay.pace == Pace::None {
             let start_us = one.packed.start_us;
@@ -232,6 +239,7 @@ impl<'a> Reader<'a> {
         lane.is_some_and(|lane| lane.send(job).is_ok())
     }
 
+    /// Reports progress after each 256 executions.
     fn report(&self, context: &mut StepContext<'_>) {
         /// Executions from one report to the next.
         const STEP: u64 = 256;
@@ -243,7 +251,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Marks a run whose client had no processor time left.
+/// Makes a mark if the client had almost no processor time left.
 fn saturated(before: Result<Duration, String>, elapsed_s: f64) -> Option<Mark> {
     let used_s = host::cpu::process_cpu().ok()?.checked_sub(before.ok()?)?.as_secs_f64();
     let share = used_s / elapsed_s / host::cpu::available_cores() as f64;
@@ -251,6 +259,7 @@ fn saturated(before: Result<Duration, String>, elapsed_s: f64) -> Option<Mark> {
     (share > SATURATED_SHARE).then(|| Mark::new(MarkKind::ClientSaturated, detail))
 }
 
+/// Makes the failure that the capture's file has changed since the experiment began.
 fn changed(path: &str) -> Failure {
     Failure::new(
         FailureKind::Verification,

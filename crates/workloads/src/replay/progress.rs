@@ -65,7 +65,7 @@ pub struct State {
 }
 
 impl State {
-    /// Takes room, if there is some.
+    /// Takes room for `bytes` that are read ahead; false if there is none now.
     fn take_room(&mut self, bytes: usize) -> bool {
         let has_room = self.ahead_bytes == 0 || self.ahead_bytes + bytes <= MOST_AHEAD_BYTES;
         self.ahead_bytes += if has_room { bytes } else { 0 };
@@ -80,17 +80,19 @@ pub struct Progress {
 }
 
 impl Progress {
+    /// Makes the progress of a replay of this many classes, of which nothing has been executed.
     pub fn new(classes: usize) -> Progress {
         let state = State { classes: vec![ClassResult::default(); classes], ..State::default() };
         Progress { state: Mutex::new(state), changed: Condvar::new() }
     }
 
+    /// Locks the state.
     fn lock(&self) -> MutexGuard<'_, State> {
         // Numbers are only added up.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the replay: what is under way goes on to its end, nothing else begins.
+    /// Stops the replay, with the failure if it has none yet: what is under way goes on to its end, nothing else begins.
     pub fn stop(&self, failure: Option<Failure>) {
         let mut state = self.lock();
         state.is_stopped = true;
@@ -101,29 +103,32 @@ impl Progress {
         self.changed.notify_all();
     }
 
+    /// Whether the replay was stopped.
     pub fn is_stopped(&self) -> bool {
         self.lock().is_stopped
     }
 
+    /// Number of executions that have ended.
     pub fn executed(&self) -> u64 {
         self.lock().executed
     }
 
-    /// Takes room for the text of an execution, when there is some. `false`: the replay was stopped.
+    /// Waits until there is room for the text of an execution, and takes it; false if the replay was stopped.
     pub fn take_room(&self, bytes: usize, is_interrupted: &dyn Fn() -> bool) -> bool {
         self.wait_until(|state| state.take_room(bytes), is_interrupted)
     }
 
-    /// Waits for the end of an execution. `false`: the replay was stopped.
+    /// Waits for the end of an execution; false if the replay was stopped.
     pub fn wait_for(&self, number: u64, is_interrupted: &dyn Fn() -> bool) -> bool {
         self.wait_until(|state| state.ended.remove(&number), is_interrupted)
     }
 
-    /// Waits for the end of as many executions as were sent. `false`: the replay was stopped.
+    /// Waits for the end of as many executions as were sent; false if the replay was stopped.
     pub fn wait_for_all(&self, sent: u64, is_interrupted: &dyn Fn() -> bool) -> bool {
         self.wait_until(|state| state.executed >= sent, is_interrupted)
     }
 
+    /// Waits until a condition on the state holds; false if the replay was stopped or interrupted.
     fn wait_until(&self, mut is_so: impl FnMut(&mut State) -> bool, is_interrupted: &dyn Fn() -> bool) -> bool {
         let mut state = self.lock();
         loop {
@@ -140,7 +145,7 @@ impl Progress {
         }
     }
 
-    /// Counts an execution that has ended.
+    /// Counts an execution that has ended, and wakes those that wait.
     pub fn end(&self, ended: Ended) {
         let mut state = self.lock();
         state.executed += 1;
@@ -154,10 +159,10 @@ impl Progress {
         self.changed.notify_all();
     }
 
-    /// What all have done, if none failed as a whole.
+    /// Returns what all have done.
     ///
     /// # Errors
-    /// A connection was lost, or the server is out of disk space.
+    /// The failure of a replay that was stopped by one: a connection was lost, or the server is out of disk space.
     pub fn finish(self) -> Result<State, Failure> {
         let mut state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         state.failure.take().map_or(Ok(state), Err)
@@ -165,6 +170,7 @@ impl Progress {
 }
 
 impl ClassResult {
+    /// Adds an execution that has ended to its class's counts.
     fn count(&mut self, ended: Ended) {
         self.executed += 1;
         match ended.answer {

@@ -32,7 +32,7 @@ impl Skipped {
         Skipped::Writes,
     ];
 
-    /// Its name in the store.
+    /// Name of the reason in the store.
     pub fn code(self) -> &'static str {
         match self {
             Skipped::Database => "other_database",
@@ -46,6 +46,7 @@ impl Skipped {
         }
     }
 
+    /// Words for the reason, that follow a number of executions.
     pub fn text(self) -> &'static str {
         match self {
             Skipped::Database => "of another database",
@@ -65,19 +66,22 @@ impl Skipped {
 pub struct SkippedCounts([u64; Skipped::ALL.len()]);
 
 impl SkippedCounts {
+    /// Counts an execution that is skipped for a reason.
     pub fn add(&mut self, reason: Skipped) {
         self.0[reason as usize] += 1;
     }
 
+    /// Number of executions skipped for a reason.
     pub fn of_reason(&self, reason: Skipped) -> u64 {
         self.0[reason as usize]
     }
 
+    /// Number of all executions that were skipped.
     pub fn sum(&self) -> u64 {
         self.0.iter().sum()
     }
 
-    /// The reasons with their numbers, for a person. `None`: nothing was skipped.
+    /// Lists the reasons with their numbers, for a person; `None` if nothing was skipped.
     pub fn text(&self) -> Option<String> {
         let some = Skipped::ALL.into_iter().filter(|reason| self.of_reason(*reason) > 0);
         let all: Vec<String> = some.map(|reason| format!("{} {}", self.of_reason(reason), reason.text())).collect();
@@ -98,7 +102,7 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Tells whether an execution is replayed, by which statement, or the first reason why it is not.
+    /// Chooses whether an execution is replayed: its statement, or the first reason why it is not.
     ///
     /// # Errors
     /// The capture is damaged.
@@ -107,6 +111,7 @@ impl Selection {
         one: &Recorded,
         statements: &'s mut Statements<'_>,
     ) -> Result<Result<&'s Statement, Skipped>, Failure> {
+        /// Whether a number is not among those that a key selects.
         fn is_out(of: Option<&HashSet<u64>>, number: u64) -> bool {
             of.is_some_and(|some| !some.contains(&number))
         }

@@ -49,15 +49,17 @@ pub struct Source {
     pub span_us: i64,
 }
 
+/// Makes the failure of a capture that cannot be read.
 pub fn unreadable(error: &CaptureError) -> Failure {
     Failure::new(FailureKind::Plan, "read the capture", error)
 }
 
+/// Makes the failure of a capture that cannot be replayed as the plan asks.
 fn refuse(path: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("replay the capture `{path}`"), cause)
 }
 
-/// The names of all classes of a capture, in the order of the summary.
+/// Names all classes of a capture, in the order of the summary.
 pub fn class_names(classes: &[Class]) -> Vec<String> {
     let named = classes.iter().enumerate();
     named.map(|(at, class)| statement_name(&class.text, at + 1, classes.len())).collect()
@@ -96,7 +98,7 @@ impl Source {
         Ok(source)
     }
 
-    /// Reads what is replayed of the capture, with the reasons for the rest.
+    /// Reads which classes and sessions of the capture are replayed, and counts the rest by reason.
     fn survey(&self, capture: &SavedCapture) -> Result<Survey, Failure> {
         let (mut survey, mut statements) = (Survey::default(), Statements::new(capture));
         let mut failed = Ok(());
@@ -115,6 +117,7 @@ impl Source {
         failed.map(|()| survey)
     }
 
+    /// Takes over what a survey found: classes, times and connections; fails if nothing is left, or too many sessions.
     fn take(&mut self, survey: Survey, summary: &Summary, names: Vec<String>) -> Result<(), Failure> {
         for (class, name) in summary.classes.iter().zip(names) {
             if let Some(executions) = survey.classes.get(&class.id) {
@@ -148,7 +151,7 @@ struct Survey {
     sessions: HashMap<u64, (i64, i64)>,
 }
 
-/// The sessions of the database that is replayed; all where the capture has one.
+/// Lists the sessions of the database that is replayed; `None` for all, where the capture has one database.
 fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64>>, Failure> {
     let databases = capture.databases().map_err(|error| unreadable(&error))?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -170,7 +173,7 @@ fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64
     }
 }
 
-/// The numbers of the classes that `only` names.
+/// Lists the numbers of the classes that `only` names; `None` without that key.
 fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option<HashSet<u64>>, Failure> {
     let Some(only) = &keys.only else { return Ok(None) };
     let mut found = HashSet::new();
@@ -186,7 +189,9 @@ fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option
     Ok(Some(found))
 }
 
-/// The times of `from` and `to`: `from` on the day of the first statement or, before the last one, on the next; `to` behind it.
+/// Reads the keys `from` and `to` as instants of the capture.
+///
+/// `from` is on the day of the first statement or, before the last one, on the next; `to` is behind it.
 fn between(keys: &Keys, (first_us, last_us): (i64, i64)) -> Result<Selection, Failure> {
     let next_us = keys.from.as_ref().map(|text| time_of_key("from", text, first_us)).transpose()?;
     let from_us = next_us.map(|next_us| if next_us > last_us { next_us - DAY_US } else { next_us });
@@ -195,6 +200,7 @@ fn between(keys: &Keys, (first_us, last_us): (i64, i64)) -> Result<Selection, Fa
     Ok(Selection { from_us, to_us, ..Selection::default() })
 }
 
+/// Reads a key as the first instant with that time of day after another one.
 fn time_of_key(key: &str, text: &str, after_us: i64) -> Result<i64, Failure> {
     time_after(text, after_us).ok_or_else(|| {
         let cause = format!("`{text}` is no time of day");
@@ -203,7 +209,7 @@ fn time_of_key(key: &str, text: &str, after_us: i64) -> Result<i64, Failure> {
     })
 }
 
-/// The first instant with a time of day, from an instant on; microseconds since 1970.
+/// The first instant with a time of day, from an instant on; microseconds since 1970, `None` if it is no time.
 fn time_after(text: &str, after_us: i64) -> Option<i64> {
     let parts: Vec<i64> = text.trim().split(':').map(str::parse).collect::<Result<_, _>>().ok()?;
     let (hours, minutes, seconds) = match parts[..] {
@@ -218,7 +224,7 @@ fn time_after(text: &str, after_us: i64) -> Option<i64> {
     Some(if found_us < after_us { found_us + DAY_US } else { found_us })
 }
 
-/// At most that number of sessions, the same each time, spread over the capture.
+/// Picks at most `most` sessions, the same each time, spread over the capture.
 fn spread(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
     let mut sessions: Vec<u64> = sessions.into_keys().collect();
     // Multiples of the golden ratio lie far from one another.
@@ -226,7 +232,7 @@ fn spread(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
     sessions.into_iter().take(most).collect()
 }
 
-/// Gives each session a connection, which another one has again after its end, and the number of connections.
+/// Gives each session a connection, which another one has again after its end; returns these and their number.
 fn connections(sessions: HashMap<u64, (i64, i64)>) -> (HashMap<u64, usize>, usize) {
     let mut by_start: Vec<(i64, u64, i64)> =
         sessions.into_iter().map(|(session, (start, end))| (start, session, end)).collect();

@@ -42,6 +42,7 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Makes a statement of its text without values, with the reason why it is not replayed, if there is one.
     fn new(shape: String) -> Statement {
         let is_single = !shape.trim_end_matches([';', ' ', '\t', '\r', '\n', shape::MARK]).contains(';');
         let skipped = match other_kind(&shape) {
@@ -54,7 +55,7 @@ impl Statement {
         Statement { is_ordered: is_ordered(&shape), shape, skipped }
     }
 
-    /// The text of an execution, with the values of its parameters as literals.
+    /// Writes the text of an execution, with the values of its parameters as literals.
     pub fn text(&self, one: &Packed, dialect: &dyn Dialect) -> String {
         if one.parameters.is_empty() {
             return shape::fill_shape(&self.shape, &one.literals);
@@ -77,7 +78,7 @@ impl<'c> Statements<'c> {
         Statements { capture, known: HashMap::new() }
     }
 
-    /// A statement by its number.
+    /// Gives a statement by its number, read from the capture at the first time.
     ///
     /// # Errors
     /// The capture is damaged.

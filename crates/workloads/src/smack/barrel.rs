@@ -14,7 +14,9 @@ enum BarrelEntry {
     PauseUs(u64),
 }
 
-/// Reads a barrel as turns: which query is asked after which pause. Statements are numbered by the order of queries in the file.
+/// Reads a barrel as turns: which query is asked after which pause.
+///
+/// Statements are numbered by the order of queries in the file.
 pub(super) fn read_turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<Turn>, SmackError> {
     let mut turns: Vec<Turn> = Vec::new();
     let mut pause_us = 0u64;
@@ -46,7 +48,7 @@ pub(super) fn read_turns(file: &SmackFile, barrel: &SpottedText) -> Result<Vec<T
     Ok(turns)
 }
 
-/// Splits a barrel into its entries.
+/// Splits a barrel's text into queries with their numbers of times, and pauses.
 fn barrel_entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> {
     let mut entries = Vec::new();
     let mut words = barrel.text.split_whitespace();
@@ -65,13 +67,15 @@ fn barrel_entries(barrel: &SpottedText) -> Result<Vec<BarrelEntry>, SmackError> 
     Ok(entries)
 }
 
-/// The error for a barrel's text.
+/// Makes the error of a barrel's text.
 fn wrong_barrel(barrel: &SpottedText, message: String) -> SmackError {
     SmackError::new(barrel.spot, message)
         .with_hint("a barrel is pairs of a number and a query, `2 select 1 update`, and pauses, `-0.5`")
 }
 
-/// Reads a query section as a statement with words. Dictionaries are numbered by their order in the file.
+/// Compiles a query section to a statement with dictionaries' words in it.
+///
+/// Dictionaries are numbered by their order in the file.
 pub(super) fn wordy_statement(
     file: &SmackFile,
     section: &SmackSection,
@@ -150,7 +154,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Tests whether a literal that began with this quote is open.
+    /// Whether a literal that began with this quote is open.
     fn is_open(&self, quote: char) -> bool {
         self.literal.as_ref().is_some_and(|(open, ..)| *open == quote)
     }
@@ -167,7 +171,7 @@ impl Pieces<'_> {
         }
     }
 
-    /// Ends a literal. One without words stays SQL.
+    /// Ends a literal; one without words stays SQL.
     fn close_literal(&mut self, quote: char, mut parts: Vec<LiteralPart>, text: String) {
         if parts.is_empty() {
             self.sql.extend([quote.to_string(), text, quote.to_string()]);
@@ -180,7 +184,7 @@ impl Pieces<'_> {
         self.done.push(StatementPiece::Literal(quote, parts));
     }
 
-    /// Adds a dictionary's word to the open literal, or to the statement.
+    /// Appends a dictionary's word to the open literal, or to the statement.
     fn add_word(&mut self, name: &str, at: usize) -> Result<(), SmackError> {
         let spot = self.spot_of(at);
         if name.is_empty() {
@@ -205,7 +209,7 @@ impl Pieces<'_> {
         Ok(())
     }
 
-    /// Position in the file, ignoring escapes earlier on the line.
+    /// Position in the file of a character of the query, as if there were no escapes earlier on the line.
     fn spot_of(&self, at: usize) -> Spot {
         let before: Vec<char> = self.query.text.chars().take(at).collect();
         let lines = before.iter().filter(|c| **c == '\n').count();
@@ -244,7 +248,7 @@ impl Pieces<'_> {
     }
 }
 
-/// First word in lower case, after comments.
+/// First word of a statement in lower case, after comments and brackets.
 fn first_word(sql: &str) -> String {
     let mut rest = sql.trim_start();
     loop {

@@ -77,7 +77,7 @@ fn words_from_file(
     Ok(sources.first_words(&lines, delimiter, step))
 }
 
-/// The entries between commas. A comma at the end ends the last one.
+/// Splits a dictionary's list into words at its commas; a comma at the end ends the last one.
 fn from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
     let source = &section.need_key("source")?.text;
     let (mut words, mut word) = (Vec::new(), String::new());
@@ -120,11 +120,12 @@ fn unique_numbering(section: &SmackSection, notes: &mut Vec<String>) -> Result<N
     }
 }
 
+/// Makes a numbering in plain decimal digits between two texts.
 fn plain_numbering(before: String, after: String) -> Numbering {
     Numbering { before, after, digits: Digits::Decimal, width: 0, fill: Fill::BlanksBefore }
 }
 
-/// A format of C's `printf` with one number in it.
+/// Parses a template, a format of C's `printf` with one number in it, to a numbering.
 fn parse_template(source: &SpottedText) -> Result<Numbering, SmackError> {
     let mut made: Option<Numbering> = None;
     let mut text = String::new();
@@ -171,7 +172,7 @@ fn parse_template(source: &SpottedText) -> Result<Numbering, SmackError> {
     Ok(Numbering { after: text, ..numbering })
 }
 
-/// The error for a template's text.
+/// Makes the error of a template's text.
 fn wrong_template(source: &SpottedText, message: String) -> SmackError {
     SmackError::new(source.spot, message).with_hint("write it as `user%d` or `user%08d`")
 }

@@ -11,6 +11,7 @@ pub struct SmackError {
 }
 
 impl SmackError {
+    /// Makes an error at a position of the file, without a hint.
     pub(super) fn new(spot: Spot, message: impl Into<String>) -> SmackError {
         SmackError { spot, message: message.into(), hint: None }
     }

@@ -51,7 +51,7 @@ enum Item {
 }
 
 impl GenData {
-    /// Reads the command line of a `gen_data_file`.
+    /// Parses the command line of a `gen_data_file`.
     pub fn of_command(command: &str) -> Result<GenData, GenDataError> {
         let mut words = shell_words(command).into_iter();
         let program = words.next().unwrap_or_default();
@@ -98,7 +98,7 @@ impl GenData {
 }
 
 impl Item {
-    /// Appends the item's text for a row.
+    /// Appends the item's text for a row, with numbers drawn from `rand`.
     fn append_to(&self, row: u32, rand: &mut Rand, text: &mut String) {
         // Writing to a string does not fail.
         let _ = match *self {
@@ -126,11 +126,12 @@ impl Item {
     }
 }
 
+/// Draws a width from a range, whose upper end is never reached unless both ends are equal.
 fn draw_width(least: u32, most: u32, rand: &mut Rand) -> u32 {
     if most == 0 || most == least { least } else { least + rand.next_rand() % most.abs_diff(least) }
 }
 
-/// Splits a format into its items.
+/// Splits a format into texts and items such as `%12-12s`.
 fn parse_items(format: &str) -> Result<Vec<Item>, GenDataError> {
     let mut items = Vec::new();
     let mut plain = String::new();
@@ -165,7 +166,7 @@ fn parse_items(format: &str) -> Result<Vec<Item>, GenDataError> {
     Ok(items)
 }
 
-/// Splits as a shell does, with both kinds of quotes and no expansion.
+/// Splits a command line into words as a shell does, with both kinds of quotes and no expansion.
 fn shell_words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let (mut word, mut quote) = (None::<String>, None::<char>);

@@ -21,7 +21,7 @@ pub(super) struct Rand {
 }
 
 impl Rand {
-    /// The generator of a program that has just started.
+    /// Makes the generator of a program that has just started and never called `srand()`.
     pub(super) fn unseeded() -> Rand {
         let mut word = DEFAULT_SEED;
         let mut state = [0; DEGREE];
@@ -37,7 +37,7 @@ impl Rand {
         rand
     }
 
-    /// `rand()`: from 0 to 2,147,483,647.
+    /// Draws the next number of `rand()`: from 0 to 2,147,483,647.
     pub(super) fn next_rand(&mut self) -> u32 {
         // Without divisions: it is called millions of times.
         let behind = if self.at < SEPARATION { self.at + DEGREE - SEPARATION } else { self.at - SEPARATION };

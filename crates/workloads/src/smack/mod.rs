@@ -95,7 +95,7 @@ pub struct Invocation {
     pub arguments: String,
 }
 
-/// The type that a query is reported by: its own name if it gives none.
+/// Name of the type that a query is reported by: its own name if it gives none.
 fn kind_of(section: &SmackSection) -> &str {
     section.value_of_key("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
 }
@@ -106,7 +106,7 @@ impl SmackScript {
         SmackScript::read_from(named, &Texts::Files)
     }
 
-    /// From a file of this host or of another.
+    /// Reads a built-in script, or a file of this host or of another.
     fn read_from(named: &str, texts: &Texts) -> Result<SmackScript, Failure> {
         if let Some(script) = BUILT_IN.iter().find(|script| script.name == named) {
             return SmackScript::parse(named, script.text);
@@ -118,13 +118,13 @@ impl SmackScript {
         Ok(SmackScript { texts: Some(texts.clone()), ..SmackScript::parse(named, &text)? })
     }
 
-    /// Parses text alone: files that it names cannot be found.
+    /// Parses a script's text alone: files that it names cannot be found.
     pub fn parse(name: &str, text: &str) -> Result<SmackScript, Failure> {
         let file = syntax::parse(text).map_err(|error| script_failure(name, error))?;
         Ok(SmackScript { name: name.to_owned(), file, texts: None })
     }
 
-    /// Evaluates the script with these values of `$1`, `$2`, ….
+    /// Evaluates the script with these arguments to clients and numbers of queries; fails if it cannot be run.
     pub fn invocation(&self, arguments: &[String]) -> Result<Invocation, Failure> {
         let wrong = |error| script_failure(&self.name, error);
         // Whatever one protocol alone refuses is refused when it is known which one is used.
@@ -160,7 +160,7 @@ impl SmackScript {
         })
     }
 
-    /// What `main` prints, in order.
+    /// Evaluates what `main` prints once there are results, in order.
     pub fn shown_results(&self, arguments: &[String], results: Lookup<'_>) -> Result<Vec<Shown>, Failure> {
         run::shown_results(&self.file, Arguments::Given(arguments), results)
             .map_err(|error| script_failure(&self.name, error))
@@ -202,7 +202,7 @@ impl SmackScript {
     }
 }
 
-/// Kinds that no barrel uses would be reported with no figures.
+/// Drops kinds of queries that no barrel uses: they would be reported with no figures.
 fn drop_unused(parts: &mut Parts) {
     let mut used: Vec<usize> =
         parts.shares.iter().flat_map(|share| &share.turns).map(|turn| parts.statements[turn.statement].1).collect();
@@ -214,7 +214,9 @@ fn drop_unused(parts: &mut Parts) {
     parts.kinds = used.into_iter().map(|kind| parts.kinds[kind].clone()).collect();
 }
 
-/// Engines read a backslash between quotes differently, and the text is put together without knowing the engine.
+/// Fails if a word that goes between quotes as text has a backslash.
+///
+/// Engines read it differently between quotes, and the text is put together without knowing the engine.
 fn refuse_backslashes(
     section: &SmackSection,
     statement: &WordyStatement,
@@ -245,12 +247,12 @@ fn refuse_backslashes(
     Ok(())
 }
 
-/// Number of clients that all `unload_query_barrel` have together.
+/// Number of clients that unload a barrel, all together.
 fn total_clients(run: &SmackRun) -> u32 {
     run.unloads.iter().map(|unload| unload.clients).fold(0, u32::saturating_add)
 }
 
-/// The failure of a script, with the error's place and hint.
+/// Makes the failure of a script, with the error's position and hint.
 fn script_failure(script: &str, error: SmackError) -> Failure {
     let failure = Failure::new(FailureKind::Plan, format!("use the script `{script}`"), &error);
     match error.hint {
@@ -273,6 +275,7 @@ impl Workload for SuperSmack {
         }
     }
 
+    /// Makes the load that the plan's script asks for, with its tables.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let Keys { script, clients, arguments, protocol, queries, rate } = Keys::read(point)?;
         let script = SmackScript::read_from(&script, &grants.texts)?;

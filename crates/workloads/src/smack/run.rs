@@ -73,7 +73,7 @@ struct Evaluation<'a> {
     shown: Vec<Shown>,
 }
 
-/// Evaluates `main` before anything has run.
+/// Evaluates `main` before anything has run: which barrels are unloaded; fails if none is.
 pub(super) fn evaluate_main(file: &SmackFile, arguments: Arguments<'_>) -> Result<SmackRun, SmackError> {
     let evaluation = evaluate_all(file, arguments, None)?;
     if evaluation.run.unloads.is_empty() {
@@ -83,7 +83,7 @@ pub(super) fn evaluate_main(file: &SmackFile, arguments: Arguments<'_>) -> Resul
     Ok(evaluation.run)
 }
 
-/// What `main` shows, once there are results.
+/// Evaluates what `main` shows, once there are results.
 pub(super) fn shown_results(
     file: &SmackFile,
     arguments: Arguments<'_>,
@@ -114,7 +114,7 @@ fn evaluate_all<'a>(
 }
 
 impl<'a> Evaluation<'a> {
-    /// The value of an expression; `None` where it depends on results that are not known yet.
+    /// Evaluates an expression to a text; `None` where it depends on results that are not known yet.
     fn value_of(&self, expression: &SmackExpression) -> Result<Option<String>, SmackError> {
         let mut whole = Some(String::new());
         for (simple, spot) in expression {
@@ -135,7 +135,7 @@ impl<'a> Evaluation<'a> {
         Ok(whole)
     }
 
-    /// The value of `$number`.
+    /// Value of the script's argument `$number`; `None` where a plan does not set it.
     fn argument(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
         let missing = |given: usize| {
             let message = format!("`${number}` is argument {number} after the file's name, and there are {given}");
@@ -154,7 +154,7 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// A field of a client's results; `None` before there are results.
+    /// Value of a field of a client's results; `None` before there are results.
     fn result_field(
         &self,
         client: &str,
@@ -182,7 +182,7 @@ impl<'a> Evaluation<'a> {
         Ok(self.results.and_then(|results| results(client, kind, field)))
     }
 
-    /// Evaluates the call of a client's method.
+    /// Checks and carries out the call of a client's method; one that is not initialized does nothing.
     fn evaluate_call(
         &mut self,
         client: &'a SpottedText,
@@ -260,7 +260,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Notes that a client's barrel is to be run.
+    /// Notes that a client's barrel is to be run; fails if it has none, or no rounds, or for the second time.
     fn unload(&mut self, client: &SpottedText, spot: Spot) -> Result<(), SmackError> {
         let state = self.clients.get(client.text.as_str()).cloned().unwrap_or_default();
         let section = self.file.need_section(SectionKind::Client, &client.text, client.spot)?;
@@ -280,7 +280,7 @@ impl<'a> Evaluation<'a> {
         Ok(())
     }
 
-    /// Notes a statement that runs before the load.
+    /// Notes a statement that runs before the load; fails for one after it, or about the session.
     fn note_query(&mut self, sql: &str, spot: Spot) -> Result<(), SmackError> {
         if !self.run.unloads.is_empty() {
             return Err(SmackError::new(spot, "étalon runs no statement after the load")
@@ -300,7 +300,7 @@ impl<'a> Evaluation<'a> {
     }
 }
 
-/// A count of at least 1.
+/// Parses a count of at least 1.
 fn parse_count(text: &str, what: &str, spot: Spot) -> Result<u64, SmackError> {
     match text.trim().parse::<u64>() {
         Ok(0) => Err(SmackError::new(spot, format!("the number of {what} is 0")).with_hint("at least 1 is needed")),

@@ -40,17 +40,21 @@ pub(super) struct Uneven {
 }
 
 impl SourceLines {
+    /// Makes the lines of a text, with the text's hash.
     fn new(text: String) -> SourceLines {
         let hash = fnv1a_64(text.as_bytes());
         SourceLines::with_hash(text, hash)
     }
 
-    /// Known by what makes them, always the same: to hash millions of letters takes as long as to make them.
+    /// Generates the lines of a `gen-data` call, with the call's hash.
+    ///
+    /// Hashing millions of letters takes as long as making them.
     fn make_by(by: &GenData) -> Result<SourceLines, GenDataError> {
         let hash = fnv1a_64(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
         Ok(SourceLines::with_hash(by.make_text()?, hash))
     }
 
+    /// Splits a text into lines, under a hash that is known.
     fn with_hash(text: String, hash: u64) -> SourceLines {
         let mut ends: Vec<u32> = text.match_indices('\n').map(|(at, _)| at as u32).collect();
         if !text.is_empty() && !text.ends_with('\n') {
@@ -59,7 +63,7 @@ impl SourceLines {
         SourceLines { hash, text, ends, uneven: OnceLock::new() }
     }
 
-    /// The first such line; looked for once.
+    /// Finds the first line that has not as many fields as the first; searched for once.
     pub(super) fn first_uneven(&self) -> Option<Uneven> {
         *self.uneven.get_or_init(|| {
             let of_first = field_count(self.line_at(0));
@@ -69,15 +73,17 @@ impl SourceLines {
         })
     }
 
+    /// Number of lines.
     pub(super) fn line_count(&self) -> usize {
         self.ends.len()
     }
 
+    /// Size of the text in bytes.
     pub(super) fn size_bytes(&self) -> u64 {
         self.text.len() as u64
     }
 
-    /// The line of that number, from 0; empty beyond the last.
+    /// Line of an index, from 0, without its line end; empty beyond the last.
     pub(super) fn line_at(&self, index: usize) -> &str {
         let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).map_or(0, |end| *end as usize + 1);
         let line = self.ends.get(index).and_then(|end| self.text.get(start..*end as usize)).unwrap_or_default();
@@ -90,7 +96,9 @@ impl SourceLines {
     }
 }
 
-/// FNV-1a of 64 bits. <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
+/// Computes a hash by FNV-1a, 64 bits.
+///
+/// <https://datatracker.ietf.org/doc/html/draft-eastlake-fnv>
 pub(super) fn fnv1a_64(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
 }
@@ -103,7 +111,7 @@ impl<K: PartialEq, V> Shared<K, V> {
         Shared(Mutex::new(Vec::new()))
     }
 
-    /// The value that is shared under a key, made if no one has it.
+    /// The value that is shared under a key, made if none is in use.
     fn get_or_make<E>(&self, key: K, make: impl FnOnce() -> Result<V, E>) -> Result<Arc<V>, E> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|(_, value)| value.strong_count() > 0);
@@ -126,7 +134,7 @@ pub(super) struct Sources<'f> {
 }
 
 impl Sources<'_> {
-    /// Reads the file itself if it exists, else makes it as its table says.
+    /// Reads the lines of a file next to the script if it exists, else makes them by its table's `gen_data_file`.
     pub(super) fn lines_of_file(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
         if let Some((script, texts)) = self.files.filter(|(script, texts)| texts.has_sibling(script, &name.text)) {
             return lines_of_sibling(script, &name.text, texts).map_err(|cause| {
@@ -160,7 +168,7 @@ impl Sources<'_> {
         LINES.get_or_make(Origin::Made(made.clone()), || SourceLines::make_by(&made)).map_err(|cause| wrong(&cause))
     }
 
-    /// Every `step`-th line, each up to the delimiter.
+    /// Takes every `step`-th line, each up to the delimiter, as a list of words.
     pub(super) fn first_words(&self, lines: &SourceLines, delimiter: char, step: usize) -> Arc<WordList> {
         let picked = (1..=lines.line_count() / step.max(1)).map(|number| lines.line_at(number * step.max(1) - 1));
         let made: Result<_, std::convert::Infallible> = WORDS.get_or_make((lines.hash, delimiter, step), || {
@@ -172,11 +180,12 @@ impl Sources<'_> {
     }
 }
 
-/// A file of this host is read once, unless reads are being noted.
+/// Reads the bytes of a file next to the script.
 fn read_sibling(script: &str, name: &str, texts: &Texts) -> Result<Vec<u8>, String> {
     texts.read_sibling(script, name).map_err(|error| error.to_string())
 }
 
+/// Reads the lines of a file next to the script; one of this host is read once for all cases, unless reads are noted.
 fn lines_of_sibling(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
     let place = Origin::File(sibling_path(script, name));
     match texts {
@@ -192,7 +201,7 @@ fn lines_of_sibling(script: &str, name: &str, texts: &Texts) -> Result<Arc<Sourc
     }
 }
 
-/// Splits a file's bytes into lines.
+/// Splits a file's bytes into lines; fails if they are too many, or no UTF-8.
 fn split_lines(bytes: Vec<u8>) -> Result<SourceLines, String> {
     if bytes.len() > MOST_BYTES {
         return Err(format!("it is larger than {MOST_BYTES} bytes"));
@@ -224,8 +233,9 @@ fn count_commas(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b',').count()
 }
 
-/// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do: `\N` is NULL,
-/// and a backslash takes the meaning from a comma.
+/// Splits a line into its fields as `LOAD DATA … FIELDS TERMINATED BY ','` and `COPY … DELIMITER ','` do.
+///
+/// `\N` is NULL, and a backslash takes the meaning from a comma.
 pub(super) fn split_fields(line: &str, into: &mut Vec<Datum>) {
     if !line.contains('\\') {
         into.extend(line.split(',').map(|field| Datum::Text(field.to_owned().into())));

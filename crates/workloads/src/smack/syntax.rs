@@ -21,7 +21,7 @@ impl SectionKind {
     const ALL: [SectionKind; 4] =
         [SectionKind::Query, SectionKind::Dictionary, SectionKind::Client, SectionKind::Table];
 
-    /// The word that begins a section of this kind.
+    /// Word that begins a section of this kind.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             SectionKind::Query => "query",
@@ -31,6 +31,7 @@ impl SectionKind {
         }
     }
 
+    /// Keys that a section of this kind may have.
     fn known_keys(self) -> &'static [&'static str] {
         match self {
             SectionKind::Query => &["query", "type", "has_result_set", "parsed"],
@@ -49,12 +50,12 @@ pub(super) struct SmackSection {
 }
 
 impl SmackSection {
-    /// The last value wins if a key is repeated, as in the original.
+    /// The last value of a key; the last one wins if a key is repeated, as in the original.
     pub(super) fn value_of_key(&self, key: &str) -> Option<&SpottedText> {
         self.values.iter().rev().find(|(known, _)| known == key).map(|(_, value)| value)
     }
 
-    /// The value of a key; an error if it is missing.
+    /// The value of a key; fails if the section has none.
     pub(super) fn need_key(&self, key: &str) -> Result<&SpottedText, SmackError> {
         let what = self.kind.as_str();
         self.value_of_key(key)
@@ -93,20 +94,22 @@ pub(super) struct SmackFile {
 }
 
 impl SmackFile {
-    /// Sections of a kind.
+    /// The file's sections of a kind.
     pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &SmackSection> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
+    /// The section of this kind and name; `None` if there is none.
     pub(super) fn find_section(&self, kind: SectionKind, name: &str) -> Option<&SmackSection> {
         self.of_kind(kind).find(|section| section.name.text == name)
     }
 
+    /// Names of the sections of a kind, in the order of the file.
     pub(super) fn section_names(&self, kind: SectionKind) -> impl Iterator<Item = &str> {
         self.of_kind(kind).map(|section| section.name.text.as_str())
     }
 
-    /// The section of this kind and name; an error with suggestions if there is none.
+    /// The section of this kind and name; fails with suggestions if there is none.
     pub(super) fn need_section(&self, kind: SectionKind, name: &str, spot: Spot) -> Result<&SmackSection, SmackError> {
         self.find_section(kind, name).ok_or_else(|| {
             let message = format!("there is no {} \"{name}\"", kind.as_str());
@@ -120,7 +123,7 @@ struct Parser {
     next: SmackToken,
 }
 
-/// Parses the text of a script.
+/// Parses the text of a script: its sections, then `main`.
 pub(super) fn parse(text: &str) -> Result<SmackFile, SmackError> {
     let mut tokens = split_tokens(text)?.into_iter();
     let end = SmackToken { kind: SmackTokenKind::End, spot: Spot::default() };
@@ -152,12 +155,12 @@ impl Parser {
         std::mem::replace(&mut self.next, following)
     }
 
-    /// The error that something else is expected here.
+    /// Makes the error that something else is expected here.
     fn wrong_token(&self, wanted: &str) -> SmackError {
         SmackError::new(self.next.spot, format!("{wanted} is expected here, not {}", self.next.kind.describe()))
     }
 
-    /// Takes a word and its place.
+    /// Takes a word, and returns it with its position; fails if something else is next.
     fn take_word(&mut self, wanted: &str) -> Result<(String, Spot), SmackError> {
         match &self.next.kind {
             SmackTokenKind::Word(word) => {
@@ -169,7 +172,7 @@ impl Parser {
         }
     }
 
-    /// Takes a quoted text and its place; an error if something else is next.
+    /// Takes a quoted text, and returns it with its position; fails if something else is next.
     fn take_text(&mut self, wanted: &str) -> Result<SpottedText, SmackError> {
         match &self.next.kind {
             SmackTokenKind::Text(text) => {
@@ -183,12 +186,12 @@ impl Parser {
         }
     }
 
-    /// Tests whether the next token is this sign.
+    /// Whether the next token is this sign.
     fn is_sign(&self, sign: char) -> bool {
         self.next.kind == SmackTokenKind::Sign(sign)
     }
 
-    /// Takes this sign, and returns its place; an error if something else is next.
+    /// Takes a sign, and returns its position; fails if something else is next.
     fn take_sign(&mut self, sign: char) -> Result<Spot, SmackError> {
         if self.is_sign(sign) { Ok(self.take_token().spot) } else { Err(self.wrong_token(&format!("`{sign}`"))) }
     }
@@ -224,6 +227,7 @@ impl Parser {
         Ok(SmackSection { kind, name, values })
     }
 
+    /// Parses the lines of `main`, in its braces.
     fn main(&mut self) -> Result<Vec<Line>, SmackError> {
         self.take_sign('{')?;
         let mut lines = Vec::new();
@@ -299,7 +303,7 @@ impl Parser {
         Ok((simple, spot))
     }
 
-    /// Parses `client::kind::field`.
+    /// Parses `client::kind::field` or `client::field`.
     fn parse_result(&mut self) -> Result<Simple, SmackError> {
         let (client, _) = self.take_word("a client's name")?;
         take_colons(self)?;
@@ -313,7 +317,7 @@ impl Parser {
     }
 }
 
-/// Takes `::`.
+/// Takes `::`; fails if something else is next.
 fn take_colons(parser: &mut Parser) -> Result<(), SmackError> {
     match parser.next.kind {
         SmackTokenKind::Colons => {

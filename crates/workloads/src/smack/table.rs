@@ -11,7 +11,7 @@ use load::datum::Datum;
 
 const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 
-/// The tables of a script, with what it does once they are loaded.
+/// Makes the data set of a script's tables, with the statements that run once they are loaded.
 pub(super) fn dataset_of_tables(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
     let mut data = Dataset { afterwards, ..Dataset::default() };
     let mut identity = String::new();
@@ -48,7 +48,7 @@ pub(super) fn dataset_of_tables(sources: &Sources<'_>, afterwards: Vec<String>) 
     Ok(data)
 }
 
-/// Refuses a statement that is not the one that makes this table: it goes to the server as it is.
+/// Fails unless `create` is the one statement that makes this table: it goes to the server as it is.
 fn check_creates(create: &SpottedText, table: &SpottedText) -> Result<(), SmackError> {
     let name = &table.text;
     let mut letters = name.chars();

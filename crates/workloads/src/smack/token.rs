@@ -23,6 +23,7 @@ pub(super) enum SmackTokenKind {
 }
 
 impl SmackTokenKind {
+    /// Words for the token, for a message.
     pub(super) fn describe(&self) -> String {
         match self {
             SmackTokenKind::Word(word) | SmackTokenKind::Number(word) => format!("`{word}`"),
@@ -50,7 +51,7 @@ impl Reader<'_> {
         self.rest.peek().copied()
     }
 
-    /// Takes the next character, and moves the place.
+    /// Takes the next character, and moves the position.
     fn take_char(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         if c == '\n' {
@@ -61,7 +62,7 @@ impl Reader<'_> {
         Some(c)
     }
 
-    /// Takes characters as long as they are wanted.
+    /// Takes characters as long as they are wanted, and returns them.
     fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> String {
         let mut taken = String::new();
         while self.peek_char().is_some_and(&wanted) {
@@ -70,7 +71,7 @@ impl Reader<'_> {
         taken
     }
 
-    /// Takes a quoted text up to its closing quote; `opened` is the place of the first.
+    /// Takes a quoted text up to its closing quote; `opened` is the position of the first.
     fn take_text(&mut self, opened: Spot) -> Result<String, SmackError> {
         let mut text = String::new();
         loop {
@@ -98,7 +99,7 @@ impl Reader<'_> {
     }
 }
 
-/// Splits a script into tokens. The last token is [`SmackTokenKind::End`].
+/// Splits a script into tokens; the last one is [`SmackTokenKind::End`].
 pub(super) fn split_tokens(file: &str) -> Result<Vec<SmackToken>, SmackError> {
     let file = file.strip_prefix('\u{feff}').unwrap_or(file);
     let mut reader = Reader { rest: file.chars().peekable(), spot: Spot { line: 1, column: 1 } };

@@ -17,8 +17,9 @@ struct Convex {
     upper: Vec<Real>,
 }
 
-/// The area of all points that are not further than `radius` from a line, where a circle is the regular polygon with
-/// `corners` corners (a multiple of 8, one of them in the east).
+/// Area of all points that are not further than `radius` from a line.
+///
+/// A circle is the regular polygon with `corners` corners (a multiple of 8, one of them in the east).
 pub(super) fn buffer_area(path: &[Pt], radius: f64, corners: u32) -> f64 {
     let Some(&origin) = path.first() else { return 0.0 };
     let circle: Vec<Real> = (0..corners)
@@ -43,7 +44,7 @@ fn turn(a: Real, b: Real, c: Real) -> f64 {
 }
 
 impl Convex {
-    /// The convex hull of points.
+    /// Makes the convex hull of points.
     fn hull_of(mut points: Vec<Real>) -> Convex {
         points.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
         let chain = |sign: f64| {
@@ -59,10 +60,12 @@ impl Convex {
         Convex { lower: chain(1.0), upper: chain(-1.0) }
     }
 
+    /// Smallest x of the polygon.
     fn left_x(&self) -> f64 {
         self.lower[0].0
     }
 
+    /// Largest x of the polygon.
     fn right_x(&self) -> f64 {
         self.lower[self.lower.len() - 1].0
     }
@@ -73,14 +76,14 @@ impl Convex {
     }
 }
 
-/// A border's height at `x`, which is between its ends.
+/// Height of a border at `x`, which is between its ends.
 fn border_height(border: &[Real], x: f64) -> f64 {
     let after = border.partition_point(|p| p.0 <= x).clamp(1, border.len() - 1);
     let (a, b) = (border[after - 1], border[after]);
     if b.0 == a.0 { a.1 } else { a.1 + (b.1 - a.1) * ((x - a.0) / (b.0 - a.0)) }
 }
 
-/// Where the covered height of a union may bend: at corners and crossings.
+/// Lists each x, in order, at which the covered height of a union may bend: corners and crossings.
 fn bend_positions(parts: &[Convex]) -> Vec<f64> {
     let mut cuts: Vec<f64> =
         parts.iter().flat_map(|part| part.edges().map(|(a, _)| a.0).chain([part.right_x()])).collect();
@@ -104,7 +107,7 @@ fn bend_positions(parts: &[Convex]) -> Vec<f64> {
     cuts
 }
 
-/// The x of the point in which two edges cross.
+/// The x of the point in which two edges cross; `None` if they do not.
 fn crossing_x((a, b): (Real, Real), (c, d): (Real, Real)) -> Option<f64> {
     if b.0 < c.0 || d.0 < a.0 || a.1.max(b.1) < c.1.min(d.1) || c.1.max(d.1) < a.1.min(b.1) {
         return None;
@@ -115,7 +118,7 @@ fn crossing_x((a, b): (Real, Real), (c, d): (Real, Real)) -> Option<f64> {
     cross.then(|| a.0 + (b.0 - a.0) * (from / (from - to)))
 }
 
-/// Area of the union of convex parts.
+/// Area of the union of convex polygons, by vertical slabs.
 fn union_area(parts: &[Convex]) -> f64 {
     let cuts = bend_positions(parts);
     let mut area = 0.0;

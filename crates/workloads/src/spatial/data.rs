@@ -53,21 +53,22 @@ enum Draw {
     Shape,
 }
 
-/// The finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+/// Mixes the bits of a number by the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
 fn mix_bits(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-/// Turns a draw into a whole number of `lo..=hi`. The range is far below 2^32, so that the bias of the remainder is
-/// below 2^-32.
+/// Turns a draw into a whole number of `lo..=hi`.
+///
+/// The range is far below 2^32, so that the bias of the remainder is below 2^-32.
 fn number_between(draw: u64, lo: i64, hi: i64) -> i64 {
     lo + (draw % (hi - lo + 1) as u64) as i64
 }
 
 impl Country {
-    /// 64 random bits for a purpose and two numbers, the same each time.
+    /// Draws 64 random bits for a purpose and two numbers, the same each time.
     fn draw_bits(&self, what: Draw, i: i64, j: i64) -> u64 {
         const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
         let mut state = mix_bits(self.seed.wrapping_add(STEP));
@@ -82,42 +83,47 @@ impl Country {
         self.side * CELL
     }
 
+    /// Number of cells in the whole country.
     pub(super) fn cell_count(&self) -> i64 {
         self.side * self.side
     }
 
+    /// Number of roads: one for four cells.
     pub(super) fn road_count(&self) -> i64 {
         (self.cell_count() / 4).max(1)
     }
 
+    /// Number of points: 25 for two cells.
     pub(super) fn point_count(&self) -> i64 {
         self.cell_count() * 25 / 2
     }
 
+    /// Number of shapes: one for four cells.
     pub(super) fn shape_count(&self) -> i64 {
         (self.cell_count() / 4).max(1)
     }
 
-    /// How many departments there are along one side.
+    /// Number of departments along one side.
     fn departments_a_side(&self) -> i64 {
         (self.side + DEPARTMENT - 1) / DEPARTMENT
     }
 
+    /// Number of departments in the whole country.
     pub(super) fn department_count(&self) -> i64 {
         self.departments_a_side().pow(2)
     }
 
-    /// The number of a cell, from 1, by its column and row.
+    /// Number of a cell, from 1, by its column and row.
     pub(super) fn cell_id(&self, i: i64, j: i64) -> i64 {
         j * self.side + i + 1
     }
 
-    /// The department of a cell, from 1.
+    /// Number of a cell's department, from 1, by the cell's column and row.
     pub(super) fn department_of(&self, i: i64, j: i64) -> i64 {
         (j / DEPARTMENT) * self.departments_a_side() + i / DEPARTMENT + 1
     }
 
-    /// A corner on the border stays there.
+    /// Position of a grid corner, moved at random; one on the border stays there.
     fn corner_at(&self, i: i64, j: i64) -> Pt {
         let jitter = |what, at: i64| match at {
             0 => 0,
@@ -127,17 +133,17 @@ impl Country {
         pt(i * CELL + jitter(Draw::CornerX, i), j * CELL + jitter(Draw::CornerY, j))
     }
 
-    /// From west to east; straight on the border.
+    /// Points of the edge from a grid corner to the east; straight on the border.
     pub(super) fn edge_east(&self, i: i64, j: i64) -> Vec<Pt> {
         self.edge_points((self.corner_at(i, j), self.corner_at(i + 1, j)), j, (i * 2, j))
     }
 
-    /// From south to north; straight on the border.
+    /// Points of the edge from a grid corner to the north; straight on the border.
     pub(super) fn edge_north(&self, i: i64, j: i64) -> Vec<Pt> {
         self.edge_points((self.corner_at(i, j), self.corner_at(i, j + 1)), i, (i * 2 + 1, j))
     }
 
-    /// An edge on grid line `line`; `key` names it.
+    /// Breaks an edge on grid line `line` into eight by midpoint displacement; `key` names its draws.
     fn edge_points(&self, (from, to): (Pt, Pt), line: i64, key: (i64, i64)) -> Vec<Pt> {
         let mut points = vec![from, to];
         if line == 0 || line == self.side {
@@ -161,7 +167,7 @@ impl Country {
         points
     }
 
-    /// A cell's ring, closed, counter-clockwise.
+    /// Points of a cell's ring, closed, counter-clockwise.
     pub(super) fn cell_ring(&self, i: i64, j: i64) -> Vec<Pt> {
         let mut ring = self.edge_east(i, j);
         ring.extend(&self.edge_north(i + 1, j)[1..]);
@@ -170,7 +176,7 @@ impl Country {
         ring
     }
 
-    /// A road by its number from 1. It never turns straight back.
+    /// Points of a road by its number, from 1; it never turns straight back.
     pub(super) fn road_points(&self, id: i64) -> Vec<Pt> {
         let draw = self.draw_bits(Draw::Road, id, 0);
         let extent = self.extent();
@@ -200,12 +206,12 @@ impl Country {
         path
     }
 
-    /// The class of a road, from 1.
+    /// Class of a road, from 1, by its number.
     pub(super) fn road_class(&self, id: i64) -> i64 {
         id % CLASSES + 1
     }
 
-    /// A point by its number from 1.
+    /// Position of a point by its number, from 1.
     pub(super) fn point_at(&self, id: i64) -> Pt {
         let extent = self.extent();
         if self.spread == PointSpread::Uniform || self.draw_bits(Draw::Point, id, 2).is_multiple_of(10) {
@@ -227,7 +233,7 @@ impl Country {
         pt(near(0), near(1))
     }
 
-    /// A shape by its number from 1: a cell, or a bow-tie over its corners.
+    /// Points of a shape's ring by its number, from 1: a cell, or a bow-tie over its corners.
     pub(super) fn shape_ring(&self, id: i64) -> Vec<Pt> {
         let (i, j) = ((id * 4 - 4) % self.side, (id * 4 - 4) / self.side);
         if !self.draw_bits(Draw::Shape, id, 0).is_multiple_of(BOW_TIES) {
@@ -242,7 +248,7 @@ impl Country {
         ]
     }
 
-    /// About what the tables take with their indexes, in bytes.
+    /// About how many bytes the tables take with their indexes.
     pub(super) fn size_bytes(&self) -> u64 {
         let vertices = self.cell_count() * 33 + self.road_count() * 21 + self.shape_count() * 29 + self.point_count();
         (vertices * 16 + self.point_count() * 150 + (self.cell_count() + self.road_count() + self.shape_count()) * 200)
@@ -250,6 +256,7 @@ impl Country {
     }
 }
 
+/// Middle of two numbers, rounded down.
 fn middle_of(a: i64, b: i64) -> i64 {
     (a + b).div_euclid(2)
 }

@@ -10,46 +10,51 @@ use super::oracle::{FEW_ROADS, NEAR_QUARTERS, PROBES, RADIUS};
 use super::query::{Query, Rounding};
 
 pub trait SpatialDialect: Sync {
-    /// Statements that make the tables.
+    /// SQL statements that create the tables.
     fn create_tables(&self) -> Vec<String>;
 
-    /// Text before and after a WKT literal that makes it a geometry.
+    /// SQL before and after a WKT literal that makes it a geometry.
     fn geometry_literal(&self) -> (&'static str, &'static str);
 
-    /// Statements before and after the load.
+    /// SQL statements before and after the load.
     fn load_transaction(&self) -> (&'static str, &'static str);
 
-    /// Builds the indexes and refreshes the planner's statistics. `extent` is the side of the square that holds
-    /// everything.
+    /// SQL statements that build the indexes and refresh the planner's statistics.
+    ///
+    /// `extent` is the side of the square that holds everything.
     fn create_indexes(&self, extent: i64) -> Vec<String>;
 
-    /// A query for how many of the tables `cell`, `road` and `pt` have a spatial index.
+    /// SQL for how many of the tables `cell`, `road` and `pt` have a spatial index; `None` if the engine cannot say.
     fn indexed_tables(&self) -> Option<&'static str> {
         None
     }
 
-    /// The statement by which the engine says how it runs a query, and the word of its answer that names the spatial index, where
-    /// the query's text has to name it. `None`: the planner chooses, and its choice is part of what is measured.
+    /// SQL that asks how the engine runs a query, and the word of its answer that names the spatial index.
+    ///
+    /// Only where the query's text has to name the index. `None`: the planner chooses, and its choice is part of what is
+    /// measured.
     fn names_index(&self, _query: Query, _sql: &str) -> Option<(String, &'static str)> {
         None
     }
 
-    /// `Err` says why it cannot be asked. `window` is the side of a square around a point that surely holds its
-    /// nearest neighbour, for engines without such a search.
+    /// SQL of a query; fails with the reason why the engine cannot be asked it.
+    ///
+    /// `window` is the side of a square around a point that surely holds its nearest neighbour, for engines without such a
+    /// search.
     fn query_text(&self, query: Query, window: i64) -> Result<String, String>;
 
-    /// Statements around a query, outside the measured time.
+    /// SQL statements before and after a query, outside the measured time.
     fn around_query(&self) -> (&'static str, &'static str) {
         ("", "")
     }
 
-    /// How it rounds the corners of a buffer.
+    /// How the engine rounds the corners of a buffer.
     fn buffer_rounding(&self) -> Rounding {
         Rounding::EightSegments
     }
 }
 
-/// The query's text with its constants filled in.
+/// Fills the suite's constants into a query's text, and joins its lines.
 pub fn fill_constants(text: &str, window: i64) -> String {
     let near = format!("{}", NEAR_QUARTERS as f64 / 4.0);
     // A row's text is written over several lines for its readers only.
@@ -63,7 +68,7 @@ pub fn fill_constants(text: &str, window: i64) -> String {
         .replace("{window}", &window.to_string())
 }
 
-/// A polygon in Well-Known Text (OGC 06-103r4, 7): its border, then its holes.
+/// Writes a polygon in Well-Known Text (OGC 06-103r4, 7): its border, then its holes.
 pub(super) fn write_polygon(rings: &[Vec<Pt>], into: &mut String) {
     into.push_str("POLYGON");
     for (place, ring) in rings.iter().enumerate() {
@@ -73,19 +78,19 @@ pub(super) fn write_polygon(rings: &[Vec<Pt>], into: &mut String) {
     into.push(')');
 }
 
-/// A line in Well-Known Text.
+/// Writes a line in Well-Known Text.
 pub(super) fn write_line(path: &[Pt], into: &mut String) {
     into.push_str("LINESTRING");
     write_points(path, into);
 }
 
-/// A point in Well-Known Text.
+/// Writes a point in Well-Known Text.
 pub(super) fn write_point(p: Pt, into: &mut String) {
     into.push_str("POINT");
     write_points(&[p], into);
 }
 
-/// Points in brackets, separated by commas.
+/// Writes points in brackets, separated by commas.
 fn write_points(points: &[Pt], into: &mut String) {
     for (place, p) in points.iter().enumerate() {
         // Writing to a `String` cannot fail.

@@ -14,6 +14,7 @@ pub(super) struct Pt {
 
 pub(super) type Segment = (Pt, Pt);
 
+/// Makes a point.
 pub(super) const fn pt(x: i64, y: i64) -> Pt {
     Pt { x, y }
 }
@@ -23,6 +24,7 @@ pub(super) fn cross_product(a: Pt, b: Pt, c: Pt) -> i64 {
     (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x)
 }
 
+/// Squared distance of two points.
 pub(super) fn distance_squared(a: Pt, b: Pt) -> i64 {
     (a.x - b.x).pow(2) + (a.y - b.y).pow(2)
 }
@@ -32,12 +34,12 @@ fn is_between((a, b): Segment, p: Pt) -> bool {
     (a.x.min(b.x)..=a.x.max(b.x)).contains(&p.x) && (a.y.min(b.y)..=a.y.max(b.y)).contains(&p.y)
 }
 
-/// Whether a segment holds a point, its ends included.
+/// Whether a point is on a segment, the ends included.
 pub(super) fn is_on(segment: Segment, p: Pt) -> bool {
     is_between(segment, p) && cross_product(segment.0, segment.1, p) == 0
 }
 
-/// Whether two segments share more than a point.
+/// Whether two segments have more than a point in common.
 pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
     let along = |p: Pt| if a.x == b.x { p.y } else { p.x };
     let (from, to) = (along(a).min(along(b)), along(a).max(along(b)));
@@ -45,7 +47,7 @@ pub(super) fn share_a_stretch((a, b): Segment, (c, d): Segment) -> bool {
     cross_product(a, b, c) == 0 && cross_product(a, b, d) == 0 && from.max(first) < to.min(last)
 }
 
-/// Ends count as parts of the segments.
+/// Whether two segments have a point in common, their ends included.
 pub(super) fn segments_meet(s: Segment, t: Segment) -> bool {
     if ranges_apart(s.0.x, s.1.x, t.0.x, t.1.x) || ranges_apart(s.0.y, s.1.y, t.0.y, t.1.y) {
         return false;
@@ -58,12 +60,12 @@ pub(super) fn segments_meet(s: Segment, t: Segment) -> bool {
     is_on(s, t.0) || is_on(s, t.1) || is_on(t, s.0) || is_on(t, s.1)
 }
 
-/// Tests whether two ranges of numbers have nothing in common.
+/// Whether two ranges of numbers have nothing in common.
 fn ranges_apart(a: i64, b: i64, c: i64, d: i64) -> bool {
     a.max(b) < c.min(d) || c.max(d) < a.min(b)
 }
 
-/// The segments of a path; those of a ring if its last point is its first.
+/// Lists the segments of a path; those of a ring if its last point is its first.
 pub(super) fn segments_of(path: &[Pt]) -> impl Iterator<Item = Segment> + '_ {
     path.windows(2).map(|pair| (pair[0], pair[1]))
 }
@@ -102,7 +104,7 @@ pub(super) enum PlaneSide {
     Outside,
 }
 
-/// Where a point is, by the parity of the crossings of a ray to the right.
+/// Where a point is in relation to a ring: inside, outside or on it.
 pub(super) fn side_of(ring: &[Pt], p: Pt) -> PlaneSide {
     let mut inside = false;
     for (a, b) in segments_of(ring) {
@@ -137,7 +139,7 @@ pub(super) fn convex_hull(points: &[Pt]) -> Vec<Pt> {
     ring
 }
 
-/// One border of the hull of points that come in order.
+/// One border of the convex hull of points that come in order.
 fn half_hull(points: &mut dyn Iterator<Item = Pt>) -> Vec<Pt> {
     let mut chain: Vec<Pt> = Vec::new();
     for p in points {
@@ -159,21 +161,22 @@ pub(super) struct Fixed(i128);
 const FRACTION_BITS: u32 = 40;
 
 impl Fixed {
-    /// The square root of a whole number below 2^47.
+    /// Square root of a whole number below 2^47, rounded down.
     pub(super) fn square_root(square: i64) -> Fixed {
         Fixed(((square.max(0) as u128) << (2 * FRACTION_BITS)).isqrt() as i128)
     }
 
-    /// A fraction whose numerator is below 2^87.
+    /// Quotient of two whole numbers, of which the numerator is below 2^87, rounded down.
     pub(super) fn fraction(numerator: i128, denominator: i128) -> Fixed {
         Fixed((numerator << FRACTION_BITS).div_euclid(denominator))
     }
 
+    /// Makes a whole number.
     pub(super) fn whole_number(value: i128) -> Fixed {
         Fixed(value << FRACTION_BITS)
     }
 
-    /// The square root of two, `times` over.
+    /// Square root of two, multiplied by a whole number.
     pub(super) fn times_root_two(times: i128) -> Fixed {
         let square = (times * times * 2) as u128;
         // As many bits of fraction as there is room for.
@@ -220,6 +223,7 @@ impl fmt::Display for Fixed {
     }
 }
 
+/// Length of a path.
 pub(super) fn path_length(path: &[Pt]) -> Fixed {
     segments_of(path).map(|(a, b)| Fixed::square_root(distance_squared(a, b))).sum()
 }

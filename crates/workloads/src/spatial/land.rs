@@ -43,16 +43,16 @@ pub(super) trait SpatialData: Send + Sync {
     /// Side of the square that holds everything.
     fn extent(&self) -> i64;
 
-    /// How many rows a table has; their numbers begin with 1.
+    /// Number of rows of a table, whose numbers begin with 1.
     fn row_count(&self, table: LandTable) -> i64;
 
-    /// The column between number and geometry, in tables that have one: a cell's department, a road's class.
+    /// The column between number and geometry: a cell's department or a road's class; `None` in the other tables.
     fn group_of(&self, table: LandTable, id: i64) -> Option<i64>;
 
     /// Writes the geometry of a row in Well-Known Text.
     fn write_geometry(&self, table: LandTable, id: i64, text: &mut String);
 
-    /// The right answers to these queries.
+    /// Computes the right answers to queries.
     fn answers(&self, queries: &[Query]) -> Answers;
 
     /// Facts of the data besides the plan's keys.

@@ -32,13 +32,15 @@ pub use data::{Country, PointSpread};
 pub use query::{Expected, ExpectedValue, Query, Rounding, check_answer};
 pub use suite::Cold;
 
-/// Exact answers to every query, for tests of engines.
+/// Computes the exact answers to queries on a country, for tests of engines.
 pub fn expected_answers(country: Country, queries: &[Query]) -> Vec<(Query, Vec<Expected>)> {
     let oracle = oracle::Oracle::new(country);
     queries.iter().map(|query| (*query, oracle.answer_to(*query))).collect()
 }
 
-/// Exact answers on the shapes of a file's text, for the queries where they can be known; for tests of the reader.
+/// Computes the exact answers on the shapes of a file's text, for tests of the reader.
+///
+/// Only for the queries where they can be known.
 pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
     let drawn = Country { side: 2, seed: 1, spread: PointSpread::Uniform };
     let shapes = Shapes::read("shapes", text, None, &drawn)?;
@@ -84,6 +86,7 @@ impl Workload for Spatial {
         }
     }
 
+    /// Makes the suite of queries that the plan's point asks for, with its data.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let spread = if keys.points == "clustered" { PointSpread::Clustered } else { PointSpread::Uniform };
@@ -110,7 +113,9 @@ impl Workload for Spatial {
     }
 }
 
-/// For shapes of a file, `core` and `all` leave out queries whose answer is not known.
+/// Parses the key `queries`; fails if one is not known, or has no known answer on shapes of a file.
+///
+/// `core` and `all` leave out queries whose answer is not known.
 fn parse_queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
     let mut queries = Query::parse_list(words).map_err(|word| {
         let known: Vec<&str> = Query::all().map(Query::number).collect();
@@ -129,11 +134,12 @@ fn parse_queries(words: &str, of_shapes: bool) -> Result<Vec<Query>, Failure> {
     }
 }
 
+/// Makes the failure of the key `queries`.
 fn refuse_queries(cause: String) -> Failure {
     Failure::new(FailureKind::Plan, "read the key `queries`", cause)
 }
 
-/// Reads the file that a plan names.
+/// Reads the shapes of the file that a plan names, and of one of its objects behind `#`.
 fn read_shapes(named: &str, grants: &Grants, drawn: &Country) -> Result<Shapes, Failure> {
     let (file, object) = named.rsplit_once('#').map_or((named, None), |(file, object)| (file, Some(object)));
     let refuse =

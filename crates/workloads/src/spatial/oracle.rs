@@ -40,18 +40,19 @@ pub(super) struct Oracle {
     buckets: Vec<Vec<i64>>,
 }
 
-/// A checksum of a pair of numbers, as the queries compute it.
+/// Checksum of a pair of numbers, as the queries compute it.
 fn pair_sum(a: i64, b: i64) -> i128 {
     i128::from((a * 31 + b * 17) % MODULUS)
 }
 
-/// The count and the checksum of pairs.
+/// Makes the expected count and checksum of pairs.
 pub(super) fn count_and_checksum(found: impl Iterator<Item = (i64, i64)>) -> Vec<Expected> {
     let (count, sum) = found.fold((0, 0), |(count, sum), (a, b)| (count + 1, sum + pair_sum(a, b)));
     vec![Expected::exact("pairs", count), Expected::exact("checksum of the pairs", sum)]
 }
 
 impl Oracle {
+    /// Makes all geometries of a country, and sorts its points into the squares of the grid.
     pub(super) fn new(country: Country) -> Oracle {
         let cells = grid_squares(&country).map(|(i, j)| country.cell_ring(i, j)).collect();
         let points: Vec<Pt> = (1..=country.point_count()).map(|id| country.point_at(id)).collect();
@@ -68,7 +69,7 @@ impl Oracle {
         }
     }
 
-    /// The right answer to a query.
+    /// Computes the right answer to a query.
     pub(super) fn answer_to(&self, query: Query) -> Vec<Expected> {
         match query {
             Query::Validity => self.validity(),
@@ -89,7 +90,7 @@ impl Oracle {
         }
     }
 
-    /// S1: shapes that are no valid polygons, roads that touch themselves.
+    /// Answers S1: shapes that are no valid polygons, roads that touch themselves.
     fn validity(&self) -> Vec<Expected> {
         let shapes = (1..=self.country.shape_count()).filter(|id| !is_simple(&self.country.shape_ring(*id)));
         let roads = self.roads.iter().zip(1..).filter(|(road, _)| !is_simple(road)).map(|(_, id)| id);
@@ -102,14 +103,14 @@ impl Oracle {
         ]
     }
 
-    /// S2: the largest cell, by area and then by number.
+    /// Answers S2: the largest cell, by area and then by number.
     fn largest_cell(&self) -> Vec<Expected> {
         let sized = self.cells.iter().zip(1_i64..).map(|(cell, id)| (twice_area(cell), -id));
         let (twice, id) = sized.max().unwrap_or_default();
         vec![Expected::exact("cell", i128::from(-id)), half_of("area", twice)]
     }
 
-    /// S3: number and length of the roads of each class.
+    /// Answers S3: number and length of the roads of each class.
     fn road_lengths(&self) -> Vec<Expected> {
         let of_class = |class| self.roads.iter().zip(1..).filter(move |(_, id)| self.country.road_class(*id) == class);
         let used = (1..=CLASSES).filter(|class| of_class(*class).next().is_some());
@@ -124,7 +125,7 @@ impl Oracle {
         .collect()
     }
 
-    /// S4: points inside cells; those on a border are in none.
+    /// Answers S4: points inside cells; those on a border are in none.
     fn points_in_cells(&self) -> Vec<Expected> {
         let side = self.country.side;
         let mut found = Vec::new();
@@ -142,8 +143,9 @@ impl Oracle {
         expected
     }
 
-    /// Touching cells, by number, and whether they share an edge or only a corner. Taken from the grid: tests of the
-    /// data prove that cells are valid and cover the square.
+    /// Lists pairs of touching cells, by number, and whether they share an edge or only a corner, for S5 and S14.
+    ///
+    /// Taken from the grid: tests of the data prove that cells are valid and cover the square.
     fn neighbour_pairs(&self) -> Vec<(i64, i64, Border)> {
         let Country { side, .. } = self.country;
         let mut found = Vec::new();
@@ -159,7 +161,7 @@ impl Oracle {
         found
     }
 
-    /// S6: pairs of roads and cells that have a point in common.
+    /// Lists pairs of roads and cells that have a point in common, by number, for S6.
     fn crossed_cells(&self) -> Vec<(i64, i64)> {
         let side = self.country.side;
         let mut found = Vec::new();
@@ -185,8 +187,10 @@ impl Oracle {
         found
     }
 
-    /// S7: total length of roads clipped by cells. A stretch that a road runs twice counts once, as in a set of
-    /// points; one along the border of two cells counts for both.
+    /// Total length of roads clipped by cells, for S7.
+    ///
+    /// A stretch that a road runs twice counts once, as in a set of points; one along the border of two cells counts for
+    /// both.
     fn clipped_length(&self) -> Fixed {
         let roads: Vec<BTreeMap<Line, Vec<(i64, i64)>>> =
             self.roads.iter().map(|road| covered_stretches(road)).collect();
@@ -209,7 +213,7 @@ impl Oracle {
         Fixed::whole_number(straight) + Fixed::times_root_two(slanted)
     }
 
-    /// The segments of the edges that two cells share.
+    /// Lists the segments of the edges that two cells share.
     fn inner_edges(&self) -> Vec<Segment> {
         let Country { side, .. } = self.country;
         let mut found = Vec::new();
@@ -222,7 +226,7 @@ impl Oracle {
         found
     }
 
-    /// S8: the departments, dissolved: how many, their area, the length of their borders, and their area by number.
+    /// Answers S8: the departments, dissolved: how many, their area, the length of their borders, and area by number.
     fn dissolved_departments(&self) -> Vec<Expected> {
         let country = &self.country;
         let mut weighted = 0;
@@ -254,7 +258,7 @@ impl Oracle {
         ]
     }
 
-    /// S9: the area of the buffers of some roads.
+    /// Answers S9: the area of the buffers of some roads.
     fn buffer_areas(&self) -> Vec<Expected> {
         let some = &self.roads[..self.roads.len().min(FEW_ROADS as usize)];
         let sum =
@@ -268,7 +272,7 @@ impl Oracle {
         ]
     }
 
-    /// Squared distance to the nearest other point.
+    /// Squared distance from a point, by its number, to the nearest other one; `None` if there is none.
     fn nearest_to(&self, id: i64) -> Option<i64> {
         let side = self.country.side;
         let here = self.points[id as usize - 1];
@@ -296,7 +300,7 @@ impl Oracle {
         CELL.max(furthest.isqrt() + 1)
     }
 
-    /// S10: the distance from some points to the nearest other one.
+    /// Answers S10: the distance from some points to the nearest other one.
     fn nearest_distances(&self) -> Vec<Expected> {
         let found: Vec<i64> =
             (1..=PROBES.min(self.country.point_count())).filter_map(|id| self.nearest_to(id)).collect();
@@ -304,7 +308,7 @@ impl Oracle {
         vec![Expected::exact("points", found.len() as i128), Expected::near("sum of distances", sum)]
     }
 
-    /// S11: points near some roads.
+    /// Answers S11: points near some roads.
     fn points_near_roads(&self) -> Vec<Expected> {
         let side = self.country.side;
         let mut found = Vec::new();
@@ -325,7 +329,7 @@ impl Oracle {
         count_and_checksum(found.into_iter())
     }
 
-    /// S12: the area of the cells' convex hulls; the sum of their centroids.
+    /// Answers S12: the area of the cells' convex hulls; the sum of their centroids.
     fn hull_areas(&self) -> Vec<Expected> {
         let (mut twice, mut x, mut y) = (0, Fixed::default(), Fixed::default());
         for cell in &self.cells {
@@ -341,27 +345,28 @@ impl Oracle {
         ]
     }
 
-    /// S13: what the hulls have more than the cells.
+    /// Answers S13: the area that the hulls have more than the cells.
     fn hull_excess(&self) -> Vec<Expected> {
         let hulls: i128 = self.cells.iter().map(|cell| twice_area(&convex_hull(cell))).sum();
         let cells: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
         vec![half_of("area", hulls - cells)]
     }
 
-    /// S14: pairs of cells that share an edge and no inner point.
+    /// Answers S14: pairs of cells that share an edge and no inner point.
     fn edge_sharing_pairs(&self) -> Vec<Expected> {
         count_and_checksum(
             self.neighbour_pairs().into_iter().filter(|pair| pair.2 == Border::Edge).map(|(a, b, _)| (a, b)),
         )
     }
 
-    /// S15: cells written as text and read again are what they were.
+    /// Answers S15: cells written as text and read again are what they were.
     fn text_round_trip(&self) -> Vec<Expected> {
         let twice: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
         vec![Expected::exact("cells", self.country.cell_count().into()), half_of("area", twice)]
     }
 }
 
+/// Counts numbers, and sums them up.
 fn count_and_sum(ids: &mut dyn Iterator<Item = i64>) -> (i128, i128) {
     ids.fold((0, 0), |(n, sum), id| (n + 1, sum + i128::from(id)))
 }
@@ -373,18 +378,18 @@ enum Border {
     Corner,
 }
 
-/// An area from its double.
+/// Makes an expected area from its double.
 pub(super) fn half_of(name: &'static str, twice: i128) -> Expected {
     Expected::near(name, Fixed::fraction(twice, 2))
 }
 
-/// Columns and rows of the grid, row by row.
+/// Lists columns and rows of the grid's squares, row by row.
 fn grid_squares(country: &Country) -> impl Iterator<Item = (i64, i64)> + use<> {
     let side = country.side;
     (0..side).flat_map(move |j| (0..side).map(move |i| (i, j)))
 }
 
-/// The grid square and its neighbours: a cell strays less than half a square from its own.
+/// Indexes of a grid square and its neighbours: a cell strays less than half a square from its own.
 fn squares_around(column: i64, row: i64, side: i64) -> impl Iterator<Item = usize> {
     let inside = move |n: &i64| (0..side).contains(n);
     (row - 1..=row + 1)
@@ -392,7 +397,7 @@ fn squares_around(column: i64, row: i64, side: i64) -> impl Iterator<Item = usiz
         .flat_map(move |j| (column - 1..=column + 1).filter(inside).map(move |i| (j * side + i) as usize))
 }
 
-/// The squares at a distance of `ring` squares.
+/// Columns and rows of the squares at a distance of `ring` squares, some outside of the grid.
 fn square_ring(column: i64, row: i64, ring: i64) -> impl Iterator<Item = (i64, i64)> {
     (-ring..=ring)
         .flat_map(move |dj| (-ring..=ring).map(move |di| (di, dj)))
@@ -413,8 +418,9 @@ pub(super) fn is_near((a, b): Segment, p: Pt) -> bool {
     16 * i128::from(cross_product(a, b, p)).pow(2) <= reach * i128::from(long)
 }
 
-/// Bourke 1988, relative to the first corner so that the numbers stay small. Holes run the other way round than the
-/// border.
+/// Computes the centroid of a polygon (Bourke 1988), relative to its first corner so that the numbers stay small.
+///
+/// Holes run the other way round than the border.
 pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
     let Some(&origin) = rings.first().and_then(|border| border.first()) else { return Default::default() };
     let (mut x, mut y, mut twice) = (0, 0, 0);
@@ -431,7 +437,7 @@ pub(super) fn centroid(rings: &[Vec<Pt>]) -> (Fixed, Fixed) {
 /// A line in one of the four compass directions, by its constant offset.
 type Line = (u8, i64);
 
-/// The line under a segment and its ends on it, if it runs in one of the eight directions.
+/// Finds the line under a segment and the segment's ends on it; `None` unless it runs in one of eight directions.
 fn line_of((a, b): Segment) -> Option<(Line, i64, i64)> {
     let (dx, dy) = (b.x - a.x, b.y - a.y);
     let (line, from, to) = match (dx, dy) {
@@ -445,7 +451,7 @@ fn line_of((a, b): Segment) -> Option<(Line, i64, i64)> {
     Some((line, from.min(to), from.max(to)))
 }
 
-/// What a road covers of each line, without repeats.
+/// Lists the stretches that a road covers of each line, without repeats.
 fn covered_stretches(road: &[Pt]) -> BTreeMap<Line, Vec<(i64, i64)>> {
     let mut by_line: BTreeMap<Line, Vec<(i64, i64)>> = BTreeMap::new();
     for (line, from, to) in segments_of(road).filter_map(line_of) {

@@ -59,36 +59,40 @@ impl Query {
     /// The suite without the optional three.
     pub const CORE: usize = 12;
 
+    /// Lists the suite's queries in their order.
     pub fn all() -> impl Iterator<Item = Query> {
         QUERIES.iter().map(|(query, ..)| *query)
     }
 
+    /// The query's row in the table of queries.
     fn table_row(self) -> &'static (Query, &'static str, &'static str, &'static str) {
         // The table is in the order of the enum, which a test checks.
         &QUERIES[self as usize]
     }
 
-    /// The query's number, such as `S7`.
+    /// Number of the query, such as `S7`.
     pub fn number(self) -> &'static str {
         self.table_row().1
     }
 
-    /// Number and short name of the query.
+    /// Number and short name of the query, such as `S7-clip`.
     pub fn name(self) -> String {
         format!("{}-{}", self.table_row().1, self.table_row().2)
     }
 
-    /// All but buffers, whose area depends on the engine where lines turn by any angle.
+    /// Whether the answer is known on shapes of a file: of all but buffers.
+    ///
+    /// Their area depends on the engine where lines turn by any angle.
     pub(super) fn is_known_of_shapes(self) -> bool {
         self != Buffers
     }
 
-    /// What it asks, in a few words.
+    /// Words for what the query asks.
     pub fn summary(self) -> &'static str {
         self.table_row().3
     }
 
-    /// The queries that a text names: `core`, `all`, or numbers as in `S1, S4`.
+    /// Parses a list of queries: `core`, `all`, or numbers as in `S1, S4`; fails with a word that names none.
     pub fn parse_list(text: &str) -> Result<Vec<Query>, String> {
         match text.trim() {
             "core" => return Ok(Query::all().take(Query::CORE).collect()),
@@ -127,22 +131,22 @@ pub enum ExpectedValue {
 }
 
 impl Expected {
-    /// A value that an answer must have exactly.
+    /// Makes a value that an answer must have exactly.
     pub(super) fn exact(name: &'static str, value: i128) -> Expected {
         Expected { name, value: ExpectedValue::Exact(value) }
     }
 
-    /// A value that an answer may differ from by a rounding error.
+    /// Makes a value that an answer may differ from by a rounding error.
     pub(super) fn near(name: &'static str, value: Fixed) -> Expected {
         Expected::near_real(name, value.to_f64())
     }
 
-    /// A value that an answer may differ from by a rounding error.
+    /// Makes a value, in floating point, that an answer may differ from by a rounding error.
     pub(super) fn near_real(name: &'static str, value: f64) -> Expected {
         Expected { name, value: ExpectedValue::Near(value) }
     }
 
-    /// A value that depends on how circles are rounded: with eight segments, and at most.
+    /// Makes a value that depends on how circles are rounded: with eight segments, and at most.
     pub(super) fn rounded(name: &'static str, with_8: f64, most: f64) -> Expected {
         Expected { name, value: ExpectedValue::Rounded { with_8, most } }
     }
@@ -156,7 +160,7 @@ pub enum Rounding {
     Finer,
 }
 
-/// Compares an answer with the expected one.
+/// Compares an answer's values with the expected ones; fails with the first that differs.
 pub fn check_answer(expected: &[Expected], rows: &[Vec<Datum>], rounding: Rounding) -> Result<(), String> {
     let got: Vec<&Datum> = rows.iter().flatten().collect();
     if got.len() != expected.len() {
@@ -175,7 +179,7 @@ pub fn check_answer(expected: &[Expected], rows: &[Vec<Datum>], rounding: Roundi
     Ok(())
 }
 
-/// Tests whether a value is as expected.
+/// Whether a value is as expected.
 fn agrees(expected: ExpectedValue, got: &Datum, rounding: Rounding) -> bool {
     match expected {
         ExpectedValue::Exact(value) => whole_number(got) == Some(value),
@@ -187,13 +191,13 @@ fn agrees(expected: ExpectedValue, got: &Datum, rounding: Rounding) -> bool {
     }
 }
 
-/// Tests whether a number differs from `value` by a rounding error at most.
+/// Whether a number differs from `value` by a rounding error at most.
 fn is_near(got: &Datum, value: f64) -> bool {
     real_number(got).is_some_and(|got| (got - value).abs() <= TOLERANCE * value.abs())
 }
 
 impl ExpectedValue {
-    /// Writes the expected value for a message.
+    /// Words for the expected value, for a message.
     fn describe(self, rounding: Rounding) -> String {
         match (self, rounding) {
             (ExpectedValue::Exact(value), _) => value.to_string(),
@@ -204,6 +208,7 @@ impl ExpectedValue {
     }
 }
 
+/// Words for a value that came, for a message.
 fn describe_datum(datum: &Datum) -> String {
     match datum {
         Datum::Null => "NULL".to_owned(),
@@ -213,7 +218,7 @@ fn describe_datum(datum: &Datum) -> String {
     }
 }
 
-/// The number that a datum holds, also as text.
+/// Reads a value as a finite number, also from text; `None` if it is none.
 fn real_number(datum: &Datum) -> Option<f64> {
     match datum {
         Datum::Null => None,
@@ -224,7 +229,7 @@ fn real_number(datum: &Datum) -> Option<f64> {
     .filter(|value: &f64| value.is_finite())
 }
 
-/// The whole number that a datum holds, also as text or as a floating-point number without a fraction.
+/// Reads a value as a whole number, also from text or a floating-point number; `None` if it is none.
 fn whole_number(datum: &Datum) -> Option<i128> {
     match datum {
         Datum::Null => None,

@@ -53,6 +53,7 @@ struct Asked {
 }
 
 impl Suite {
+    /// Makes a suite whose answers are not computed yet.
     pub(super) fn new(
         land: Box<dyn SpatialData>,
         queries: Vec<Query>,
@@ -70,6 +71,7 @@ impl Suite {
 }
 
 impl Procedure for Suite {
+    /// The sessions need geometries.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Spatial
     }
@@ -78,6 +80,7 @@ impl Procedure for Suite {
         self.land.data_facts()
     }
 
+    /// Loads and indexes the tables, checks them, and asks all queries with warm and then with empty caches.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let system = context.system;
         let dialect = system.spatial().ok_or_else(|| {
@@ -129,7 +132,7 @@ struct Round<'a> {
     place: usize,
 }
 
-/// Sum over sessions; nothing if the server reports nothing.
+/// CPU seconds that the server reports, all sessions together; `None` if it reports none.
 fn server_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
     sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
 }
@@ -139,7 +142,7 @@ fn queries_run(sessions: &[Box<dyn Session>]) -> Vec<Option<u64>> {
     sessions.iter().map(|session| session.queries_run()).collect()
 }
 
-/// Holds the executions that were timed against those that the engine has counted in each session.
+/// Compares the executions that were timed with those that the engine has counted in each session.
 fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) -> AnswerCheck {
     let mut ran = before.iter().zip(after).filter_map(|(before, after)| Some((*after)?.saturating_sub((*before)?)));
     match ran.find(|ran| *ran != executions as u64) {
@@ -150,7 +153,7 @@ fn check_runs(before: &[Option<u64>], after: &[Option<u64>], executions: usize) 
 }
 
 impl Round<'_> {
-    /// Compares an answer with the right one.
+    /// Compares an answer with the right one; fails if the system failed, and not the query.
     fn judge_answer(&self, answer: &Result<Rows, Failure>) -> Result<AnswerCheck, Failure> {
         let rows = match answer {
             Ok(rows) => rows.to_data(),
@@ -161,7 +164,7 @@ impl Round<'_> {
             .map_err(|evidence| Absence::Wrong.because(evidence)))
     }
 
-    /// The worst verdict on the answers of a run.
+    /// Judges a run by the first of its clients' answers that is not right.
     fn judge_run(&self, run: &TimedQuery) -> Result<AnswerCheck, Failure> {
         for answer in &run.answers {
             let check = self.judge_answer(answer)?;
@@ -172,8 +175,7 @@ impl Round<'_> {
         Ok(Ok(()))
     }
 
-    /// Verifies the query, which warms the caches too, then times it if the answer was right. `None` if the user
-    /// interrupted.
+    /// Verifies the query, which warms the caches too, then times it if the answer was right; `None` after an interrupt.
     fn run_warm(&self, context: &StepContext<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<Asked>, Failure> {
         let query = self.suite.queries[self.place];
         let mut asked = Asked {
@@ -228,7 +230,7 @@ impl Round<'_> {
         Ok(Some(asked))
     }
 
-    /// Finds a query that does not name the spatial index where it must.
+    /// Checks that the engine runs a query by its spatial index, where the query's text has to name it.
     fn check_index(&self, sql: &str, sessions: &mut [Box<dyn Session>]) -> Result<AnswerCheck, Failure> {
         let query = self.suite.queries[self.place];
         let (Some((explain, word)), Some(session)) = (self.dialect.names_index(query, sql), sessions.first_mut())
@@ -278,7 +280,7 @@ impl Suite {
         (0..self.clients).map(|_| context.system.session(SessionKind::Spatial)).collect()
     }
 
-    /// Outcome for an engine without such tables.
+    /// Makes the outcome for an engine that cannot load such tables.
     fn unavailable_outcome(&self, reason: &str) -> StepOutcome {
         let check = AnswerCheck::Err(Absence::Unsupported.because(reason));
         let total = (self.queries.len() > 1).then(|| "suite".to_owned());
@@ -298,6 +300,7 @@ impl Suite {
         }
     }
 
+    /// Makes the step's outcome with the measurements of all queries and of the load.
     fn suite_outcome(&self, loaded: &tables::LoadCost, asked: &[Asked]) -> StepOutcome {
         type Read = fn(&Asked) -> Reading;
         let mut kinds: Vec<(&str, Role, Read)> = vec![
@@ -340,12 +343,13 @@ impl Suite {
 }
 
 impl Asked {
+    /// CPU time of an execution by the server's own report; unavailable if it gives none.
     fn server_cpu_s(&self) -> Reading {
         self.server_cpu_s
             .map_or_else(|| Reading::unavailable("the server told no CPU time of this query"), Reading::Value)
     }
 
-    /// Mean without the shortest and the longest run, as published.
+    /// Mean of the executions without the shortest and the longest, as published; unavailable if they are too few.
     fn published_s(&self) -> Reading {
         if self.executions_s.len() < FEWEST_TO_TRIM {
             return Reading::unavailable(format!(

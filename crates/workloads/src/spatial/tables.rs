@@ -24,7 +24,7 @@ pub(super) struct LoadCost {
     pub(super) index: Spent,
 }
 
-/// Makes, loads and indexes the tables of a land.
+/// Creates, loads and indexes the tables of a land; returns the times of loading and indexing.
 pub(super) fn load_tables(
     system: &dyn System,
     session: &mut dyn Session,
@@ -45,7 +45,7 @@ pub(super) fn load_tables(
 /// Tables that have a spatial index.
 const INDEXED: f64 = 3.0;
 
-/// Checks by another session whether every row of the land is there once, and the indexes.
+/// Fails unless another session sees every row of the land once, and the indexes.
 pub(super) fn check_tables(
     session: &mut dyn Session,
     dialect: &dyn SpatialDialect,
@@ -73,11 +73,12 @@ pub(super) fn check_tables(
     Ok(())
 }
 
+/// Makes the failure of a load that cannot be trusted, as a result.
 fn untrusted_load(cause: String) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the load of the tables", cause))
 }
 
-/// The time étalon takes to write the statements is not counted.
+/// Inserts all rows in one transaction; returns the time without that in which étalon writes the statements.
 fn insert_all(
     system: &dyn System,
     session: &mut dyn Session,
@@ -116,7 +117,7 @@ fn insert_all(
     Ok(Spent { elapsed_s: elapsed.as_secs_f64(), cpu_s })
 }
 
-/// One insert statement, and the number of the first row after it.
+/// Writes one insert statement from a row on; returns it and the number of the first row after it.
 fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
     let mut text = format!("INSERT INTO {} VALUES ", table.as_str());
     let end = land.row_count(table).min(first + ROWS as i64 - 1);

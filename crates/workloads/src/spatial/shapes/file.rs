@@ -103,7 +103,7 @@ pub(super) struct Features {
     pub(super) units: f64,
 }
 
-/// Reads GeoJSON or TopoJSON. `object` selects among the objects of a topology.
+/// Reads shapes from GeoJSON or TopoJSON, in whole numbers; `object` selects among the objects of a topology.
 pub(super) fn read_features(text: &str, object: Option<&str>) -> Result<Features, String> {
     let Kind { kind } = parse_json(text)?;
     let raw = match (kind.as_str(), object) {
@@ -125,11 +125,12 @@ fn parse_json<'t, T: Deserialize<'t>>(text: &'t str) -> Result<T, String> {
     serde_json::from_str(text).map_err(not_understood)
 }
 
+/// Words for an error of text that is neither GeoJSON nor TopoJSON.
 fn not_understood(error: serde_json::Error) -> String {
     format!("it is neither GeoJSON nor TopoJSON: {error}")
 }
 
-/// The first two numbers of a position.
+/// The first two numbers of a position; fails if it has fewer.
 fn position_xy(position: &Position) -> Result<(f64, f64), String> {
     match position[..] {
         [x, y, ..] => Ok((x, y)),
@@ -168,13 +169,13 @@ fn read_topology(text: &str, object: Option<&str>) -> Result<Raw, String> {
 }
 
 impl Transform {
-    /// Turns a position of a quantised topology into a place.
+    /// Turns a position of a quantised topology into the file's units.
     fn apply(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (x * self.scale.0 + self.translate.0, y * self.scale.1 + self.translate.1)
     }
 }
 
-/// A quantised topology stores differences of whole numbers.
+/// Unpacks an arc to positions: a quantised topology stores differences of whole numbers.
 fn unpack_arc(arc: &[Position], transform: Option<&Transform>) -> Result<Line, String> {
     let Some(transform) = transform else { return arc.iter().map(position_xy).collect() };
     let mut sum = (0.0, 0.0);
@@ -187,8 +188,9 @@ fn unpack_arc(arc: &[Position], transform: Option<&Transform>) -> Result<Line, S
         .collect()
 }
 
-/// Joins arcs to a line. `!n` is arc `n` reversed; each arc begins where the last one ended. `left` is how many more
-/// corners are allowed.
+/// Joins arcs to a line; `!n` is arc `n` reversed, and each begins where the last one ended.
+///
+/// `left` is how many more corners are allowed.
 fn join_arcs(path: &[i64], arcs: &[Line], left: &Cell<usize>) -> Result<Line, String> {
     let mut line: Line = Vec::new();
     for number in path {
@@ -231,7 +233,7 @@ impl Raw {
         Ok(())
     }
 
-    /// Everything in whole numbers.
+    /// Rounds all coordinates to whole numbers from 0, in units of a power of ten.
     fn round_all(self) -> Result<Features, String> {
         let corners = self.polygons.iter().flatten().flatten();
         let all = || corners.clone().chain(self.lines.iter().flatten()).chain(&self.points);

@@ -64,7 +64,7 @@ struct LeftOut {
 }
 
 impl Shapes {
-    /// `drawn` supplies the points if the file has none.
+    /// Reads the shapes of a file's text; `drawn` supplies the points if the file has none.
     pub(super) fn read(name: &str, text: &str, object: Option<&str>, drawn: &Country) -> Result<Shapes, String> {
         let features = file::read_features(text, object)?;
         let points = if features.points.is_empty() {
@@ -79,7 +79,7 @@ impl Shapes {
         Ok(Shapes { name: name.to_owned(), checksum: checksum.sum(), features, points, map: OnceLock::new() })
     }
 
-    /// About what the tables of these shapes take, in bytes.
+    /// About how many bytes the tables of these shapes take.
     pub(super) fn size_bytes(&self) -> u64 {
         let corners: usize = self.features.polygons.iter().flatten().chain(&self.features.lines).map(Vec::len).sum();
         // Corners are in cells, in shapes and perhaps in roads.
@@ -91,6 +91,7 @@ impl Shapes {
         self.map.get_or_init(|| Map::new(&self.features))
     }
 
+    /// Number of a cell's department, from 1: the square with its first corner.
     fn department_of(&self, cell: &Polygon) -> i64 {
         let corner = cell.rings[0][0];
         corner.y * DEPARTMENTS / self.extent() * DEPARTMENTS + corner.x * DEPARTMENTS / self.extent() + 1
@@ -113,6 +114,7 @@ impl SpatialData for Shapes {
         rows as i64
     }
 
+    /// Department of a cell or class of a road; `None` in the other tables.
     fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
             LandTable::Cell => Some(self.department_of(&self.map().cells[id as usize - 1])),
@@ -131,12 +133,14 @@ impl SpatialData for Shapes {
         }
     }
 
+    /// Computes the right answers to queries.
     fn answers(&self, queries: &[Query]) -> Answers {
         let expected = queries.iter().map(|query| self.answer_to(*query)).collect();
         let furthest = self.nearest_squared().into_iter().max().unwrap_or(0);
         Answers { expected, window: furthest.isqrt() + 1 }
     }
 
+    /// Facts of the shapes: checksum, counts, what was left out, and the unit.
     fn data_facts(&self) -> Facts {
         let map = self.map();
         let mut facts = Facts::default();
@@ -160,11 +164,13 @@ impl SpatialData for Shapes {
     }
 }
 
+/// Class of a road, from 1, by its number.
 fn road_class(id: i64) -> i64 {
     id % CLASSES + 1
 }
 
 impl Map {
+    /// Sorts the shapes of a file into valid and invalid ones, cells and roads, and finds which cells touch.
     fn new(features: &Features) -> Map {
         let (mut shapes, mut invalid, mut left_out) = (Vec::new(), Vec::new(), LeftOut::default());
         let (mut cells, mut contacts): (Vec<Polygon>, Vec<(usize, usize, Contact)>) = Default::default();
@@ -200,7 +206,7 @@ impl Map {
     }
 }
 
-/// Indices of the touched cells; nothing if it overlaps one.
+/// Lists the cells that a polygon touches, by index; `None` if it overlaps one.
 fn touched_cells(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Contact)>> {
     let mut touched = Vec::new();
     for (at, cell) in cells.iter().enumerate() {
@@ -213,8 +219,9 @@ fn touched_cells(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Con
     Some(touched)
 }
 
-/// Drops repeated points. Nothing if the line has no length or lies on itself: SQL Server takes such a line for
-/// invalid, and its length depends on whether it is taken for a set of points.
+/// Drops a line's repeated points; `None` if it has no length or lies on itself.
+///
+/// SQL Server takes such a line for invalid, and its length depends on whether it is taken for a set of points.
 fn straighten(line: &[Pt]) -> Option<Vec<Pt>> {
     let mut line = line.to_vec();
     line.dedup();
@@ -225,7 +232,7 @@ fn straighten(line: &[Pt]) -> Option<Vec<Pt>> {
 }
 
 impl Shapes {
-    /// The right answer to a query.
+    /// Computes the right answer to a query.
     fn answer_to(&self, query: Query) -> Vec<Expected> {
         let map = self.map();
         let touching = || map.contacts.iter().map(|(a, b, contact)| (*a as i64 + 1, *b as i64 + 1, contact));
@@ -287,7 +294,7 @@ impl Shapes {
         }
     }
 
-    /// S1: shapes that are no valid polygons, roads that touch themselves.
+    /// Answers S1: shapes that are no valid polygons, roads that touch themselves.
     fn validity(&self) -> Vec<Expected> {
         let map = self.map();
         let touching: Vec<i64> =
@@ -300,7 +307,7 @@ impl Shapes {
         ]
     }
 
-    /// The length of the roads of each class.
+    /// Answers S3: number and length of the roads of each class.
     fn road_lengths(&self) -> Vec<Expected> {
         let mut classes: BTreeMap<i64, (i128, Fixed)> = BTreeMap::new();
         for (road, id) in self.map().roads.iter().zip(1..) {
@@ -316,6 +323,7 @@ impl Shapes {
             .collect()
     }
 
+    /// Answers S4: points inside cells; those on a border are in none.
     fn points_in_cells(&self) -> Vec<Expected> {
         let (mut found, mut used) = (Vec::new(), 0);
         for (cell, id) in self.map().cells.iter().zip(1_i64..) {
@@ -331,7 +339,7 @@ impl Shapes {
         expected
     }
 
-    /// Indices of roads and cells that have a point in common.
+    /// Lists pairs of roads and cells that have a point in common, by index, for S6 and S7.
     fn crossed_cells(&self) -> Vec<(i64, i64)> {
         let map = self.map();
         let mut found = Vec::new();
@@ -347,7 +355,7 @@ impl Shapes {
         found
     }
 
-    /// S8: the departments, dissolved.
+    /// Answers S8: the departments, dissolved: how many, their area, the length of their borders, and area by number.
     fn dissolved_departments(&self) -> Vec<Expected> {
         let map = self.map();
         let of: Vec<i64> = map.cells.iter().map(|cell| self.department_of(cell)).collect();
@@ -368,7 +376,7 @@ impl Shapes {
         ]
     }
 
-    /// Squared distance from each probe to its nearest neighbour.
+    /// Squared distance from each probe to its nearest neighbour, for S10.
     fn nearest_squared(&self) -> Vec<i64> {
         let probes = self.points.iter().enumerate().take(PROBES as usize);
         probes
@@ -379,7 +387,7 @@ impl Shapes {
             .collect()
     }
 
-    /// S11: points near some roads.
+    /// Answers S11: points near some roads.
     fn points_near_roads(&self) -> Vec<Expected> {
         let roads = self.map().roads.iter().zip(1_i64..).take(FEW_ROADS as usize);
         let found = roads.flat_map(|(road, id)| {
@@ -395,7 +403,7 @@ impl Shapes {
         self.map().cells.iter().map(|cell| twice_area(&convex_hull(&cell.rings[0]))).sum()
     }
 
-    /// S12: the area of the cells' convex hulls; the sum of their centroids.
+    /// Answers S12: the area of the cells' convex hulls; the sum of their centroids.
     fn hull_areas(&self) -> Vec<Expected> {
         let (mut x, mut y) = (Fixed::default(), Fixed::default());
         for cell in &self.map().cells {
@@ -411,6 +419,7 @@ impl Shapes {
     }
 }
 
+/// Sum of numbers.
 fn sum_of_ids(ids: &[i64]) -> i128 {
     ids.iter().map(|id| i128::from(*id)).sum()
 }

@@ -27,6 +27,7 @@ impl BoundingBox {
         BoundingBox { low: by(i64::min), high: by(i64::max) }
     }
 
+    /// Whether two boxes have a point in common.
     pub(super) fn meets(&self, other: &BoundingBox) -> bool {
         self.low.x <= other.high.x
             && other.low.x <= self.high.x
@@ -82,7 +83,7 @@ struct Edges {
     shared: Fixed,
 }
 
-/// A ring without points that repeat the one before them, closed.
+/// Drops points of a ring that repeat the one before them, and closes the ring.
 pub(super) fn tidy_ring(ring: &[Pt]) -> Vec<Pt> {
     let mut ring = ring.to_vec();
     ring.dedup();
@@ -93,7 +94,7 @@ pub(super) fn tidy_ring(ring: &[Pt]) -> Vec<Pt> {
 }
 
 impl Polygon {
-    /// `rings` must be tidy.
+    /// Makes a polygon of tidy rings, and turns them as they must run; fails if it is flat or not valid.
     pub(super) fn new(mut rings: Vec<Vec<Pt>>) -> Result<Polygon, ShapeFlaw> {
         // A bow-tie may have no area, all signs counted, and is not flat.
         match rings.first() {
@@ -146,7 +147,7 @@ impl Polygon {
         (from_low * self.strips.len() as i64 / tall) as usize
     }
 
-    /// Edges that may meet a segment, some more than once.
+    /// Lists the edges that may meet a segment, some more than once.
     fn edges_near(&self, (a, b): Segment) -> impl Iterator<Item = Segment> + '_ {
         let strips = if BoundingBox::around(&[a, b]).meets(&self.bounds) {
             self.strip_of(a.y.min(b.y))..self.strip_of(a.y.max(b.y)) + 1
@@ -156,12 +157,12 @@ impl Polygon {
         self.strips[strips].iter().flatten().map(|number| self.edges[*number as usize])
     }
 
-    /// Whether a segment has a point of the border.
+    /// Whether a segment has a point in common with the border.
     pub(super) fn meets_border(&self, segment: Segment) -> bool {
         self.edges_near(segment).any(|edge| segments_meet(edge, segment))
     }
 
-    /// `p` has doubled coordinates.
+    /// Where a point, given in doubled coordinates, is in relation to the polygon.
     pub(super) fn side_of(&self, p: Pt) -> PlaneSide {
         let mut inside = false;
         // The height is in this strip, whether or not it is whole.
@@ -178,17 +179,17 @@ impl Polygon {
         if inside { PlaneSide::Inside } else { PlaneSide::Outside }
     }
 
-    /// Twice the area, holes left out.
+    /// Twice the area of the polygon, without its holes.
     pub(super) fn twice_area(&self) -> i128 {
         self.rings.iter().map(|ring| twice_area(ring)).sum()
     }
 
-    /// Length of its border and those of its holes.
+    /// Length of the polygon's border and those of its holes.
     pub(super) fn perimeter(&self) -> Fixed {
         self.rings.iter().map(|ring| path_length(ring)).sum()
     }
 
-    /// How two polygons lie to each other.
+    /// How two polygons lie to each other: apart, touching or overlapping.
     pub(super) fn relation_to(&self, other: &Polygon) -> SpatialRelation {
         if !self.bounds.meets(&other.bounds) {
             return SpatialRelation::Apart;
@@ -205,7 +206,7 @@ impl Polygon {
         }
     }
 
-    /// How the polygon's edges lie to another polygon.
+    /// Compares the polygon's edges with another polygon: whether they touch, lie inside or outside, or are shared.
     fn edges_to(&self, other: &Polygon) -> Edges {
         let mut found = Edges::default();
         for edge in &self.edges {
@@ -236,14 +237,14 @@ impl Polygon {
         found
     }
 
-    /// Whether an edge that contains this piece has its direction. Both polygons then lie on the same side of it.
+    /// Whether an edge that contains this piece has its direction, so that both polygons lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
         self.edges_near((a, b))
             .filter(|edge| is_on(*edge, a) && is_on(*edge, b))
             .any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 
-    /// Length of the segment within the polygon, border included.
+    /// Length of the part of a segment that is within the polygon, border included.
     pub(super) fn clipped_length(&self, (a, b): Segment) -> f64 {
         let long = (distance_squared(a, b) as f64).sqrt();
         let along = |p: Pt| ((p.x - a.x) * (b.x - a.x) + (p.y - a.y) * (b.y - a.y)) as f64 / (long * long);
@@ -269,7 +270,7 @@ impl Polygon {
         long * pieces.map(|cut| cut[1] - cut[0]).sum::<f64>()
     }
 
-    /// Tests whether a point lies in the polygon.
+    /// Whether a point lies in the polygon.
     fn contains(&self, x: f64, y: f64) -> bool {
         let strip = &self.strips[self.strip_of(y.floor() as i64)];
         let to_the_right = strip.iter().filter(|number| {
@@ -281,12 +282,12 @@ impl Polygon {
     }
 }
 
-/// Tests whether a ring has no area.
+/// Whether a ring has no area.
 fn is_flat(ring: &[Pt]) -> bool {
     ring.len() < 4 || twice_area(&convex_hull(ring)) == 0
 }
 
-/// A point with doubled coordinates.
+/// Doubles a point's coordinates.
 pub(super) fn doubled(p: Pt) -> Pt {
     pt(2 * p.x, 2 * p.y)
 }
