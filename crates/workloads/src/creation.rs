@@ -26,6 +26,7 @@ model::keys! {
 pub struct TableCreation;
 
 impl Workload for TableCreation {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "table-creation",
@@ -37,6 +38,7 @@ impl Workload for TableCreation {
         }
     }
 
+    /// Makes the step that fills the table as the plan's point says.
     fn make_task(&self, point: &Point, _grants: &Grants) -> Result<Task, Failure> {
         let Keys { thread_count, digits } = Keys::read(point)?;
         let table = TableA { threads: thread_count, digits };

@@ -142,7 +142,7 @@ pub(crate) fn absence_of_failure(failure: Failure) -> Result<NoValue, Failure> {
     }
 }
 
-/// A diagnostic measurement of a count.
+/// Makes a diagnostic measurement of a count.
 pub(crate) fn count_measurement(id: &str, count: f64) -> Measurement {
     Measurement::value(id, "", Direction::Neither, Role::Diagnostic, count)
 }

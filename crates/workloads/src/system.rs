@@ -292,6 +292,7 @@ pub trait CpuHold {
 }
 
 impl CpuHold for host::process::Limit {
+    /// Ends the limit on the server's processes.
     fn release(self: Box<Self>) -> Result<(), Failure> {
         (*self).release().map_err(|error| Failure::new(FailureKind::Other, "end a limit", error))
     }
@@ -336,19 +337,20 @@ pub trait System: Send + Sync {
         None
     }
 
-    /// The size of the copies of loaded tables that are kept for it.
+    /// Bytes of the copies of loaded tables that are kept to bring them back.
     fn kept_bytes(&self) -> u64 {
         0
     }
 
-    /// Waits for a checkpoint and up-to-date statistics. What the login may not do is skipped and returned by
-    /// [`System::facts`].
+    /// Waits for a checkpoint and up-to-date statistics.
+    ///
+    /// What the login may not do is skipped and returned by [`System::facts`].
     fn settle(&self) -> Result<(), Failure>;
 
     /// Reads what the server has counted so far.
     fn counters(&self) -> Result<Counters, Failure>;
 
-    /// The load's sessions that wait for locks at this instant. `None`: they are not shown.
+    /// Counts the load's sessions that wait for locks at this instant; `None` if the system does not show them.
     fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
         Ok(None)
     }
@@ -356,12 +358,16 @@ pub trait System: Send + Sync {
     /// Runs a query, and returns the whole number that it answers.
     fn scalar(&self, sql: &str) -> Result<i64, Failure>;
 
-    /// Results of queries over whole tables, which may be run side by side. Behind one that fails, none need run.
+    /// Runs queries over whole tables, perhaps side by side, and returns the whole numbers that they answer.
+    ///
+    /// Behind one that fails, none need run.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         questions.iter().map(|sql| self.scalar(sql)).collect()
     }
 
-    /// One host's clients by thread. An embedded engine blocks its thread, so one per client is best.
+    /// Shares out one host's clients among threads.
+    ///
+    /// An embedded engine blocks its thread, so one per client is best.
     fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         match threads {
             ThreadLimit::Best => clients.map(|client| client..client + 1).collect(),
@@ -369,12 +375,12 @@ pub trait System: Send + Sync {
         }
     }
 
-    /// 0 if its clients hold no file open.
+    /// Number of files that a client holds open; 0 if none.
     fn files_per_client(&self) -> u64 {
         1
     }
 
-    /// Refuses a program that cannot be run there, before anything is made for it.
+    /// Fails if a program cannot be run there, before anything is made for it.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`], with what could be run.
@@ -385,8 +391,9 @@ pub trait System: Send + Sync {
     /// Runs a worker's part of a run on this thread, by [`load::worker::run`].
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure>;
 
-    /// For single statements, in étalon's schema with the plan's settings. What its kind needs is installed if missing
-    /// and permitted.
+    /// Opens a session for single statements, in étalon's schema with the plan's settings.
+    ///
+    /// What its kind needs is installed if missing and permitted.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`], with how to install what is missing, or no connection.
@@ -408,12 +415,12 @@ pub trait System: Send + Sync {
         self.session(SessionKind::Plain)
     }
 
-    /// Additional facts, such as an extension's version.
+    /// Reads additional facts of a kind of session, such as an extension's version.
     fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
-    /// Empties the engine's caches and the operating system's of its files. All sessions must be closed.
+    /// Empties the engine's caches and the operating system's of its files; all sessions must be closed.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`] with the reason.
@@ -432,23 +439,23 @@ pub trait System: Send + Sync {
         None
     }
 
-    /// The engine's backups; [`FailureKind::Unsupported`] for engines without.
+    /// How the engine is backed up and restored; fails for engines that étalon cannot back up.
     fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
         let cause = "étalon knows no way to back up this engine";
         Err(Failure::new(FailureKind::Unsupported, "take a backup", cause))
     }
 
-    /// The CPU time of the server's processes, where visible.
+    /// Reads the CPU seconds of the server's processes so far; fails where they are not visible.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
 
-    /// An embedded engine's I/O by kind of file, since the process began.
+    /// Reads an embedded engine's I/O by kind of file, since the process began; fails for other engines.
     fn own_files(&self) -> Result<Traffic, String> {
         Err("the engine does not work in étalon's process".to_owned())
     }
 
-    /// The operating system's count of the server's I/O.
+    /// Reads the operating system's count of the server's I/O; fails where its processes are not visible.
     fn os_io(&self) -> Result<OsIo, String> {
         Err("the server's processes are not on this host, or are not étalon's own".to_owned())
     }
@@ -463,7 +470,7 @@ pub trait System: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, format!("hold the server to {cores} cores"), cause))
     }
 
-    /// The system's plan for other hosts, without a user's password, which each host takes from its own environment.
+    /// Makes the system's plan for other hosts, without a user's password, which each takes from its own environment.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: an embedded engine, or a server that listens on this host alone.
@@ -473,7 +480,7 @@ pub trait System: Send + Sync {
             .with_hint("leave out `clients_on`: the load is then made on the system's own host"))
     }
 
-    /// Checks that étalon has kept its claim on the tables since they were last prepared.
+    /// Fails unless étalon has kept its claim on the tables since they were last prepared.
     ///
     /// # Errors
     /// The session that owned it was lost, and another étalon may have used them.
@@ -481,18 +488,19 @@ pub trait System: Send + Sync {
         Ok(())
     }
 
-    /// Before a round other than the first: restarts a private server, so that accidental process state, such as
-    /// memory layout, does not look like a property of its settings.
+    /// Prepares a round other than the first: restarts a private server.
+    ///
+    /// Accidental process state, such as memory layout, then does not look like a property of its settings.
     fn begin_round(&self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Waits until the system is available after a lost connection; restarts a private server.
+    /// Waits until the system answers after a lost connection; restarts a private server.
     fn wait_until_available(&self) -> Result<(), Failure> {
         self.counters().map(|_| ())
     }
 
-    /// Lets questions be asked after an interrupt, to undo what étalon did. Nothing is measured any more.
+    /// Lets questions be asked after an interrupt, to undo what étalon did; nothing is measured any more.
     fn begin_clean_up(&self) {}
 
     /// Removes everything that étalon made there.

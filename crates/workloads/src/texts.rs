@@ -31,28 +31,29 @@ pub enum Texts {
     Sent(Arc<NamedTexts>),
 }
 
+/// Locks the texts that were noted.
 fn lock_texts(noted: &Mutex<NamedTexts>) -> MutexGuard<'_, NamedTexts> {
     // A map is changed by single insertions.
     noted.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The path of a file next to another one.
+/// Path of a file next to another one.
 pub(crate) fn sibling_path(file: &str, name: &str) -> PathBuf {
     Path::new(file).parent().map(Path::to_owned).unwrap_or_default().join(name)
 }
 
 impl Texts {
-    /// Texts that note each file they read, to be sent to other hosts.
+    /// Makes texts that note each file they read, to be sent to other hosts.
     pub fn noting() -> Texts {
         Texts::Noting(Arc::default())
     }
 
-    /// Texts that were sent from another host.
+    /// Makes texts of those that another host has sent.
     pub fn from_sent(texts: NamedTexts) -> Texts {
         Texts::Sent(Arc::new(texts))
     }
 
-    /// The texts that were noted, by name; none if these note nothing.
+    /// Copies the texts that were noted, by name; none if these note nothing.
     pub fn noted_texts(&self) -> NamedTexts {
         match self {
             Texts::Noting(noted) => lock_texts(noted).clone(),
@@ -60,7 +61,7 @@ impl Texts {
         }
     }
 
-    /// What distinguishes each text that was noted from another of its name.
+    /// Facts of the texts that were noted: a hash of each, by its name.
     pub fn text_facts(&self) -> Facts {
         let mut facts = Facts::default();
         for (name, text) in self.noted_texts() {
@@ -81,7 +82,7 @@ impl Texts {
         Ok(strip_byte_order_mark(&text).to_owned())
     }
 
-    /// The files of queries in a folder, by name, without those of its folders; of a file its own path.
+    /// Lists a folder's files of queries, by name, without those of folders in it; of a file its own path.
     ///
     /// # Errors
     /// The folder cannot be read, or there is none of this name.
@@ -106,7 +107,7 @@ impl Texts {
         Ok(files)
     }
 
-    /// For texts where bytes that are not UTF-8 do no harm, as in a comment.
+    /// Reads a text where bytes that are not UTF-8 do no harm, as in a comment; they are replaced.
     pub fn read_lossily(&self, path: &str) -> io::Result<String> {
         Ok(strip_byte_order_mark(&String::from_utf8_lossy(&self.read_bytes(
             path,
@@ -116,12 +117,12 @@ impl Texts {
         .to_owned())
     }
 
-    /// Reads a file next to another one.
+    /// Reads the bytes of a file next to another one.
     pub fn read_sibling(&self, file: &str, name: &str) -> io::Result<Vec<u8>> {
         self.read_bytes(&sibling_name(file, name), &sibling_path(file, name), u64::MAX)
     }
 
-    /// Notes what tells a file that is no text from another of its name.
+    /// Notes the fingerprint of a file that is no text, which distinguishes it from another of its name.
     ///
     /// # Errors
     /// The task runs on another host than the plan, which has no such file.
@@ -139,6 +140,7 @@ impl Texts {
         }
     }
 
+    /// Whether there is a file of this name next to another one.
     pub fn has_sibling(&self, file: &str, name: &str) -> bool {
         match self {
             Texts::Files | Texts::Noting(_) => sibling_path(file, name).exists(),
@@ -162,7 +164,7 @@ impl Texts {
     }
 }
 
-/// Reads a file, and of one that is too long no more than tells so.
+/// Reads a file's bytes; fails if it is longer than the limit.
 fn read_at_most(path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(longest_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -173,22 +175,25 @@ fn read_at_most(path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A key by which `q2` comes before `q10`.
+/// Makes a sort key of a name, by which `q2` comes before `q10`.
 fn counted_key(name: &str) -> String {
     let parts = name.split_inclusive(|c: char| !c.is_ascii_digit());
     parts.map(|part| format!("{part:0>20}")).collect()
 }
 
-/// Tells whether what follows a folder's name in a path is a file in it.
+/// Whether what follows a folder's name in a path is a file of queries in it.
 fn is_in_folder(rest: &str) -> bool {
     rest.strip_prefix('/').is_some_and(|file| !file.contains(['/', '\n']) && is_query(file))
 }
 
+/// Strips the mark that some editors put before UTF-8.
 fn strip_byte_order_mark(text: &str) -> &str {
     text.strip_prefix('\u{feff}').unwrap_or(text)
 }
 
-/// A line feed separates the names, since no path that a plan's key can name holds one.
+/// Name under which a file next to another one is noted: both names, separated by a line feed.
+///
+/// No path that a plan's key can name holds a line feed.
 fn sibling_name(file: &str, name: &str) -> String {
     format!("{file}\n{name}")
 }

@@ -65,6 +65,7 @@ impl From<Program> for StreamWork {
 }
 
 impl StreamWork {
+    /// The kind of load that a system must be able to run for this work.
     pub fn load_kind(&self) -> LoadKind {
         match self {
             StreamWork::Statements(_) => LoadKind::Statements,
@@ -72,13 +73,14 @@ impl StreamWork {
         }
     }
 
+    /// Puts the work on a system, so that workers can run it.
     pub fn on_system<'a>(&'a self, system: &'a dyn System) -> WorkOn<'a> {
         WorkOn { system, work: self, cursors: Cursors::for_work(self) }
     }
 }
 
 impl StreamWork {
-    /// Facts that the keys of a load leave open, by name.
+    /// Facts that the keys of the load leave open, by name.
     pub fn work_facts(&self) -> Vec<(&'static str, String)> {
         match self {
             StreamWork::Statements(program) => program.native.as_ref().map_or_else(Vec::new, |own| own.facts()),
@@ -86,7 +88,7 @@ impl StreamWork {
         }
     }
 
-    /// Roughly how long its own checks take.
+    /// Estimates how many seconds the load's own checks take.
     pub fn check_cost(&self) -> Checking {
         match self {
             StreamWork::Statements(program) => {
@@ -96,7 +98,7 @@ impl StreamWork {
         }
     }
 
-    /// The queries by which its runs are checked.
+    /// Lists the queries by which runs are checked.
     pub fn check_queries(&self) -> Vec<String> {
         match self {
             StreamWork::Statements(program) => program.check_queries(),
@@ -104,7 +106,7 @@ impl StreamWork {
         }
     }
 
-    /// Those of them whose answers grow with every run.
+    /// Lists the check's queries whose answers grow with every run.
     pub fn growing_queries(&self) -> Vec<String> {
         match self {
             StreamWork::Statements(program) => program.growing_queries(),
@@ -112,7 +114,7 @@ impl StreamWork {
         }
     }
 
-    /// Checks the server's tables by everything that the load knows of them.
+    /// Fails unless the server's tables hold everything that the load knows of them.
     ///
     /// # Errors
     /// [`FailureKind::Verification`]: they are not what they must be.
@@ -127,6 +129,7 @@ impl StreamWork {
 }
 
 impl Account for StreamWork {
+    /// Checks a run's counts against the server; returns the server's counters and marks.
     fn check_counts(
         &self,
         server: &dyn ServerCounters,
@@ -139,6 +142,7 @@ impl Account for StreamWork {
         }
     }
 
+    /// Makes the record of a run: its measurements, series and marks.
     fn make_record(&self, evidence: LoadResult<'_>, before: &Counters) -> RunRecord {
         match self {
             StreamWork::Statements(program) => {
@@ -156,7 +160,9 @@ impl Account for StreamWork {
     }
 }
 
-/// The load says itself what it is judged by, but for what failed: transactions that fail make no system faster.
+/// Makes primary measurements secondary, but for what failed: a load says itself what it is judged by.
+///
+/// Transactions that fail make no system faster.
 fn demote_to_secondary(measurements: &mut [Measurement]) {
     let judged = measurements.iter_mut().map(|found| &mut found.metric).filter(|metric| metric.role == Role::Primary);
     judged.filter(|metric| metric.id != FAILED_SHARE).for_each(|metric| metric.role = Role::Secondary);
@@ -171,10 +177,12 @@ pub struct WorkOn<'a> {
 }
 
 impl Driver for WorkOn<'_> {
+    /// Shares out clients among threads, as the system has it.
     fn split_clients(&self, clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
         self.system.split_clients(clients, threads)
     }
 
+    /// Runs a worker's part of the run on this thread.
     fn run_worker(&self, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let load = match self.work {
             StreamWork::Statements(program) => Load::Statements(program),
@@ -210,7 +218,7 @@ impl RunTask<'_> {
         self.run_by(&Local::new(&self.task.work.on_system(self.system)).overlapping(overlap), observer)
     }
 
-    /// Runs the task with this load generator, and returns the run's record.
+    /// Runs the task with a load generator, and returns the run's record.
     fn run_by(&self, generator: &dyn LoadGenerator, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let RunTask { system, task, schedule, seed, interrupt } = *self;
         let spec = LoadSpec { shape: &task.shape, schedule, seed, interrupt };
@@ -230,10 +238,12 @@ impl Drop for EndOfLoad<'_> {
 pub struct SystemCounters<'a>(pub &'a dyn System);
 
 impl ServerCounters for SystemCounters<'_> {
+    /// Reads what the server has counted so far.
     fn counters(&self) -> Result<Counters, Failure> {
         self.0.counters()
     }
 
+    /// CPU seconds so far of the server's processes, or of étalon's for an engine with threads of its own in it.
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.0.placement() {
             Placement::OwnThreads => Ok(host::cpu::process_cpu()?.as_secs_f64()),
@@ -241,18 +251,22 @@ impl ServerCounters for SystemCounters<'_> {
         }
     }
 
+    /// Runs a query, and returns the whole number that it answers.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         self.0.scalar(sql)
     }
 
+    /// Runs queries, and returns the whole numbers that they answer.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         self.0.scalars(questions)
     }
 
+    /// Counts the load's sessions that wait for locks; `None` if the system does not show them.
     fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {
         self.0.lock_waiters()
     }
 
+    /// Where the system runs, as seen from the load generator.
     fn placement(&self) -> Placement {
         self.0.placement()
     }

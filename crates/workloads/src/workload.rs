@@ -17,7 +17,7 @@ use crate::work::{LoadKind, StreamTask, StreamWork};
 use load::error::Failure;
 
 pub trait Workload: Sync {
-    /// What plans and lists say of it.
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec;
 
     /// Whether a case works on tables that are there, and étalon makes none for it.
@@ -25,7 +25,7 @@ pub trait Workload: Sync {
         false
     }
 
-    /// `point` holds a value for every key of the specification.
+    /// Makes the task of a plan's point, which holds a value for every key of the specification.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure>;
 }
 
@@ -69,7 +69,7 @@ impl Task {
         }
     }
 
-    /// Holds the task against the plan's schedule.
+    /// Fails if the task cannot be run by the plan's schedule.
     pub fn check_schedule(&self, schedule: &Schedule) -> Result<(), Failure> {
         match &self.action {
             Action::Stream(stream) => stream.shape.check_schedule(schedule),
@@ -104,17 +104,17 @@ pub trait Procedure: Send + Sync {
     /// error but a [`model::Reading::Unavailable`] with the reason.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure>;
 
-    /// What these sessions need is checked, and recorded as facts, before the first run.
+    /// The kind of session that the procedure needs, which is checked, and recorded as facts, before the first run.
     fn session_kind(&self) -> SessionKind {
         SessionKind::Plain
     }
 
-    /// Whether a run of it lasts about as long as the schedule says.
+    /// Whether a run lasts about as long as the schedule says.
     fn lasts_as_scheduled(&self) -> bool {
         false
     }
 
-    /// How long a run of it takes at least, as far as that is known before.
+    /// Shortest time that a run takes, as far as that is known before.
     fn least_length(&self) -> Duration {
         Duration::ZERO
     }
@@ -124,17 +124,17 @@ pub trait Procedure: Send + Sync {
         1
     }
 
-    /// Whose tables it works on.
+    /// Whose tables the procedure works on.
     fn tables(&self) -> Tables {
         Tables::Own
     }
 
-    /// How many connections it has at a time, not counting the one or two that it asks by.
+    /// Number of connections at a time, not counting the one or two that the procedure asks by.
     fn connections(&self) -> u64 {
         0
     }
 
-    /// Facts beyond the system's own, such as the versions of programs that the procedure calls.
+    /// Reads facts beyond the system's own, such as the versions of programs that the procedure calls.
     fn procedure_facts(&self, _system: &dyn System) -> Facts {
         Facts::default()
     }

@@ -234,6 +234,7 @@ struct Part {
 }
 
 impl Part {
+    /// Makes a class without bytes, whose content and zero pages are compressed apart.
     fn new(compression: Compression) -> io::Result<Part> {
         Ok(Part {
             share: ClassSize::default(),

@@ -45,6 +45,7 @@ impl Watchword {
         self.0.as_bytes().get(..2 * WORD).unwrap_or_default()
     }
 
+    /// The watchword's text, with the repetitions that fill a note.
     pub(super) fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,6 +66,7 @@ pub(super) struct Searched<'a> {
 }
 
 impl<'a> Searched<'a> {
+    /// Makes a reader that searches what it passes on for a watchword.
     pub(super) fn new(from: &'a mut dyn Read, word: &'a Watchword) -> Searched<'a> {
         Searched { from, words: word.unrepeated(), tail: Vec::new(), is_found: false }
     }

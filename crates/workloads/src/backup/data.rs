@@ -111,7 +111,7 @@ impl Material {
         }
     }
 
-    /// The backup's table as a data set.
+    /// Makes the data set of the backup's table.
     pub(super) fn dataset(self) -> Dataset {
         let Material { size_mib, compressible, seed } = self;
         let table = Table {

@@ -245,7 +245,7 @@ impl Figures {
     }
 }
 
-/// A diagnostic measurement in which neither direction is better.
+/// Makes a diagnostic measurement in which neither direction is better.
 fn diagnostic(id: String, unit: &str, value: f64) -> Measurement {
     measurement(&id, unit, Direction::Neither, Role::Diagnostic, value)
 }

@@ -124,6 +124,7 @@ fn is_of_others(point: &Point) -> bool {
 }
 
 impl Workload for Backup {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "backup",
@@ -136,10 +137,12 @@ impl Workload for Backup {
         }
     }
 
+    /// Whether the point backs up the database that is there, not tables of étalon's own.
     fn is_on_tables_of_others(&self, point: &Point) -> bool {
         is_of_others(point)
     }
 
+    /// Makes the backup step that the plan's point asks for, with its tables and its load.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = Keys::read(point)?;
         let material = Material { size_mib: keys.size_mib, compressible: keys.compressible, seed: keys.data_seed };

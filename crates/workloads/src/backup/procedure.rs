@@ -91,7 +91,7 @@ impl crate::workload::Procedure for BackupProcedure {
         self.load.as_ref().map_or(0, |task| task.shape.connections())
     }
 
-    /// Backed up, restored, and both compared; the data are loaded before.
+    /// Counts how often the data are moved: 4 times, backed up, restored, and both compared; they are loaded before.
     fn passes(&self) -> u32 {
         4
     }

@@ -25,6 +25,7 @@ pub(crate) use measure::run_record;
 pub struct DiskWorkload;
 
 impl Workload for DiskWorkload {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "disk",

@@ -352,7 +352,7 @@ impl Audit<'_> {
         (all > 0).then(|| 100.0 * self.entered_count(part) as f64 / all as f64)
     }
 
-    /// Measurements of the prescribed shares, skipped deliveries and lines per order.
+    /// Makes measurements of the prescribed shares, skipped deliveries and lines per order.
     pub fn measurements(&self) -> Vec<Measurement> {
         let share = |part, of| match self.percent_entered(part, of) {
             Some(share) => Reading::Value(share),

@@ -280,6 +280,7 @@ impl Native for OrderEntry {
         Kind::ALL.iter().map(|kind| kind.name().to_owned()).collect()
     }
 
+    /// Whether terminals call procedures, which say what they did in the server.
     fn reports_server_work(&self) -> bool {
         self.calls == Calls::Procedure
     }
@@ -437,6 +438,7 @@ impl OrderEntryWorkload {
 }
 
 impl Workload for OrderEntryWorkload {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: self.name,

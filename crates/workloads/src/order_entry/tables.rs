@@ -94,6 +94,7 @@ impl Place {
     }
 }
 
+/// Makes a whole number's value.
 fn number_datum(value: u64) -> Datum {
     Datum::Int(value as i64)
 }
@@ -186,6 +187,7 @@ fn make_columns(of: &[(&'static str, ColumnKind)]) -> Vec<Column> {
 
 use ColumnKind::{Char, Decimal, Int, Timestamp, VarChar};
 
+/// Columns of the table `item`.
 fn item_columns() -> Vec<Column> {
     make_columns(&[
         ("i_id", Int),
@@ -206,6 +208,7 @@ fn item_row(index: u64, row: &mut Vec<Datum>) {
     row.push(item_data(rng));
 }
 
+/// Columns of the table `warehouse`.
 fn warehouse_columns() -> Vec<Column> {
     make_columns(&[
         ("w_id", Int),
@@ -242,6 +245,7 @@ fn warehouse_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `stock`.
 fn stock_columns() -> Vec<Column> {
     make_columns(&[
         ("s_i_id", Int),
@@ -291,6 +295,7 @@ fn stock_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `district`.
 fn district_columns() -> Vec<Column> {
     make_columns(&[
         ("d_id", Int),
@@ -320,6 +325,7 @@ fn district_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `customer`.
 fn customer_columns() -> Vec<Column> {
     make_columns(&[
         ("c_id", Int),
@@ -370,6 +376,7 @@ fn customer_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `history`.
 fn history_columns() -> Vec<Column> {
     make_columns(&[
         ("h_c_id", Int),
@@ -393,6 +400,7 @@ fn history_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `orders`.
 fn order_columns() -> Vec<Column> {
     make_columns(&[
         ("o_id", Int),
@@ -443,6 +451,7 @@ fn order_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `new_order`.
 fn new_order_columns() -> Vec<Column> {
     make_columns(&[("no_o_id", Int), ("no_d_id", Int), ("no_w_id", Int)])
 }
@@ -460,6 +469,7 @@ fn new_order_row(size: Size) -> RowRule {
     })
 }
 
+/// Columns of the table `order_line`.
 fn line_columns() -> Vec<Column> {
     make_columns(&[
         ("ol_o_id", Int),

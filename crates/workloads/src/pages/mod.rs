@@ -39,6 +39,7 @@ pub struct Pages;
 pub const TABLE: &str = "tio";
 
 impl Workload for Pages {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "pages",

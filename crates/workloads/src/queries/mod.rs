@@ -40,6 +40,7 @@ model::keys! {
 pub struct Queries;
 
 impl Workload for Queries {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "queries",
@@ -51,6 +52,7 @@ impl Workload for Queries {
         }
     }
 
+    /// True: queries only work on tables that are there.
     fn is_on_tables_of_others(&self, _point: &Point) -> bool {
         true
     }

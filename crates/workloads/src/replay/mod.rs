@@ -48,6 +48,7 @@ model::keys! {
 pub struct Replay;
 
 impl Workload for Replay {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "replay",
@@ -59,6 +60,7 @@ impl Workload for Replay {
         }
     }
 
+    /// True: a replay only works on tables that are there.
     fn is_on_tables_of_others(&self, _point: &Point) -> bool {
         true
     }

@@ -16,12 +16,13 @@ impl SmackError {
         SmackError { spot, message: message.into(), hint: None }
     }
 
+    /// Adds a hint to the error.
     pub(super) fn with_hint(mut self, hint: impl Into<String>) -> SmackError {
         self.hint = Some(hint.into());
         self
     }
 
-    /// Suggests the nearest known name, or lists them all.
+    /// Adds a hint to the error: the nearest known name, or all of them.
     pub(super) fn with_suggestion<'a>(self, word: &str, known: impl IntoIterator<Item = &'a str>) -> SmackError {
         SmackError { hint: model::near::did_you_mean_or_list(word, known), ..self }
     }

@@ -264,6 +264,7 @@ fn script_failure(script: &str, error: SmackError) -> Failure {
 pub struct SuperSmack;
 
 impl Workload for SuperSmack {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "super-smack",

@@ -229,6 +229,7 @@ fn field_count(line: &str) -> usize {
     count
 }
 
+/// Number of commas in a text.
 fn count_commas(text: &str) -> usize {
     text.bytes().filter(|byte| *byte == b',').count()
 }

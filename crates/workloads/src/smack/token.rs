@@ -47,6 +47,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// The next character, which is not taken.
     fn peek_char(&mut self) -> Option<char> {
         self.rest.peek().copied()
     }

@@ -184,6 +184,7 @@ impl Fixed {
         Fixed(((square << (2 * spare)).isqrt() as i128) << (FRACTION_BITS - spare))
     }
 
+    /// Nearest floating-point number.
     pub(super) fn to_f64(self) -> f64 {
         self.0 as f64 / (1_u64 << FRACTION_BITS) as f64
     }

@@ -62,10 +62,12 @@ pub(super) trait SpatialData: Send + Sync {
 }
 
 impl SpatialData for Country {
+    /// Side of the country's square.
     fn extent(&self) -> i64 {
         Country::extent(self)
     }
 
+    /// Number of a table's rows: cells, roads, points or shapes.
     fn row_count(&self, table: LandTable) -> i64 {
         match table {
             LandTable::Cell => self.cell_count(),
@@ -75,6 +77,7 @@ impl SpatialData for Country {
         }
     }
 
+    /// Department of a cell or class of a road; `None` in the other tables.
     fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
             LandTable::Cell => Some(self.department_of((id - 1) % self.side, (id - 1) / self.side)),
@@ -83,6 +86,7 @@ impl SpatialData for Country {
         }
     }
 
+    /// Writes the geometry of a cell, a road, a point or a shape in Well-Known Text.
     fn write_geometry(&self, table: LandTable, id: i64, text: &mut String) {
         match table {
             LandTable::Cell => {
@@ -94,6 +98,7 @@ impl SpatialData for Country {
         }
     }
 
+    /// Computes the right answers to queries on a drawn country.
     fn answers(&self, queries: &[Query]) -> Answers {
         let oracle = Oracle::new(*self);
         let expected = queries.iter().map(|query| oracle.answer_to(*query)).collect();

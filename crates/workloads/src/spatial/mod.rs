@@ -75,6 +75,7 @@ model::keys! {
 pub struct Spatial;
 
 impl Workload for Spatial {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "spatial",

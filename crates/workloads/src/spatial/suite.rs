@@ -76,6 +76,7 @@ impl Procedure for Suite {
         SessionKind::Spatial
     }
 
+    /// Facts of the suite's data.
     fn procedure_facts(&self, _system: &dyn System) -> Facts {
         self.land.data_facts()
     }

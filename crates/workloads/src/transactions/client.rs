@@ -50,12 +50,12 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Tests whether the rows of an answer are kept at all.
+    /// Whether the rows of an answer are kept at all.
     pub fn are_kept(self) -> bool {
         self != Rows::Discard
     }
 
-    /// Makes room for one more row of a result.
+    /// Counts a row of a result, and drops the one before unless all are kept.
     pub fn begin_row(self, result: &mut KeptRow) {
         result.rows += 1;
         if self != Rows::KeepAll {
@@ -114,6 +114,7 @@ struct Variables<'a> {
 }
 
 impl ScriptVariables for Variables<'_> {
+    /// Reads the variable in a slot; fails if it has no value.
     fn load(&self, slot: usize) -> Result<ScriptValue, Fault> {
         match &self.slots[slot] {
             VariableSlot::Value(value) => Ok(*value),
@@ -121,6 +122,7 @@ impl ScriptVariables for Variables<'_> {
         }
     }
 
+    /// Shows a value that a script debugs, with its script and command.
     fn debug(&self, value: ScriptValue) {
         if let Some(show) = self.program.debug {
             let kind = value.type_name();
@@ -148,6 +150,7 @@ impl Program {
         value.map_err(|fault| script_error(step, fault))
     }
 
+    /// Whether `:default_seed` is drawn, or defined by the user.
     fn drawn_default_seed(&self) -> DefaultSeed {
         match self.automatic.default_seed {
             DefaultSeedSlot::DefinedByUser => DefaultSeed::Defined,
@@ -155,7 +158,7 @@ impl Program {
         }
     }
 
-    /// Makes the state of a client before its first transaction.
+    /// Makes the state of a client before its first transaction, with its seeds.
     fn new_client(&self, seed: u64, client: u32, seeds: Seeds) -> ScriptClient {
         let Automatic { client_id, random_seed, default_seed } = self.automatic;
         let mut slots = self.initial.clone();
@@ -192,7 +195,7 @@ impl Program {
         }
     }
 
-    /// Draws a script by its weight.
+    /// Draws a script by its weight, and returns its number.
     fn choose_script(&self, random: &mut Generator) -> usize {
         if self.scripts.len() == 1 {
             return 0;
@@ -259,7 +262,7 @@ impl Program {
         Ok(StepResult::Continue)
     }
 
-    /// End of a script under `pipeline`: run it again or end the pipeline.
+    /// Goes on at the end of a script under `pipeline`: with another script, or with the end of the pipeline.
     fn repeat_script(&self, client: &mut ScriptClient, step: &Step) -> Result<StepResult, OpError> {
         if client.explicit {
             return Err(script_error(step, OPEN_TRANSACTION));
@@ -321,7 +324,7 @@ impl Program {
         Ok(())
     }
 
-    /// Builds a text from words, reusing the slot's memory.
+    /// Draws words into a text variable, reusing the slot's memory.
     fn draw_words(&self, client: &mut ScriptClient, draw: &Draw) {
         let mut text = match std::mem::take(&mut client.slots[draw.slot]) {
             VariableSlot::Text(text) => text,
@@ -346,7 +349,7 @@ impl Program {
             if draw.form == TextForm::Bare { VariableSlot::from_text(&text) } else { VariableSlot::Text(text) };
     }
 
-    /// Runs a shell command, and stores what it prints as a variable.
+    /// Runs a shell command, and stores the whole number that it prints in a variable, if there is one.
     fn run_shell(
         &self,
         client: &mut ScriptClient,
@@ -376,7 +379,7 @@ impl Program {
         .map_err(|message| script_error(step, message))
     }
 
-    /// Stores a row's values in the variables named after its columns.
+    /// Stores a row's values in the variables named after its columns, with a prefix.
     fn store_row(&self, client: &mut ScriptClient, step: &Step, prefix: &str, row: &KeptRow) -> Result<(), OpError> {
         for (column, value) in row.columns.iter().zip(&row.values) {
             let fits = if prefix.is_empty() { is_name(column) } else { column.chars().all(continues_name) };
@@ -392,16 +395,17 @@ impl Program {
     }
 }
 
+/// Makes the error of a script's step, with its line.
 fn script_error(step: &Step, message: impl std::fmt::Display) -> OpError {
     OpError { class: ErrorClass::Script, message: format!("line {}: {message}", step.line) }
 }
 
-/// A time that has passed already is no time at all.
+/// Makes a pause of microseconds; none if the time is negative.
 fn sleep_us(time_us: i64) -> Next {
     Next::Sleep(u64::try_from(time_us).unwrap_or_default().saturating_mul(1_000))
 }
 
-/// Leading whole number, as C's `atoi` finds it; at least one digit.
+/// Reads a variable's leading whole number, as C's `atoi` finds it, of at least one digit; `None` without one.
 fn leading_int(slot: &VariableSlot) -> Option<i64> {
     if let VariableSlot::Value(ScriptValue::Int(n)) = slot {
         return Some(*n);
@@ -426,7 +430,7 @@ impl Program {
         clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
     }
 
-    /// Begins a transaction: draws its script, unless it is repeated with the same values.
+    /// Begins a transaction: draws its script, or repeats it with the same values if `index` is under way.
     pub(super) fn begin_script(&self, client: &mut ScriptClient, index: u64) {
         if client.index == Some(index) {
             client.random = client.random_at_begin;
@@ -449,6 +453,7 @@ impl Program {
         client.asked = None;
     }
 
+    /// Runs the client's script up to its next operation; fills `op` if it is a statement.
     pub(super) fn next_of_script(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
         if client.pause_us > 0 {
             return Next::Pause(std::mem::take(&mut client.pause_us).saturating_mul(1_000));
@@ -470,6 +475,7 @@ impl Program {
         Next::End
     }
 
+    /// Stores the rows of the statement that asked for them in variables; fails if `\gset` has not one row.
     pub(super) fn receive_in_script(&self, client: &mut ScriptClient, results: &[KeptRow]) -> Result<(), OpError> {
         let Some(number) = client.asked.take() else { return Ok(()) };
         let step = &self.steps[client.step.saturating_sub(1)];
@@ -493,17 +499,19 @@ impl Program {
 }
 
 impl ScriptClient {
-    /// The error by which the script failed.
+    /// Takes the error by which the script failed.
     pub(super) fn take_failure(&mut self) -> OpError {
         self.failure
             .take()
             .unwrap_or_else(|| OpError { class: ErrorClass::Script, message: "the script failed".to_owned() })
     }
 
+    /// What the current transaction has asked of the server.
     pub(super) fn requested_work(&self) -> RequestedWork {
         self.work
     }
 
+    /// Index of the script that the client runs now.
     pub(super) fn script_index(&self) -> usize {
         self.script
     }

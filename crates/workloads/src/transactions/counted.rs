@@ -28,11 +28,15 @@ struct Claim {
 }
 
 impl Claim {
-    /// Where the load tells of its procedures, too, nothing else works in its sessions.
+    /// Checks the server's count: within the claim if `tells`, else at least; returns a note on an excess.
+    ///
+    /// Where the load knows what its procedures do, too, nothing else works in its sessions.
     fn check_reported(&self, tells: bool, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
         if tells { self.check_range(seen, where_seen).map(|()| None) } else { self.check_at_least(seen, where_seen) }
     }
 
+    /// Fails if the server counted less than is claimed; returns a note if it counted more.
+    ///
     /// Excess is no lie here: triggers, procedures and the server work in sessions, too. It is reported, since
     /// something may have been done twice.
     fn check_at_least(&self, seen: u64, where_seen: &str) -> Result<Option<String>, Failure> {
@@ -62,7 +66,7 @@ impl Claim {
     }
 }
 
-/// Verifies the client's claims; a mark reports what could not be.
+/// Fails unless the server bears out the client's counts; returns its counters, and marks for what was not checked.
 pub(crate) fn check_run(
     program: &Program,
     server: &dyn ServerCounters,
@@ -90,7 +94,7 @@ pub(crate) fn check_run(
     Ok((counters, marks))
 }
 
-/// Waits until they show everything committed, and the syncs that it takes; minus those before.
+/// Reads the server's counters since `before`, once they show everything committed, or after a timeout.
 fn counters_after(
     program: &Program,
     server: &dyn ServerCounters,
@@ -111,7 +115,9 @@ fn counters_after(
     }
 }
 
-/// Rows of a built-in script. `Err`: why not, empty for scripts without such rows.
+/// Compares a built-in script's rows with the transactions; the inner `Err` says why not.
+///
+/// It is empty for scripts without such rows.
 fn check_rows(
     program: &Program,
     server: &dyn ServerCounters,
@@ -129,7 +135,9 @@ fn check_rows(
     }
 }
 
-/// Counts of the load's own sessions, added to its counters. The inner `Err` is a limitation.
+/// Compares the counts of the load's own sessions with its claims, and adds them to the counters.
+///
+/// The inner `Err` is a limitation.
 fn check_sessions(
     program: &Program,
     counts: &LoadCounts,
@@ -178,8 +186,9 @@ fn make_claim(what: &'static str, sure: u64, in_vain: u64) -> Claim {
     Claim { what, least: sure, most: sure + in_vain }
 }
 
-/// Database or server counters, which include other users and so can only be too small. A pooler's sessions may not have
-/// reported yet. Returns which, if any.
+/// Fails if the counters of database or server are smaller than the claim; returns what was compared, if any.
+///
+/// They include other users and so can only be too small. A pooler's sessions may not have reported yet.
 fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -> Result<Option<String>, Failure> {
     let Some((what, seen)) = seen_by_server(counters) else { return Ok(None) };
     let claimed = claimed_commits(program, counts);
@@ -194,7 +203,9 @@ fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -
     )))
 }
 
-/// Rollbacks beyond the load's own: other users', or supposed commits, since a session does not distinguish.
+/// Makes a note if the database rolled back more transactions than the load knows of.
+///
+/// They are other users', or supposed commits, since a session does not distinguish.
 fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     let seen = counters.value_of("rollbacks")? as u64;
     let known = counts.asked.rollbacks + counts.asked_in_vain.rollbacks;
@@ -213,7 +224,7 @@ const OTHERS_LEAST: f64 = 1_000.0;
 /// What a connection of the load asks before its first transaction.
 const OTHERS_LOGIN: f64 = 20.0;
 
-/// The work of others' sessions: in other databases, or what the server counts beyond the load's own.
+/// Makes a mark if other sessions worked much: in other databases, or beyond the load's own statements.
 fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     // A pooler's sessions may report a run's work in the next one.
     if counters.late_by.is_some() {
@@ -242,7 +253,7 @@ pub(super) fn claimed_commits(program: &Program, counts: &LoadCounts) -> u64 {
     }
 }
 
-/// Commits, else statements, of which every commit takes at least one.
+/// Reads the server's count of commits, else of statements, of which every commit takes at least one.
 pub(super) fn seen_by_server(counters: &Counters) -> Option<(&'static str, f64)> {
     counters
         .value_of("commits")

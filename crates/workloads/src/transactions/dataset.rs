@@ -16,11 +16,12 @@ const BYTES_PER_VALUE: u64 = 60;
 /// pgbench pads this column with blanks; engines that do not pad get the same bytes.
 const BLANK_84: &str = "                                                                                    ";
 
+/// Makes a column.
 const fn column(name: &'static str, kind: ColumnKind, nulls: Nulls) -> Column {
     Column { name, kind, nulls }
 }
 
-/// pgbench's tables at a scale, all balances 0, the history empty.
+/// Makes pgbench's tables at a scale, all balances 0, the history empty.
 pub fn pgbench_tables(scale: u64) -> Dataset {
     use ColumnKind::{Char, Int, Timestamp};
     use Nulls::{Allowed, Refused};
@@ -86,9 +87,10 @@ const VALUES_PER_THREAD: u64 = 100_000;
 /// Threads in `table_a`, at scale 1.
 const THREADS: u64 = 10;
 
-/// The table of the published comparison of PostgreSQL on Linux and on Windows (Guazzo, 2016): ten threads of 100,000
-/// values each, indexed by thread alone, so a statement reads every row of its thread. A larger scale has more
-/// threads.
+/// Makes the table of the published comparison of PostgreSQL on Linux and on Windows (Guazzo, 2016).
+///
+/// Ten threads of 100,000 values each, indexed by thread alone, so a statement reads every row of its thread. A larger
+/// scale has more threads.
 pub fn table_a(scale: u64) -> Dataset {
     use ColumnKind::Int;
     use Nulls::Allowed;
@@ -117,7 +119,7 @@ pub fn table_a(scale: u64) -> Dataset {
     }
 }
 
-/// The large table. From scale 20,000 on pgbench makes its key 64 bits wide.
+/// Makes the table of accounts at a scale; from scale 20,000 on its key is 64 bits wide, as in pgbench.
 fn accounts_table(scale: u64) -> Table {
     let key = if scale >= 20_000 { ColumnKind::BigInt } else { ColumnKind::Int };
     Table {

@@ -15,6 +15,7 @@ pub struct WordList {
 }
 
 impl WordList {
+    /// Number of words.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -23,13 +24,13 @@ impl WordList {
         self.ends.is_empty()
     }
 
-    /// The word of that number, from 0; empty beyond the last.
+    /// Word of an index, from 0; empty beyond the last.
     pub fn word_at(&self, index: usize) -> &str {
         let start = index.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         self.ends.get(index).and_then(|end| self.text.get(start..*end)).unwrap_or_default()
     }
 
-    /// The first; looked for once.
+    /// The first word that has a backslash; searched for once.
     pub fn first_with_backslash(&self) -> Option<&str> {
         self.backslash
             .get_or_init(|| (0..self.len()).find(|index| self.word_at(*index).contains('\\')))
@@ -83,6 +84,7 @@ pub enum Fill {
 }
 
 impl Numbering {
+    /// Appends a number, with its texts and its width, to a text.
     fn append_number(&self, number: u64, into: &mut String) {
         let digits = match self.digits {
             Digits::Decimal => number.to_string(),
@@ -126,7 +128,7 @@ pub(super) struct ClientIndex {
 }
 
 impl Dictionary {
-    /// Appends the next word. `drawn` counts the client's draws from this dictionary.
+    /// Draws the client's next word, and appends it to a text; `drawn` counts the client's draws from this dictionary.
     pub(super) fn draw_word(&self, random: &mut Generator, drawn: &mut u64, place: ClientIndex, into: &mut String) {
         let count = *drawn;
         *drawn += 1;

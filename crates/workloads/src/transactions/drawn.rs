@@ -12,7 +12,7 @@ use super::turns::TurnRule;
 const CHANCE: f64 = 6.0;
 
 impl Program {
-    /// Fewest and most statements that a transaction sends, by the scripts' text.
+    /// Computes the fewest and the most statements that a transaction sends, by the scripts' text.
     fn statements_per_transaction(&self) -> (u64, u64) {
         // Jumps go forward only, so the counts from each step to the end are filled in from behind.
         let mut to_the_end = vec![(0u64, 0u64); self.steps.len() + 1];
@@ -35,7 +35,7 @@ impl Program {
         chosen.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default()
     }
 
-    /// Finds statements of a script that were not asked.
+    /// Fails if the transactions asked more or fewer statements than their scripts have.
     pub(super) fn check_statements(&self, counts: &LoadCounts) -> Result<(), Failure> {
         // Statements of a pipeline's last transaction may be left, and native loads know their own.
         if self.native.is_some() || self.rule != TurnRule::ByWeight || counts.asked.statements == 0 {
@@ -50,7 +50,7 @@ impl Program {
         untrusted(format!("{done} transactions of {range} statements asked the server {asked} times"))
     }
 
-    /// Holds how often each script of a mix was chosen against its weight.
+    /// Fails if a script of a mix was chosen more or less often than its weight, beyond chance.
     pub(super) fn check_shares(&self, counts: &LoadCounts) -> Result<(), Failure> {
         let never_begun = counts.skipped + counts.not_begun + counts.broken_off;
         if self.native.is_some() || self.rule != TurnRule::ByWeight || counts.kinds.len() < 2 || never_begun > 0 {

@@ -34,14 +34,16 @@ pub(super) struct ScriptExpression {
 }
 
 pub(super) trait ScriptVariables {
-    /// The value of a variable's slot.
+    /// Reads the variable in a slot; fails if it has no value.
     fn load(&self, slot: usize) -> Result<ScriptValue, Fault>;
-    /// Shows what `debug` is called with.
+    /// Shows a value that `debug` is called with.
     fn debug(&self, value: ScriptValue);
 }
 
 impl ScriptExpression {
-    /// Computes what never changes once instead of in every transaction. What fails is left, to fail where it is met.
+    /// Computes constant parts of the expression once, instead of in every transaction.
+    ///
+    /// What fails is left, to fail where it is met.
     pub(super) fn fold_constants(&mut self, constant: impl Fn(usize) -> Option<ScriptValue>) {
         use Instruction::{Call, Jump, JumpUnless, Load, Push, Shortcut};
         // Their distances count instructions.
@@ -78,7 +80,7 @@ impl ScriptExpression {
         self.code = folded;
     }
 
-    /// Computes the expression's value. `stack` is only borrowed for its memory.
+    /// Evaluates the expression; `stack` is only borrowed for its memory.
     pub(super) fn evaluate(
         &self,
         scope: &impl ScriptVariables,
@@ -141,7 +143,7 @@ mod binding {
     pub(super) const UNARY: u8 = 9;
 }
 
-/// Parses an expression. `slot` gives the slot of a variable's name.
+/// Parses an expression to instructions; `slot` gives the slot of a variable's name.
 pub(super) fn parse(
     text: &str,
     slot: &mut dyn FnMut(&str, usize) -> Result<usize, Wrong>,
@@ -162,6 +164,7 @@ struct Parser<'a> {
     code: Vec<Instruction>,
 }
 
+/// Words for a token, for a message.
 fn describe_token(token: &ScriptToken) -> String {
     match token {
         ScriptToken::Int(n) => format!("`{n}`"),
@@ -175,6 +178,8 @@ fn describe_token(token: &ScriptToken) -> String {
     }
 }
 
+/// The function of an operator between two values, and how tightly it binds; `None` if it is none.
+///
 /// `a > b` is `b < a`, as in pgbench: the right side is evaluated first, which shows where both sides draw random
 /// numbers.
 fn comparison_operator(sign: &str) -> Option<(Function, u8)> {
@@ -205,18 +210,19 @@ impl Parser<'_> {
         &self.tokens[self.at.min(self.tokens.len() - 1)]
     }
 
-    /// Takes the next token if it is this one.
+    /// Takes the next token if it is this one; true if it was.
     fn take_if(&mut self, token: &ScriptToken) -> bool {
         let found = self.peek().1 == *token;
         self.at += usize::from(found);
         found
     }
 
-    /// Takes the next token if it is this keyword; `true` if it was.
+    /// Takes the next token if it is this keyword; true if it was.
     fn take_keyword_if(&mut self, keyword: Keyword) -> bool {
         self.take_if(&ScriptToken::Keyword(keyword))
     }
 
+    /// Takes this token; fails if another one is next.
     fn expect(&mut self, token: &ScriptToken) -> Result<(), Wrong> {
         if self.take_if(token) {
             return Ok(());
@@ -247,7 +253,7 @@ impl Parser<'_> {
         self.code.len() - 1
     }
 
-    /// Everything that binds at least as tightly as `least`.
+    /// Parses a value and all operators behind it that bind at least as tightly as `least`.
     fn parse_expression(&mut self, least: u8) -> Result<(), Wrong> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
@@ -294,7 +300,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `false` if the word does not continue the value or binds too loosely.
+    /// Parses `AND`, `OR` or `IS` behind a value; false if the word is none of them or binds less tightly than `least`.
     fn parse_suffix(&mut self, keyword: Keyword, least: u8) -> Result<bool, Wrong> {
         let (binding, unless) = match keyword {
             Keyword::Or => (binding::OR, true),

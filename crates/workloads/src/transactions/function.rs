@@ -90,7 +90,7 @@ pub(super) fn function_names() -> String {
 }
 
 impl Function {
-    /// Whether it takes random numbers, and so never gives the same.
+    /// Whether the function draws random numbers, and so does not always give the same.
     pub(super) fn is_random(self) -> bool {
         matches!(
             self,
@@ -98,7 +98,7 @@ impl Function {
         )
     }
 
-    /// The compiler has checked the number of arguments.
+    /// Computes an operator or function; the compiler has checked the number of arguments.
     pub(super) fn apply(self, arguments: &[ScriptValue], random: &mut Generator) -> Result<ScriptValue, Fault> {
         use Function::*;
         if self != Is && arguments.contains(&ScriptValue::Null) {
@@ -164,7 +164,7 @@ impl Function {
         })
     }
 
-    /// Shifts take the distance modulo 64, as the processors that pgbench runs on do.
+    /// Computes an operator of bits; shifts take the distance modulo 64, as pgbench's processors do.
     fn apply_bits(self, a: i64, b: i64) -> Result<ScriptValue, Fault> {
         Ok(ScriptValue::Int(match self {
             Function::BitAnd => a & b,
@@ -230,11 +230,12 @@ impl Function {
     }
 }
 
-/// The result of a computation, or the fault that it overflowed.
+/// Makes a value of a checked result, or the fault that it overflowed.
 fn checked_integer(result: Option<i64>, what: &'static str) -> Result<ScriptValue, Fault> {
     result.map(ScriptValue::Int).ok_or(Fault::OutOfRange(what))
 }
 
+/// Permutes a number among `size`; fails if the size is not above 0.
 fn permute_value(value: i64, size: i64, seed: i64) -> Result<ScriptValue, Fault> {
     if size <= 0 {
         return Err(Fault::Parameter("permute size parameter must be greater than zero".to_owned()));

@@ -89,12 +89,13 @@ model::keys! {
     }
 }
 
-/// The failure for a key's value.
+/// Makes the failure of a key's value.
 fn refuse_key(key: &str, value: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("use `{key} = {value}`"), cause)
 }
 
 impl FromKey for Protocol {
+    /// Reads the key `protocol`; `None` for another word.
     fn from_key(value: Option<&Value>) -> Option<Protocol> {
         Protocol::from_word(value?.as_text()?)
     }
@@ -122,7 +123,7 @@ pub(super) fn script_options(keys: &TransactionKeys, grants: &Grants) -> Result<
     })
 }
 
-/// What cannot be had together with a pipeline.
+/// Fails if keys are set that cannot be had together with a pipeline.
 fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, retry: Retry) -> Result<(), Failure> {
     if protocol == Protocol::Simple {
         return Err(refuse_key(
@@ -156,13 +157,13 @@ fn refuse_with_pipeline(keys: &TransactionKeys, depth: u32, protocol: Protocol, 
     Ok(())
 }
 
-/// Reads how failed transactions are tried again.
+/// Reads from the keys how often and how long failed transactions are tried again.
 fn retry_rule(keys: &TransactionKeys) -> Retry {
     let within = keys.retry_within.filter(|within| *within > Duration::ZERO);
     Retry { max_tries: keys.max_tries.unwrap_or(1), within_ns: within.map(|within| within.as_nanos() as u64) }
 }
 
-/// Reads how many threads the load has at most.
+/// Reads from the keys how many threads the load has at most.
 pub(super) fn thread_limit(keys: &TransactionKeys) -> ThreadLimit {
     match keys.threads {
         Some(count @ 1..) => ThreadLimit::AtMost(count),
@@ -170,7 +171,7 @@ pub(super) fn thread_limit(keys: &TransactionKeys) -> ThreadLimit {
     }
 }
 
-/// Reads `name=value, name=value`. A value ends at the next comma; the last of a repeated name wins.
+/// Parses `name=value, name=value` to variables' values; a value ends at the next comma, the last of a name wins.
 fn parse_definitions(text: &str) -> Result<Vec<(String, String)>, Failure> {
     let mut definitions: Vec<(String, String)> = Vec::new();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

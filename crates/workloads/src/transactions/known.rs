@@ -40,7 +40,7 @@ pub(crate) struct KnownScript {
 }
 
 impl KnownScript {
-    /// What is known of the effects of a built-in script.
+    /// What is known of a built-in script's rows and changes; `None` for other scripts.
     pub(crate) fn for_built_in(script: &str) -> Option<KnownScript> {
         match script {
             "postgresql-tasks" => known_effects(1, None, Trace::Nothing),
@@ -53,6 +53,7 @@ impl KnownScript {
     }
 }
 
+/// Makes what is known of a script.
 fn known_effects(returned: u64, changed: Option<u64>, trace: Trace) -> Option<KnownScript> {
     Some(KnownScript { returned, changed, trace })
 }
@@ -91,7 +92,7 @@ const TOUCHED: &str = "SELECT count(*) FROM pgbench_accounts WHERE abalance <> 0
 const SIZES: &str = "SELECT sum(0 * 4294967296 + abs(delta)) FROM pgbench_history";
 
 impl Program {
-    /// What the program's scripts leave in the history; `None` if one is not known.
+    /// Lists what the program's scripts leave in the tables; `None` if one is not known.
     fn script_traces(&self) -> Option<Vec<Trace>> {
         let chosen = self.scripts.iter().filter(|script| script.weight > 0);
         let known = chosen.map(|script| Some((*self.known.get(script.kind)?)?.trace));
@@ -99,7 +100,7 @@ impl Program {
         all.map(|all| all.into_iter().filter(|trace| *trace != Trace::Nothing).collect())
     }
 
-    /// The queries by which the rows of built-in scripts are checked after a run.
+    /// Lists the queries by which the rows that built-in scripts leave are checked after a run.
     pub(super) fn questions_of_rows(&self) -> Vec<&'static str> {
         let Some(traces) = self.script_traces().filter(|traces| self.check.is_some() && !traces.is_empty()) else {
             return Vec::new();
@@ -117,7 +118,7 @@ impl Program {
         questions
     }
 
-    /// Holds what built-in scripts have left in the tables against what they say and draw.
+    /// Fails unless built-in scripts have left in the tables what they say and draw.
     pub(super) fn check_traces(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<(), Failure> {
         // What earlier runs left there may be other scripts'.
         if !server.begins_loaded() {
@@ -148,7 +149,7 @@ impl Program {
         Ok(())
     }
 
-    /// Checks the rows that the server's answers report against what built-in scripts read and write.
+    /// Fails unless the rows that the server's answers report are those that built-in scripts read and write.
     pub(super) fn check_row_counts(&self, counts: &LoadCounts) -> Result<(), Failure> {
         if self.native.is_some() || self.pipeline_depth() > 1 {
             return Ok(());
@@ -170,6 +171,7 @@ impl Program {
 }
 
 impl KnownScript {
+    /// Fails unless as many rows were returned and changed as `least` to `most` transactions do.
     fn check_rows(&self, least: u64, most: u64, rows: RowCounts, of: &str) -> Result<(), Failure> {
         let (fewest, all) = (self.returned * least, self.returned * most);
         if !(fewest..=all).contains(&rows.returned) {
@@ -191,7 +193,7 @@ impl KnownScript {
     }
 }
 
-/// How many different ones of `all` are among as many as are drawn with equal chances, and the standard deviation.
+/// Number of different values expected among `drawn` draws of `all` with equal chances, and its standard deviation.
 fn expected_distinct(drawn: f64, all: f64) -> (f64, f64) {
     let missed = (-drawn / all.max(1.0)).exp();
     let variance = all * missed * (1.0 - (1.0 + drawn / all.max(1.0)) * missed);
@@ -207,6 +209,7 @@ fn check_near(what: &dyn fmt::Display, seen: f64, (expected, deviation): (f64, f
     untrusted(format!("{what}: the script's draws come to {expected:.0} ± {deviation:.0}, the server has {seen:.0}"))
 }
 
+/// Makes the failure of a run whose counts cannot be trusted, as a result.
 pub(super) fn untrusted<T>(cause: String) -> Result<T, Failure> {
     Err(Failure::new(FailureKind::Verification, "trust the run's counts", cause))
 }

@@ -49,7 +49,7 @@ const COMMANDS: &str = "\\set, \\gset, \\aset, \\if, \\elif, \\else, \\endif, \\
 
 type Wrong = (usize, String);
 
-/// Reads the text between a backslash and the end of its line. [`None`] if there is nothing.
+/// Parses the text between a backslash and the end of its line to a meta-command; `None` if there is nothing.
 pub(super) fn parse_meta(script: &str, start: usize, end: usize) -> Result<Option<Meta<'_>>, Wrong> {
     let line = &script[start..end];
     let mut words = words_of_line(line, start);
@@ -101,7 +101,7 @@ pub(super) fn parse_meta(script: &str, start: usize, end: usize) -> Result<Optio
     }
 }
 
-/// What takes the place of `\setrandom`, which pgbench had up to 9.6: `\setrandom aid 1 :n gaussian 5`.
+/// Says what takes the place of `\setrandom`, which pgbench had up to 9.6: `\setrandom aid 1 :n gaussian 5`.
 fn set_random(words: &[Word<'_>]) -> String {
     let (name, min, max) = (
         words.first().map(|(_, word)| *word).unwrap_or("NAME"),
@@ -139,15 +139,17 @@ fn unknown_command(command: &str) -> String {
     }
 }
 
+/// Makes the error that an argument is missing.
 fn missing_argument(at: usize, what: &str) -> Wrong {
     (at, format!("{what} is missing"))
 }
 
+/// The rest of a line with its position in the script.
 fn rest_of_line(script: &str, start: usize, end: usize) -> Word<'_> {
     (start, &script[start..end])
 }
 
-/// The words of a line; a continuation mark is a blank.
+/// Splits a line into words with their positions; a continuation mark is a blank.
 fn words_of_line(line: &str, start: usize) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut begin = None;
@@ -171,7 +173,7 @@ fn words_of_line(line: &str, start: usize) -> Vec<Word<'_>> {
     words
 }
 
-/// Reads the arguments of `\sleep`.
+/// Parses the arguments of `\sleep`: a time or a variable, and a unit.
 fn parse_sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     let (time_at, time) = *words.first().ok_or_else(|| missing_argument(at, "how long to sleep"))?;
     if let Some((at, word)) = words.get(2) {
@@ -191,7 +193,7 @@ fn parse_sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     Ok(Meta::Sleep { time: Amount::Number(number), unit_us: second.or(glued).unwrap_or(1_000_000) })
 }
 
-/// Length of a unit of time, µs.
+/// Parses a unit of time to its length in microseconds.
 fn unit_us(at: usize, unit: &str) -> Result<i64, Wrong> {
     match unit.to_ascii_lowercase().as_str() {
         "us" => Ok(1),

@@ -27,14 +27,14 @@ pub enum MixError {
     Weight(String),
 }
 
-/// Splits `name@weight`; without a weight it is 1.
+/// Splits `name@weight` into name and weight, which is 1 if there is none.
 pub fn split_weight(text: &str) -> Result<(&str, u32), MixError> {
     let Some((name, weight)) = text.rsplit_once('@') else { return Ok((text, 1)) };
     let number = weight.parse().ok().filter(|weight| i32::try_from(*weight).is_ok());
     number.map(|weight| (name, weight)).ok_or_else(|| MixError::Weight(weight.to_owned()))
 }
 
-/// Compiles scripts to one program that chooses among them by weight. They share their variables.
+/// Compiles scripts, which share their variables, to one program that chooses among them by weight.
 pub fn compile_mix(sources: &[Source<'_>], options: &ScriptOptions) -> Result<Program, MixError> {
     if sources.is_empty() || sources.len() > MAX_SCRIPTS {
         return Err(MixError::Count(sources.len()));
@@ -53,13 +53,15 @@ pub fn compile_mix(sources: &[Source<'_>], options: &ScriptOptions) -> Result<Pr
     Ok(program)
 }
 
+/// Makes the error of the script with a number.
 fn wrong_script(sources: &[Source<'_>], number: usize, error: ScriptError) -> MixError {
     let name = sources.get(number).map_or("", |source| source.name).to_owned();
     MixError::Script { name, error }
 }
 
-/// Names of scripts in metrics: a file without folder and ending, only letters, digits, `-` and `.`, numbered if
-/// repeated.
+/// Names scripts for metrics: files without folder and ending, numbered if a name is repeated.
+///
+/// Only letters, digits, `-` and `.` are left.
 fn kind_names(sources: &[Source<'_>]) -> Vec<String> {
     let mut names: Vec<String> = Vec::with_capacity(sources.len());
     for source in sources {

@@ -55,6 +55,7 @@ pub const SCRIPTS: &[&str] = &["postgresql-tasks", "select-only", "select-update
 pub struct Transactions;
 
 impl Workload for Transactions {
+    /// What plans and lists say of the workload.
     fn spec(&self) -> WorkloadSpec {
         WorkloadSpec {
             name: "transactions",
@@ -66,10 +67,12 @@ impl Workload for Transactions {
         }
     }
 
+    /// Whether the script works on tables that are there, and étalon makes none.
     fn is_on_tables_of_others(&self, point: &Point) -> bool {
         point.get("tables").and_then(Value::as_text) == Some("none")
     }
 
+    /// Makes the load of scripts that the plan's point asks for, with pgbench's tables.
     fn make_task(&self, point: &Point, grants: &Grants) -> Result<Task, Failure> {
         let keys = TransactionKeys::read(point)?;
         let (pace, traffic) = traffic::read_keys(&keys)?;
@@ -112,12 +115,12 @@ impl Workload for Transactions {
 const JOINED: &str = "the script joins statements by `\\;`, which cannot be prepared: it runs with `protocol = \"simple\"`, \
                       pgbench's default";
 
-/// pgbench's tables for any script that is not built in.
+/// Makes the tables of a script: the published task's own, or pgbench's.
 fn dataset_of(scripts: &str, scale: u64) -> Dataset {
     if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { pgbench_tables(scale) }
 }
 
-/// `scripts` is one script or several with weights, `a.sql@3, b.sql`.
+/// Compiles one script or several with weights, such as `a.sql@3, b.sql`, to a program.
 fn compile_scripts(scripts: &str, options: &ScriptOptions, files: &Texts) -> Result<Program, Failure> {
     let refuse = |error: MixError| {
         // The name of a single script has been said already.
@@ -143,7 +146,7 @@ fn compile_scripts(scripts: &str, options: &ScriptOptions, files: &Texts) -> Res
     Ok(program)
 }
 
-/// A script's text, and the query that counts its work on the server.
+/// Reads a script's text, and the query that counts its work on the server, if it is built in.
 fn script_source(script: &str, files: &Texts) -> Result<(String, Option<CountCheck>), Failure> {
     if let Some((text, check)) = built_in_source(script) {
         return Ok((text.to_owned(), check));
@@ -156,11 +159,12 @@ fn script_source(script: &str, files: &Texts) -> Result<(String, Option<CountChe
     Ok((text, None))
 }
 
+/// Text of a built-in script; `None` if there is no such one.
 pub fn built_in_script(name: &str) -> Option<&'static str> {
     built_in_source(name).map(|(text, _)| text)
 }
 
-/// The text of a built-in script, and the query that counts its work.
+/// Text of a built-in script, and the query that counts its work.
 fn built_in_source(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
     match script {
         // Its update leaves the row as it is, so nothing in the table shows it.
@@ -176,6 +180,7 @@ fn built_in_source(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
     }
 }
 
+/// Makes the check that counts the rows of the history.
 fn rows_of_history() -> Option<CountCheck> {
     Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" })
 }

@@ -19,11 +19,10 @@ use load::worker::LoadCounts;
 
 /// What the clients of such a load have in common.
 pub trait Native: fmt::Debug + Send + Sync {
-    /// The names of its kinds of transactions.
+    /// Names of the load's kinds of transactions.
     fn kind_names(&self) -> Vec<String>;
 
-    /// Whether clients report by [`NativeClient::server_work`] what their calls of procedures have done, so that all of it can be
-    /// counted.
+    /// Whether clients report by [`NativeClient::server_work`] what procedures did, so that all of it can be counted.
     fn reports_server_work(&self) -> bool {
         false
     }
@@ -33,33 +32,33 @@ pub trait Native: fmt::Debug + Send + Sync {
         Vec::new()
     }
 
-    /// `client` counts over all workers and hosts.
+    /// Makes a client, whose number counts over all workers and hosts.
     fn new_client(&self, seed: u64, client: u32) -> Box<dyn NativeClient>;
 
-    /// Holds a run against what it has left at the server.
+    /// Fails unless a run fits what it has left at the server; returns notes.
     ///
     /// # Errors
     /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the run is not to be trusted.
     fn check_run(&self, server: &dyn ServerCounters, counts: &LoadCounts) -> Result<Vec<Mark>, Failure>;
 
-    /// The queries by which it checks, for a server on another host.
+    /// Lists the queries by which runs are checked, for a server on another host.
     fn check_queries(&self) -> Vec<String>;
 
-    /// Those of them that count what runs add; the others have the same answer whatever ran before.
+    /// Lists those of the checks' queries that count what runs add; the others' answers never change.
     fn growing_queries(&self) -> Vec<String>;
 
-    /// Holds everything that is known of the tables against them, however long that takes.
+    /// Fails unless the tables hold what is known of them at a moment, however long the checks take.
     ///
     /// # Errors
     /// [`FailureKind::Verification`](load::error::FailureKind::Verification): the tables are not what they must be.
     fn inspect_tables(&self, server: &dyn ServerCounters, moment: Moment) -> Result<(), Failure>;
 
-    /// Roughly how long the checks take, which `etalon plan` says.
+    /// Estimates how many seconds the checks take, which `etalon plan` says.
     fn check_cost(&self) -> Checking {
         Checking::default()
     }
 
-    /// What is measured besides what every load measures, and what is to be said of it.
+    /// Makes the measurements that only this load has, and notes.
     fn extra_measurements(&self, counts: &LoadCounts) -> (Vec<Measurement>, Vec<Mark>);
 }
 
@@ -93,7 +92,7 @@ pub enum NextStep {
 }
 
 pub trait NativeClient: Send {
-    /// From the end of the last transaction to the intended beginning of transaction `index`, in nanoseconds.
+    /// Nanoseconds from the end of the last transaction to the intended beginning of transaction `index`.
     fn wait_ns(&mut self, _index: u64) -> u64 {
         0
     }
@@ -101,28 +100,27 @@ pub trait NativeClient: Send {
     /// Begins the transaction of this index; the same index draws the same values again.
     fn begin_transaction(&mut self, index: u64);
 
-    /// Says what the client does next.
+    /// Gives the client's next step in its transaction: a statement, or the end.
     fn next_step(&mut self) -> NextStep;
 
-    /// The value of a field of the statement that is asked.
+    /// Value of a field of the statement that is asked.
     fn field_value(&self, field: usize) -> &Datum;
 
-    /// The rows of a statement that keeps them.
+    /// Takes the rows of a statement that keeps them.
     ///
     /// # Errors
     /// The transaction cannot go on; by its class it is tried again.
     fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError>;
 
-    /// What the last answer has said that its statement did within the system, besides what its text says: a procedure's
-    /// own commits and rollbacks.
+    /// Takes what the last answer said that its statement did in the system besides its text: a procedure's own commits.
     fn server_work(&mut self) -> RequestedWork {
         RequestedWork::default()
     }
 
-    /// Index into [`Native::kind_names`] of the current transaction.
+    /// Index into [`Native::kind_names`] of the current transaction's kind.
     fn current_kind(&self) -> usize;
 
-    /// Adds what is counted of the transaction that has just ended, in which `sent` was sent.
+    /// Adds the counts of the transaction that has just ended, in which `sent` was sent, to sums.
     fn add_tally(&self, end: TransactionEnd, sent: &[Sent], into: &mut Vec<u64>);
 }
 
@@ -158,16 +156,17 @@ impl fmt::Debug for NativeRun {
 }
 
 impl NativeRun {
+    /// Makes the run of a native client, with nothing under way.
     pub(super) fn new(client: Box<dyn NativeClient>) -> NativeRun {
         NativeRun { client, explicit: false, wants_rows: false, work: RequestedWork::default(), sent: Vec::new() }
     }
 
-    /// How long the client waits before this transaction.
+    /// Nanoseconds that the client waits before a transaction.
     pub(super) fn wait_ns(&mut self, index: u64) -> u64 {
         self.client.wait_ns(index)
     }
 
-    /// Begins the transaction of this index.
+    /// Begins a transaction, and forgets what the one before has sent.
     pub(super) fn begin_transaction(&mut self, index: u64) {
         (self.explicit, self.wants_rows, self.work) = (false, false, RequestedWork::default());
         self.sent.clear();
@@ -195,7 +194,7 @@ impl NativeRun {
         Next::Op
     }
 
-    /// Gives the rows of a statement to the client, if it asked for them.
+    /// Gives the rows of a statement to the client, if it asked for them, and counts the work of its procedure.
     pub(super) fn receive_rows(&mut self, results: &[KeptRow]) -> Result<(), OpError> {
         if std::mem::take(&mut self.wants_rows) {
             if let Some(sent) = self.sent.last_mut() {
@@ -207,26 +206,30 @@ impl NativeRun {
         Ok(())
     }
 
+    /// Index of the current transaction's kind.
     pub(super) fn current_kind(&self) -> usize {
         self.client.current_kind()
     }
 
+    /// What the current transaction has asked of the server.
     pub(super) fn requested_work(&self) -> RequestedWork {
         self.work
     }
 
-    /// A native client says why it cannot go on when it has received what it cannot go on with.
+    /// Makes the error of a client that failed; what failed it has said when it received rows.
     pub(super) fn failure(&mut self) -> OpError {
         OpError { class: ErrorClass::Script, message: "the load failed".to_owned() }
     }
 
-    /// Adds what is counted of the transaction that has just ended.
+    /// Adds the counts of the transaction that has just ended to sums.
     pub(super) fn add_tally(&self, end: TransactionEnd, into: &mut Vec<u64>) {
         self.client.add_tally(end, &self.sent, into);
     }
 }
 
 impl Program {
+    /// Compiles a native load's statements, whose `texts` refer to `fields` as `:name`, to a program.
+    ///
     /// `texts` refer to `fields` as `:name`.
     ///
     /// # Errors
@@ -257,6 +260,7 @@ impl Program {
     }
 }
 
+/// Words for a statement that cannot be compiled, with its text.
 fn wrong_statement(cause: &str, text: &str) -> String {
     format!("{cause}: `{text}`")
 }

@@ -72,8 +72,10 @@ impl Protocol {
     /// The words of plans, in the order of the variants.
     pub const WORDS: &'static [&'static str] = &["prepared", "extended", "simple"];
 
-    /// A misspelt variable would silently measure something else, so the usual protocol refuses it; the others are
-    /// there to be compared with pgbench and do as it does.
+    /// Chooses how variables that nothing sets are treated: refused if prepared, else as pgbench does.
+    ///
+    /// A misspelt variable would silently measure something else, so the usual protocol refuses it; the others are there
+    /// to be compared with pgbench.
     pub(super) fn unset_rule(self) -> Unset {
         match self {
             Protocol::Prepared => Unset::Refused,
@@ -81,6 +83,7 @@ impl Protocol {
         }
     }
 
+    /// Reads a protocol from its word in plans; `None` for another word.
     pub fn from_word(word: &str) -> Option<Protocol> {
         match word {
             "prepared" => Some(Protocol::Prepared),
@@ -250,7 +253,7 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Tells the effect by the first word, in lower case.
+    /// Finds a statement's effect by its first word, in lower case.
     fn of_head(head: &str) -> Effect {
         match head {
             "begin" | "start" => Effect::Opens,
@@ -275,7 +278,7 @@ pub struct MessagePart {
 }
 
 impl MessagePart {
-    /// Whether an explicit transaction is open after it has ended well, for a library that does not say so itself.
+    /// Whether an explicit transaction is open after the statement has ended well, for a library that does not say so.
     pub fn leaves_open(&self, was_open: bool) -> bool {
         let has = |word: &str| self.sql.split(|c: char| !c.is_alphanumeric()).any(|one| one.eq_ignore_ascii_case(word));
         match self.effect {
@@ -287,8 +290,10 @@ impl MessagePart {
     }
 }
 
-/// The statements of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be
-/// read, such as a quote that is not closed, is left to the engine as a whole.
+/// Splits the text of a message into its statements, each in the engine's words.
+///
+/// Of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be read, such as
+/// a quote that is not closed, is left to the engine as a whole.
 pub fn message_parts(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
     let Ok(items) = split_script(text, References::Nowhere) else { return vec![message_part(text, "", dialect)] };
     let statements = items.iter().filter_map(|item| match item {
@@ -306,7 +311,7 @@ pub(crate) struct NamingStatement {
     pub(crate) names: Vec<(String, usize)>,
 }
 
-/// Finds the variables that a text names outside quotes and comments.
+/// Splits a text into statements, and finds the variables that they name outside quotes and comments.
 ///
 /// # Errors
 /// A quote or a comment that is not closed: where it began, and what.
@@ -318,7 +323,7 @@ pub(crate) fn find_variables(text: &str) -> Result<Vec<NamingStatement>, (usize,
     Ok(statements.collect())
 }
 
-/// A statement of a message, in the engine's own words.
+/// Makes one statement of a message, in the engine's own words, with its effect.
 fn message_part(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
     MessagePart { sql: dialect.own_statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
 }
@@ -332,12 +337,12 @@ enum Implicit {
 }
 
 impl ScriptStatement {
-    /// Names of tables and other things that it makes when it runs.
+    /// Names of tables and other things that the statement makes when it runs.
     pub fn created_names(&self) -> Vec<String> {
         created_names(&self.pieces.join("?"))
     }
 
-    /// The statement as an engine wants it prepared.
+    /// SQL of the statement as an engine wants it prepared, with placeholders.
     pub fn sql_text(&self, dialect: &dyn Dialect) -> String {
         let mut text = String::new();
         for (number, piece) in self.pieces.iter().enumerate() {
@@ -354,7 +359,7 @@ impl ScriptStatement {
         self.heads.iter().filter(|head| !head.is_empty()).map(|head| Effect::of_head(head))
     }
 
-    /// The statements of the text, each in the engine's own words.
+    /// Splits the message into its statements, each in the engine's own words with its parameters.
     pub fn message_parts(&self, dialect: &dyn Dialect) -> Vec<MessagePart> {
         let mut joints = self.joints.iter().copied();
         let mut heads = self.heads.iter();
@@ -393,17 +398,18 @@ impl ScriptStatement {
         parts
     }
 
+    /// Number of the statement's parameters.
     pub fn parameter_count(&self) -> usize {
         self.parameters.len()
     }
 
-    /// Fills in what the statement leaves and asks.
+    /// Fills in what the statement asks of the server and leaves behind, outside and inside a transaction.
     pub(super) fn with_effects(mut self) -> ScriptStatement {
         self.after = [false, true].map(|explicit| self.effects_after(explicit));
         self
     }
 
-    /// `explicit`: whether an explicit transaction is open before.
+    /// Computes what the statement asks of the server and leaves behind; `explicit`: a transaction is open before.
     fn effects_after(&self, mut explicit: bool) -> After {
         let (mut wrote, mut implicit) = (false, false);
         let mut asked = RequestedWork::default();
@@ -425,7 +431,7 @@ impl ScriptStatement {
         After { explicit, wrote: wrote && !explicit, asked }
     }
 
-    /// Whether its first words say what transactions it has.
+    /// Whether the statement's first words say what transactions it has, so that they can be counted.
     fn countable_transactions(&self) -> Countable {
         let text = self.pieces.join(" ").to_ascii_lowercase();
         let mut words = text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty());
@@ -442,8 +448,9 @@ impl ScriptStatement {
         }
     }
 
-    /// Commits that the server sees, and whether a transaction is open afterwards. Statements in one message are one
-    /// transaction unless they say otherwise.
+    /// Counts the commits that the server sees, and says whether a transaction is open afterwards.
+    ///
+    /// Statements in one message are one transaction unless they say otherwise.
     fn commits_and_state(&self, mut explicit: bool, implicit_ones: Implicit) -> (u64, bool) {
         let mut commits = 0;
         let mut implicit = false;
@@ -461,12 +468,12 @@ impl ScriptStatement {
 }
 
 impl Program {
-    /// Tells whether a script sends several statements in one message, joined by `\;`.
+    /// Whether a script sends several statements in one message, joined by `\;`.
     pub(super) fn joins_statements(&self) -> bool {
         self.statements.iter().any(|statement| !statement.joints.is_empty())
     }
 
-    /// A program without scripts.
+    /// Makes a program without scripts.
     pub(super) fn empty(options: &ScriptOptions) -> Program {
         Program {
             scripts: Vec::new(),
@@ -491,24 +498,27 @@ impl Program {
         }
     }
 
+    /// Statements of all scripts, by number.
     pub fn statements(&self) -> &[ScriptStatement] {
         &self.statements
     }
 
+    /// How the program's statements travel.
     pub fn protocol(&self) -> Protocol {
         self.protocol
     }
 
+    /// Number of transactions that a client sends before it waits for the first; 1 is no pipeline.
     pub fn pipeline_depth(&self) -> u32 {
         self.depth.max(1)
     }
 
-    /// Whether a run of it is checked by this query.
+    /// Whether a run of the program is checked by this query.
     pub fn is_checked_by(&self, sql: &str) -> bool {
         self.check_queries().iter().any(|question| question == sql)
     }
 
-    /// The queries by which a run of it is checked.
+    /// Lists the queries by which a run of the program is checked.
     pub fn check_queries(&self) -> Vec<String> {
         let of_script = self.check.iter().map(|check| check.sql);
         let of_rows = self.questions_of_rows();
@@ -516,18 +526,18 @@ impl Program {
         of_script.chain(of_rows).map(str::to_owned).chain(own).collect()
     }
 
-    /// Those of them whose answers grow with every run.
+    /// Lists the check's queries whose answers grow with every run.
     pub fn growing_queries(&self) -> Vec<String> {
         let of_script = self.check.iter().map(|check| check.sql.to_owned());
         of_script.chain(self.native.iter().flat_map(|native| native.growing_queries())).collect()
     }
 
-    /// Tests whether any statement writes.
+    /// Whether any statement writes.
     pub fn has_writes(&self) -> bool {
         self.statements.iter().any(|statement| statement.effects().any(|effect| effect == Effect::Writes))
     }
 
-    /// Whether the commits of a run can be counted from what its scripts say.
+    /// Whether the transactions of a run can be counted from what its scripts say: exactly, at least, or not.
     pub fn countable_transactions(&self) -> Countable {
         let pipelined = if self.has_pipeline() {
             Countable::AtLeast("statements of a pipeline share a transaction")
@@ -553,8 +563,10 @@ impl Program {
         self.pipeline_depth() > 1 || self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline))
     }
 
-    /// Fewest commits per transaction that the server sees: one per statement outside an explicit transaction, one per
-    /// `COMMIT`. In a pipeline reads are committed together with what follows.
+    /// Computes the fewest commits of a transaction that the server sees.
+    ///
+    /// One for a statement outside an explicit transaction, one for a `COMMIT`. In a pipeline reads are committed together
+    /// with what follows.
     pub fn commits_per_transaction(&self) -> u64 {
         let has_pipeline = self.steps.iter().any(|step| matches!(step.command, ScriptCommand::StartPipeline));
         let implicit = match self.pipeline_depth() {

@@ -18,13 +18,14 @@ pub struct Generator {
 const NEVER_ZERO: Generator = Generator { s0: 0x5851_f42d_4c95_7f2d, s1: 0x1405_7b7e_f767_814f };
 
 impl Generator {
+    /// Makes a generator from a seed.
     pub fn new(seed: u64) -> Generator {
         let mut mix = seed;
         let generator = Generator { s0: split_mix(&mut mix), s1: split_mix(&mut mix) };
         if generator.s0 == 0 && generator.s1 == 0 { NEVER_ZERO } else { generator }
     }
 
-    /// The next 64 random bits.
+    /// Draws the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         let (s0, s1) = (self.s0, self.s1 ^ self.s0);
         let result = s0.wrapping_mul(5).rotate_left(7).wrapping_mul(9);
@@ -33,12 +34,12 @@ impl Generator {
         result
     }
 
-    /// A number in [0, 1) with 52 random bits.
+    /// Draws a number in [0, 1) with 52 random bits.
     pub fn unit_double(&mut self) -> f64 {
         (self.next_u64() >> 12) as f64 * (-52f64).exp2()
     }
 
-    /// A whole number in `0..=range`, by rejection on the fewest bits that hold the range. A range of 0 draws nothing.
+    /// Draws a whole number in `0..=range`, by rejection on the fewest bits that hold it; a range of 0 draws nothing.
     pub fn up_to(&mut self, range: u64) -> u64 {
         if range == 0 {
             return 0;
@@ -52,20 +53,21 @@ impl Generator {
         }
     }
 
-    /// `random(lo, hi)`. The caller has checked that `lo <= hi`.
+    /// Draws `random(lo, hi)`; the caller has checked that `lo <= hi`.
     pub fn uniform_between(&mut self, lo: i64, hi: i64) -> i64 {
         lo.wrapping_add(self.up_to(hi.wrapping_sub(lo) as u64) as i64)
     }
 
-    /// `random_exponential(lo, hi, parameter)`: the density at the upper end is e^-parameter of that at the lower.
+    /// Draws `random_exponential(lo, hi, parameter)`: the upper end's density is e^-parameter of the lower's.
     pub fn exponential_between(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
         let cut = (-parameter).exp();
         let uniform = 1.0 - self.unit_double();
         at_share(lo, hi, -(cut + (1.0 - cut) * uniform).ln() / parameter)
     }
 
-    /// `random_gaussian(lo, hi, parameter)`: the ends are `parameter` standard deviations from the middle (Box and
-    /// Muller, 1958, redrawn beyond them).
+    /// Draws `random_gaussian(lo, hi, parameter)`: the ends are `parameter` standard deviations from the middle.
+    ///
+    /// Box and Muller, 1958, redrawn beyond the ends.
     pub fn gaussian_between(&mut self, lo: i64, hi: i64, parameter: f64) -> i64 {
         loop {
             let radius = (-2.0 * (1.0 - self.unit_double()).ln()).sqrt();
@@ -76,7 +78,7 @@ impl Generator {
         }
     }
 
-    /// `random_zipfian(lo, hi, s)`, by rejection (Devroye, "Non-Uniform Random Variate Generation", 1986, p. 550).
+    /// Draws `random_zipfian(lo, hi, s)`, by rejection (Devroye, "Non-Uniform Random Variate Generation", 1986, p. 550).
     pub fn zipfian_between(&mut self, lo: i64, hi: i64, s: f64) -> i64 {
         let n = hi.wrapping_sub(lo).wrapping_add(1);
         if n <= 1 {
@@ -94,7 +96,7 @@ impl Generator {
     }
 }
 
-/// The place in `lo..=hi` of a share in [0, 1).
+/// The whole number in `lo..=hi` at a share in [0, 1) of the range.
 fn at_share(lo: i64, hi: i64, share: f64) -> i64 {
     let count = hi.wrapping_sub(lo).wrapping_add(1);
     lo.wrapping_add((count as f64 * share) as i64)
@@ -122,15 +124,16 @@ pub enum DefaultSeed {
 }
 
 impl Seeds {
-    /// The seeds of `client` (from 0) of `clients`.
+    /// Computes the seeds of `client` (from 0) of `clients`, as pgbench draws them.
     pub fn new(seed: u64, client: u32, clients: u32, default_seed: DefaultSeed) -> Seeds {
         let after = client.saturating_add(1);
         let of_range = Seeds::of_range(seed, client..after, clients, default_seed);
         of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond_count(seed, client))
     }
 
-    /// Seeds of several clients with all draws made once: thousands of clients that each drew all the others' would
-    /// take seconds.
+    /// Computes the seeds of several clients with all draws made once.
+    ///
+    /// Thousands of clients that each drew all the others' would take seconds.
     pub fn of_range(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
         let mut base = Generator::new(seed);
         let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond_count(seed, client)).collect();
@@ -157,14 +160,14 @@ impl Seeds {
         all
     }
 
-    /// A client beyond the count has no seed of pgbench's.
+    /// Computes the seeds of a client beyond the count, which has none of pgbench's.
     fn beyond_count(seed: u64, client: u32) -> Seeds {
         let own = Generator::new(hash_murmur2(i64::from(client), seed) as u64);
         Seeds { functions: own, choice: own, default_seed: 0 }
     }
 }
 
-/// `hash_murmur2(value, seed)` (Appleby's MurmurHash64A of the eight bytes).
+/// Computes `hash_murmur2(value, seed)` (Appleby's MurmurHash64A of the eight bytes).
 pub fn hash_murmur2(value: i64, seed: u64) -> i64 {
     const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
     let mut k = (value as u64).wrapping_mul(MULTIPLIER);
@@ -174,7 +177,7 @@ pub fn hash_murmur2(value: i64, seed: u64) -> i64 {
     (hash ^ (hash >> 47)) as i64
 }
 
-/// `hash_fnv1a(value, seed)` (Fowler, Noll and Vo) of the eight bytes, the low one first.
+/// Computes `hash_fnv1a(value, seed)` (Fowler, Noll and Vo) of the eight bytes, the low one first.
 pub fn hash_fnv1a(value: i64, seed: u64) -> i64 {
     let start = 0xcbf2_9ce4_8422_2325 ^ seed;
     value
@@ -183,7 +186,7 @@ pub fn hash_fnv1a(value: i64, seed: u64) -> i64 {
         .fold(start, |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)) as i64
 }
 
-/// `permute(value, size, seed)`: the value's place in a permutation of `0..size` that the seed chooses.
+/// Computes `permute(value, size, seed)`: the value's position in a permutation of `0..size` that the seed chooses.
 ///
 /// Six rounds of bijections: the lower and the upper half that is a power of two long are each multiplied by an odd
 /// number, xored and rotated, then everything is shifted by an offset modulo the size.
@@ -212,7 +215,7 @@ pub fn permute(value: i64, size: i64, seed: i64) -> i64 {
     v as i64
 }
 
-/// One round of the permutation: multiplies, and rotates the bits within the mask.
+/// Does one round of a permutation: multiplies a number, and rotates its bits within the mask.
 fn stir(v: u64, odd: u64, xor: u64, mask: u64, bits: u32) -> u64 {
     let v = (v.wrapping_mul(odd) ^ xor) & mask;
     ((v << 1) & mask) | (v >> (bits - 1))

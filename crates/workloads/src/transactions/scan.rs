@@ -36,7 +36,7 @@ pub(super) enum References {
     Nowhere,
 }
 
-/// Splits a script.
+/// Splits a script into SQL statements and meta-commands, as psql's lexer does.
 ///
 /// # Errors
 /// A quote or a comment that is not closed: where it began, and what.
@@ -47,6 +47,7 @@ pub(super) fn split_script(text: &str, references: References) -> Result<Vec<Ite
     Ok(scanner.items)
 }
 
+/// Makes a statement without text.
 fn empty_sql() -> Sql {
     Sql { pieces: vec![String::new()], ..Sql::default() }
 }
@@ -72,7 +73,7 @@ struct Words {
 }
 
 impl Words {
-    /// Notes one of the first words of a statement, by which a procedure's body is known.
+    /// Notes a word of a statement, by which the body of a function or procedure is known.
     fn note_word(&mut self, word: &str) {
         if self.count < 4
             && ["create", "function", "procedure", "or", "replace"].iter().any(|known| word.eq_ignore_ascii_case(known))
@@ -97,11 +98,12 @@ impl Words {
 }
 
 impl<'a> Scanner<'a> {
+    /// The text that is not scanned yet.
     fn unread(&self) -> &'a str {
         &self.text[self.at..]
     }
 
-    /// Blanks and `--` comments before a message are dropped.
+    /// Whether nothing of a statement has been read yet: blanks and `--` comments before it are dropped.
     fn is_empty(&self) -> bool {
         self.sql.references.is_empty() && self.sql.pieces.iter().all(String::is_empty)
     }
@@ -113,7 +115,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes over the next bytes as they are.
+    /// Takes over the next bytes into the current statement as they are.
     fn copy_bytes(&mut self, length: usize) {
         let text = &self.unread()[..length];
         self.append_text(text);
@@ -182,7 +184,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Comments nest, as in PostgreSQL.
+    /// Takes a block comment to its end; comments nest, as in PostgreSQL.
     fn take_block_comment(&mut self) -> Result<(), (usize, String)> {
         let rest = self.unread();
         let mut depth = 0;
@@ -205,7 +207,7 @@ impl<'a> Scanner<'a> {
         Err((self.at, "this comment is not closed".to_owned()))
     }
 
-    /// Takes a quoted text up to its closing quote.
+    /// Takes a quoted text up to its closing quote; fails if there is none.
     fn take_quoted(&mut self, quote: char, escapes: Escapes) -> Result<(), (usize, String)> {
         // A doubled quote ends one literal and begins the next, which comes to the same.
         let mut escaped = false;
@@ -222,7 +224,7 @@ impl<'a> Scanner<'a> {
         Err((self.at, format!("the quote that begins here is not closed with `{quote}`")))
     }
 
-    /// Takes a dollar-quoted text, or a `$` that is none.
+    /// Takes a dollar-quoted text, or a `$` that begins none; fails if it is not closed.
     fn take_dollar(&mut self) -> Result<(), (usize, String)> {
         let rest = self.unread();
         let inner = &rest[1..];
@@ -241,7 +243,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes over a quoted text or a comment.
+    /// Takes over a quoted text or a comment, with references to variables where they count in it.
     fn take_literal(&mut self, length: usize) {
         if self.references != References::Everywhere {
             self.copy_bytes(length);

@@ -22,7 +22,7 @@ pub struct ScriptError {
 /// Most parameters of a statement, as in pgbench.
 const MAX_PARAMETERS: usize = 255;
 
-/// Compiles a script. `variables` are set before every transaction.
+/// Compiles a script to a program; `variables` are set before every transaction.
 ///
 /// # Errors
 /// The first thing in it that is not understood.
@@ -31,7 +31,7 @@ pub fn compile(text: &str, variables: &[(&str, i64)]) -> Result<Program, ScriptE
     compile_with(text, &ScriptOptions { definitions, ..ScriptOptions::default() })
 }
 
-/// Compiles a script for what `options` say.
+/// Compiles a script to a program, as `options` say.
 ///
 /// # Errors
 /// The first thing in it that is not understood.
@@ -90,7 +90,7 @@ impl LineStarts {
         self.0.partition_point(|start| *start <= at)
     }
 
-    /// An error with the line and column of a position.
+    /// Makes an error with the line and column of a position.
     fn error_at(&self, text: &str, at: usize, message: String) -> ScriptError {
         let at = if text.is_char_boundary(at) { at } else { text.len() };
         let line = self.line_at(at);
@@ -105,6 +105,7 @@ fn unset_variable(name: &str) -> String {
 }
 
 impl<'o> Compiler<'o> {
+    /// Makes a compiler without scripts, with the variables that options define.
     pub(super) fn new(options: &'o ScriptOptions) -> Compiler<'o> {
         let program = Program::empty(options);
         let mut compiler = Compiler {
@@ -126,7 +127,7 @@ impl<'o> Compiler<'o> {
         compiler
     }
 
-    /// The slot of a variable, made if the name is new.
+    /// Finds the slot of a variable, made if the name is new.
     fn slot_of_name(&mut self, name: &str) -> usize {
         let known = self.program.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {
@@ -137,6 +138,7 @@ impl<'o> Compiler<'o> {
         })
     }
 
+    /// Finds the slot of a variable that is set here; fails if it is no name.
     fn slot_to_set(&mut self, (at, name): Word<'_>) -> Result<usize, Wrong> {
         if !is_name(name) {
             return Err((at, "the name of a variable is expected here: a letter or `_`, then also digits".to_owned()));
@@ -146,6 +148,7 @@ impl<'o> Compiler<'o> {
         Ok(slot)
     }
 
+    /// Finds the slot of a variable that is read here, and notes that something must set it.
     fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
         let slot = self.slot_of_name(name);
         let error = self.lines.error_at(&self.text, at, unset_variable(name));
@@ -153,7 +156,7 @@ impl<'o> Compiler<'o> {
         slot
     }
 
-    /// Compiles one more script.
+    /// Compiles one more script into the program, with its weight.
     pub(super) fn add_script(&mut self, text: &str, weight: u32) -> Result<(), ScriptError> {
         self.text = text.to_owned();
         self.lines = LineStarts::from_text(text);
@@ -185,7 +188,9 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// Final checks. An error carries the number of its script.
+    /// Ends the program: assigns the automatic variables, and fails if one that is read is never set.
+    ///
+    /// An error carries the number of its script.
     pub(super) fn finish_program(mut self) -> Result<Program, (usize, ScriptError)> {
         let defined =
             |compiler: &Compiler<'_>, name: &str| compiler.options.definitions.iter().any(|(known, _)| known == name);
@@ -218,7 +223,7 @@ impl<'o> Compiler<'o> {
         Ok(self.program)
     }
 
-    /// Variables that keep their first values become part of the expressions.
+    /// Makes variables that keep their first values part of the expressions.
     fn fold_variables(&mut self) {
         if self.rows_set_variables {
             return;
@@ -243,7 +248,7 @@ impl<'o> Compiler<'o> {
         }
     }
 
-    /// Appends a step; returns its index.
+    /// Appends a step, and returns its index.
     fn push_step(&mut self, command: ScriptCommand, at: usize) -> usize {
         self.number += 1;
         let line = self.lines.line_at(at.min(self.text.len()));
@@ -251,7 +256,7 @@ impl<'o> Compiler<'o> {
         self.program.steps.len() - 1
     }
 
-    /// Adds a statement and the step that sends it.
+    /// Adds a statement, and the step that sends it.
     fn add_statement(&mut self, sql: Sql) -> Result<(), Wrong> {
         if let Some((_, at)) = sql.references.get(MAX_PARAMETERS) {
             return Err((*at, format!("the statement has more than {MAX_PARAMETERS} variables")));
@@ -271,7 +276,7 @@ impl<'o> Compiler<'o> {
             .map_err(|(inner, message)| (at + inner, message))
     }
 
-    /// Compiles a backslash command.
+    /// Compiles a meta-command to steps.
     fn compile_meta(&mut self, meta: Meta<'_>, at: usize, start: usize) -> Result<(), Wrong> {
         self.refuse_in_pipeline(&meta, at)?;
         match meta {
@@ -306,7 +311,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// Under `pipeline` a script never waits and does not control the pipeline.
+    /// Fails for a command that cannot be used under `pipeline`: there a script never waits, and has no pipeline of its own.
     fn refuse_in_pipeline(&self, meta: &Meta<'_>, at: usize) -> Result<(), Wrong> {
         if self.options.depth <= 1 {
             return Ok(());
@@ -322,7 +327,7 @@ impl<'o> Compiler<'o> {
         }
     }
 
-    /// Branches become jumps over what does not run.
+    /// Compiles `\if`, `\elif`, `\else` or `\endif` to jumps over what does not run.
     fn compile_condition(&mut self, meta: Meta<'_>, at: usize) -> Result<(), Wrong> {
         if let Meta::If(condition) = meta {
             let expression = self.compile_expression(condition)?;
@@ -359,7 +364,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// pgbench counts `\endif` as a command, but it needs no step.
+    /// Counts a command that needs no step: pgbench counts `\endif`.
     fn push_number(&mut self) {
         self.number += 1;
     }
@@ -372,7 +377,7 @@ impl<'o> Compiler<'o> {
         }
     }
 
-    /// `\gset` and `\aset` belong to the statement before them.
+    /// Sets what the statement before `\gset` or `\aset` does with its rows; fails if there is none.
     fn compile_keep(&mut self, keep: Keep, at: usize, start: usize) -> Result<(), Wrong> {
         if let Keep::Last(prefix) | Keep::Every(prefix) = &keep
             && !prefix.is_empty()
@@ -393,7 +398,7 @@ impl<'o> Compiler<'o> {
         Ok(())
     }
 
-    /// `:name` is a variable, `::text` is the text `:text`.
+    /// Compiles a shell command to a step: `:name` in it is a variable, `::text` is the text `:text`.
     fn compile_shell(&mut self, into: Option<usize>, words: &[&str], at: usize) {
         let words = words
             .iter()
@@ -407,6 +412,7 @@ impl<'o> Compiler<'o> {
     }
 }
 
+/// Makes the error that `\gset` or `\aset` follows no statement.
 fn no_statement_before(at: usize) -> Wrong {
     (at, "`\\gset` and `\\aset` must follow a statement".to_owned())
 }

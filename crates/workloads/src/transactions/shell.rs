@@ -7,7 +7,7 @@ const MAX_COMMAND: usize = 254;
 /// How much of the first line is read, as in pgbench.
 const MAX_LINE: usize = 63;
 
-/// The command that runs a text by the shell.
+/// Makes the command that runs a text by the shell, without input or output; fails if the text is too long.
 fn shell_command(text: &str) -> Result<Command, String> {
     if text.len() > MAX_COMMAND {
         return Err(format!("the shell command has more than {MAX_COMMAND} bytes"));
@@ -24,7 +24,7 @@ pub(super) fn run_shell(text: &str) -> Result<(), String> {
     if status.success() { Ok(()) } else { Err(format!("the shell command `{text}` failed: {status}")) }
 }
 
-/// Runs a command and reads the whole number in its first line.
+/// Runs a text by the shell, and reads the whole number in its first line.
 pub(super) fn whole_number(text: &str) -> Result<i64, String> {
     let output = shell_command(text)?
         .stdout(Stdio::piped())

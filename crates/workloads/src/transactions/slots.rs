@@ -16,14 +16,14 @@ pub(super) enum VariableSlot {
 }
 
 impl VariableSlot {
-    /// The value of a text: a whole number if it is written as one.
+    /// Makes a variable of a text: a whole number if it is written as one.
     pub(super) fn from_text(text: &str) -> VariableSlot {
         let mut slot = VariableSlot::Unset;
         slot.set_text(text);
         slot
     }
 
-    /// Sets the value to a text, or to a whole number if it is written as one; reuses a text's memory.
+    /// Sets the variable to a text, or to a whole number if it is written as one; reuses a text's memory.
     pub(super) fn set_text(&mut self, text: &str) {
         if let Some(n) = canonical_int(text) {
             *self = VariableSlot::Value(ScriptValue::Int(n));
@@ -35,7 +35,7 @@ impl VariableSlot {
         }
     }
 
-    /// Sets the variable; NULL becomes the empty text, as in pgbench.
+    /// Sets the variable to a value of a row; NULL becomes the empty text, as in pgbench.
     pub(super) fn set_datum(&mut self, datum: &Datum) {
         match datum {
             Datum::Null => self.set_text(""),
@@ -45,7 +45,7 @@ impl VariableSlot {
         }
     }
 
-    /// The value as expressions see it; a fault if it is not set.
+    /// Reads the variable as expressions see it; fails if it is not set, or is no value.
     pub(super) fn script_value(&self, name: &str) -> Result<ScriptValue, Fault> {
         match self {
             VariableSlot::Unset => Err(Fault::Undefined(name.to_owned())),
@@ -56,7 +56,7 @@ impl VariableSlot {
         }
     }
 
-    /// Reuses the memory of the parameter's text if it can.
+    /// Writes the variable into a statement's parameter, reusing its memory if it can.
     pub(super) fn write_to(&self, datum: &mut Datum) {
         match (self, datum) {
             (VariableSlot::Unset, datum) => *datum = Datum::Null,
@@ -69,7 +69,7 @@ impl VariableSlot {
         }
     }
 
-    /// An unset variable is left as it was written.
+    /// Appends the variable to a text; an unset one is left as it was written, `:name`.
     pub(super) fn append_to(&self, name: &str, text: &mut String) {
         // Writing to a string does not fail.
         let _ = match self {
@@ -90,7 +90,7 @@ impl fmt::Display for VariableSlot {
     }
 }
 
-/// The number, if it would be written exactly like this.
+/// Reads a whole number that would be written exactly like this; `None` for any other text.
 fn canonical_int(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let first_is_fine = text == "0" || digits.starts_with(|c: char| ('1'..='9').contains(&c));

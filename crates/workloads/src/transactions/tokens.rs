@@ -57,32 +57,32 @@ const SIGNS: [&str; 21] =
 /// Where something is wrong, in bytes, and what.
 pub(super) type Wrong = (usize, String);
 
-/// Tests whether a variable's name can begin with a character.
+/// Whether a variable's name can begin with a character.
 pub(super) fn begins_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
-/// Tests whether a variable's name can have a character after its first.
+/// Whether a variable's name can have a character after its first.
 pub(super) fn continues_name(c: char) -> bool {
     begins_name(c) || c.is_ascii_digit()
 }
 
-/// Bytes of the name at the beginning of a text.
+/// Length in bytes of the name at the beginning of a text; 0 if there is none.
 pub(super) fn name_length(text: &str) -> usize {
     text.find(|c| !continues_name(c)).unwrap_or(text.len())
 }
 
-/// Tests whether a text is a variable's name.
+/// Whether a text is a variable's name.
 pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(begins_name) && name_length(text) == text.len()
 }
 
-/// Length of the continuation mark at the beginning of `text`: a backslash before the end of the line.
+/// Length of the continuation mark at the beginning of a text: a backslash before the end of the line.
 pub(super) fn continuation_length(text: &str) -> Option<usize> {
     ["\\\n", "\\\r\n"].iter().find(|mark| text.starts_with(*mark)).map(|mark| mark.len())
 }
 
-/// Splits an expression into tokens with their positions. The last token is [`ScriptToken::End`].
+/// Splits an expression into tokens with their positions; the last one is [`ScriptToken::End`].
 pub(super) fn split_tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wrong> {
     let mut tokens = Vec::new();
     let mut at = 0;
@@ -106,7 +106,7 @@ pub(super) fn split_tokens(text: &str) -> Result<Vec<(usize, ScriptToken)>, Wron
     }
 }
 
-/// Reads the token at the beginning of `rest`; returns its length too.
+/// Reads the token at the beginning of `rest`, and returns its length too.
 fn read_token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
     if first.is_ascii_digit() || (first == '.' && rest[1..].starts_with(|c: char| c.is_ascii_digit())) {
         return read_number(rest);
@@ -131,7 +131,7 @@ fn read_token(rest: &str, first: char) -> Result<(usize, ScriptToken), String> {
     }
 }
 
-/// Reads the number at the beginning of `rest`; returns its length too.
+/// Reads the number at the beginning of `rest`, and returns its length too; fails if it is out of range.
 fn read_number(rest: &str) -> Result<(usize, ScriptToken), String> {
     let whole = count_digits(rest);
     let mut length = whole;

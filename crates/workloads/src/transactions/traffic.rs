@@ -8,12 +8,12 @@ use load::error::{Failure, FailureKind};
 use load::traffic::{Arrivals, NetworkTraffic, PoolSize, Span};
 use load::worker::Pace;
 
-/// The failure of keys that do not go together.
+/// Makes the failure of keys that do not go together.
 fn refuse_keys(cause: &str, hint: &str) -> Failure {
     Failure::new(FailureKind::Plan, "run the benchmark as its keys say", cause).with_hint(hint)
 }
 
-/// Reads pace and network traffic from the keys.
+/// Reads from the keys when transactions come and over which connections; fails if they do not go together.
 pub(super) fn read_keys(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic), Failure> {
     let default = NetworkTraffic::default();
     let mut limits_ns = match &keys.limits {
@@ -65,12 +65,12 @@ pub(super) fn read_keys(keys: &TransactionKeys) -> Result<(Pace, NetworkTraffic)
     Ok((pace, traffic))
 }
 
-/// A length in nanoseconds, `None` if it is 0.
+/// Length of time in nanoseconds, `None` if it is 0.
 fn length_ns(length: Option<Duration>) -> Option<u64> {
     length.map(as_nanoseconds).filter(|ns| *ns > 0)
 }
 
-/// Checks the keys of tasks: they need a pool, one client, no rate and no think time.
+/// Fails if the keys of tasks lack a pool, or are set with several clients, a rate or a think time.
 fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic) -> Result<(), Failure> {
     if traffic.tasks.is_none() {
         return match traffic.tasks_at_once {
@@ -92,11 +92,12 @@ fn check_tasks(keys: &TransactionKeys, has_rate: bool, traffic: &NetworkTraffic)
     Ok(())
 }
 
+/// Duration in nanoseconds, at most what 64 bits hold.
 fn as_nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-/// `None` if it is all zero.
+/// Range of times in nanoseconds, `None` if it is all zero.
 fn span_ns((least, most): (Duration, Duration)) -> Option<Span> {
     let span = Span { least_ns: as_nanoseconds(least), most_ns: as_nanoseconds(most) };
     (span.most_ns > 0).then_some(span)

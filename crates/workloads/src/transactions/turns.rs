@@ -82,7 +82,7 @@ pub(super) enum TextForm {
 }
 
 impl Program {
-    /// Each statement is a transaction by itself.
+    /// Makes a program whose clients take turns with statements, each a transaction by itself.
     pub fn of_turns(parts: Parts, options: &ScriptOptions) -> Program {
         let mut program = Program::empty(options);
         for (number, (statement, kind)) in parts.statements.iter().enumerate() {
@@ -97,7 +97,7 @@ impl Program {
         program
     }
 
-    /// Adds a statement of a barrel with its words as parameters.
+    /// Adds a statement to the program, with its words as parameters.
     fn add_statement(&mut self, wordy: &WordyStatement, number: usize) {
         let mut statement = ScriptStatement {
             pieces: vec![String::new()],
@@ -140,7 +140,7 @@ impl Program {
         self.statements.push(statement.with_effects());
     }
 
-    /// A new slot, as the statement's next parameter.
+    /// Adds a parameter to a statement, with a new slot that words are drawn into.
     fn add_parameter(&mut self, statement: &mut ScriptStatement, parts: Vec<LiteralPart>, form: TextForm) -> Draw {
         let slot = self.names.len();
         self.names.push(format!("word {}", slot + 1));
@@ -150,7 +150,7 @@ impl Program {
         Draw { slot, parts, form }
     }
 
-    /// The client's turn at this transaction, if clients take turns.
+    /// The client's turn at transaction `index` and the pause before it; `None` if clients do not take turns.
     pub(super) fn turn_at(&self, client: u32, index: u64) -> Option<(Turn, u64)> {
         let TurnRule::InTurn(shares) = &self.rule else { return None };
         let share = shares.iter().find(|share| share.clients.contains(&client)).or(shares.first())?;
@@ -160,7 +160,7 @@ impl Program {
     }
 }
 
-/// The part as the server reads it: a doubled quote is one.
+/// Turns doubled quotes in a part of a literal into single ones, as the server reads them.
 fn undouble_quotes(part: &LiteralPart, quote: char) -> LiteralPart {
     match part {
         LiteralPart::Text(text) => {

@@ -46,12 +46,12 @@ impl ScriptValue {
         }
     }
 
-    /// The fault of a value that cannot become another type.
+    /// Makes the fault of a value that cannot become another type, as a result.
     fn cannot_be<T>(self, to: &'static str) -> Result<T, Fault> {
         Err(Fault::Coercion { from: self.type_name(), to })
     }
 
-    /// The value as a boolean; other types are a fault.
+    /// Reads the value as a boolean; other types are a fault.
     pub(super) fn to_bool(self) -> Result<bool, Fault> {
         match self {
             ScriptValue::Bool(b) => Ok(b),
@@ -59,7 +59,7 @@ impl ScriptValue {
         }
     }
 
-    /// The nearest whole number, halves to the even one.
+    /// Reads the value as the nearest whole number, halves to the even one; other types are a fault.
     pub(super) fn to_int(self) -> Result<i64, Fault> {
         match self {
             ScriptValue::Int(n) => Ok(n),
@@ -73,6 +73,7 @@ impl ScriptValue {
         }
     }
 
+    /// Reads the value as a double; other types are a fault.
     pub(super) fn to_double(self) -> Result<f64, Fault> {
         match self {
             ScriptValue::Double(x) => Ok(x),
@@ -81,7 +82,7 @@ impl ScriptValue {
         }
     }
 
-    /// The truth that `\if` and `WHEN` see: NULL and zero are false.
+    /// Whether `\if` and `WHEN` take the value for true: NULL and zero are false.
     pub(super) fn is_true(self) -> bool {
         match self {
             ScriptValue::Null => false,
@@ -91,7 +92,7 @@ impl ScriptValue {
         }
     }
 
-    /// pgbench sends doubles with 15 digits, so étalon does too.
+    /// Writes the value into a statement's parameter; doubles get 15 digits, as in pgbench.
     pub(super) fn write_to(self, datum: &mut Datum) {
         *datum = match self {
             ScriptValue::Null => Datum::Null,
@@ -123,7 +124,7 @@ struct Small {
 }
 
 impl Small {
-    /// The number as it is written.
+    /// The text that was written.
     fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default()
     }
@@ -138,7 +139,7 @@ impl Write for Small {
     }
 }
 
-/// The digits and the decimal exponent of a finite number with 15 significant digits, `d.dddddddddddddde±x`.
+/// Writes a finite number with 15 significant digits and a decimal exponent, `d.dddddddddddddde±x`.
 fn scientific_digits(x: f64) -> Small {
     let mut small = Small::default();
     // At most 1 + 1 + 1 + 14 + 1 + 4 characters.
@@ -146,6 +147,7 @@ fn scientific_digits(x: f64) -> Small {
     small
 }
 
+/// Rounds a number to 15 significant digits.
 fn with_15_digits(x: f64) -> f64 {
     if x.is_finite() && x.fract() != 0.0 || x.abs() >= 1e15 {
         scientific_digits(x).as_str().parse().unwrap_or(x)
@@ -154,7 +156,7 @@ fn with_15_digits(x: f64) -> f64 {
     }
 }
 
-/// C's `%.15g`, with PostgreSQL's words for what is no number.
+/// Writes a number as C's `%.15g` does, with PostgreSQL's words for what is no number.
 fn write_general(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
     if x.is_nan() {
         return f.write_str("NaN");
@@ -175,12 +177,12 @@ fn write_general(f: &mut fmt::Formatter<'_>, x: f64) -> fmt::Result {
     f.write_str(trim_fraction(fixed.as_str()))
 }
 
-/// Removes the zeros at the end of a fraction.
+/// Strips the zeros at the end of a fraction.
 fn trim_fraction(text: &str) -> &str {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { text }
 }
 
-/// [`None`] if the text is no value.
+/// Reads a typed value from a text, as pgbench does; `None` if it is none.
 pub(super) fn value_of_text(text: &str) -> Option<ScriptValue> {
     if text.is_empty() {
         None
@@ -203,6 +205,7 @@ pub(super) fn value_of_text(text: &str) -> Option<ScriptValue> {
     }
 }
 
+/// Whether a text begins a word, in any case.
 fn is_prefix_of(text: &str, word: &str) -> bool {
     text.len() <= word.len() && word[..text.len()].eq_ignore_ascii_case(text)
 }
@@ -210,14 +213,14 @@ fn is_prefix_of(text: &str, word: &str) -> bool {
 /// What C's `isspace` takes.
 const C_SPACE: [char; 6] = [' ', '\t', '\n', '\r', '\u{b}', '\u{c}'];
 
-/// Tests whether C would read a text as a whole number.
+/// Whether C would read a text as a whole number.
 fn looks_whole(text: &str) -> bool {
     let digits = text.trim_start_matches(C_SPACE);
     let digits = digits.strip_prefix(['+', '-']).unwrap_or(digits);
     !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Refuses what is too large or too small to differ from infinity or zero.
+/// Reads a double from a text; `None` if it is none, or is too large or too small for a double.
 pub(super) fn double_of_text(text: &str) -> Option<f64> {
     let x: f64 = text.parse().ok()?;
     let digits = text.split(['e', 'E']).next().unwrap_or_default();

@@ -28,26 +28,27 @@ struct Synced {
 }
 
 impl Synced {
-    /// Commits of each client.
+    /// Number of commits of each client, on average.
     fn commits_per_client(self) -> f64 {
         self.commits as f64 / self.clients as f64
     }
 
-    /// Whether the commits cannot each have waited: a sync covers at most one of each client. Others' commits and the system's own
-    /// work only add syncs.
+    /// Whether there were too few syncs for each commit to have waited for one.
+    ///
+    /// A sync covers at most one commit of each client. Others' commits and the system's own work only add syncs.
     fn is_short(self) -> bool {
         self.commits_per_client() >= ENOUGH
             && self.records >= RECORDS
             && self.syncs < LEAST_SYNCS * self.commits_per_client()
     }
 
-    /// Whether no row was logged: of tables without a log, or of an engine without one.
+    /// Whether no row was logged, as of tables without a log or of an engine without one.
     fn is_unlogged(self) -> bool {
         self.commits_per_client() >= ENOUGH && self.records < RECORDS_OF_NONE
     }
 }
 
-/// Marks a run whose commits promised something else than the settings of the system.
+/// Makes a mark if a run's commits promised something else than the settings of the system, or too few were checked.
 pub(super) fn durability_mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     by_sessions(counts).or_else(|| {
         let synced = synced_commits(program, counts, counters)?;
@@ -78,7 +79,7 @@ pub(super) fn durability_mark(program: &Program, counts: &LoadCounts, counters: 
     })
 }
 
-/// Compares what the sessions' settings promised before the load with what they promise after it.
+/// Makes a mark if the sessions' settings promise something else after the load than before it.
 fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
     let sessions = counts.sessions.as_ref()?.as_ref().ok()?;
     let (before, after): (DurabilityTier, DurabilityTier) = sessions.promise_before.zip(sessions.promise)?;
@@ -88,12 +89,12 @@ fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
     (before != after).then(|| Mark::new(MarkKind::of_commits(after), detail))
 }
 
-/// Whether commits did not wait, of a system whose settings say that each does.
+/// Whether the log was synced too rarely for the commits, of a system whose settings say that each waits.
 pub(super) fn are_uncovered(program: &Program, counts: &LoadCounts, counters: &Counters) -> bool {
     synced_commits(program, counts, counters).is_some_and(Synced::is_short)
 }
 
-/// Counts the commits of a system whose settings say that each waits for a sync of the log.
+/// Counts the commits and syncs of a system whose settings say that each commit waits; `None` if it cannot be known.
 fn synced_commits(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Synced> {
     let clients = counts.connections.made.saturating_sub(counts.connections.made_again);
     let is_countable =

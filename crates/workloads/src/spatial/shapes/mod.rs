@@ -99,10 +99,12 @@ impl Shapes {
 }
 
 impl SpatialData for Shapes {
+    /// Side of the square that holds all shapes.
     fn extent(&self) -> i64 {
         self.features.width.max(self.features.height) + 1
     }
 
+    /// Number of a table's rows: cells, roads, points or shapes.
     fn row_count(&self, table: LandTable) -> i64 {
         let map = self.map();
         let rows = match table {
@@ -123,6 +125,7 @@ impl SpatialData for Shapes {
         }
     }
 
+    /// Writes the geometry of a cell, a road, a point or a shape in Well-Known Text.
     fn write_geometry(&self, table: LandTable, id: i64, text: &mut String) {
         let (map, place) = (self.map(), id as usize - 1);
         match table {
