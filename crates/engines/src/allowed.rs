@@ -1,6 +1,6 @@
 //! Lists of names that plans may use at an agent: files `settings.allowed` with one name a line; `#` begins a comment.
 
-/// Lists the names in a list of one per line; `#` begins a comment.
+/// Lists the names in a text of one name a line; `#` begins a comment.
 pub(crate) fn listed_names(list: &'static str) -> Vec<&'static str> {
     let names = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     names.filter(|name| !name.is_empty()).collect()

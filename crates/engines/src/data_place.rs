@@ -21,13 +21,13 @@ pub(crate) struct DataFolder {
 }
 
 impl DataFolder {
-    /// The path by which étalon reaches what the server calls `path`; a relative one begins at the data folder.
+    /// Makes the path by which étalon reaches what the server calls `path`; a relative one begins at the data folder.
     pub(crate) fn path_from_here(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = self.path.join(path);
         self.process.map_or_else(|| path.clone(), |process| host::disk::seen_by(process, &path))
     }
 
-    /// A folder of the server's, and the files in it that are links or are mounted, if their names begin with one of these.
+    /// Lists a folder of the server's and its entries that are links or mounts, if their names begin with one of these.
     pub(crate) fn with_files(&self, folder: impl AsRef<Path>, beginnings: &[&str]) -> Vec<PathBuf> {
         let folder = self.path_from_here(folder);
         let mut found = host::disk::diverted_entries(&folder);
@@ -68,6 +68,7 @@ impl Keeping {
         }
     }
 
+    /// Returns the one of two that keeps less of what commits promise.
     fn weaker_of(self, other: Keeping) -> Keeping {
         match (self, other) {
             (Keeping::Memory, _) | (_, Keeping::Memory) => Keeping::Memory,
@@ -76,7 +77,7 @@ impl Keeping {
         }
     }
 
-    /// Considers what the flushing process lets through.
+    /// Lowers a keeping on a disk to nothing if a library in the process drops its flushes.
     #[must_use]
     pub(crate) fn through(self, process: Option<u32>) -> Keeping {
         match process.and_then(host::disk::flush_eater) {
@@ -114,10 +115,12 @@ impl DataPlace {
         }
     }
 
+    /// Makes the place of data that is on another machine or in a container.
     pub(crate) fn on_another_machine() -> DataPlace {
         DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned())
     }
 
+    /// Adds facts of the data folder and its storage, and returns what commits to it wait for.
     /// `others` finds by the data folder what else the data is in: the log, tables in places of their own. Each may be on another
     /// device, and the weakest counts.
     pub(crate) fn add_to(&self, facts: &mut Facts, others: impl FnOnce(&DataFolder) -> Vec<PathBuf>) -> Keeping {
@@ -146,12 +149,13 @@ impl DataPlace {
     }
 }
 
-/// The process that listens at an address, or else the one that the server has named: a container has numbers of its own.
+/// Finds the process that listens at an address, or else the one that the server has named.
+/// A container has numbers of its own.
 pub(crate) fn server_process(listener: &Listener, named: Option<u32>) -> Option<u32> {
     host::watch::listening_process(listener).or(named)
 }
 
-/// Stands for a value that may be a password: says only whether it is set.
+/// Says only whether a value is set, since it may be a password.
 pub(crate) fn hide_value(value: &str) -> String {
     if value.is_empty() { "(empty)".to_owned() } else { "(set; not shown, since it may hold a password)".to_owned() }
 }

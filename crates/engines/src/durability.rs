@@ -20,7 +20,7 @@ pub(crate) struct DurabilityRule {
 }
 
 impl DurabilityRule {
-    /// Tests whether the settings are as the row requires.
+    /// Tests whether the settings are as the rule requires.
     fn matches_settings(&self, setting: &impl Fn(&str) -> Option<String>) -> bool {
         self.when.iter().all(|(name, is)| {
             let value = setting(name);
@@ -31,7 +31,7 @@ impl DurabilityRule {
         })
     }
 
-    /// Makes the row's tier a durability whose reason names the settings `listed`.
+    /// Makes a durability of the rule's tier, whose reason names the settings `listed`.
     pub(crate) fn to_durability(&self, listed: &str) -> Durability {
         let because = if self.why.is_empty() { listed.to_owned() } else { format!("{listed}: {}", self.why) };
         let is_exception = self.tier == DurabilityTier::Durable && !self.why.is_empty();
@@ -39,7 +39,7 @@ impl DurabilityRule {
     }
 }
 
-/// First matching row; a table's last row matches everything.
+/// Finds the first durability rule that the settings match; a table's last one matches everything.
 pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Option<String>) -> &DurabilityRule {
     /// Without a last row nothing is believed.
     const NOTHING: &DurabilityRule =
@@ -47,7 +47,7 @@ pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Opti
     table.iter().find(|rule| rule.matches_settings(&setting)).unwrap_or(NOTHING)
 }
 
-/// Finds a plan's tier by its settings; `defaults` holds those that it does not set.
+/// Finds the durability tier of a plan's settings; `defaults` holds those that it does not set.
 pub(crate) fn durability_of_plan(
     table: &[DurabilityRule],
     defaults: &[(&str, &str)],

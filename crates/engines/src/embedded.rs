@@ -73,6 +73,7 @@ pub struct EmbeddedFile {
 }
 
 impl Drop for EmbeddedFile {
+    /// Releases the claim, and removes the folders that étalon made as far as they are empty.
     /// A folder that another system had its database in when this one's was removed is empty by now.
     fn drop(&mut self) {
         *lock_mutex(&self.claim) = None;
@@ -81,8 +82,8 @@ impl Drop for EmbeddedFile {
 }
 
 impl EmbeddedFile {
-    /// Takes the path of a system's URL, `scheme:PATH`: refuses what is not étalon's, keeps other étalons away, and removes
-    /// what one that was killed has left.
+    /// Takes the database file of a system's URL, `scheme:PATH`, for this étalon.
+    /// Refuses what is not étalon's, keeps other étalons away, and removes what one that was killed has left.
     ///
     /// # Errors
     /// The URL names no file, the file is another's, or is not there where its tables are wanted.
@@ -124,12 +125,12 @@ impl EmbeddedFile {
         self.tables
     }
 
-    /// Set when a copy or a build is to end at once.
+    /// Returns the flag that is set when a copy or a build is to end at once.
     pub fn interrupt(&self) -> &Arc<AtomicBool> {
         &self.interrupt
     }
 
-    /// Makes the folders, if étalon is to: to be called before whatever makes the database.
+    /// Makes the database's folder if it did not exist; to be called before the engine makes the database.
     ///
     /// # Errors
     /// They cannot be made.
@@ -139,8 +140,9 @@ impl EmbeddedFile {
         fs::create_dir_all(folder).map_err(|error| Failure::from_io(&tried, &error))
     }
 
-    /// Gives the run the tables of a data set: `build` makes them in a new file at the path that it is given, and closes it;
-    /// once, unless they are to be built again for each run. Nothing of the engine may have the database open meanwhile.
+    /// Gives the run the tables of a data set, built by `build` or copied from what it built before.
+    /// `build` makes them in a new file at the path that it is given, and closes it; once, unless they are to be built again for
+    /// each run. Nothing of the engine may have the database open meanwhile.
     ///
     /// # Errors
     /// As `build`, or the files cannot be removed or written.
@@ -186,17 +188,17 @@ impl EmbeddedFile {
             })
     }
 
-    /// How [`EmbeddedFile::prepare_tables`] brings tables back, with what a reader must know of it: for `System::explain_reset`.
+    /// Explains how [`EmbeddedFile::prepare_tables`] brings tables back, for `System::explain_reset`.
     pub fn reset_words(&self, data: &Dataset) -> Option<String> {
         data.has_tables().then(|| workloads::reset::words_for_files(self.reset, folder_of_file(&self.path)))
     }
 
-    /// Serves `System::kept_bytes`.
+    /// Size in bytes of the pristine copy of the tables; 0 without one.
     pub fn kept_bytes(&self) -> u64 {
         fs::metadata(&self.pristine).map(|metadata| metadata.len()).unwrap_or_default()
     }
 
-    /// Removes all that étalon made; nothing where the tables were there.
+    /// Removes all that étalon made; nothing if it was to use existing tables.
     ///
     /// # Errors
     /// A file cannot be removed.
@@ -218,7 +220,7 @@ impl EmbeddedFile {
         kept
     }
 
-    /// Refuses something of others in the file's place, and a file that others have put something into.
+    /// Fails if something of others is at the file's path, or if others have put something into the file.
     fn refuse_others(&self) -> Result<(), Failure> {
         if fs::symlink_metadata(&self.path).is_err() {
             return Ok(());
@@ -227,7 +229,7 @@ impl EmbeddedFile {
         self.refuse_strangers_tables()
     }
 
-    /// Refuses to replace a file that holds tables which étalon did not make.
+    /// Fails if the database file holds things that étalon did not make.
     fn refuse_strangers_tables(&self) -> Result<(), Failure> {
         let is_there = fs::metadata(&self.path).is_ok_and(|found| found.len() > 0);
         let strangers = if is_there { (self.shape.strangers)(&self.path) } else { Vec::new() };
@@ -254,7 +256,7 @@ impl EmbeddedFile {
         remove_files([path.to_owned()])
     }
 
-    /// Adds to the facts where the data is, and what is left there of what the engine's commits promise.
+    /// Adds to the facts where the data is, and the durability that is left there of what commits promise.
     pub fn add_facts(&self, facts: &mut Facts, promised: Durability) {
         // The engine follows links before it names what it puts next to the file.
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
@@ -265,7 +267,7 @@ impl EmbeddedFile {
         facts.set_durability(&place.limit_durability(promised, &keeping));
     }
 
-    /// Has the operating system forget what it holds of the database. The engine must have closed it.
+    /// Has the operating system drop the database's files from its cache; the engine must have closed them.
     ///
     /// # Errors
     /// The operating system does not do so.
@@ -280,7 +282,7 @@ impl EmbeddedFile {
         Ok(())
     }
 
-    /// What the operating system has counted of this process's I/O.
+    /// Reads what the operating system has counted of this process's I/O.
     ///
     /// # Errors
     /// Why it does not report it.
@@ -288,7 +290,7 @@ impl EmbeddedFile {
         Ok(OsIo::new(ProcIo::for_process(std::process::id())?, &self.path))
     }
 
-    /// Keeps other étalons away.
+    /// Claims the database for this étalon, and puts its marker next to it if the shape wants one.
     fn claim_database(&self) -> Result<(), Failure> {
         self.make_folder()?;
         let mut claim = lock_mutex(&self.claim);
@@ -313,23 +315,24 @@ impl EmbeddedFile {
         Ok(())
     }
 
+    /// Path of the marker file of a database, if its shape has one.
     fn marker_next_to(&self, path: &Path) -> Option<PathBuf> {
         matches!(self.shape.marker, OwnershipMark::Beside).then(|| companion_path(path, MARKER_SUFFIX))
     }
 
-    /// The database and its copy: whether a killed étalon made the file and did not come to fill it. Asked before the claim is
-    /// taken.
+    /// Tells of the database and of its copy whether a killed étalon made the file and did not come to fill it.
+    /// Asked before the claim is taken.
     fn left_empty(&self) -> [bool; 2] {
         [&self.path, &self.pristine].map(|file| FileClaim::has_made_empty(&self.path, file))
     }
 
-    /// Refuses a database or a copy that is there and not étalon's.
+    /// Fails if a database or its copy is there and is not étalon's; takes what [`EmbeddedFile::left_empty`] found.
     fn refuse_foreign_files(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
         refuse_foreign(&self.path, self.shape, database)?;
         refuse_foreign(&self.pristine, self.shape, copy)
     }
 
-    /// An empty file, to be filled, that the next étalon knows by the claim if this one is killed meanwhile.
+    /// Makes an empty file at a path if the engine marks within; the next étalon knows it by the claim.
     fn make_empty(&self, path: &Path) -> Result<(), Failure> {
         match (&self.shape.marker, &*lock_mutex(&self.claim)) {
             (OwnershipMark::Within(_), Some(claim)) => {
@@ -340,6 +343,7 @@ impl EmbeddedFile {
         }
     }
 
+    /// Removes the folders that étalon made for the database, as far as they are empty.
     fn remove_made_folders(&self) {
         for folder in &self.folders_to_make {
             // Another system may still have its database there, or the user a file.
@@ -348,7 +352,7 @@ impl EmbeddedFile {
     }
 }
 
-/// Makes the tables of a data set by statements and by `insert`, which loads the rows of one, in the order that they need.
+/// Makes the tables of a data set, their rows by `insert`, then its indexes and last statements.
 ///
 /// # Errors
 /// The first of `execute` or `insert`.
@@ -366,7 +370,7 @@ pub fn load_tables<E>(
     data.last_statements(dialect).iter().try_for_each(|statement| execute(statement))
 }
 
-/// How tables are brought back: as the plan says, else the usual way.
+/// Returns how a system's tables are brought back: as the plan says, else by a copy.
 ///
 /// # Errors
 /// None: an embedded engine's file comes back in every way.
@@ -374,12 +378,12 @@ pub fn reset_way(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
     Ok(Some(system.reset.unwrap_or(USUAL)))
 }
 
-/// What étalon makes: for `Engine::would_make`.
+/// Names the file that étalon would make for a system, for `Engine::would_make`.
 pub fn would_make(system: &SystemPlan) -> Option<String> {
     path_from_url(system).ok().map(|path| format!("the file {}", path.display()))
 }
 
-/// What `etalon plan` says would be removed: for `Engine::would_drop`.
+/// Says what étalon would remove of a system, for `etalon plan` and `Engine::would_drop`.
 pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
     match path_from_url(system)
         .and_then(|path| refuse_foreign(&path, shape, FileClaim::has_made_empty(&path, &path)).map(|()| path))
@@ -390,12 +394,12 @@ pub fn would_drop(system: &SystemPlan, shape: FileShape) -> String {
     }
 }
 
-/// The folder of a system's database: for `Engine::data_directory`.
+/// Returns the folder of a system's database, for `Engine::data_directory`.
 pub fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     Some(folder_of_file(&path_from_url(system).ok()?).to_owned())
 }
 
-/// Refuses what there is nothing for in an engine that works within the call. `product` is what a person calls it.
+/// Fails if the load asks for a pipeline or for reconnects; `product` is what a person calls the engine.
 ///
 /// # Errors
 /// The plan asks for a pipeline or for connections that are made again.
@@ -416,14 +420,14 @@ pub fn refuse_what_needs_a_server(product: &str, program: &Program, traffic: &Ne
     Err(Failure::new(FailureKind::Unsupported, tried, format!("{product} {cause}")).with_hint(hint))
 }
 
-/// The file that an engine puts next to a database under its name and a suffix.
+/// Makes the path of the file that an engine puts next to a database: its name and a suffix.
 pub(crate) fn companion_path(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     PathBuf::from(name)
 }
 
-/// A companion, or the files in it.
+/// Lists the files in a companion that is a folder, or the companion alone.
 fn expand_companion(companion: PathBuf) -> Vec<PathBuf> {
     let is_folder = fs::symlink_metadata(&companion).is_ok_and(|found| found.is_dir());
     match fs::read_dir(&companion) {
@@ -448,10 +452,12 @@ pub(crate) fn remove_files(files: impl IntoIterator<Item = PathBuf>) -> Result<(
     Ok(())
 }
 
+/// Locks a mutex, a poisoned one too.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Returns the folder of a file's path; `.` if the path has none.
 fn folder_of_file(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -462,7 +468,7 @@ fn missing_folders(path: &Path) -> Vec<PathBuf> {
     folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
 }
 
-/// Path in a system's URL, `scheme:PATH`.
+/// Reads the path in a system's URL, `scheme:PATH`; fails if it names no file.
 fn path_from_url(system: &SystemPlan) -> Result<PathBuf, Failure> {
     let (scheme, path) = system.url.split_once(':').unwrap_or((&system.engine, &system.url));
     let path = path.strip_prefix("//").unwrap_or(path);
@@ -478,7 +484,8 @@ fn path_from_url(system: &SystemPlan) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(path))
 }
 
-/// Refuses a file that étalon did not make, and what the engine left next to one: it may be all that is left of a transaction.
+/// Fails if a database file is there and not étalon's, or a companion without one.
+/// A companion may be all that is left of a transaction.
 fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<(), Failure> {
     let tried = format!("use the database file {}", path.display());
     match foreign_reason(path, shape, is_left_empty) {
@@ -489,7 +496,7 @@ fn refuse_foreign(path: &Path, shape: FileShape, is_left_empty: bool) -> Result<
     }
 }
 
-/// Says why a file is not étalon's, if it is not.
+/// Says why what is at a database's path is not étalon's, if it is not.
 fn foreign_reason(path: &Path, shape: FileShape, is_left_empty: bool) -> io::Result<Option<String>> {
     let marker = companion_path(path, MARKER_SUFFIX);
     if matches!(shape.marker, OwnershipMark::Beside)
@@ -548,7 +555,7 @@ fn refuse_companions_name(path: &Path, shape: FileShape) -> Result<(), Failure> 
         .with_hint(format!("name a file that does not end in `{suffix}`")))
 }
 
-/// Refuses a file that is not there, where the tables are to be.
+/// Fails if a database file is missing or empty whose tables are to be used.
 fn refuse_missing(path: &Path) -> Result<(), Failure> {
     let tried = format!("use the tables in {}", path.display());
     let hint = "with `tables = \"none\"` the database must be there; with `\"own\"` étalon makes it";

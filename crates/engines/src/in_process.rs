@@ -24,8 +24,9 @@ pub trait Connection: Send + 'static {
     /// Prepares one statement; refuses a text of several.
     fn prepare(&mut self, sql: &str) -> Result<Self::Statement, OpError>;
 
-    /// Executes a statement to its last row. `values` are those of its placeholders, in their order. Where `rows` are kept, the
-    /// columns' names and each row's values go into `kept`, after [`Rows::begin_row`]; a write has no rows.
+    /// Executes a statement to its last row with the values of its placeholders, in their order.
+    /// Where `rows` are kept, the columns' names and each row's values go into `kept`, after [`Rows::begin_row`]; a write has no
+    /// rows.
     fn run_statement(
         &mut self,
         statement: &mut Self::Statement,
@@ -34,18 +35,18 @@ pub trait Connection: Send + 'static {
         kept: &mut KeptRow,
     ) -> Result<(), OpError>;
 
-    /// Whether an explicit transaction is open. `None`: the library does not say, and the statements' first words do
-    /// ([`MessagePart::leaves_open`]).
+    /// Whether an explicit transaction is open.
+    /// `None`: the library does not say, and the statements' first words do ([`MessagePart::leaves_open`]).
     fn is_in_transaction(&self) -> Option<bool>;
 }
 
-/// Names what was tried when the library refused it.
+/// Makes a failure that names what was tried when the library refused it.
 pub fn library_failure(tried: impl Into<String>, error: &OpError) -> Failure {
     let kind = if error.class == ErrorClass::DiskFull { FailureKind::DiskFull } else { FailureKind::Other };
     Failure::new(kind, tried, &error.message)
 }
 
-/// All rows of a query, with their columns.
+/// Runs a query, and returns all its rows with their columns.
 fn fetch_rows(connection: &mut impl Connection, sql: &str) -> Result<KeptRow, OpError> {
     let mut kept = KeptRow::default();
     let mut statement = connection.prepare(sql)?;
@@ -67,7 +68,7 @@ pub fn execute(connection: &mut impl Connection, sql: &str) -> Result<(), Failur
     run_once(connection, sql).map_err(|error| library_failure(running_words(sql), &error))
 }
 
-/// The first value of a query's first row, for `System::scalar` and for settings.
+/// Runs a query, and returns the first value of its first row, for `System::scalar` and for settings.
 ///
 /// # Errors
 /// The library refuses it.
@@ -96,6 +97,7 @@ pub fn build_tables(connection: &mut impl Connection, data: &Dataset, dialect: &
     statement(&dialect.own_statement("commit"))
 }
 
+/// Fills a table with its rows by a prepared `INSERT`.
 /// A table of a user's own statement has no columns here: the first row says how many there are.
 fn insert_rows(connection: &mut impl Connection, table: &Table, dialect: &dyn Dialect) -> Result<(), OpError> {
     let mut row: Vec<Datum> = Vec::new();
@@ -135,6 +137,7 @@ pub struct Client<C: Connection> {
 }
 
 impl<C: Connection> Client<C> {
+    /// Makes a client of an open connection, and prepares the statements of these messages on it.
     fn new(mut connection: C, prepared: &[Vec<MessagePart>]) -> Result<Client<C>, Failure> {
         let prepared = prepared
             .iter()
@@ -151,11 +154,12 @@ impl<C: Connection> Client<C> {
         Ok(Client { connection, prepared, kept: Vec::new(), is_open: false })
     }
 
+    /// Whether an explicit transaction is open, by the library or else by the statements that have ended.
     fn is_in_transaction(&self) -> bool {
         self.connection.is_in_transaction().unwrap_or(self.is_open)
     }
 
-    /// Rolls an open transaction back by this statement.
+    /// Rolls the client's transaction back by this statement, if one is open.
     fn roll_back(&mut self, statement: &str) -> Result<(), OpError> {
         if !self.is_in_transaction() {
             return Ok(());
@@ -175,7 +179,7 @@ impl<C: Connection> Client<C> {
 }
 
 impl<C: Connection> InProcessLane<C> {
-    /// Prepares the program's statements on each connection, under the protocol that wants it.
+    /// Makes a lane of open connections, and prepares the program's statements on each if the protocol wants that.
     ///
     /// # Errors
     /// The library refuses one.
@@ -218,6 +222,7 @@ impl<C: Connection> InProcessLane<C> {
     }
 }
 
+/// Converts the result of an operation to a lane's outcome.
 fn op_outcome(ended: Result<(), OpError>) -> OpOutcome {
     ended.map_or_else(OpOutcome::Failed, |()| OpOutcome::Ok)
 }
@@ -225,16 +230,20 @@ fn op_outcome(ended: Result<(), OpError>) -> OpOutcome {
 impl<C: Connection> Lane for InProcessLane<C> {
     type Op = StatementOp;
 
+    /// Executes an operation to its end, and returns the outcome.
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         Submitted::Done(op_outcome(self.execute_op(client, op)))
     }
 
+    /// Rows that were kept of a client's last operation.
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
         &self.clients[client].kept
     }
 
+    /// Does nothing: every operation is done when [`Lane::submit`] returns.
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
+    /// Fails if the client's finished script left a transaction open.
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
         if !self.clients[client].is_in_transaction() {
             return Ok(());
@@ -242,6 +251,7 @@ impl<C: Connection> Lane for InProcessLane<C> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
+    /// Rolls back a client's open transaction after a failed operation.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         let roll_back = self.dialect.own_statement("rollback");
         Some(op_outcome(self.clients[client].roll_back(&roll_back)))

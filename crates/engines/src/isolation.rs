@@ -8,6 +8,7 @@ pub(crate) type Levels = &'static [(&'static str, &'static str)];
 
 pub(crate) const NONE: &str = "no anomaly";
 
+/// Adds a session's isolation level to the facts, with the anomalies that the engine has at it.
 /// A level that étalon does not know is reported without them.
 pub(crate) fn add_isolation_facts(facts: &mut Facts, level: &str, levels: Levels) {
     let level = level.to_ascii_lowercase().replace(['-', '_'], " ");

@@ -21,8 +21,8 @@ const BEAT: Duration = if cfg!(test) { Duration::from_millis(100) } else { Durat
 /// another one left.
 pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else { Duration::from_secs(3) };
 
-/// Names this process among a server's users. Several systems of a plan may be one server with other settings or paths, so a
-/// claim is the process's.
+/// Returns this process's random number, by which its sessions and claims are known among a server's users.
+/// Several systems of a plan may be one server with other settings or paths, so a claim is the process's.
 pub(crate) fn own_key() -> i32 {
     static KEY: OnceLock<i32> = OnceLock::new();
     *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
@@ -76,7 +76,7 @@ struct Slot<C> {
 }
 
 impl<C: Holder> KeptClaim<C> {
-    /// `connect` makes the session and takes the claim.
+    /// Makes a claim that is not taken yet; `connect` makes the session and takes it.
     pub(crate) fn new(
         idle: Idle,
         connect: impl Fn(Rivals) -> Result<C, Failure> + Send + Sync + 'static,
@@ -85,8 +85,8 @@ impl<C: Holder> KeptClaim<C> {
         KeptClaim { shared: Arc::new(Shared { connect: Box::new(connect), idle, slot, loss: Mutex::new(None) }) }
     }
 
-    /// Asks over the connection. If it was lost since its last use, reconnects and asks once more, so `question` must
-    /// be repeatable.
+    /// Asks `question` over the connection, made if needed; asks once more over a new one if it was lost.
+    /// `question` must be repeatable.
     pub(crate) fn ask_connection<T>(
         &self,
         mut question: impl FnMut(&mut C) -> Result<T, Failure>,
@@ -129,18 +129,19 @@ impl<C: Holder> KeptClaim<C> {
         }
     }
 
-    /// How the claim was lost since it was last forgotten: another étalon may have used the tables.
+    /// Returns how the claim was lost since [`KeptClaim::forget_loss`]: another étalon may have used the tables.
     pub(crate) fn loss(&self) -> Option<Failure> {
         lock_mutex(&self.shared.loss).clone()
     }
 
-    /// Returns what is forgotten.
+    /// Forgets how the claim was lost, and returns it.
     pub(crate) fn forget_loss(&self) -> Option<Failure> {
         lock_mutex(&self.shared.loss).take()
     }
 }
 
 impl<C: Holder> Shared<C> {
+    /// Locks the connection's slot, and empties it if its last user panicked.
     fn lock(&self) -> MutexGuard<'_, Slot<C>> {
         // A connection in use during a panic is in an unknown state.
         self.slot.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
@@ -150,7 +151,7 @@ impl<C: Holder> Shared<C> {
         })
     }
 
-    /// Connects again and takes the claim; a loss of what was held before is noted.
+    /// Connects again and takes the claim; notes that the claim was lost if it was missing for too long.
     fn reconnect(&self, slot: &mut Slot<C>, rivals: Rivals) -> Result<(), Failure> {
         let held = (self.connect)(rivals);
         let missing = slot.known.map(|known| known.elapsed()).filter(|missing| *missing > FENCE);
@@ -213,12 +214,13 @@ fn run_heartbeat<C: Holder>(shared: &Weak<Shared<C>>) {
     }
 }
 
+/// Locks a mutex, a poisoned one too.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Retries a claim for as long as another étalon's leftovers may need to end. `attempt` breaks with the claim, or
-/// continues with the error about the rival.
+/// Tries to claim until it succeeds, or until another étalon's leftovers should have ended.
+/// `attempt` breaks with the claim, or continues with the error about the rival.
 pub(crate) fn wait_for_release<T>(
     rivals: Rivals,
     waiting: &Waiting,
@@ -238,8 +240,8 @@ pub(crate) fn wait_for_release<T>(
     }
 }
 
-/// Two processes that make and remove the same files would spoil each other's runs. A killed étalon's lock dies with
-/// it.
+/// Claims a file for this étalon; fails if another one has it, or cannot mark it.
+/// Two processes that make and remove the same files would spoil each other's runs. A killed étalon's lock dies with it.
 pub(crate) fn claim_file(path: &Path) -> Result<FileClaim, Failure> {
     let tried = format!("claim {}", path.display());
     FileClaim::claim(path).map_err(|error| match error {

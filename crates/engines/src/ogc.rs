@@ -4,7 +4,7 @@
 
 use workloads::spatial::query::Query;
 
-/// Writes the query where the words that all engines share suffice.
+/// Returns a spatial query's SQL where the OGC's words suffice, or an error where each engine has its own.
 pub(super) fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::LargestCell => "SELECT id, ST_Area(g) FROM cell ORDER BY ST_Area(g) DESC, id LIMIT 1",

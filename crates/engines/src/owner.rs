@@ -30,7 +30,8 @@ impl TableOwner {
         if said.ends_with(GIVEN) { TableOwner::Guest } else { TableOwner::Etalon }
     }
 
-    /// Refuses a foreign one unless the user agreed. `what` is its name, `hint` says how to spare it.
+    /// Returns the owner, or fails if others own the tables and the user has not agreed to lose them.
+    /// `what` is its name, `hint` says how to spare it.
     pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
         if self == TableOwner::Others && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";
@@ -40,14 +41,15 @@ impl TableOwner {
     }
 }
 
-/// Others have something that étalon would have to drop, or that has the name of one of its things. `said` names it.
+/// Makes the failure that others have something in étalon's way; `said` names it.
+/// Étalon would have to drop it, or it has the name of one of its things.
 pub(crate) fn things_of_others(tried: String, said: String) -> Failure {
     Failure::new(FailureKind::NotOurs, tried, said).with_hint(
         "move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is",
     )
 }
 
-/// Refuses to make étalon's tables in `place` again where something of others needs them: `needs` names each with what it needs.
+/// Fails if things of others need étalon's tables in `place`; `needs` names each with what it needs.
 pub(crate) fn refuse_dependents(place: &str, needs: &[String]) -> Result<(), Failure> {
     if needs.is_empty() {
         return Ok(());
@@ -55,7 +57,7 @@ pub(crate) fn refuse_dependents(place: &str, needs: &[String]) -> Result<(), Fai
     Err(things_of_others(format!("make étalon's tables in {place} again"), needs.join("; ")))
 }
 
-/// Refuses names in `place` that others have taken.
+/// Fails if others have taken names of étalon's tables in `place`.
 pub(crate) fn refuse_taken(place: &str, taken: &[String]) -> Result<(), Failure> {
     if taken.is_empty() {
         return Ok(());
@@ -64,8 +66,8 @@ pub(crate) fn refuse_taken(place: &str, taken: &[String]) -> Result<(), Failure>
     Err(things_of_others(format!("make étalon's tables in {place}"), cause))
 }
 
-/// Drops things in an order that the server takes: one that it keeps is tried again as long as others go. `attempt` gives the
-/// server's refusal. Returns those that stay, and the last refusal.
+/// Drops things in an order that the server takes, and returns those that stay with the last refusal.
+/// One that it keeps is tried again as long as others go. `attempt` gives the server's refusal.
 ///
 /// # Errors
 /// `attempt` fails otherwise.

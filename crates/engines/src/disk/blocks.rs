@@ -31,6 +31,7 @@ pub struct BlockLane {
 }
 
 impl BlockLane {
+    /// Makes a lane over a ring, which writes random content by `seed`.
     pub fn new(ring: BlockRing, block_bytes: u32, seed: u64, helpers: Helpers) -> BlockLane {
         let depth = ring.depth() as usize;
         let transfer = Transfer::new(ring.kind().to_owned(), ring.shortfalls().to_vec(), helpers);
@@ -45,7 +46,7 @@ impl BlockLane {
         }
     }
 
-    /// A request as an operation on its file; a write's buffer is filled with new content.
+    /// Converts a request to an operation on its file, and fills a write's buffer with new content.
     fn prepare_op(&mut self, slot: u32, request: BlockRequest) -> Option<(u32, BlockOp)> {
         let bytes = self.block_bytes;
         match request {
@@ -60,7 +61,7 @@ impl BlockLane {
         }
     }
 
-    /// Returns the outcome of an operation, and counts it if it moved its whole block.
+    /// Returns the outcome of an operation that ended, and counts it if it moved its whole block.
     fn finish_op(&mut self, done: BlockDone) -> OpOutcome {
         let request = self.slots.get(done.slot as usize).map_or(BlockRequest::Nothing, |slot| slot.request);
         let expected = if matches!(request, BlockRequest::Sync { .. }) { 0 } else { self.block_bytes };
@@ -94,6 +95,7 @@ impl Lane for BlockLane {
 
     type Op = BlockRequest;
 
+    /// Begins a block operation in the client's slot of the ring.
     fn submit(&mut self, client: usize, op: &BlockRequest) -> Submitted {
         let slot = client as u32;
         let Some((file, operation)) = self.prepare_op(slot, *op) else { return Submitted::Done(OpOutcome::Ok) };
@@ -116,6 +118,7 @@ impl Lane for BlockLane {
         Submitted::Queued
     }
 
+    /// Waits for operations that ended until a deadline, and appends their outcomes.
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         // A broken ring yields nothing; the worker gives up in time.
         let _ = self.ring.reap(deadline_ns, &mut self.done);
@@ -135,19 +138,23 @@ impl Lane for BlockLane {
         self.done = done;
     }
 
+    /// Returns success: a failed block operation leaves nothing to bring back.
     fn recover(&mut self, _client: usize) -> Option<OpOutcome> {
         Some(OpOutcome::Ok)
     }
 
+    /// Instants at which a client's last operation was submitted and reaped, by the machine's clock.
     fn instants_ns(&self, client: usize) -> (u64, u64) {
         self.slots.get(client).map_or((0, 0), |slot| (slot.sent_ns, slot.ended_ns))
     }
 
+    /// Forgets the submissions that were timed so far.
     fn begin_measurement(&mut self) {
         self.transfer.submission.reset();
         self.submitted = 0;
     }
 
+    /// Returns what was read and written so far.
     fn block_transfer(&mut self) -> Option<Transfer> {
         Some(self.transfer.clone())
     }

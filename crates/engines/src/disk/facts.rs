@@ -44,13 +44,14 @@ pub(super) fn read_facts(place: &DiskPlace, folder: &Path) -> Facts {
     facts
 }
 
+/// Says what a write does not promise on this operating system: on macOS, that it reaches the medium.
 /// A flush of étalon's is `F_FULLFSYNC` on macOS. `O_DSYNC` is not: see fcntl(2) and fsync(2) there.
 fn flush_exception(system: &str) -> Option<String> {
     let words = "a write that waits (`cache` = `fs`, `none`) ends in the drive's cache, which only a flush (`fsync_every`) empties";
     (system == "macos").then(|| words.to_owned())
 }
 
-/// Adds facts of the layers from the filesystem down to the disks, and of the first one's sectors.
+/// Adds facts of the layers from the filesystem down to the disks, and of the sectors under it.
 fn add_devices(facts: &mut Facts, place: &DiskPlace, folder: &Path) {
     let nature = if matches!(place, DiskPlace::Volume { .. }) { Nature::Passing } else { Nature::Identity };
     let layers = host::disk::layers_of(folder).map_err(|error| error.to_string());

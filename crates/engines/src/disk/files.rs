@@ -56,7 +56,7 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Makes missing files, verifies new ones, and drops them from the page cache.
+    /// Makes missing files, verifies new ones, and evicts them from the page cache.
     pub(super) fn prepare_files(&mut self, wanted: &[DataFile], making: &Making<'_>) -> Result<(), Failure> {
         let paths: Vec<PathBuf> = wanted
             .iter()
@@ -98,7 +98,8 @@ impl Files {
         Ok(())
     }
 
-    /// Other étalons would make the file again, or load the same disk. A device is claimed by itself.
+    /// Claims a file for this étalon, unless it has it; a device is claimed by itself.
+    /// Other étalons would make the file again, or load the same disk.
     fn claim_file(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, DiskPlace::Device(_)) || self.claims.contains_key(path) {
             return Ok(());
@@ -113,7 +114,7 @@ impl Files {
         Ok(())
     }
 
-    /// Makes one file, or verifies the one that is there.
+    /// Makes or verifies one file, and remembers it.
     fn prepare_one(&mut self, file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
         let is_to_be_made_anew = self.known.get(path).is_some_and(|known| {
             let has_other_size = file.size_bytes.is_some_and(|bytes| bytes != known.sound.size_bytes);
@@ -149,7 +150,7 @@ impl Files {
         Ok(())
     }
 
-    /// Refuses files that do not fit, before the first byte is written.
+    /// Fails if the files that are to be made do not fit, before the first byte is written.
     fn demand_space(&self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
         if matches!(making.place, DiskPlace::Device(_)) {
             return Ok(());
@@ -176,13 +177,13 @@ impl Files {
         Ok(())
     }
 
-    /// The files that were prepared, in the order wanted.
+    /// Finds files that were prepared, in the order wanted; fails if one was not.
     pub(super) fn prepared_files(&self, wanted: &[DataFile]) -> Result<Vec<DiskFile>, Failure> {
         let files: Option<Vec<DiskFile>> = wanted.iter().map(|file| self.find_prepared(file)).collect();
         files.ok_or_else(|| Failure::new(FailureKind::Other, "work on the files", "they have not been prepared"))
     }
 
-    /// The prepared file, if it is known.
+    /// Finds a file of the load among those that were prepared.
     fn find_prepared(&self, file: &DataFile) -> Option<DiskFile> {
         let (_, path) = self.paths.iter().find(|(known, _)| known == file)?;
         self.known.get(path).cloned()
@@ -202,7 +203,7 @@ impl Files {
         Ok(())
     }
 
-    /// Current device counters.
+    /// Reads the current counters, temperature and extents of the devices under the files.
     pub(super) fn device_counters(&self, folder: &Path) -> Devices {
         let layers = match &self.layers {
             Some(found) => found.clone(),
@@ -216,7 +217,7 @@ impl Files {
         }
     }
 
-    /// Number of extents in which the current files lie.
+    /// Counts the extents in which the current files lie.
     fn count_extents(&self) -> Result<u64, String> {
         let mut sum = 0;
         for path in &self.current {
@@ -239,7 +240,7 @@ impl Files {
     }
 }
 
-/// Temperature of the hottest device, °C.
+/// Reads the temperature of the hottest device, °C.
 fn hottest_celsius(layers: &[Layer]) -> Result<f64, String> {
     let mut reason = "there are no devices".to_owned();
     let mut warmest: Option<f64> = None;
@@ -254,7 +255,7 @@ fn hottest_celsius(layers: &[Layer]) -> Result<f64, String> {
     warmest.ok_or(reason)
 }
 
-/// Checks a file's path on a volume that étalon made; the path must exist if plans are bounded.
+/// Checks a file's path on a volume that étalon made, by its name only; elsewhere the whole path.
 fn path_on_volume(volume: &Path, file: PathBuf, permits: &Permits) -> Result<PathBuf, Failure> {
     match file.strip_prefix(volume) {
         Ok(name) => permits.check_name(&name.to_string_lossy()).map(|()| file.clone()),
@@ -262,7 +263,7 @@ fn path_on_volume(volume: &Path, file: PathBuf, permits: &Permits) -> Result<Pat
     }
 }
 
-/// Path of a file of the load at this place.
+/// Makes the path of a file of the load in this place; a file without a name is named by its size.
 fn path_of_file(file: &DataFile, place: &DiskPlace) -> PathBuf {
     match (&file.name, place) {
         (_, DiskPlace::Device(device)) => device.path.clone(),
@@ -279,7 +280,7 @@ fn path_of_file(file: &DataFile, place: &DiskPlace) -> PathBuf {
     }
 }
 
-/// Missing, or étalon's own but unfinished or of another size.
+/// Tests whether a file is missing, or étalon's own but unfinished or of another size.
 fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
     if !path.exists() {
         return true;
@@ -289,7 +290,7 @@ fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
     })
 }
 
-/// Makes a file and fills it.
+/// Makes a file of the size and layout that the load wants, and fills it.
 fn make_file(file: &DataFile, path: &Path, making: &Making<'_>) -> Result<(), Failure> {
     let size_bytes = size_to_make(file);
     refuse_beyond(file, path, size_bytes)?;
@@ -314,12 +315,12 @@ fn fill_device(device: &host::target::RawDevice, file: &DataFile, making: &Makin
     filled.map_err(|error| host_failure(&format!("fill {}", device.path.display()), error))
 }
 
-/// Breaks off at an interrupt.
+/// Breaks once the interrupt is set, else continues.
 fn continue_unless_interrupted(interrupt: &AtomicBool) -> ControlFlow<()> {
     if interrupt.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// Refuses a file or device that is smaller than what the load reaches.
+/// Fails if a file or device is smaller than what the load reaches.
 fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Failure> {
     if file.reach_bytes <= size_bytes {
         return Ok(());
@@ -329,7 +330,7 @@ fn refuse_beyond(file: &DataFile, path: &Path, size_bytes: u64) -> Result<(), Fa
         .with_hint("lower `span_mb` or `offset_kb`, or raise `size_mb`"))
 }
 
-/// Refuses to write to a file that étalon did not make, unless the user agreed to lose it.
+/// Fails if the load writes to a file that étalon did not make, unless the user agreed to lose it.
 fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &Making<'_>) -> Result<(), Failure> {
     let is_asked = file.access == Access::ReadWrite && ownership == Ownership::Foreign;
     let is_allowed = making.consent == Consent::DropForeign
@@ -344,7 +345,7 @@ fn refuse_foreign(file: &DataFile, path: &Path, ownership: Ownership, making: &M
     ))
 }
 
-/// Verifies that a file is sound to measure on, as far as the load reaches.
+/// Fails if a file is not sound to measure on, as far as the load reaches; returns what was found.
 fn verify_content(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     let tried = format!("measure on {}", path.display());
     match host::target::verify_target(path, reach_bytes).map_err(|error| host_failure(&tried, error))? {
@@ -356,6 +357,7 @@ fn verify_content(path: &Path, reach_bytes: u64) -> Result<Sound, Failure> {
     }
 }
 
+/// Writes a number of bytes in MiB, rounded down.
 fn bytes_as_mib(bytes: u64) -> String {
     format!("{} MiB", bytes >> 20)
 }

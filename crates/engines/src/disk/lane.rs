@@ -14,7 +14,7 @@ use workloads::disk::{BlockLoad, BlockStream, Cursors, ThreadAffinity};
 /// Separates written bytes from the load's random draws.
 const CONTENT_SALT: u64 = 0x636f_6e74_656e_7473;
 
-/// Runs one worker's part of a load on the files.
+/// Opens the files, and runs one worker's part of a load of blocks on them.
 pub(super) fn drive_worker(
     system: &DiskSystem,
     load: &BlockLoad,
@@ -47,7 +47,7 @@ pub(super) fn drive_worker(
     Ok(counts)
 }
 
-/// Opens a file as the load accesses it.
+/// Opens a file with the access and caches that the load wants, and checks its alignment.
 fn open_file(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
@@ -58,7 +58,7 @@ fn open_file(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
     Ok(opened)
 }
 
-/// Makes a failure with a hint from a file that cannot be opened so.
+/// Makes the failure of a file that cannot be opened as the load wants, with a hint.
 fn explain_open(tried: &str, error: OpenError) -> Failure {
     match &error {
         OpenError::Unsupported(_) => Failure::new(FailureKind::Unsupported, tried, error).with_hint(
@@ -69,7 +69,7 @@ fn explain_open(tried: &str, error: OpenError) -> Failure {
     }
 }
 
-/// Binds the calling thread to its processors.
+/// Binds the calling thread to the processors that the load gives it.
 fn bind_thread(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     let cores: Vec<usize> = match &load.affinity {
         ThreadAffinity::Free => Vec::new(),
@@ -81,12 +81,12 @@ fn bind_thread(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(not_bound) }
 }
 
-/// The core for this thread, in turn.
+/// Picks the core at a thread's number, going round the list; empty for no cores.
 fn core_in_turn(cores: &[usize], thread: u32) -> Vec<usize> {
     cores.get(thread as usize % cores.len().max(1)).copied().into_iter().collect()
 }
 
-/// The failure of a thread that cannot be bound to its processors.
+/// Makes the failure that a thread cannot be bound to its processors.
 fn not_bound(cause: String) -> Failure {
     Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
         .with_hint("leave `affinity` out, or name processors that this process may use")

@@ -55,10 +55,12 @@ impl Engine for Disk {
         Ok(Box::new(DiskSystem::open_system(request)?))
     }
 
+    /// Says what étalon would make at the plan's path.
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
         place::describe_new(&place::path_from_plan(system).ok()?)
     }
 
+    /// Says what étalon would remove at the plan's path.
     fn would_drop(&self, system: &SystemPlan) -> String {
         match place::path_from_plan(system) {
             Ok(path) => place::describe_dropped(&path),
@@ -66,6 +68,7 @@ impl Engine for Disk {
         }
     }
 
+    /// Returns the folder of the plan's files, or of its volume's image.
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         place::path_from_plan(system).ok().map(|path| place::folder_of_path(&path))
     }
@@ -90,11 +93,13 @@ struct DiskSystem {
 struct NoDialect;
 
 impl Dialect for NoDialect {
+    /// Returns an empty text: files have no SQL.
     fn placeholder(&self, _number: usize) -> String {
         String::new()
     }
 }
 
+/// Converts an error of the host to a failure that says what was tried.
 fn host_failure(tried: &str, error: HostError) -> Failure {
     match error {
         // It already says what was tried.
@@ -103,11 +108,13 @@ fn host_failure(tried: &str, error: HostError) -> Failure {
     }
 }
 
+/// Locks a mutex, a poisoned one too.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl DiskSystem {
+    /// Opens the place that the plan names, and checks that blocks can be submitted there.
     fn open_system(request: &OpenRequest) -> Result<DiskSystem, Failure> {
         let settings = DiskSettings::from_request(request)?;
         let scratch = Scratch::new("disk", request.scratch_base.as_deref())
@@ -151,12 +158,14 @@ impl DiskSystem {
         })
     }
 
+    /// Returns the folder in which the files lie; a device's own path.
     fn data_folder(&self) -> PathBuf {
         self.place.folder_path()
     }
 }
 
 impl System for DiskSystem {
+    /// Reads the facts of the storage, and how operations run.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(&self.place, &self.data_folder());
         facts.passing("client.reactor", self.reactor.clone());
@@ -175,8 +184,8 @@ impl System for DiskSystem {
         Placement::Server
     }
 
-    /// Makes and verifies the files once: blocks keep no state of a run, and making them again would take longer
-    /// than one.
+    /// Makes and verifies the data set's files once; fails for a data set of tables.
+    /// Blocks keep no state of a run, and making them again would take longer than one.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.tables.is_empty() || data.files.is_empty() {
             let cause = "it holds blocks, and the data set is one of tables";
@@ -192,21 +201,24 @@ impl System for DiskSystem {
         lock_mutex(&self.files).prepare_files(&data.files, &making)
     }
 
+    /// Has the operating system write the files to the disk.
     fn settle(&self) -> Result<(), Failure> {
         lock_mutex(&self.files).sync_files()
     }
 
-    /// Syncs first, since devices have not counted the page cache yet.
+    /// Reads the devices' counters, after a sync: they have not counted the page cache yet.
     fn counters(&self) -> Result<Counters, Failure> {
         let files = lock_mutex(&self.files);
         files.sync_files()?;
         Ok(Counters { devices: Some(files.device_counters(&self.data_folder())), ..Counters::default() })
     }
 
+    /// Fails: files of blocks have no rows.
     fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
         Err(Failure::new(FailureKind::Unsupported, "count rows", "files of blocks have none"))
     }
 
+    /// Runs a worker's part of a load of blocks; fails for one of statements.
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let Load::Blocks { load, cursors } = load else {
             let cause = "files of blocks answer no statements";
@@ -216,6 +228,7 @@ impl System for DiskSystem {
         lane::drive_worker(self, load, cursors, &files, context)
     }
 
+    /// Removes the files, the volume and the empty folders that étalon made.
     fn drop_all(&self) -> Result<(), Failure> {
         lock_mutex(&self.files).remove_made()?;
         self.place.remove_made()?;
@@ -225,6 +238,7 @@ impl System for DiskSystem {
     }
 }
 
+/// Returns the folder of a path; `.` if it names none.
 fn parent_folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

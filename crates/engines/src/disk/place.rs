@@ -27,7 +27,7 @@ pub(super) enum DiskPlace {
     Device(RawDevice),
 }
 
-/// The path after `disk:`, or a volume's image.
+/// Reads from a plan the path after `disk:`, or of a volume's image.
 pub(super) fn path_from_plan(system: &SystemPlan) -> Result<PathBuf, Failure> {
     if let Some(volume) = &system.volume {
         return Ok(PathBuf::from(&volume.image));
@@ -41,7 +41,7 @@ pub(super) fn path_from_plan(system: &SystemPlan) -> Result<PathBuf, Failure> {
     Ok(PathBuf::from(path))
 }
 
-/// A missing path is a file if its name has an extension.
+/// Tests whether a path is a folder; a missing one is if its name has no extension.
 fn is_folder(path: &Path) -> bool {
     match std::fs::metadata(path) {
         Ok(data) => data.is_dir(),
@@ -49,11 +49,12 @@ fn is_folder(path: &Path) -> bool {
     }
 }
 
+/// Returns the path itself if it is a folder, else the folder that it is in.
 pub(super) fn folder_of_path(path: &Path) -> PathBuf {
     if is_folder(path) { path.to_owned() } else { parent_folder(path).to_owned() }
 }
 
-/// Says what would be made at a path.
+/// Says what étalon would make at a path; `None` for an existing file.
 pub(super) fn describe_new(path: &Path) -> Option<String> {
     let shown = path.display();
     match (is_folder(path), path.exists()) {
@@ -63,7 +64,7 @@ pub(super) fn describe_new(path: &Path) -> Option<String> {
     }
 }
 
-/// Says what would be removed at a path.
+/// Says what étalon would remove at a path.
 pub(super) fn describe_dropped(path: &Path) -> String {
     let shown = path.display();
     if is_folder(path) {
@@ -77,7 +78,7 @@ pub(super) fn describe_dropped(path: &Path) -> String {
 }
 
 impl DiskPlace {
-    /// Claims the folder, file, device or volume that the system names.
+    /// Opens the place that the system names: makes its folders or volume, or claims its device.
     pub(super) fn open_place(request: &OpenRequest) -> Result<DiskPlace, Failure> {
         if let Some(volume) = &request.system.volume {
             return DiskPlace::make_volume(volume, request);
@@ -93,7 +94,7 @@ impl DiskPlace {
         Ok(if is_folder(&path) { DiskPlace::Folder { path, made } } else { DiskPlace::File { path, made } })
     }
 
-    /// Claims a raw device, with the user's consent to lose its data.
+    /// Claims a raw device; fails unless the user gave up its data by name.
     fn claim_path(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
         let named =
             forfeited.iter().find(|named| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok());
@@ -145,7 +146,7 @@ impl DiskPlace {
         Ok(DiskPlace::Volume { volume: Mutex::new(Some(Box::new((made_volume, claim)))), path, made })
     }
 
-    /// The folder in which the files lie; a device's own path.
+    /// Returns the folder in which the files lie; a device's own path.
     pub(super) fn folder_path(&self) -> PathBuf {
         match self {
             DiskPlace::Folder { path, .. } | DiskPlace::Volume { path, .. } => path.clone(),
@@ -171,7 +172,8 @@ impl DiskPlace {
 }
 
 impl Drop for DiskPlace {
-    /// Removes folders that were made. By now other systems' files are gone from these folders, too.
+    /// Removes the folders that étalon made, as far as they are empty.
+    /// By now other systems' files are gone from these folders, too.
     fn drop(&mut self) {
         match self {
             DiskPlace::Folder { made, .. } | DiskPlace::File { made, .. } | DiskPlace::Volume { made, .. } => {
@@ -182,7 +184,7 @@ impl Drop for DiskPlace {
     }
 }
 
-/// Returns the folders that were missing, the innermost first.
+/// Makes a folder with those above it, and returns the ones that were missing, the innermost first.
 fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let missing = folder.ancestors().take_while(|path| !path.as_os_str().is_empty() && !path.exists());
     let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
@@ -191,7 +193,7 @@ fn make_folders(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(missing)
 }
 
-/// Removes these folders as far as they are empty.
+/// Removes these folders in their order, up to the first that is not empty.
 fn remove_folders(made: &[PathBuf]) {
     for folder in made {
         if std::fs::remove_dir(folder).is_err() {

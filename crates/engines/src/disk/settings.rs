@@ -23,6 +23,7 @@ pub(super) struct DiskSettings {
 }
 
 impl DiskSettings {
+    /// Reads how operations run from the command line's reactor and the system's settings.
     pub(super) fn from_request(request: &OpenRequest) -> Result<DiskSettings, Failure> {
         let form = match request.reactor {
             Choice::Auto => RingForm::Auto,
@@ -49,7 +50,7 @@ impl DiskSettings {
     }
 }
 
-/// Reads a setting that is one of these words.
+/// Returns the meaning of a setting's word, or fails if it is none of these words.
 fn option_among<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Result<T, Failure> {
     match words.iter().find(|(word, _)| value.as_text() == Some(word)) {
         Some((_, meaning)) => Ok(*meaning),
@@ -60,7 +61,7 @@ fn option_among<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Resu
     }
 }
 
-/// The failure for a setting's value.
+/// Makes the failure that a setting cannot have this value.
 fn refuse_setting(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause)
 }

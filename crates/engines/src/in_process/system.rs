@@ -32,26 +32,28 @@ pub trait Library: Send + Sync + 'static {
     /// Dialect in which statements for this library are written.
     fn dialect() -> &'static dyn Dialect;
 
-    /// The release of the library.
+    /// Version of the library.
     fn version() -> String;
 
-    /// Opens a connection, and the file with it. What stays in the file, such as its mode, is for étalon's own tables only.
+    /// Opens a connection to the file at a path.
+    /// What stays in the file, such as its mode, is for étalon's own tables only.
     fn open_connection(path: &Path, tables: Tables) -> Result<Self::Connection, Failure>;
 
+    /// Sets a setting of a plan on a connection.
     fn set_setting(connection: &mut Self::Connection, name: &str, value: &Value) -> Result<(), Failure>;
 
-    /// A setting as it is in force.
+    /// Reads from a connection the value of a setting that is in force.
     fn read_setting(connection: &mut Self::Connection, name: &str) -> Result<String, Failure>;
 
-    /// What a commit promises by the settings among the facts.
+    /// Finds what a commit promises by the settings among the facts.
     fn durability(facts: &Facts) -> Durability;
 
-    /// Is called when a data set was loaded, such as to gather statistics.
+    /// Does what the library needs after a data set was loaded, such as gathering statistics; nothing by default.
     fn after_load(_connection: &mut Self::Connection) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Has everything that was committed in the file.
+    /// Has the library write everything that was committed into the file.
     fn settle_writes(connection: &mut Self::Connection) -> Result<(), Failure>;
 
     /// The dialect for the pages workload, if the library has one.
@@ -69,6 +71,8 @@ pub struct LibrarySystem<L: Library> {
 }
 
 impl<L: Library> LibrarySystem<L> {
+    /// Opens a system of the plan: takes its file, and connects with its settings.
+    ///
     /// # Errors
     /// The file is not étalon's, or a setting is none of the engine's; then nothing is left behind.
     pub fn open_system(request: &OpenRequest) -> Result<LibrarySystem<L>, Failure> {
@@ -80,7 +84,7 @@ impl<L: Library> LibrarySystem<L> {
         Ok(system)
     }
 
-    /// A connection with the plan's settings.
+    /// Opens a connection with the plan's settings, each read back.
     ///
     /// # Errors
     /// The file cannot be opened, or a setting does not hold.
@@ -102,6 +106,7 @@ impl<L: Library> LibrarySystem<L> {
         Ok(connection)
     }
 
+    /// Passes the control connection to `ask`, and opens it first if it is closed.
     fn with_handle<T>(&self, ask: impl FnOnce(&mut L::Connection) -> Result<T, Failure>) -> Result<T, Failure> {
         let mut handle = self.handle.lock().unwrap_or_else(PoisonError::into_inner);
         let open = handle.take().map_or_else(|| self.connect_with_settings(), Ok)?;
@@ -115,6 +120,7 @@ impl<L: Library> LibrarySystem<L> {
 }
 
 impl<L: Library> System for LibrarySystem<L> {
+    /// Reads the product, the version, every setting in force, and the durability.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
         facts.identity("server.product", L::PRODUCT);
@@ -136,6 +142,7 @@ impl<L: Library> System for LibrarySystem<L> {
         Placement::InProcess
     }
 
+    /// Gives the run the tables of a data set, while the control connection is closed.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         self.close_handle();
         self.file.prepare_tables(data, |path| {
@@ -154,20 +161,24 @@ impl<L: Library> System for LibrarySystem<L> {
         self.file.kept_bytes()
     }
 
+    /// Has the library write everything that was committed into the file.
     fn settle(&self) -> Result<(), Failure> {
         self.with_handle(L::settle_writes)
     }
 
+    /// Reports that the library does not count commits.
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
         counters.set_unavailable("commits", "", format!("{} does not count commits", L::PRODUCT));
         Ok(counters)
     }
 
+    /// Runs a query, and returns the whole number that it answers, or 0.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         self.with_handle(|connection| Ok(first_value(connection, sql)?.as_int().unwrap_or_default()))
     }
 
+    /// Runs a worker's statements over connections of its own.
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server(L::PRODUCT, program, context.traffic)?;
@@ -191,6 +202,7 @@ impl<L: Library> System for LibrarySystem<L> {
         self.file.os_io()
     }
 
+    /// Closes the control connection, and removes all that étalon made.
     fn drop_all(&self) -> Result<(), Failure> {
         self.close_handle();
         self.file.drop_all()

@@ -14,15 +14,17 @@ pub(crate) trait DatabaseClaim: Sized + Send + 'static {
     fn set_limits(client: &mut Client<Self::Protocol>)
     -> Result<(), AskError<<Self::Protocol as WireProtocol>::Error>>;
 
+    /// Claims étalon's tables at the endpoint for this session; `rivals` says how to meet another étalon's claim.
     fn take(client: &mut Client<Self::Protocol>, endpoint: &Self::Endpoint, rivals: Rivals) -> Result<Self, Failure>;
 
-    /// Refuses another étalon that has claimed the same since [`Claim::take`].
+    /// Fails if another étalon has claimed the same tables since [`DatabaseClaim::take`].
     fn check(_client: &mut Client<Self::Protocol>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Keeps a session of the claim's own from being ended for its silence, and takes over the claim that another system of this
-    /// process held, if the server does not know any more who did. `client` is the session that took it.
+    /// Keeps the claim's own session alive, and fails if the claim is lost.
+    /// Takes over the claim that another system of this process held, if the server does not know any more who did. `client` is the
+    /// session that took it.
     ///
     /// # Errors
     /// The claim is lost.
@@ -30,6 +32,6 @@ pub(crate) trait DatabaseClaim: Sized + Send + 'static {
         Ok(())
     }
 
-    /// Gives the claim up before the session is closed.
+    /// Gives up the claim before its session is closed.
     fn release(_client: &mut Client<Self::Protocol>) {}
 }

@@ -43,6 +43,7 @@ struct LoginPool<T> {
 }
 
 impl<T: Send + 'static> Connector<T> {
+    /// Makes a connector whose threads log in by `opener`; they start when first needed.
     pub(crate) fn new(opener: Opener<T>) -> Connector<T> {
         Connector { opener, pool: None }
     }
@@ -59,12 +60,12 @@ impl<T: Send + 'static> Connector<T> {
         pool.asked.as_ref().map_or(Ok(()), |asked| asked.send(client)).map_err(|error| connection_lost(&error))
     }
 
-    /// A wake-up for a new connection.
+    /// Tests whether a token is that of the socket that wakes the reactor for a new connection.
     pub(crate) fn is_wakeup(&self, token: Token) -> bool {
         self.pool.as_ref().is_some_and(|pool| pool.wakeup_token == token)
     }
 
-    /// A new connection and its client, if the reactor has a place.
+    /// Takes the next login that is done, with its client, if the reactor has room for it.
     pub(crate) fn next_login(&mut self, reactor: &Reactor) -> Option<(usize, Result<T, OpError>)> {
         let pool = self.pool.as_mut().filter(|pool| pool.under_way > 0 && reactor.has_room())?;
         let Made { client, opened, cpu_ns } = pool.made.try_recv().ok()?;
@@ -73,7 +74,7 @@ impl<T: Send + 'static> Connector<T> {
         Some((client, opened))
     }
 
-    /// Shortens a wait for polling.
+    /// Shortens a wait if logins are under way and the reactor has no room, so that it is looked at again soon.
     pub(crate) fn shorten_deadline_ns(&self, deadline_ns: u64, reactor: &Reactor) -> u64 {
         match &self.pool {
             Some(pool) if pool.under_way > 0 && !reactor.has_room() => deadline_ns.min(clock::now_ns() + PLACE_POLL_NS),
@@ -86,12 +87,14 @@ impl<T: Send + 'static> Connector<T> {
         self.pool.as_ref().map_or(0, |pool| pool.cpu_ns)
     }
 
+    /// Number of login threads that were started.
     pub(crate) fn thread_count(&self) -> usize {
         self.pool.as_ref().map_or(0, |pool| pool.threads.len())
     }
 }
 
 impl<T: Send + 'static> LoginPool<T> {
+    /// Makes a pool without threads, and registers its wake-up socket with the reactor.
     fn new(reactor: &mut Reactor) -> Result<LoginPool<T>, OpError> {
         let (wakeup_socket, receiver) = Socket::pair().map_err(|cause| connection_lost(&cause))?;
         let wakeup_token = reactor.register(receiver).map_err(|cause| connection_lost(&cause))?;
@@ -109,7 +112,7 @@ impl<T: Send + 'static> LoginPool<T> {
         })
     }
 
-    /// Starts a worker if all are busy and more are allowed.
+    /// Starts a login thread if all are busy and more are allowed.
     fn spawn_worker(&mut self, opener: &Opener<T>) -> Result<(), OpError> {
         if self.under_way < self.threads.len() || self.threads.len() == LOGINS_AT_ONCE {
             return Ok(());
@@ -129,6 +132,7 @@ impl<T: Send + 'static> LoginPool<T> {
     }
 }
 
+/// Runs a login thread: opens a connection for each client asked for, and wakes the reactor.
 fn log_in_as_asked<T>(
     opener: &Opener<T>,
     to_do: &Mutex<Receiver<usize>>,
@@ -151,7 +155,7 @@ fn log_in_as_asked<T>(
 }
 
 impl<T> Drop for Connector<T> {
-    /// Logins in progress would count among the server's connections.
+    /// Ends the login threads, and waits for them: logins in progress would count among the server's connections.
     fn drop(&mut self) {
         let Some(pool) = &mut self.pool else { return };
         pool.asked = None;

@@ -24,13 +24,14 @@ struct Held<S: Server> {
 }
 
 impl<S: Server> Holder for Held<S> {
+    /// Keeps the session and its claim alive; fails if either is lost.
     fn ping(&mut self) -> Result<(), Failure> {
         ping_server(&mut self.client)?;
         self.claim.as_mut().map_or(Ok(()), |claim| claim.ping(&mut self.client))
     }
 }
 
-/// Asks for the least that the server answers.
+/// Asks for the least that the server answers; fails if it does not answer in time.
 pub(crate) fn ping_server<P: WireProtocol>(client: &mut super::dialogue::Client<P>) -> Result<(), Failure> {
     client.limit_time(PING_TIMEOUT);
     P::ping_server(client).map_err(|error| ask_failure("keep étalon's own session", &error))?;
@@ -39,6 +40,7 @@ pub(crate) fn ping_server<P: WireProtocol>(client: &mut super::dialogue::Client<
 }
 
 impl<S: Server> Control<S> {
+    /// Makes a control connection that is not open yet; the claim is taken only for the part that prepares tables.
     pub(super) fn new(endpoint: S::Endpoint, session: S::Session, part: Part, idle: Idle) -> Control<S> {
         let idle = if part == Part::Whole { idle } else { Idle::Left };
         let to = endpoint.clone();
@@ -54,7 +56,7 @@ impl<S: Server> Control<S> {
         self.kept.ask_connection(|held| question(&mut held.client))
     }
 
-    /// Releases the claim, too. The next question reconnects.
+    /// Releases the claim, and closes the session; the next question reconnects.
     pub(crate) fn close_session(&self) {
         self.kept.end_connection(|mut held| {
             S::Claim::release(&mut held.client);
@@ -62,18 +64,19 @@ impl<S: Server> Control<S> {
         });
     }
 
-    /// Waits for as long as an étalon may take to notice that it has lost its claim, so that none works on what it left.
+    /// Waits until an étalon must have noticed that it has lost its claim, and fails if another has the tables.
+    /// So none works on what it left.
     pub(super) fn stand_back(&self) -> Result<(), Failure> {
         std::thread::sleep(FENCE);
         self.kept.ask_connection(|held| S::Claim::check(&mut held.client, &self.endpoint))
     }
 
-    /// Takes the claim again if it was lost.
+    /// Pings the claim, and takes it again if it was lost.
     pub(super) fn keep_claim(&self) -> Result<(), Failure> {
         self.kept.ask_connection(Holder::ping)
     }
 
-    /// How the claim was lost, since it was last forgotten.
+    /// Returns how the claim was lost, since that was last forgotten.
     pub(crate) fn claim_loss(&self) -> Option<Failure> {
         self.kept.loss()
     }
@@ -84,7 +87,7 @@ impl<S: Server> Control<S> {
     }
 }
 
-/// Opens a control session and takes the claim.
+/// Opens a control session, and takes the claim unless another étalon holds it for this one.
 fn connect_and_claim<S: Server>(
     endpoint: &S::Endpoint,
     session: &S::Session,

@@ -27,8 +27,8 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// What étalon makes for them and drops.
     const ROOM: &'static str;
 
-    /// Claims the place for étalon's tables, empties it of what a killed étalon left, and leads `session` there. `None`:
-    /// the plan asks for no copies, or others make the tables.
+    /// Claims the place for étalon's tables, empties it of leftovers, and leads `session` there.
+    /// `None`: the plan asks for no copies, or others make the tables.
     ///
     /// # Errors
     /// Another étalon is there, things of others are in the way, or the login may not make the place.
@@ -41,35 +41,38 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     /// Says what a reader must know of a way to bring tables back.
     fn explain_reset(&self, reset: Reset) -> String;
 
-    /// Removes what is left of other tables, before a load.
+    /// Removes what is left of copies of other tables, before a load.
     fn remove_old_copies(&self) -> Result<(), Failure>;
 
-    /// Keeps the tables that are there; they may be gone until [`Copies::bring_back`], and so may other copies.
+    /// Keeps a copy of the tables that are there, and returns its number and size.
+    /// The tables may be gone until [`Copies::bring_back`], and so may other copies.
     fn keep_copy(&self) -> Result<KeptCopy, Failure>;
 
+    /// Puts the tables of a copy in place of those that are there.
+    ///
     /// # Errors
     /// [`FailureKind::Missing`](load::error::FailureKind::Missing): the copy is gone.
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure>;
 
-    /// What they weigh by now, of copies that had so many bytes when they were kept; 0 where the server does not report it.
+    /// Measures what the copies weigh by now that had `kept_bytes` when they were kept; 0 if unknown.
     fn weigh_copies(&self, kept_bytes: u64) -> u64 {
         kept_bytes
     }
 
-    /// Whether the server answers, even in the midst of a copy that failed.
+    /// Fails unless the server answers, even in the midst of a copy that failed.
     fn ask_for_life(&self) -> Result<(), Failure>;
 
-    /// How the claim was lost, since it was last forgotten.
+    /// Returns how the claim was lost, since that was last forgotten.
     fn claim_loss(&self) -> Option<Failure> {
         None
     }
 
-    /// Takes the claim again if it was lost, and returns how, which is forgotten.
+    /// Takes the claim again if it was lost; returns how it was lost, which is forgotten.
     fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
         Ok(None)
     }
 
-    /// Removes all that was made, and gives up the claim.
+    /// Removes all that was made for the copies, and gives up the claim.
     fn remove_all(&self) -> Result<(), Failure>;
 }
 
@@ -83,6 +86,7 @@ impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {
     const OFFERS: &'static [Reset] = &[];
     const ROOM: &'static str = "";
 
+    /// Returns `None`: the engine keeps no copies.
     fn open(_endpoint: &E, _session: &mut S, _request: &OpenRequest<'_>) -> Result<Option<Self>, Failure> {
         Ok(None)
     }

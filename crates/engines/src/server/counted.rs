@@ -40,13 +40,13 @@ pub(crate) enum Counting {
 }
 
 impl CountsQuery {
-    /// The operation that asks a session for its counts.
+    /// Makes the operation that asks a session for its counts.
     fn counts_op(&self, program: &Program) -> StatementOp {
         let text = if program.protocol() == Protocol::Simple { self.sql.to_owned() } else { String::new() };
         StatementOp { statement: program.statements().len(), text, rows: Rows::Keep, ..StatementOp::default() }
     }
 
-    /// `None` if the answer does not have them.
+    /// Reads a session's number and counts from its answer; `None` if it has no such row.
     fn read_counts(&self, results: &[KeptRow]) -> Option<(i64, SessionCounts)> {
         let row = results.last().filter(|row| row.rows == 1)?;
         let session = row.values.first()?.as_int()?;
@@ -138,6 +138,7 @@ pub(crate) struct Counted<L> {
 }
 
 impl<L: Lane<Op = StatementOp>> Counted<L> {
+    /// Wraps a lane, and asks each of its sessions for the counts before the load.
     /// `lane` has prepared the program's statements, and the question after them. A silent session is an error: its
     /// late answer would be taken for the load's first.
     pub(crate) fn new(
@@ -170,7 +171,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         Ok(counted)
     }
 
-    /// Whether the answering sessions are the clients' own: a proxy may route read-only queries elsewhere.
+    /// Fails if a session that answers is not the one of its client's login: a proxy may route reads elsewhere.
     fn hold_against_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
         let is_elsewhere = answers.iter().enumerate().any(|(client, (session, _))| {
             // MySQL's login reports the last 32 bits of longer numbers.
@@ -179,7 +180,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
         if is_elsewhere { Err(ELSEWHERE.to_owned()) } else { Ok(()) }
     }
 
-    /// Asks each session for its counts so far.
+    /// Asks each session for its counts so far: an inner error says why there are none.
     fn ask_counts(&mut self, connections: usize) -> Result<Result<Vec<(i64, SessionCounts)>, String>, Failure> {
         let (mut asked, mut waiting) = (0, 0);
         let mut failed = None;
@@ -231,7 +232,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     }
 }
 
-/// The failure of `silent` sessions that did not answer.
+/// Makes the failure that `silent` sessions of all connections did not answer.
 fn silent_failure(silent: usize, connections: usize) -> Failure {
     let cause = format!("{silent} of {connections} sessions did not answer");
     Failure::new(FailureKind::Other, ASK, cause)
@@ -257,11 +258,13 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
         self.lane.sync_pipeline(client, point)
     }
 
+    /// Reconnects a client, after which no session's counts are believed.
     fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         self.before = Err("connections were made anew, and what a session has counted ends with it".to_owned());
         self.lane.reconnect(client)
     }
 
+    /// Sums what all sessions have counted since before the load.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let before = std::mem::replace(&mut self.before, Err("it was asked before".to_owned()))?;
         let after = self.ask_counts(before.len()).map_err(|failure| failure.cause)??;

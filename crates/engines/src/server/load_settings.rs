@@ -18,12 +18,12 @@ struct Known {
 }
 
 impl LoadSettings {
-    /// Notes the settings of a load's session.
+    /// Notes the settings that a run's session has.
     pub(super) fn note_settings(&self, settings: Facts) {
         self.lock().of_loads.push(settings);
     }
 
-    /// Puts what sessions of runs said, and that was another before them, in place of what a session says now.
+    /// Replaces facts by those that sessions of runs noted, where these differ from the facts read before.
     pub(super) fn add_to(&self, facts: &mut Facts) {
         let mut known = self.lock();
         let before = std::mem::replace(&mut known.last, facts.clone());
@@ -34,6 +34,7 @@ impl LoadSettings {
         }
     }
 
+    /// Locks the notes, poisoned ones too.
     fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -50,7 +50,7 @@ pub(crate) const FEWER: &str = "ask for fewer clients, or let them share connect
 /// Large enough that system calls do not count.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// One thread per core is best with a reactor.
+/// Shares clients among the threads of a reactor: one per core is best.
 pub(crate) fn reactor_workers(clients: Range<u32>, threads: ThreadLimit) -> Vec<Range<u32>> {
     match threads {
         ThreadLimit::Best => share_clients(clients, host::cpu::available_cores() as u32),
@@ -58,12 +58,13 @@ pub(crate) fn reactor_workers(clients: Range<u32>, threads: ThreadLimit) -> Vec<
     }
 }
 
-/// Fails if the requested one is not available.
+/// Names the reactor that a choice gives here; fails if it is not available.
 pub(crate) fn reactor_kind(choice: Choice) -> Result<String, String> {
     Reactor::new(choice, 1).map(|one| one.kind().to_owned()).map_err(|error| error.to_string())
 }
 
-/// Tab-separated: PostgreSQL's `COPY` and MySQL's `LOAD DATA` read the same by default.
+/// Appends a row to `text` as a line, tab-separated, as `COPY` and `LOAD DATA` read it.
+/// PostgreSQL's `COPY` and MySQL's `LOAD DATA` read the same by default.
 ///
 /// <https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/load-data.html>
@@ -85,7 +86,7 @@ fn write_row(row: &[Datum], text: &mut String) {
     text.push('\n');
 }
 
-/// Appends a value, with tab, line end and backslash escaped.
+/// Appends a value to `text`, with tab, line end and backslash escaped.
 fn escape_into(value: &str, text: &mut String) {
     if !value.contains(['\\', '\t', '\n', '\r']) {
         return text.push_str(value);
@@ -101,7 +102,8 @@ fn escape_into(value: &str, text: &mut String) {
     }
 }
 
-/// Writes rows in pieces, in [`write_row`]'s format.
+/// Makes a function that appends the next piece of a table's rows to a text; `false` at the end.
+/// The rows have [`write_row`]'s format.
 pub(crate) fn piece_writer(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bool {
     let mut row: Vec<Datum> = Vec::new();
     move |piece| {
@@ -112,7 +114,7 @@ pub(crate) fn piece_writer(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bo
     }
 }
 
-/// Holds tables against what was sent to them. `asked` makes a failure of one in answering.
+/// Reads the tables back, and fails if they are not what was sent. `asked` makes a failure of one in answering.
 pub(crate) fn verify_tables<P: WireProtocol>(
     client: &mut Client<P>,
     data: &Dataset,
@@ -127,11 +129,12 @@ pub(crate) fn verify_tables<P: WireProtocol>(
     sent.verify_found(data, &found.map_err(asked)?)
 }
 
+/// Converts a text to a datum; `None` is `NULL`.
 pub(crate) fn text_datum(value: Option<String>) -> Datum {
     value.map_or(Datum::Null, |text| Datum::Text(Cow::Owned(text)))
 }
 
-/// Writes a row for `INSERT`, with a trailing comma. `literal` quotes a text.
+/// Appends a row to an `INSERT`, with a trailing comma. `literal` quotes a text.
 pub(crate) fn write_values(row: &[Datum], literal: impl Fn(&str) -> String, sql: &mut String) {
     sql.push('(');
     for (place, datum) in row.iter().enumerate() {
@@ -177,12 +180,12 @@ pub(crate) fn is_this_host(host: &str) -> bool {
     host == "localhost" || host.parse().is_ok_and(|address: IpAddr| address.is_loopback())
 }
 
-/// Makes the system that other hosts load; they take passwords from their own environment.
+/// Makes the plan's system for other hosts: the same URL without its password, which they have themselves.
 pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
     Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
 }
 
-/// Makes the system that other hosts load, if it has a URL for them.
+/// Makes the plan's system by which other hosts load a private server; fails if it has no URL for them.
 pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
     let Some(url) = url else {
         let cause = "étalon's private server listens to its own host alone";

@@ -18,6 +18,7 @@ pub(crate) struct NoRecipe<E>(Infallible, PhantomData<E>);
 impl<E: Send + 'static> Recipe for NoRecipe<E> {
     type Endpoint = E;
 
+    /// Fails: étalon does not start servers of this engine.
     fn start_server(server: &PrivateServer, _request: &OpenRequest<'_>) -> Result<(Private<Self>, E), Failure> {
         let cause = "étalon does not start servers of this engine";
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))

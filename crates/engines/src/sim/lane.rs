@@ -66,10 +66,12 @@ impl Clock for VirtualClock {
         self.0.get()
     }
 
+    /// Sets the clock forward to an instant.
     fn wait_until(&self, instant_ns: u64) {
         self.0.set(self.0.get().max(instant_ns));
     }
 
+    /// Returns the virtual time now: the machine's clock does not matter.
     fn local_instant_ns(&self, _machine_ns: u64) -> u64 {
         self.now_ns()
     }
@@ -90,7 +92,7 @@ pub struct SimLane<Op> {
 }
 
 impl<Op> SimLane<Op> {
-    /// Random only by `seed`.
+    /// Makes a lane in a simulated server, in which all is random only by `seed`.
     pub fn new(model: Model, seed: u64, clock: VirtualClock) -> SimLane<Op> {
         let mut rng = Rng::new(seed);
         let pace = (model.noise * rng.normal()).exp();
@@ -98,6 +100,7 @@ impl<Op> SimLane<Op> {
         SimLane { model, pace, clock, rng, free_ns, ends: BinaryHeap::new(), op: PhantomData }
     }
 
+    /// Draws the service time in ns of a statement that starts at `at_ns`.
     /// Gamma-like: a constant and an exponential part, which keeps the mean.
     fn service_ns(&mut self, at_ns: u64) -> u64 {
         let spread = self.model.spread.clamp(0.0, 1.0);
@@ -106,7 +109,7 @@ impl<Op> SimLane<Op> {
         (self.model.service_us * 1e3 * self.pace * drift * draw).max(1.0) as u64
     }
 
-    /// When service ends that begins at `start_ns`, the stall included.
+    /// Returns when service ends that begins at `start_ns`, the stall included.
     fn end_ns(&self, start_ns: u64, service_ns: u64) -> u64 {
         let stall_ns = self.model.stall_at_ms * 1_000_000;
         let over_ns = stall_ns + self.model.stall_ms * 1_000_000;
@@ -118,7 +121,7 @@ impl<Op> SimLane<Op> {
         }
     }
 
-    /// Ends after `wait_us` without a server; at once for 0.
+    /// Lets a client's recovery end after `wait_us` without a server; returns success at once for 0.
     fn end_after(&mut self, client: usize, wait_us: f64) -> Option<OpOutcome> {
         let wait_ns = (wait_us * 1e3) as u64;
         if wait_ns == 0 {
@@ -128,7 +131,7 @@ impl<Op> SimLane<Op> {
         None
     }
 
-    /// Tests whether the modelled server is gone by now.
+    /// Tests whether the simulated server is gone by now.
     fn is_dead(&self) -> bool {
         self.model.connection_loss == ConnectionLoss::AtStall
             && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
@@ -138,6 +141,7 @@ impl<Op> SimLane<Op> {
 impl<Op> Lane for SimLane<Op> {
     type Op = Op;
 
+    /// Queues a statement at the simulated server, and draws when it ends and whether it fails.
     fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
         if self.is_dead() {
             return Submitted::Done(OpOutcome::Failed(connection_lost("the simulated server has gone away")));
@@ -153,6 +157,7 @@ impl<Op> Lane for SimLane<Op> {
         Submitted::Queued
     }
 
+    /// Moves the clock to the next statement that ends and appends its outcome, or to the deadline.
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         match self.ends.peek() {
             Some(Reverse((end_ns, client, fails))) if *end_ns <= deadline_ns => {
@@ -170,15 +175,17 @@ impl<Op> Lane for SimLane<Op> {
         }
     }
 
+    /// Begins a rollback that takes the model's time.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.end_after(client, self.model.rollback_us)
     }
 
+    /// Begins a connection that takes the model's time.
     fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         self.end_after(client, self.model.connect_us)
     }
 
-    /// No server counts anything else.
+    /// Returns empty counts: no simulated server counts anything.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         Ok(SessionCounts::default())
     }

@@ -37,6 +37,7 @@ impl Engine for Sim {
         }
     }
 
+    /// Makes a simulated system with the options in the URL's query.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let mut system = SimSystem {
             name: request.system.name.clone(),
@@ -57,6 +58,7 @@ impl Engine for Sim {
         None
     }
 
+    /// Reads the durability tier in the URL's query; durable by default.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         let query = system.url.split_once('?').map_or("", |(_, query)| query);
         let told = query.split('&').find_map(|pair| pair.strip_prefix("durability="));
@@ -77,7 +79,7 @@ struct SimSystem {
 }
 
 impl SimSystem {
-    /// Refuses a connection beyond the limit.
+    /// Fails if a connection's number is beyond the simulated server's limit.
     fn admit_connection(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
             return Ok(());
@@ -86,9 +88,11 @@ impl SimSystem {
         Err(Failure::new(FailureKind::Other, "connect to the simulated server", cause))
     }
 
+    /// Sets an option of the simulated system from a `key=value` of its URL.
     fn set_option(&mut self, key: &str, value: &str) -> Result<(), Failure> {
         let wrong =
             || Failure::new(FailureKind::Plan, format!("read `{key}={value}` of a sim: URL"), "it is not known");
+        /// Parses an option's number, or fails with what `wrong` makes.
         fn parse_number<T: FromStr>(value: &str, wrong: impl Fn() -> Failure) -> Result<T, Failure> {
             value.parse().map_err(|_| wrong())
         }
@@ -145,10 +149,12 @@ impl System for SimSystem {
         Presence::Simulated
     }
 
+    /// Does nothing: a simulated server holds no tables.
     fn prepare(&self, _data: &Dataset) -> Result<(), Failure> {
         Ok(())
     }
 
+    /// Does nothing: a simulated server has nothing to write.
     fn settle(&self) -> Result<(), Failure> {
         Ok(())
     }
@@ -159,11 +165,12 @@ impl System for SimSystem {
         Ok(counters)
     }
 
+    /// Fails: a simulated server holds no rows.
     fn scalar(&self, _sql: &str) -> Result<i64, Failure> {
         Err(Failure::new(FailureKind::Unsupported, "count rows", "a simulated server holds none"))
     }
 
-    /// One worker: virtual time is one thread's.
+    /// Returns one part with all clients: virtual time is one thread's.
     fn split_clients(&self, clients: Range<u32>, _threads: ThreadLimit) -> Vec<Range<u32>> {
         vec![clients]
     }
@@ -172,6 +179,7 @@ impl System for SimSystem {
         0
     }
 
+    /// Runs the load against the queueing model on virtual time.
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let clock = VirtualClock::default();
         let program = load.statements()?;
@@ -192,6 +200,7 @@ impl System for SimSystem {
         })
     }
 
+    /// Returns the same plan: each host simulates its part of the server.
     fn plan_for_other_hosts(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
         Ok(system.clone())
     }

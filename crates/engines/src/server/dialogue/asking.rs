@@ -18,22 +18,22 @@ const SILENCE: Duration = Duration::from_secs(900);
 
 /// A server's error.
 pub(crate) trait ServerError: Sized {
-    /// Makes the error of a failed login, unless it is a protocol error.
+    /// Makes the server's error of a failed login, or returns any other error as it is.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
 
     /// Describes the error as the server reports it, with its code.
     fn describe(&self) -> String;
 
-    /// What the error means for the load.
+    /// Returns what the error means for the load.
     fn error_class(&self) -> ErrorClass;
 
-    /// Kind of the failure, where the class does not give it.
+    /// Returns the kind of the failure, where the class does not give it.
     fn failure_kind(&self) -> FailureKind;
 
-    /// Hint where the class does not give it.
+    /// Returns what to do about the error, where the class does not give it.
     fn hint(&self) -> Option<&'static str>;
 
-    /// The error as a lane reports it.
+    /// Makes the error that a lane reports.
     fn op_error(&self) -> OpError {
         OpError { class: self.error_class(), message: self.describe() }
     }
@@ -73,7 +73,7 @@ impl<E: ServerError> fmt::Display for AskError<E> {
 }
 
 impl<E: ServerError> AskError<E> {
-    /// Distinguishes a refusal of the server, after which the session goes on, from a lost session.
+    /// Returns a server's refusal as a value, after which the session goes on; fails if the session is lost.
     pub(crate) fn split_refusal(done: Result<(), AskError<E>>) -> Result<Option<AskError<E>>, AskError<E>> {
         match done {
             Ok(()) => Ok(None),
@@ -82,6 +82,7 @@ impl<E: ServerError> AskError<E> {
         }
     }
 
+    /// Makes the error that a lane reports: a lost connection, unless the server refused.
     pub(crate) fn to_op_error(&self) -> OpError {
         match self {
             AskError::Server(error) => error.op_error(),
@@ -91,12 +92,12 @@ impl<E: ServerError> AskError<E> {
 }
 
 impl<E> AskError<E> {
-    /// Makes the error of a failed handshake.
+    /// Makes the error of a failed TLS handshake, or of an interrupt during it.
     pub(crate) fn from_tls(cause: io::Error) -> AskError<E> {
         if is_interruption(&cause) { AskError::Interrupted } else { AskError::Tls(cause) }
     }
 
-    /// The connection was closed in the middle of an answer.
+    /// Makes the error that the connection was closed in the middle of an answer.
     pub(crate) fn connection_closed() -> AskError<E> {
         io::Error::new(io::ErrorKind::UnexpectedEof, "the server closed the connection").into()
     }
@@ -117,46 +118,48 @@ pub(crate) type TextRows = Vec<Vec<Option<String>>>;
 pub(crate) type Pieces<'a> = &'a mut dyn FnMut(&mut String) -> bool;
 
 impl Asker {
-    /// `timeout` is for the login.
+    /// Makes the asker of a new socket; `timeout` limits the login.
     pub(crate) fn new(socket: Socket, timeout: Duration, waiting: &Waiting) -> Asker {
         let vigil = Vigil::new(waiting.clone(), "login");
         let link = Link::new(socket, Some(Instant::now() + timeout), vigil);
         Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE), most_answer_bytes: ANSWER_BYTES }
     }
 
-    /// Lifts the limit on the server's silence, once the login is done.
+    /// Lifts the limit on the server's silence for good, once the login is done.
     pub(crate) fn lift_silence_limit(&mut self) {
         self.silence = None;
         self.link.set_deadline(None);
     }
 
-    /// Names the next question to those who hear that it is not answered.
+    /// Names the next question in notices that it is not answered.
     pub(crate) fn name_question(&mut self, sql: &str) {
         self.link.vigil_mut().name_question(sql);
     }
 
-    /// Has another session look at this one when it is silent; after the login, which gives it the number that others know it by.
+    /// Has another session look at this one when it is silent.
+    /// To be called after the login, which gives this one the number that others know it by.
     pub(crate) fn watch_from(&mut self, aside: impl Aside + 'static) {
         self.link.vigil_mut().set_aside(Some(Box::new(aside)));
     }
 
+    /// Sets how many bytes are read at once.
     pub(crate) fn read_at_once(&mut self, bytes: usize) {
         self.buffer.resize(bytes, 0);
     }
 
-    /// Lets the answer to a user's query be of any size, or not any more.
+    /// Lets the answer to a user's query be of any size, or limits it again.
     pub(crate) fn take_any_size(&mut self, any: bool) {
         self.most_answer_bytes = if any { u64::MAX } else { ANSWER_BYTES };
     }
 
-    /// Begins the time that the server may be silent again.
+    /// Starts the time again for which the server may be silent.
     fn restart_silence_limit(&mut self) {
         if let Some(silence) = self.silence {
             self.link.set_deadline(Some(Instant::now() + silence));
         }
     }
 
-    /// Sends and clears `out`.
+    /// Sends all bytes of `out`, and clears it.
     pub(crate) fn write_all(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         self.link.write_all(out)?;
         self.link.flush()?;
@@ -164,7 +167,7 @@ impl Asker {
         Ok(())
     }
 
-    /// Sends a question, and begins to wait for its answer.
+    /// Sends a question in `out`, clears it, and begins to wait for its answer.
     pub(crate) fn send_question(&mut self, out: &mut Vec<u8>) -> io::Result<()> {
         // The connection may have been idle for hours.
         self.restart_silence_limit();
@@ -172,13 +175,14 @@ impl Asker {
         self.write_all(out)
     }
 
-    /// Reads what has come. Empty at the end of the connection.
+    /// Reads the bytes that have come; none at the end of the connection.
     pub(crate) fn read_part(&mut self) -> io::Result<&[u8]> {
         let count = self.link.read(&mut self.buffer)?;
         Ok(&self.buffer[..count])
     }
 
-    /// The next part of an answer, counted in `answer_bytes`; empty at the end of the connection.
+    /// Reads the next part of an answer, and adds its size to `answer_bytes`; empty at the connection's end.
+    /// Fails if the answer is too large.
     pub(crate) fn read_answer_part<E>(&mut self, answer_bytes: &mut u64) -> Result<&[u8], AskError<E>> {
         self.restart_silence_limit();
         let most_answer_bytes = self.most_answer_bytes;
@@ -191,18 +195,18 @@ impl Asker {
     }
 }
 
-/// The first `N` columns of a row; `NULL` and columns that are not there are empty.
+/// Returns the first `N` columns of a row; `NULL` and columns that are not there are empty.
 pub(crate) fn first_columns<const N: usize>(row: Vec<Option<String>>) -> [String; N] {
     let mut columns = row.into_iter();
     std::array::from_fn(|_| columns.next().flatten().unwrap_or_default())
 }
 
-/// The first row, which is empty where there is none.
+/// Returns the first row, or an empty one where there is none.
 pub(crate) fn first_row(rows: TextRows) -> Vec<Option<String>> {
     rows.into_iter().next().unwrap_or_default()
 }
 
-/// The first value of the first row; empty for `NULL` or no row.
+/// Returns the first value of the first row; empty for `NULL` or no row.
 pub(crate) fn first_value(rows: TextRows) -> String {
     rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
 }

@@ -11,11 +11,12 @@ pub(crate) struct Client<P> {
     pub(crate) protocol: P,
 }
 
+/// Copies rows as texts; `None` is `NULL`.
 pub(crate) fn to_text_rows(rows: &Rows) -> TextRows {
     rows.iter_rows().map(|row| row.into_iter().map(Value::into_text).collect()).collect()
 }
 
-/// A value that a protocol sends as text; `None` is `NULL`.
+/// Makes a value of bytes that a protocol sends as text; `None` is `NULL`.
 pub(crate) fn text_value(bytes: Option<&[u8]>) -> Value<'_> {
     bytes.map_or(Value::Null, Value::Text)
 }
@@ -28,19 +29,19 @@ pub(crate) trait WireProtocol: Sized + Send + 'static {
     /// How a script's statements travel.
     type Statements: Send + Sync + 'static;
 
-    /// Adds the rows of one or more statements to `rows`.
+    /// Runs one or more statements, and appends their rows to `rows`.
     fn query_rows(client: &mut Client<Self>, sql: &str, rows: &mut Rows) -> Result<(), AskError<Self::Error>>;
 
     /// Asks for the least that the server answers, if possible without a statement that it would count.
     fn ping_server(client: &mut Client<Self>) -> Result<(), AskError<Self::Error>>;
 
-    /// Prepares a lane's statements.
+    /// Prepares a lane's statements on a client's session, and makes it a connection of the lane.
     fn into_prepared(
         client: Client<Self>,
         statements: &Self::Statements,
     ) -> Result<OpenedConnection<Self::Connection>, AskError<Self::Error>>;
 
-    /// Writes the bytes that take leave of the server, if the protocol has any.
+    /// Writes the bytes that take leave of the server to `out`, if the protocol has any.
     fn write_farewell(_out: &mut Vec<u8>) {}
 }
 
@@ -53,7 +54,7 @@ impl<P: WireProtocol> Client<P> {
         Ok(to_text_rows(&rows))
     }
 
-    /// The answer to a user's query, which may be of any size.
+    /// Runs a user's query, and returns its rows: the answer may be of any size.
     pub(crate) fn query_large(&mut self, sql: &str) -> Result<Rows, AskError<P::Error>> {
         let mut rows = Rows::default();
         self.asker.name_question(sql);
@@ -63,6 +64,7 @@ impl<P: WireProtocol> Client<P> {
         asked.map(|()| rows)
     }
 
+    /// Runs statements, and discards their rows.
     pub(crate) fn execute(&mut self, sql: &str) -> Result<(), AskError<P::Error>> {
         self.query_text_rows(sql).map(|_| ())
     }
@@ -82,7 +84,7 @@ impl<P: WireProtocol> Client<P> {
         self.asker.link.set_deadline(Some(Instant::now() + timeout));
     }
 
-    /// The load's statements have no time limit.
+    /// Lifts the time limit of [`Client::limit_time`]: the load's statements have none.
     pub(crate) fn lift_limit(&mut self) {
         self.asker.link.set_deadline(None);
     }

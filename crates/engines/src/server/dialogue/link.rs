@@ -23,7 +23,7 @@ pub(crate) struct Tls {
 }
 
 impl Tls {
-    /// Begins TLS with a server whose certificate must name `host`; `shown` is the address.
+    /// Makes the TLS settings for a server whose certificate must name `host`; `shown` is its address in the failure.
     pub(crate) fn new(config: ClientConfig, host: String, shown: &str) -> Result<Tls, Failure> {
         let name = ServerName::try_from(host);
         let name = name.map_err(|_| {
@@ -43,6 +43,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
+    /// Sets the socket's time-out to the time that is left, at most a slice; fails at the deadline.
     fn mind_the_time(&mut self) -> io::Result<()> {
         let deadline = [self.deadline, self.vigil.waiting().deadline()].into_iter().flatten().min();
         let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
@@ -57,7 +58,7 @@ impl Timed {
         Ok(())
     }
 
-    /// Retries a read or a write in short waits, between which deadline and interrupt are heeded.
+    /// Retries a read or a write in short waits, until it succeeds, the deadline is over or an interrupt comes.
     fn retry_in_slices(&mut self, mut attempt: impl FnMut(&Socket) -> io::Result<usize>) -> io::Result<usize> {
         loop {
             self.mind_the_time()?;
@@ -101,10 +102,12 @@ pub(crate) enum Link {
 }
 
 impl Link {
+    /// Makes an unencrypted link over a socket.
     pub(crate) fn new(socket: Socket, deadline: Option<Instant>, vigil: Vigil) -> Link {
         Link::Plain(Timed { socket, deadline, timeout: None, vigil })
     }
 
+    /// Returns the socket under the link, encrypted or not.
     fn timed_socket(&mut self) -> &mut Timed {
         match self {
             Link::Plain(timed) => timed,
@@ -112,7 +115,7 @@ impl Link {
         }
     }
 
-    /// Limits all reads and writes together; `None` lifts it.
+    /// Limits all reads and writes together by an instant; `None` lifts it.
     pub(crate) fn set_deadline(&mut self, deadline: Option<Instant>) {
         self.timed_socket().deadline = deadline;
     }
@@ -121,12 +124,12 @@ impl Link {
         &mut self.timed_socket().vigil
     }
 
-    /// Fails without common TLS version, on a wrong certificate, or on a lost connection.
+    /// Begins TLS on a plain link; fails without a common version, on a wrong certificate or a lost connection.
     pub(crate) fn start_tls(self, tls: &Tls) -> io::Result<Link> {
         self.start_tls_through(tls, |connection, timed| connection.complete_io(timed).map(|_| ()))
     }
 
-    /// [`Link::start_tls`] with `exchange` moving the handshake's bytes until done.
+    /// Begins TLS on a plain link, with `exchange` moving the handshake's bytes until it is done.
     pub(crate) fn start_tls_through(
         self,
         tls: &Tls,
@@ -149,8 +152,8 @@ impl Link {
         }
     }
 
-    /// Sends the protocol's goodbye, if any, and waits until the server has closed: the connection would count among
-    /// its connections.
+    /// Sends the protocol's goodbye, if any, and waits until the server has closed the connection.
+    /// It would count among the server's connections.
     pub(crate) fn close_politely(mut self, farewell: impl FnOnce(&mut Vec<u8>)) {
         let mut bytes = Vec::new();
         farewell(&mut bytes);
@@ -165,7 +168,7 @@ impl Link {
         while said.is_ok() && self.read(&mut rest).is_ok_and(|count| count > 0) {}
     }
 
-    /// The server's.
+    /// Returns the server's certificate, if the link is encrypted.
     pub(crate) fn server_certificate(&self) -> Option<&[u8]> {
         let Link::Tls(stream) = self else { return None };
         Some(stream.conn.peer_certificates()?.first()?)
@@ -179,6 +182,7 @@ impl Link {
         Some(format!("{} {}", version.replace('_', "."), suite.unwrap_or_default()))
     }
 
+    /// Splits the link into its socket and its TLS state, for a reactor.
     pub(super) fn into_parts(self) -> (Socket, Option<tls::Tls>) {
         match self {
             Link::Plain(timed) => (timed.socket, None),

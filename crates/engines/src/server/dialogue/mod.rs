@@ -28,7 +28,7 @@ pub(crate) struct OpenedConnection<C> {
 /// Reconnects a client.
 pub(crate) type Opener<C> = connector::Opener<OpenedConnection<C>>;
 
-/// Replaces a portable word by the engine's own; other statements stay.
+/// Replaces a statement that is a portable word by the engine's own; others stay as they are.
 pub(crate) fn translate_word<'a>(sql: &'a str, words: &[(&str, &'a str)]) -> &'a str {
     let trimmed = sql.trim();
     let own = words.iter().find(|(portable, _)| trimmed.eq_ignore_ascii_case(portable));
@@ -45,7 +45,7 @@ pub(crate) fn add_answer_bytes(answer_bytes: &mut u64, received: &[u8]) -> Optio
     (*answer_bytes > ANSWER_BYTES).then(|| connection_lost(&too_long))
 }
 
-/// The error of an answer that does not end.
+/// Makes the error of an answer with too many results.
 pub(crate) fn endless_results() -> OpError {
     connection_lost("the server's answer has results without end")
 }
@@ -82,13 +82,13 @@ pub enum Parting {
     Awaited,
 }
 
-/// A statement that the protocol cannot carry.
+/// Makes the error of a statement that the protocol cannot carry.
 pub(crate) fn not_encodable(error: wire::WireError) -> OpError {
     OpError { class: ErrorClass::Statement, message: error.to_string() }
 }
 
-/// Refuses to send transactions ahead, which a dialogue of one request and one answer cannot do. `product` is what a person calls
-/// the engine.
+/// Fails if a program sends transactions ahead, which a dialogue of one request and one answer cannot do.
+/// `product` is what a person calls the engine.
 pub(crate) fn refuse_pipeline(product: &str, program: &Program) -> Result<(), Failure> {
     if program.pipeline_depth() == 1 {
         return Ok(());
@@ -105,27 +105,28 @@ pub trait Conversation {
     /// one.
     const PIPELINES: bool = false;
 
+    /// Returns whether the client is idle, waits for an answer, or has lost its server.
     fn state(&self) -> &DialogueState;
 
-    /// State of the dialogue, for lanes that find the server gone.
+    /// Returns the dialogue's state, to be set by lanes that find the server gone.
     fn state_mut(&mut self) -> &mut DialogueState;
 
-    /// Encodes an operation and begins to wait for its answer. `text` is memory for unprepared requests. On failure
-    /// nothing is waited for.
+    /// Encodes an operation, and begins to wait for its answer.
+    /// `text` is memory for unprepared requests. On failure nothing is waited for.
     fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError>;
 
-    /// Ends a pipeline. Not of protocols without.
+    /// Appends to `out` what ends a pipeline; nothing in protocols without one.
     fn encode_sync(&mut self, _point: SyncPoint, _out: &mut Vec<u8>) -> Result<(), OpError> {
         Ok(())
     }
 
-    /// Reads everything received. `reply` takes what the protocol has to say by itself.
+    /// Reads everything received into `heard`; `reply` takes what the protocol has to say by itself.
     fn read_received(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>);
 
     /// Whether a failed transaction may be open.
     fn needs_rollback(&self) -> bool;
 
-    /// Whether one is open.
+    /// Whether a transaction is open.
     fn is_in_transaction(&self) -> bool {
         self.needs_rollback()
     }
@@ -144,7 +145,7 @@ pub trait Conversation {
             .map(OpOutcome::Failed)
     }
 
-    /// The rows that the last answer was asked to keep.
+    /// Returns the rows that the last answer was asked to keep.
     fn kept_rows(&self) -> &[KeptRow];
 
     /// Number of the session, if the login reports it.
@@ -152,6 +153,6 @@ pub trait Conversation {
         None
     }
 
-    /// Writes the bytes sent before closing.
+    /// Writes the bytes to `out` that are sent before closing.
     fn write_farewell(_out: &mut Vec<u8>) {}
 }

@@ -45,7 +45,7 @@ struct One<C> {
     is_parting: bool,
 }
 
-/// Sends bytes through TLS, if there is any.
+/// Sends bytes over a connection of the reactor, through TLS if it has any.
 fn send_through_tls(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, tls: Option<&mut Tls>, bytes: &[u8]) {
     let Some(tls) = tls else { return reactor.send(token, bytes) };
     sealed.clear();
@@ -56,8 +56,8 @@ fn send_through_tls(reactor: &mut Reactor, sealed: &mut Vec<u8>, token: Token, t
 }
 
 impl<C: Conversation> One<C> {
-    /// Reads everything received. `plain` is memory for decryption; `sealed` collects what TLS has to send, `reply` what
-    /// the protocol has.
+    /// Decrypts and reads everything received of a client's connection, and returns what the messages contain.
+    /// `plain` is memory for decryption; `sealed` collects what TLS has to send, `reply` what the protocol has.
     fn read_received(
         &mut self,
         received: &[u8],
@@ -83,6 +83,7 @@ impl<C: Conversation> One<C> {
     }
 }
 
+/// Makes the failure that the connections could not be set up.
 fn not_set_up(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "set up the connections", cause)
 }
@@ -95,7 +96,7 @@ impl<C: Conversation> One<C> {
 }
 
 impl<C: Conversation + Send + 'static> NativeLane<C> {
-    /// One client per connection, on this thread's reactor. `opener` reconnects.
+    /// Makes a lane with one client per connection, on this thread's reactor. `opener` reconnects.
     pub(crate) fn new(
         choice: Choice,
         opened: Vec<OpenedConnection<C>>,
@@ -122,7 +123,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(lane)
     }
 
-    /// Closes at an interrupt without waiting long.
+    /// Sets whose interrupt shortens closing, and who notes sessions that are left.
     #[must_use]
     pub(crate) fn with_waiting(self, waiting: Waiting) -> NativeLane<C> {
         NativeLane { waiting, ..self }
@@ -136,7 +137,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(One { token, tls, connection: opened.connection, is_parting: false })
     }
 
-    /// Waits once, and appends completions.
+    /// Waits once for what the connections receive, and appends completions.
     fn wait_once(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         let mut events = std::mem::take(&mut self.events);
         let deadline_ns = self.connector.shorten_deadline_ns(deadline_ns, &self.reactor);
@@ -168,12 +169,13 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         }
     }
 
+    /// Discards what a connection has received.
     fn discard_received(&mut self, token: Token) {
         let bytes = self.reactor.received(token).len();
         self.reactor.consume(token, bytes);
     }
 
-    /// Reconnects after the server has closed as asked.
+    /// Asks for a client's new connection, after the server has closed the old one.
     fn end_parting(&mut self, client: usize, into: &mut Vec<Completion>) {
         self.clients[client].is_parting = false;
         self.reactor.close(self.clients[client].token);
@@ -204,7 +206,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         }
     }
 
-    /// Ends a client whose connection failed, and appends its completion.
+    /// Closes a client's failed connection, and appends the completion if it waited for an answer.
     fn lose_client(&mut self, client: usize, error: OpError, into: &mut Vec<Completion>) {
         let One { token, connection, .. } = &mut self.clients[client];
         if matches!(connection.state(), DialogueState::Gone(_)) {
@@ -225,7 +227,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         Ok(())
     }
 
-    /// What the connection has written to `text`.
+    /// Sends what the client's connection has written to `text`.
     fn send_text(&mut self, client: usize) {
         let One { token, tls, .. } = &mut self.clients[client];
         send_through_tls(&mut self.reactor, &mut self.sealed, *token, tls.as_mut(), &self.text);
@@ -245,6 +247,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
 impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
     type Op = StatementOp;
 
+    /// Sends a client's request; it is done at once if it goes ahead in a pipeline.
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         match self.send_request(client, op) {
             Ok(()) if C::PIPELINES && op.flow == Flow::Pipelined => Submitted::Done(OpOutcome::Ok),
@@ -253,6 +256,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         }
     }
 
+    /// Sends what ends a client's pipeline, and waits for its answer at the end only.
     fn sync_pipeline(&mut self, client: usize, point: SyncPoint) -> Submitted {
         if !C::PIPELINES {
             return Submitted::Done(OpOutcome::Ok);
@@ -270,14 +274,17 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
 
     // `flush` is empty: `reap`'s kernel entry sends the queue.
 
+    /// Waits once for answers until a deadline, and appends completions.
     fn reap(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) {
         self.wait_once(deadline_ns, into);
     }
 
+    /// Rows that a client's last answer was asked to keep.
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
         self.clients[client].connection.kept_rows()
     }
 
+    /// Fails if the client's finished script left a transaction open.
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
         let connection = &self.clients[client].connection;
         if *connection.state() != DialogueState::Free || !connection.is_in_transaction() {
@@ -286,7 +293,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    /// The server keeps a failed transaction open.
+    /// Rolls back the failed transaction that the server keeps open, if there is one.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         self.text.clear();
         let done = self.clients[client].connection.recover_client(&mut self.text);
@@ -296,6 +303,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         done
     }
 
+    /// Takes leave of the server, and begins another login for the client.
     fn reconnect(&mut self, client: usize) -> Option<OpOutcome> {
         let state = self.clients[client].connection.state_mut();
         let before =
@@ -338,6 +346,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.reactor.kernel_entries()
     }
 
+    /// Closes all connections, and waits for the server to close its side; notes the sessions that are left.
     fn close(mut self) {
         for client in 0..self.clients.len() {
             if matches!(self.clients[client].connection.state(), DialogueState::Gone(_)) {

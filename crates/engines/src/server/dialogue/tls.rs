@@ -12,6 +12,7 @@ fn tls_error(error: &rustls::Error) -> io::Error {
 }
 
 impl Tls {
+    /// Makes the TLS state of a connection whose handshake is done.
     pub(crate) fn new(mut connection: Box<ClientConnection>) -> Tls {
         // A whole pipeline is encrypted at once.
         connection.set_buffer_limit(None);
@@ -24,7 +25,7 @@ impl Tls {
         self.take_sealed(sealed)
     }
 
-    /// TLS's own messages, such as a key update.
+    /// Appends to `sealed` what TLS has to send, such as a key update.
     pub(crate) fn take_sealed(&mut self, sealed: &mut Vec<u8>) -> io::Result<()> {
         while self.0.wants_write() {
             self.0.write_tls(sealed)?;
@@ -32,7 +33,8 @@ impl Tls {
         Ok(())
     }
 
-    /// Decrypts a few records from the front of `sealed`, so that large answers are not kept as a whole.
+    /// Decrypts a few records from the front of `sealed`, and appends their text to `plain`.
+    /// Large answers are not kept as a whole.
     pub(crate) fn decrypt_into(&mut self, sealed: &mut &[u8], plain: &mut Vec<u8>) -> io::Result<()> {
         self.0.read_tls(sealed)?;
         let state = self.0.process_new_packets().map_err(|error| tls_error(&error))?;

@@ -16,6 +16,7 @@ const MOST_RESULTS: usize = 1 << 16;
 const MOST_SPARE: usize = 256;
 const SPARE_BYTES: usize = 512;
 
+/// Borrows a datum as a protocol's value.
 pub(crate) fn value_of_datum(datum: &Datum) -> Value<'_> {
     match datum {
         Datum::Null => Value::Null,
@@ -25,7 +26,7 @@ pub(crate) fn value_of_datum(datum: &Datum) -> Value<'_> {
     }
 }
 
-/// Borrows the parameters as values; a few need no allocation.
+/// Passes the parameters, borrowed as values, to `patch`; a few need no allocation.
 pub(crate) fn with_values<T>(parameters: &[Datum], patch: impl FnOnce(&[Value<'_>]) -> T) -> T {
     if parameters.len() > FEW {
         let values: Vec<Value<'_>> = parameters.iter().map(value_of_datum).collect();
@@ -38,7 +39,7 @@ pub(crate) fn with_values<T>(parameters: &[Datum], patch: impl FnOnce(&[Value<'_
     patch(&values[..parameters.len()])
 }
 
-/// Keeps a text's memory for later copies, unless it is large.
+/// Keeps a text's memory in `spare` for later copies, unless it is large.
 fn recycle_text(spare: &mut Vec<String>, mut text: String) {
     if text.capacity() <= SPARE_BYTES && spare.len() < MOST_SPARE {
         text.clear();
@@ -64,16 +65,17 @@ pub(crate) struct LastRows {
 }
 
 impl LastRows {
-    /// Forgets the rows before another answer.
+    /// Forgets the rows of the last answer, before another.
     pub(crate) fn forget_rows(&mut self) {
         self.results = 0;
     }
 
+    /// Returns the last row of each result of the answer.
     pub(crate) fn kept_rows(&self) -> &[KeptRow] {
         &self.rows[..self.results]
     }
 
-    /// The current result's row.
+    /// Returns the row that is kept of the current result.
     pub(crate) fn current_row(&mut self) -> Option<&mut KeptRow> {
         self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last))
     }
@@ -105,7 +107,8 @@ impl LastRows {
         }
     }
 
-    /// Begins a row of texts in the current result. `false`: not all of it is UTF-8, and what was kept is another value.
+    /// Keeps a row of texts in the current result; `false` if not all of it is UTF-8.
+    /// What was kept of such a text is another value.
     pub(crate) fn keep_texts<'a>(&mut self, values: impl Iterator<Item = Option<&'a [u8]>>, rows: Rows) -> bool {
         let Some(result) = self.results.checked_sub(1).and_then(|last| self.rows.get_mut(last)) else { return true };
         rows.begin_row(result);

@@ -41,7 +41,7 @@ pub(crate) trait Aside: Send {
     /// The other session gets no answer, or may not look.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String>;
 
-    /// Ends the session with what it does, so that its locks are free; as far as that can be had.
+    /// Ends the session with what it does, so that its locks are free; as far as possible.
     fn end_session(&self, waiting: Waiting);
 }
 
@@ -88,11 +88,13 @@ impl std::error::Error for Interruption {}
 
 pub(crate) const INTERRUPTED: &str = "it was interrupted";
 
+/// Tests whether an error is that of a question that an interrupt ended.
 pub(super) fn is_interruption(error: &io::Error) -> bool {
     error.get_ref().is_some_and(|inner| inner.is::<Interruption>())
 }
 
 impl Waiting {
+    /// Makes what questions to `server` heed: the request's interrupt and notices.
     pub(crate) fn new(request: &OpenRequest<'_>, server: String) -> Waiting {
         let (interrupt, notices) = (Arc::clone(&request.interrupt), request.notices.clone());
         Waiting { shared: Arc::new(Shared { server, interrupt, notices, ..Shared::default() }), deadline: None }
@@ -117,12 +119,13 @@ impl Waiting {
         self.shared.is_cleaning_up.load(Ordering::Relaxed)
     }
 
-    /// The instant at which waiting ends.
+    /// Returns the instant at which waiting ends.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.deadline
     }
 
-    /// What another session heeds, which itself is not looked at.
+    /// Makes what another session heeds while it looks at this one: a short deadline.
+    /// That session itself is not looked at.
     fn for_other_session(&self) -> Waiting {
         if self.is_interrupted() {
             Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() }
@@ -142,11 +145,12 @@ impl Waiting {
         self.shared.left.lock().unwrap_or_else(PoisonError::into_inner).push(session);
     }
 
+    /// Returns the sessions that were noted as left, and forgets them.
     pub(crate) fn take_left_sessions(&self) -> Vec<u32> {
         std::mem::take(&mut *self.shared.left.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Reports a notice once, whichever of many sessions it is about.
+    /// Reports a notice, unless the same text was reported before.
     fn give_notice(&self, notice: Notice<'_>) {
         let mut told = self.shared.told.lock().unwrap_or_else(PoisonError::into_inner);
         if told.insert(notice.text().to_owned()) {
@@ -168,12 +172,13 @@ pub(crate) struct Vigil {
 }
 
 impl Vigil {
+    /// Begins the wait for the answer to a question.
     pub(crate) fn new(waiting: Waiting, question: &str) -> Vigil {
         let (next_notice, next_look) = (FIRST_NOTICE, LAST_SILENCE);
         Vigil { waiting, aside: None, question: question.to_owned(), since: Instant::now(), next_notice, next_look }
     }
 
-    /// What the session heeds while it waits.
+    /// Returns what the session heeds while it waits.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
@@ -183,12 +188,12 @@ impl Vigil {
         self.aside = aside;
     }
 
-    /// Begins the time of silence.
+    /// Starts the time of silence again.
     pub(super) fn restart(&mut self) {
         (self.since, self.next_notice, self.next_look) = (Instant::now(), FIRST_NOTICE, LAST_SILENCE);
     }
 
-    /// The notices about it name a question by its first words, since more of it may be a secret.
+    /// Sets the question's name in notices: its first two words, since more of it may be a secret.
     pub(super) fn name_question(&mut self, sql: &str) {
         self.question.clear();
         let words = sql.split_ascii_whitespace().take(2);
@@ -200,12 +205,12 @@ impl Vigil {
         }
     }
 
-    /// Begins the time of silence again, since bytes have come.
+    /// Starts the time of silence again, since bytes have come.
     pub(crate) fn note_answer(&mut self) {
         self.restart();
     }
 
-    /// Ends the wait at an interrupt, and reports a long silence. It is called after a slice without a byte.
+    /// Fails at an interrupt, and reports a long silence; called after a slice without a byte.
     ///
     /// # Errors
     /// An interrupt ended the question.
@@ -221,7 +226,7 @@ impl Vigil {
         Ok(())
     }
 
-    /// A clean-up goes on while the server is at work on it.
+    /// Fails, and ends the session from another one; during a clean-up only if the server is not at work on it.
     fn heed_interrupt(&mut self, silence: Duration) -> io::Result<()> {
         if self.waiting.is_cleaning_up() {
             if silence < self.next_look {
