@@ -28,15 +28,15 @@ pub(crate) trait LoadsParts: Server {
     /// still load.
     const READ_NOTES: (&'static str, &'static str);
 
-    /// Settings of a session that loads, if the server knows them.
+    /// Sets what speeds up a session that loads, if the server knows it.
     fn set_up_loader(_client: &mut ClientOf<Self>) -> Result<(), AskError<ErrorOf<Self>>> {
         Ok(())
     }
 
-    /// Whether what is there may be gone on with: étalon made it, and each part came whole or not at all.
+    /// Tests whether a load that is there may be continued: étalon made it, and each part came whole or not at all.
     fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
 
-    /// Makes room, empty tables, and at last, by these statements, the notes.
+    /// Makes room, empty tables, and at last, by the statements `notes`, the table of notes.
     fn make_tables(
         system: &ServerSystem<Self>,
         client: &mut ClientOf<Self>,
@@ -44,23 +44,23 @@ pub(crate) trait LoadsParts: Server {
         notes: &[String],
     ) -> Result<(), Failure>;
 
-    /// Sends rows to a table.
+    /// Sends rows to a table over a session.
     fn send_rows(client: &mut ClientOf<Self>, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure>;
 
-    /// Statements for the primary key and indexes, which are made once the rows are there.
+    /// Writes the statements for a table's primary key and indexes, which are made once the rows are there.
     fn later_statements(data: &Dataset, table: &Table) -> Vec<String>;
 
-    /// Whether it refused to make what is there.
+    /// Tests whether the server refused to make a thing because it is there already.
     fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
 
-    /// Leaves a table as every run finds its tables.
+    /// Leaves a loaded table as every run finds its tables.
     fn polish_table(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
 
-    /// Runs the user's statements, and drops the notes of what was loaded.
+    /// Runs the data set's last statements, and drops the notes of what was loaded.
     fn end_load(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
 }
 
-/// Makes and loads the tables, or goes on where an étalon ended that was killed.
+/// Makes and loads the tables by several connections, or continues a load that was cut short.
 ///
 /// # Errors
 /// What the server refuses. [`FailureKind::Verification`]: a table holds something else than was sent; it is made again next
@@ -83,7 +83,7 @@ pub(crate) fn load_in_parts<S: LoadsParts>(system: &ServerSystem<S>, data: &Data
     system.ask(|client| S::end_load(client, data))
 }
 
-/// Makes everything again, unless what is there may be gone on with. Returns what was noted.
+/// Makes the tables and notes again, unless a load may be continued; returns what was noted of it.
 fn begin_load<S: LoadsParts>(
     system: &ServerSystem<S>,
     client: &mut ClientOf<S>,
@@ -142,8 +142,8 @@ fn read_notes<S: LoadsParts>(client: &mut ClientOf<S>, whose: &str) -> Result<No
     Ok(is_ours.then_some(noted))
 }
 
-/// Equal for equal tables and rows, cut alike and made in equal sessions, as far as a sample of the rows shows: a later étalon
-/// may have other rules.
+/// Hashes what makes a load the same one: tables, rows, parts, session settings and étalon's version.
+/// Of the rows a sample is taken. A later étalon may have other rules.
 fn load_identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[Part]) -> String {
     const SAMPLE: u64 = 50;
     let version = env!("CARGO_PKG_VERSION");
@@ -177,11 +177,12 @@ impl<S: LoadsParts> Load<'_, S> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Says for failures that the data set was being loaded.
     fn tried_to_load(&self) -> String {
         format!("load {}", self.data.name)
     }
 
-    /// Loads the parts that are missing.
+    /// Loads the parts that are missing, by several connections.
     fn load_parts(&self, parts: &[Part]) -> Result<(), Failure> {
         let mut missing = vec![VecDeque::new(); self.data.tables.len()];
         for (number, part) in parts.iter().enumerate().filter(|(number, _)| !self.lock_sent().contains_key(number)) {
@@ -193,7 +194,7 @@ impl<S: LoadsParts> Load<'_, S> {
         self.on_all(&queue, |client, (number, part)| self.load_part(client, *number, part))
     }
 
-    /// Loads one part of a table, noting it first, so that another étalon waits for it.
+    /// Loads one part of a table in a transaction, noting it first, so that another étalon waits for it.
     fn load_part(&self, client: &mut ClientOf<S>, number: usize, part: &Part) -> Result<(), Failure> {
         let Some(table) = self.data.tables.get(part.table) else { return Ok(()) };
         let tried = self.tried_to_load();
@@ -217,7 +218,7 @@ impl<S: LoadsParts> Load<'_, S> {
         Ok(())
     }
 
-    /// Makes keys, indexes and statistics, and checks that all rows are there.
+    /// Makes keys, indexes and statistics, and fails if the rows that are there are not those that were sent.
     fn finish_tables(&self, parts: &[Part]) -> Result<(), Failure> {
         let mut next = parts.len();
         let mut work = Vec::new();
@@ -243,7 +244,8 @@ impl<S: LoadsParts> Load<'_, S> {
         })
     }
 
-    /// Builds a key or an index. Where statements of this kind end transactions, it may be there without a note.
+    /// Builds a key or an index, unless it is noted already.
+    /// Where statements of this kind end transactions, it may be there without a note.
     fn build_index(&self, client: &mut ClientOf<S>, number: usize, statement: &str) -> Result<(), Failure> {
         if self.lock_sent().contains_key(&number) {
             return Ok(());
@@ -276,6 +278,7 @@ impl<S: LoadsParts> Load<'_, S> {
         }
     }
 
+    /// Opens a session with the settings for loading.
     fn open_session(&self) -> Result<ClientOf<S>, Failure> {
         let tried = "set up a session that loads";
         let mut client = self.system.session_on(Tables::Own).open_session(&self.system.endpoint, Purpose::Control)?;
@@ -286,7 +289,7 @@ impl<S: LoadsParts> Load<'_, S> {
         }
     }
 
-    /// Takes jobs from the queue over one session until there are none left.
+    /// Takes jobs from the queue over one session until there are none left or one fails.
     fn work_off<J>(
         &self,
         mut client: ClientOf<S>,
@@ -307,7 +310,8 @@ impl<S: LoadsParts> Load<'_, S> {
         client.close_and_wait();
     }
 
-    /// One that stays says more than what it did to the other connections.
+    /// Stops all connections, and notes their failure; one that lasts replaces one that may pass.
+    /// It says more than what it did to the other connections.
     fn note_failure(&self, failure: Failure) {
         self.stop.store(true, Ordering::Relaxed);
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -316,11 +320,13 @@ impl<S: LoadsParts> Load<'_, S> {
         }
     }
 
+    /// Makes the failure that the load was interrupted.
     fn interrupted_failure(&self) -> Failure {
         Failure::new(FailureKind::Other, self.tried_to_load(), "it was interrupted")
     }
 }
 
+/// Runs a statement that builds a key or an index, and notes it in the same transaction.
 fn build_and_note<S: LoadsParts>(
     client: &mut ClientOf<S>,
     number: usize,
@@ -346,14 +352,17 @@ struct Lane<J> {
 }
 
 impl<J> Queue<J> {
+    /// Makes a queue of lanes, on each of which one connection works at a time.
     fn new(lanes: Vec<VecDeque<J>>) -> Queue<J> {
         Queue(Mutex::new(lanes.into_iter().map(|left| Lane { left, is_taken: false }).collect()))
     }
 
+    /// Locks the queue's lanes, poisoned ones too.
     fn lock_lanes(&self) -> MutexGuard<'_, Vec<Lane<J>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Counts the jobs that no connection has taken yet.
     fn jobs_left(&self) -> usize {
         self.lock_lanes().iter().map(|lane| lane.left.len()).sum()
     }
@@ -367,6 +376,7 @@ impl<J> Queue<J> {
         lane.left.pop_front().map(|job| (place, job))
     }
 
+    /// Lets another connection take jobs from this lane.
     fn release_lane(&self, lane: usize) {
         if let Some(lane) = self.lock_lanes().get_mut(lane) {
             lane.is_taken = false;

@@ -48,6 +48,7 @@ const COPY_HINT: &str = "`reset = \"rebuild\"` loads the tables anew for each ru
 const KILLED_HINT: &str = "if memory ran out, the system's log says so (`dmesg`): give the server less in the system's \
                            `settings`, or run fewer programs beside it";
 
+/// Makes the failure of something that was tried with a private server.
 pub(crate) fn server_failure(tried: &str, error: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, error)
 }
@@ -57,7 +58,7 @@ pub(crate) fn give_to_user(path: &Path, user: Option<&User>) -> Result<(), HostE
     user.map_or(Ok(()), |user| host::process::chown(path, user))
 }
 
-/// Finds a user for a server that refuses to run as root; `None`: étalon's own user.
+/// Finds the user that runs a server which refuses to run as root; `None`: étalon's own user.
 pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Failure> {
     if !host::process::is_root() {
         return Ok(None);
@@ -70,7 +71,7 @@ pub(crate) fn server_user(product: &str, own: &str) -> Result<Option<User>, Fail
     })
 }
 
-/// Folder in which a private server of this system would have its data.
+/// Returns the folder in which a private server of this system would have its data.
 pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     let server = system.server.as_ref()?;
     if let Some(folder) = &server.folder {
@@ -79,10 +80,7 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
     Scratch::base_folders().into_iter().find(|base| !host::disk::is_memory_backed(base).unwrap_or(false))
 }
 
-/// Folder in which a private server's data are to be made; `None`: the usual one.
-///
-/// # Errors
-/// The plan's folder is not there, or not allowed to other hosts.
+/// Returns the folder in which a private server's data are to be made, if the plan may use it; `None`: the usual one.
 pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
     let Some(folder) = &server.folder else { return Ok(request.scratch_base.clone()) };
     let folder = request.permits.check_path(Path::new(folder))?;
@@ -104,7 +102,7 @@ pub(crate) struct ServerLogWords {
 }
 
 impl ServerLogWords {
-    /// Explains a failed start by what the server's log says.
+    /// Makes the failure of a start from what the server's log says.
     pub(crate) fn explain_log(self, tried: &str, log: &str) -> Failure {
         let cause = (self.last)(log);
         if (self.is_full)(log) {
@@ -114,7 +112,7 @@ impl ServerLogWords {
     }
 }
 
-/// Tells by what a server wrote into its log whether another program had its port.
+/// Tells from a server's log whether another program had its port.
 pub(crate) fn kind_by_log(log: &str) -> FailureKind {
     if log.contains("in use") { FailureKind::PortTaken } else { FailureKind::Other }
 }
@@ -149,7 +147,7 @@ pub(crate) struct Folders {
 }
 
 impl Folders {
-    /// Makes empty folders that are private to the server.
+    /// Makes empty folders that are private to the server, for its data, its socket and more.
     pub(crate) fn make_folders(required: &FolderRequirements<'_>) -> Result<Folders, Failure> {
         let tried = "make a folder for the private server";
         let scratch = Scratch::new(required.names.0, required.base).map_err(|error| server_failure(tried, error))?;
@@ -181,37 +179,43 @@ impl Folders {
         Ok(folders)
     }
 
+    /// Path of the server's data.
     pub(crate) fn data_folder(&self) -> PathBuf {
         self.scratch_path("data")
     }
 
+    /// Path of the folder in which the server's socket lies.
     pub(crate) fn socket_folder(&self) -> PathBuf {
         self.socket.as_ref().unwrap_or(&self.scratch).path().join("s")
     }
 
+    /// Makes a path in the server's scratch folder.
     pub(crate) fn scratch_path(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
+    /// Makes a path in the socket's folder.
     pub(crate) fn next_to_socket(&self, name: &str) -> PathBuf {
         self.socket_folder().join(name)
     }
 
+    /// Tests whether the path of a socket of this name would be too long.
     fn is_too_long_for(&self, socket_name: &str) -> bool {
         self.next_to_socket(socket_name).as_os_str().len() > SOCKET_PATH_BYTES
     }
 
+    /// Path of the server's log.
     pub(crate) fn log_path(&self) -> PathBuf {
         self.scratch_path("server.log")
     }
 
-    /// Runs a program in the data folder, with a log of its own next to it.
+    /// Describes how to run a program in the data folder, with a log of its own.
     pub(crate) fn program_spec(&self, program: impl Into<PathBuf>, log: PathBuf) -> ServerSpec {
         ServerSpec::new(program, log).in_folder(self.data_folder()).in_scratch(&self.scratch)
     }
 }
 
-/// Runs a program as the server's user, without variables that change the program.
+/// Has a program run as the server's user, without these environment variables.
 pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
     let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
     match user {
@@ -220,7 +224,7 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
     }
 }
 
-/// The release that a server program says it is, as in `15.14`.
+/// Asks a server program for its release, as in `15.14`.
 pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
     let answer = host::answers::ask_program(program, arguments)?;
     let word = answer.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
@@ -228,7 +232,7 @@ pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
     Some(number.trim_end_matches('.').to_owned())
 }
 
-/// Retries on another port if another process takes the free one first.
+/// Calls `start` with a free port, and again with another one if a process takes that first.
 pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
     let mut attempt = 1;
     loop {
@@ -241,7 +245,7 @@ pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T
     }
 }
 
-/// Runs an installation program.
+/// Runs an installation program to its end; fails if it fails or takes too long.
 pub(crate) fn run_installer(name: &str, spec: ServerSpec, habits: Habits) -> Result<(), Failure> {
     let Habits { words, timeout, .. } = habits;
     let tried = "initialise a private server";
@@ -272,16 +276,17 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// A server that has not been started yet.
+    /// Makes a private server that has not been started yet.
     pub(crate) fn new(folders: Folders, user: Option<User>, words: ServerLogWords) -> Running {
         Running { process: None, log: folders.log_path(), words, log_from_bytes: 0, user, folders: Some(folders) }
     }
 
+    /// Returns the server's folders, or fails if they have been removed.
     pub(crate) fn folders(&self) -> Result<&Folders, Failure> {
         self.folders.as_ref().ok_or_else(|| server_failure("use the private server", "it has been removed"))
     }
 
-    /// `None`: étalon's own user.
+    /// Returns the user that the server runs as; `None`: étalon's own user.
     pub(crate) fn server_user(&self) -> Option<&User> {
         self.user.as_ref()
     }
@@ -291,16 +296,17 @@ impl Running {
         self.process.as_mut().unwrap().send_signal(signal).unwrap();
     }
 
-    /// `None` once it has ended.
+    /// Number of the server's process; `None` once it was stopped.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.process.as_ref().map(ServerProcess::pid)
     }
 
+    /// Returns the server's process, or fails once it was stopped.
     fn running_process(&self) -> Result<&ServerProcess, String> {
         self.process.as_ref().ok_or_else(|| "the private server has been stopped".to_owned())
     }
 
-    /// Waits until `connect` succeeds. `explain` turns a log into a failure.
+    /// Starts the server, and waits until `connect` succeeds. `explain` turns its log into a failure.
     pub(crate) fn start_and_wait(
         &mut self,
         spec: &ServerSpec,
@@ -341,12 +347,13 @@ impl Running {
         ServerProcess::spawn(spec.clone()).map_err(|error| server_failure("start the private server", error))
     }
 
-    /// What the server has logged since the last start.
+    /// Reads what the server has logged since the last start.
     fn log_since_start(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(bytes.get(self.log_from_bytes as usize..).unwrap_or_default()).into_owned()
     }
 
+    /// Tests whether the server's process runs; fails if the server has been removed.
     pub(crate) fn is_running(&mut self) -> Result<bool, Failure> {
         self.folders()?;
         match &mut self.process {
@@ -357,6 +364,7 @@ impl Running {
         }
     }
 
+    /// Stops the server by a signal, and kills it after the timeout.
     pub(crate) fn stop_server(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
         self.stop_and_report(signal, timeout).map(drop)
     }
@@ -367,7 +375,7 @@ impl Running {
         process.stop(signal, timeout).map(Some).map_err(|error| server_failure("stop the private server", error))
     }
 
-    /// Ends the server without a shutdown checkpoint, since the data are thrown away.
+    /// Stops the server by a signal, and removes its folders.
     pub(crate) fn remove_server(&mut self, signal: StopSignal, timeout: Duration) -> Result<(), Failure> {
         self.stop_server(signal, timeout)?;
         let Some(folders) = self.folders.take() else { return Ok(()) };
@@ -377,7 +385,7 @@ impl Running {
         Ok(())
     }
 
-    /// A lost connection, with the log: a server on a full device ends.
+    /// Adds to a failure what the server's log says: one on a full device ends.
     pub(crate) fn explain_loss(&mut self, mut failure: Failure) -> Failure {
         let log = self.log_since_start();
         if (self.words.is_full)(&log) {
@@ -393,12 +401,12 @@ impl Running {
         failure
     }
 
-    /// CPU time that the server's process has used.
+    /// Reads the CPU time that the server's process has used, in seconds.
     pub(crate) fn cpu_s(&self) -> Result<f64, String> {
         self.running_process()?.cpu().map(|cpu| cpu.as_secs_f64())
     }
 
-    /// I/O of the server, as the operating system counts it.
+    /// Reads the server's I/O, as the operating system counts it.
     pub(crate) fn os_io(&self) -> Result<OsIo, String> {
         let process = self.running_process()?;
         let folder = self.folders().map_err(|failure| failure.to_string())?.data_folder();
@@ -413,25 +421,19 @@ pub(crate) trait Recipe: Sized + Send + 'static {
     /// Settings by whose paths it has data outside of its data folder.
     const ELSEWHERE: &'static [&'static str] = &[];
 
-    /// Returns the endpoint once it answers.
-    ///
-    /// # Errors
-    /// Programs are missing, the server does not start with these settings, or the device is full: with the log's words.
+    /// Starts a private server, and returns it with its endpoint once it answers; fails with the log's words.
     fn start_server(
         server: &PrivateServer,
         request: &OpenRequest<'_>,
     ) -> Result<(Private<Self>, Self::Endpoint), Failure>;
 
-    /// How this engine's servers start and stop.
+    /// Returns how this engine's servers start and stop.
     fn habits(&self) -> Habits;
 
-    /// Tests whether the server lets a client in.
+    /// Fails unless the server lets a client in.
     fn try_login(&self, endpoint: &Self::Endpoint) -> Result<(), Failure>;
 
-    /// Settings that the server has from its start beyond its `arguments` and what its installation made in `data`.
-    ///
-    /// # Errors
-    /// It does not answer.
+    /// Lists settings of a started server beyond its `arguments` and what its installation made in `data`.
     fn unplanned_settings(
         &self,
         endpoint: &Self::Endpoint,
@@ -439,23 +441,17 @@ pub(crate) trait Recipe: Sized + Send + 'static {
         arguments: &[OsString],
     ) -> Result<Vec<String>, Failure>;
 
-    /// Starts what stands in front of the server, such as a pooler, once the server runs.
-    ///
-    /// # Errors
-    /// It does not start.
+    /// Starts what stands in front of the running server, such as a pooler.
     fn start_front(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Ends what [`Recipe::start_front`] started, before the folders are removed.
-    ///
-    /// # Errors
-    /// It cannot be ended.
     fn stop_front(&mut self) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Explains a start that failed.
+    /// Makes the failure of a start from what the server's log says.
     fn explain_log(&self, log: &str) -> Failure;
 
     /// Adds facts of what the recipe starts besides the server.
@@ -489,7 +485,7 @@ pub(crate) struct Private<R> {
 }
 
 impl<R: Recipe> Private<R> {
-    /// A server that has not been started yet.
+    /// Makes a private server that has not been started yet.
     pub(crate) fn new(recipe: R, program: PathBuf, folders: Folders, user: Option<User>) -> Private<R> {
         let spec = ServerSpec::new(program, folders.log_path());
         Private {
@@ -506,11 +502,12 @@ impl<R: Recipe> Private<R> {
         self.running.server_user()
     }
 
+    /// Path of the server's data; fails once the server has been removed.
     pub(crate) fn data_folder(&self) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.data_folder())
     }
 
-    /// Starts the server, with `more` arguments this time.
+    /// Starts the server with `more` arguments this time, on the copy of data that was asked for.
     pub(crate) fn spawn_and_wait(&mut self, endpoint: &R::Endpoint, more: &[String]) -> Result<(), Failure> {
         self.copy_data_back()?;
         let (spec, recipe) = (self.spec.clone().with_args(more), &self.recipe);
@@ -520,7 +517,7 @@ impl<R: Recipe> Private<R> {
         self.recipe.start_front()
     }
 
-    /// Ends a server that was started with more than it was given: nothing may be measured on it, or run by it.
+    /// Stops a started server and fails, if it has settings that neither the plan nor étalon gave it.
     fn refuse_strays(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
         let strays = self.recipe.unplanned_settings(endpoint, &self.data_folder()?, arguments)?;
         if strays.is_empty() {
@@ -537,7 +534,7 @@ impl<R: Recipe> Private<R> {
         if self.running.is_running()? { self.recipe.start_front() } else { self.spawn_and_wait(endpoint, &[]) }
     }
 
-    /// Starts the server on the same data with the same settings.
+    /// Stops the server in order, and starts it on the same data with the same settings.
     pub(crate) fn restart_server(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         self.running.folders()?;
         self.running.stop_server(self.recipe.habits().stop, RESTART_TIMEOUT)?;
@@ -545,9 +542,7 @@ impl<R: Recipe> Private<R> {
     }
 
     /// Stops the server, drops its files from the operating system's cache, and starts it again.
-    ///
-    /// # Errors
-    /// [`FailureKind::Unsupported`] where the cache cannot be dropped; the server runs again.
+    /// Where the cache cannot be dropped, the server runs again, and it fails with [`FailureKind::Unsupported`].
     pub(crate) fn restart_cold(&mut self, endpoint: &R::Endpoint) -> Result<(), Failure> {
         let data = self.data_folder()?;
         self.running.stop_server(self.recipe.habits().stop, RESTART_TIMEOUT)?;
@@ -562,12 +557,12 @@ impl<R: Recipe> Private<R> {
         self.spawn_and_wait(endpoint, &cold)
     }
 
-    /// Folder of a kept copy of its data, by number.
+    /// Makes the path of a kept copy of the server's data, by number.
     pub(crate) fn copy_folder(&self, number: usize) -> Result<PathBuf, Failure> {
         Ok(self.running.folders()?.scratch_path(&format!("kept-{number}")))
     }
 
-    /// Ends the server in order and keeps its data. It runs again after [`Private::bring_back`].
+    /// Stops the server in order, and moves its data to `kept`. It runs again after [`Private::bring_back`].
     pub(crate) fn keep_data(&mut self, kept: &Path) -> Result<(), Failure> {
         let (data, tried) = (self.data_folder()?, "keep the loaded data");
         match self.running.stop_and_report(self.recipe.habits().stop, KEEP_TIMEOUT)? {
@@ -585,10 +580,7 @@ impl<R: Recipe> Private<R> {
         fs::rename(&data, kept).map_err(|error| server_failure(tried, error))
     }
 
-    /// Starts the server on a copy of what was kept, in place of the data that it has.
-    ///
-    /// # Errors
-    /// [`FailureKind::DiskFull`], or the server does not start. The next start tries it again.
+    /// Starts the server on a copy of the kept data, in place of what it has; the next start tries it again.
     pub(crate) fn bring_back(&mut self, endpoint: &R::Endpoint, kept: &Path, blocks: Blocks) -> Result<(), Failure> {
         // Its data are thrown away.
         self.running.stop_server(self.recipe.habits().end, STOP_TIMEOUT)?;
@@ -603,7 +595,7 @@ impl<R: Recipe> Private<R> {
         })
     }
 
-    /// Replaces the data by the copy that was asked for, if any.
+    /// Replaces the server's data by the copy that was asked for, if any.
     fn copy_data_back(&mut self) -> Result<(), Failure> {
         let Some((kept, blocks)) = self.wanted.clone() else { return Ok(()) };
         let data = self.data_folder()?;
@@ -650,7 +642,8 @@ fn describe_end(status: ExitStatus, logged: &str) -> String {
     }
 }
 
-/// Explains the end of a start. A server that was killed has no reason in its log, and may well start the next time.
+/// Makes the failure of a start that ended with this status, from what was logged.
+/// A server that was killed has no reason in its log, and may well start the next time.
 fn explain_end(status: ExitStatus, logged: Failure) -> Failure {
     if status.code().is_some() && !logged.cause.is_empty() {
         return logged;
@@ -662,7 +655,8 @@ fn explain_end(status: ExitStatus, logged: Failure) -> Failure {
     Failure { kind: FailureKind::Unreachable, ..ended }.with_hint(KILLED_HINT)
 }
 
-/// Restarts the server before each attempt: a server being killed refuses connections before its process has ended.
+/// Starts the server and asks it, again for a while if the failure may pass.
+/// A server being killed refuses connections before its process has ended.
 pub(crate) fn ask_or_restart<T>(
     start: impl Fn() -> Result<(), Failure>,
     ask: impl Fn() -> Result<T, Failure>,
@@ -677,7 +671,7 @@ pub(crate) fn ask_or_restart<T>(
     }
 }
 
-/// Limits a server's process to so many cores until the value is dropped. Fails without a pid.
+/// Limits a server's processes to this number of cores until the value is dropped; fails without a pid.
 pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
     let tried = format!("hold the server to {cores} cores");
     let Some(pid) = pid else {
@@ -688,11 +682,12 @@ pub(crate) fn limit_cpu(pid: Option<u32>, cores: f64) -> Result<Box<dyn CpuHold>
     Ok(Box::new(limit.map_err(|error| Failure::new(FailureKind::Unsupported, tried, error))?))
 }
 
-/// Drops a server's files from the operating system's cache; [`FailureKind::Unsupported`] where that is impossible.
+/// Drops a server's files from the operating system's cache, or fails as unsupported.
 fn evict_from_cache(data: &Path) -> Result<(), Failure> {
     host::disk::evict_tree(data).map_err(|error| Failure::new(FailureKind::Unsupported, "empty the caches", error))
 }
 
+/// Makes the failure that étalon cannot restart a server that it has not started itself.
 pub(crate) fn not_restartable() -> Failure {
     let cause = "étalon can restart only a server that it has started itself";
     Failure::new(FailureKind::Unsupported, "empty the caches", cause)

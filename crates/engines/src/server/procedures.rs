@@ -2,8 +2,8 @@
 
 use workloads::order_entry::PROCEDURES;
 
-/// Says which of étalon's procedures the server holds with another text than étalon sent. `body` finds in a statement that makes
-/// a procedure what the server keeps of it.
+/// Names étalon's procedures that the server holds with another text than étalon sent.
+/// `body` finds in a statement that makes a procedure what the server keeps of it.
 pub(crate) fn altered_procedures<'s>(
     held: impl IntoIterator<Item = [String; 2]>,
     sent: &'s [String],
@@ -16,7 +16,7 @@ pub(crate) fn altered_procedures<'s>(
     altered.map(|[name, _]| format!("another text of procedure {name}")).collect()
 }
 
-/// The names as a list of literals.
+/// Lists the names of étalon's procedures as SQL literals.
 pub(crate) fn procedure_literals() -> String {
     PROCEDURES.map(|name| format!("'{name}'")).join(", ")
 }

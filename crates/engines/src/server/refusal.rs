@@ -64,31 +64,32 @@ pub(crate) trait Explain {
     /// Address of the server that is asked.
     fn address(&self) -> &Self::Address;
 
-    /// What the endpoint's questions heed while they wait.
+    /// Returns what the endpoint's questions heed while they wait.
     fn waiting(&self) -> &Waiting;
 
     /// Has the endpoint's questions heed the request's interrupt and notices.
     fn heed_request(&mut self, request: &OpenRequest<'_>);
 
-    /// A command by which a user can ask the server the same.
+    /// Writes a command by which a user can ask the server the same.
     fn check_command(&self) -> String;
 
-    /// Says of which kind the server's error is, and explains it with a hint.
+    /// Returns of which kind the server's error is, and a hint.
     fn explain_server(&self, error: &Self::Error) -> (FailureKind, String);
 
+    /// Says what the server's error is, with its code.
     fn describe_error(&self, error: &Self::Error) -> String {
         error.describe()
     }
 
-    /// What to do where a login cannot be tied to an encrypted channel.
+    /// Says what to do where a login cannot be tied to an encrypted channel.
     fn advise_unbound(&self, _why: Unbound) -> &'static str {
         "leave out of the URL what demands it"
     }
 
-    /// What was tried, why no password was sent, and a hint.
+    /// Says what was tried, why no password was sent, and a hint.
     fn explain_password(&self, refusal: &Refusal<Self::Error>) -> (&'static str, &'static str, String);
 
-    /// Why there is no connection, without advice.
+    /// Says why there is no connection, without advice.
     fn explain_cause(&self, refusal: &Refusal<Self::Error>) -> String {
         self.explain_refusal(refusal).cause
     }
@@ -154,8 +155,8 @@ const NOTHING_IN_COMMON: &str = "the server takes none of étalon's ciphers, whi
 pub(crate) const CONNECT: &str = "connect to";
 pub(crate) const ENCRYPT: &str = "encrypt the connection to";
 
-/// Over an open connection.
-/// Makes the failure of a question, for `map_err`: `failing_to("read the server's settings")`.
+/// Makes a function that turns errors of a question into failures, for `map_err`.
+/// As in `failing_to("read the server's settings")`.
 pub(crate) fn failing_to<E: ServerError>(tried: &str) -> impl Fn(AskError<E>) -> Failure {
     move |error| ask_failure(tried, &error)
 }
@@ -187,7 +188,7 @@ pub(crate) fn ask_failure<E: ServerError>(tried: impl Into<String>, error: &AskE
 }
 
 impl<E: ServerError> Refusal<E> {
-    /// Reads a refusal from an I/O error; `timeout` was the limit.
+    /// Makes a refusal of a connection's I/O error; `timeout` was the limit.
     pub(crate) fn from_io(cause: &io::Error, timeout: Duration) -> Refusal<E> {
         match cause.kind() {
             io::ErrorKind::Interrupted => Refusal::Interrupted,
@@ -197,7 +198,7 @@ impl<E: ServerError> Refusal<E> {
         }
     }
 
-    /// Explains a login that had this limit.
+    /// Makes a refusal of a login's error; `timeout` was the limit.
     pub(crate) fn from_error(error: AskError<E>, timeout: Duration) -> Refusal<E> {
         match error {
             AskError::Io(cause) => Refusal::from_io(&cause, timeout),
@@ -216,6 +217,7 @@ impl<E: ServerError> Refusal<E> {
         }
     }
 
+    /// Makes the error that a lane reports of a refused connection.
     pub(crate) fn to_op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
             Refusal::Server(error) => error.op_error(),
@@ -225,6 +227,7 @@ impl<E: ServerError> Refusal<E> {
 }
 
 impl<E: ServerError> OpenError<E> {
+    /// Makes the failure of a session that could not be opened, with a hint.
     pub(crate) fn to_failure(&self, endpoint: &impl Explain<Error = E>) -> Failure {
         match self {
             OpenError::Refused(refusal) => endpoint.explain_refusal(refusal),
@@ -232,6 +235,7 @@ impl<E: ServerError> OpenError<E> {
         }
     }
 
+    /// Makes the error that a lane reports of a session that could not be opened.
     pub(crate) fn to_op_error(&self, endpoint: &impl Explain<Error = E>) -> OpError {
         match self {
             OpenError::Refused(refusal) => refusal.to_op_error(endpoint),

@@ -22,7 +22,9 @@ pub(crate) struct Loaded {
     last: Mutex<Option<String>>,
 }
 
-/// Serves [`Engine::choose_reset`](workloads::system::Engine::choose_reset).
+/// Chooses how a plan's tables of this size are brought back; serves [`Engine::choose_reset`].
+///
+/// [`Engine::choose_reset`]: workloads::system::Engine::choose_reset
 pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
     choose_reset_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
 }
@@ -37,7 +39,7 @@ pub(crate) enum Ownership {
     Scattered,
 }
 
-/// Says whose the server is and, of étalon's own, whether all its data lie in one folder.
+/// Finds whose server the plan names and, of étalon's own, whether all its data lie in one folder.
 pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
     if system.server.is_none() {
         return Ownership::Others;
@@ -49,7 +51,7 @@ pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
     if is_scattered { Ownership::Scattered } else { Ownership::Own }
 }
 
-/// Whether a server that étalon did not start is to keep copies.
+/// Tests whether a server that étalon did not start is to keep copies of loaded tables.
 pub(crate) fn keeps_copies<S: Server>(system: &SystemPlan) -> bool {
     system.server.is_none()
         && system.reset.is_some_and(|reset| reset.keeps_copy() && S::Copies::OFFERS.contains(&reset))
@@ -71,11 +73,12 @@ fn choose_reset_for<S: Server>(asked: Option<Reset>, ownership: Ownership, size_
 }
 
 impl<S: Server> ServerSystem<S> {
+    /// Returns how a data set's tables are brought back between runs.
     pub(super) fn reset_for_data(&self, data: &Dataset) -> Reset {
         choose_reset_for::<S>(self.reset, self.ownership, data.size_bytes).unwrap_or(Reset::Rebuild)
     }
 
-    /// What a reader must know of a way to bring tables back.
+    /// Explains how a data set's tables are brought back.
     pub(super) fn reset_words(&self, data: &Dataset) -> String {
         let reset = self.reset_for_data(data);
         if let Some(copies) = &self.copies {
@@ -87,7 +90,9 @@ impl<S: Server> ServerSystem<S> {
         }
     }
 
-    /// Serves [`System::prepare`](workloads::system::System::prepare).
+    /// Brings a data set's tables to their first state before a run; serves [`System::prepare`].
+    ///
+    /// [`System::prepare`]: workloads::system::System::prepare
     pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.has_tables() {
             // Those of another data set go, and a copy would be one of nothing.
@@ -101,11 +106,12 @@ impl<S: Server> ServerSystem<S> {
         }
     }
 
-    /// The tables may be another étalon's by now.
+    /// Forgets which data set was loaded last: the tables may be another étalon's by now.
     pub(super) fn forget_loaded(&self) {
         *lock_mutex(&self.loaded.last) = None;
     }
 
+    /// Sums the bytes of all copies that are kept.
     pub(super) fn kept_bytes_of_all(&self) -> u64 {
         let kept_bytes = lock_mutex(&self.loaded.kept).values().map(|kept| kept.bytes).sum();
         self.copies.as_ref().map_or(kept_bytes, |copies| copies.weigh_copies(kept_bytes))
@@ -122,7 +128,7 @@ impl<S: Server> ServerSystem<S> {
         Ok(())
     }
 
-    /// Brings a data set's tables back from a kept copy, making the copy first if there is none.
+    /// Brings a data set's tables back from a kept copy, unless they are untouched; makes the copy if missing.
     fn bring_tables_back(&self, data: &Dataset, reset: Reset) -> Result<(), Failure> {
         let mut all = lock_mutex(&self.loaded.kept);
         let known = all.get(&data.name).copied();
@@ -142,6 +148,7 @@ impl<S: Server> ServerSystem<S> {
         S::was_prepared(self, data)
     }
 
+    /// Loads a data set, keeps a copy of it, and puts that in place of the tables.
     fn keep_and_put_back(
         &self,
         all: &mut BTreeMap<String, KeptCopy>,
@@ -163,7 +170,7 @@ impl<S: Server> ServerSystem<S> {
         self.put_copy_back(copy, reset)
     }
 
-    /// Copies the private server's data folder, to be put back before later runs.
+    /// Stops the private server, and moves its data folder away as the copy of this number.
     fn keep_data_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
         let mut private = self.lock_private().ok_or_else(super::private::not_restartable)?;
         let folder = private.copy_folder(number)?;
@@ -183,7 +190,7 @@ impl<S: Server> ServerSystem<S> {
         private.bring_back(&self.endpoint, &folder, blocks)
     }
 
-    /// Serves [`System::drop_all`](workloads::system::System::drop_all), where the server keeps copies.
+    /// Removes all copies that the server keeps, with their tables and claim.
     pub(super) fn remove_copies(&self, copies: &S::Copies) -> Result<(), Failure> {
         self.control.close_session();
         lock_mutex(&self.loaded.kept).clear();
@@ -191,6 +198,7 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
+/// Locks a mutex, a poisoned one too.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

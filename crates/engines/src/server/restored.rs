@@ -12,6 +12,7 @@ pub(crate) struct RestoredServer<S: Server> {
 }
 
 impl<S: Server> Restored for RestoredServer<S> {
+    /// Opens a session on the restored data; a failure has the server's log.
     fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let client =
             settings_on::<S>(&S::Session::default(), kind.tables()).open_session(&self.endpoint, Purpose::Load);
@@ -19,10 +20,12 @@ impl<S: Server> Restored for RestoredServer<S> {
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 
+    /// Reads the CPU time that the restored server has used, in seconds.
     fn server_cpu_s(&self) -> Result<f64, String> {
         self.private.running.cpu_s()
     }
 
+    /// Stops the restored server, and removes its folders.
     fn remove(mut self: Box<Self>) -> Result<(), Failure> {
         self.private.remove_server()
     }

@@ -2,6 +2,7 @@
 
 use load::error::{Failure, FailureKind};
 
+/// Says for failures that a setting was being set.
 pub(crate) fn tried_to_set(name: &str, value: &str) -> String {
     format!("set `{name}` to `{value}`")
 }
@@ -9,7 +10,7 @@ pub(crate) fn tried_to_set(name: &str, value: &str) -> String {
 /// Names that étalon needs, and why.
 pub(crate) type Reserved = &'static [(&'static str, &'static str)];
 
-/// Refuses a setting that étalon sets itself, with the reason.
+/// Fails if étalon sets a setting itself, with the reason.
 pub(crate) fn refuse_reserved(name: &str, value: &str, reserved: Reserved) -> Result<(), Failure> {
     match reserved.iter().find(|(reserved, _)| *reserved == name) {
         Some((_, why)) => {
@@ -19,7 +20,7 @@ pub(crate) fn refuse_reserved(name: &str, value: &str, reserved: Reserved) -> Re
     }
 }
 
-/// Refuses settings that a private server has from étalon.
+/// Fails if étalon sets a setting itself on a private server.
 pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Failure> {
     if !own.contains(&name) {
         return Ok(());
@@ -29,7 +30,8 @@ pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Fa
         .with_hint("`connect` chooses between socket and TCP"))
 }
 
-/// The failure for a setting of no such name, with the nearest known one; `server` says whose the settings are.
+/// Makes the failure that a server has no such setting, with the nearest known name.
+/// `server` says whose the settings are.
 pub(crate) fn unknown_setting<'a>(
     server: &str,
     name: &str,

@@ -12,12 +12,13 @@ use workloads::system::System as _;
 /// More sessions would wait for each other's pages and log.
 const MOST_SESSIONS: usize = 8;
 
-/// The number of sessions that so many pieces of work are divided among.
+/// Returns how many sessions to divide this number of pieces of work among.
 pub(crate) fn sessions_for(pieces: usize) -> usize {
     thread::available_parallelism().map_or(1, NonZero::get).min(MOST_SESSIONS).min(pieces)
 }
 
-/// Answers in the order of the questions. Étalon's own session asks, too, and alone where the account may have no other.
+/// Runs queries by several sessions, and returns their whole numbers in the queries' order.
+/// Étalon's own session asks, too, and alone where the account may have no other.
 ///
 /// # Errors
 /// The first failure in the order of the questions; none is asked once the user wants to stop.
@@ -42,6 +43,7 @@ pub(crate) fn scalars_in_parallel<S: Server>(
     answers.into_iter().map(|answer| answer.unwrap_or_else(|| Err(interrupted_failure()))).collect()
 }
 
+/// Opens another session with the limits of étalon's own.
 fn open_extra_session<S: Server>(system: &ServerSystem<S>) -> Result<ClientOf<S>, Failure> {
     let mut client = system.session.open_session(&system.endpoint, Purpose::Control)?;
     S::Claim::set_limits(&mut client).map_err(super::refusal::failing_to("set up a session of étalon's own"))?;
@@ -55,7 +57,7 @@ struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// Stops at a failure: the questions behind it need no answer.
+    /// Asks the next questions in turn until there are none left, one fails or the user stops it.
     fn work_off<S: Server>(&self, system: &ServerSystem<S>, mut ask: impl FnMut(&str) -> Result<i64, Failure>) {
         while !system.interrupt.load(Ordering::Relaxed) {
             let place = self.next.fetch_add(1, Ordering::Relaxed);
@@ -69,6 +71,7 @@ impl Asked<'_> {
     }
 }
 
+/// Makes the failure that the questions were interrupted.
 fn interrupted_failure() -> Failure {
     Failure::new(FailureKind::Other, "ask the tables", "it was interrupted")
 }

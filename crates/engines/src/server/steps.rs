@@ -20,27 +20,30 @@ pub(crate) struct Steps<P: WireProtocol> {
 }
 
 impl<P: WireProtocol> Steps<P> {
+    /// Makes a session for single statements of a client that is logged in.
     pub(crate) fn new(client: Client<P>, dialect: &'static dyn Dialect) -> Steps<P> {
         Steps { client: Some(client), dialect, without_limit: String::new() }
     }
 
-    /// The session's client; fails once it is closed.
+    /// Returns the session's client; fails once it is closed.
     fn open_client(&mut self) -> Result<&mut Client<P>, Failure> {
         let closed = || Failure::new(FailureKind::ConnectionLost, "use a session", "it is closed");
         self.client.as_mut().ok_or_else(closed)
     }
 
+    /// Runs a statement, and returns its rows as texts.
     fn rows_of(&mut self, sql: &str) -> Result<TextRows, Failure> {
         self.open_client()?.query_text_rows(sql).map_err(|error| ask_failure(running_words(sql), &error))
     }
 }
 
-/// Rows of texts as data.
+/// Converts rows of texts to data.
 fn to_data(rows: TextRows) -> Vec<Vec<Datum>> {
     rows.into_iter().map(|row| row.into_iter().map(text_datum).collect()).collect()
 }
 
 impl<P: WireProtocol> Drop for Steps<P> {
+    /// Closes the session, and waits until the server has closed it.
     fn drop(&mut self) {
         if let Some(client) = self.client.take() {
             client.close_and_wait();
@@ -49,10 +52,12 @@ impl<P: WireProtocol> Drop for Steps<P> {
 }
 
 impl<P: WireProtocol> Session for Steps<P> {
+    /// Runs a statement, and discards its rows.
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.rows_of(sql).map(|_| ())
     }
 
+    /// Sets the server's time limit for queries, or takes it away; fails if the engine has none.
     fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
         let Some(limit) = limit else {
             let without_limit = std::mem::take(&mut self.without_limit);
@@ -64,10 +69,12 @@ impl<P: WireProtocol> Session for Steps<P> {
         Ok(())
     }
 
+    /// Runs a query, and returns its rows as texts.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         self.rows_of(sql).map(to_data)
     }
 
+    /// Runs a query whose answer may be of any size.
     fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         self.open_client()?.query_large(sql).map_err(|error| ask_failure(running_words(sql), &error))
     }

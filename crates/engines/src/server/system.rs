@@ -69,7 +69,7 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
     type Protocol: WireProtocol;
     type Endpoint;
 
-    /// The session without étalon's own tables.
+    /// Makes the settings of a session that uses others' tables, not étalon's own.
     #[must_use]
     fn on_tables_of_others(&self) -> Self;
 
@@ -80,6 +80,7 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         purpose: Purpose,
     ) -> Result<Client<Self::Protocol>, OpenErrorOf<Self::Protocol>>;
 
+    /// Opens a session with these settings; a failure has a hint.
     fn open_session(&self, endpoint: &Self::Endpoint, purpose: Purpose) -> Result<Client<Self::Protocol>, Failure>
     where
         Self::Endpoint: Explain<Error = <Self::Protocol as WireProtocol>::Error>,
@@ -87,7 +88,7 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         self.try_open(endpoint, purpose).map_err(|error| error.to_failure(endpoint))
     }
 
-    /// Prepares a lane's statements.
+    /// Opens a lane's session, and prepares its statements.
     fn open_lane(
         &self,
         endpoint: &Self::Endpoint,
@@ -97,6 +98,7 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
     }
 }
 
+/// Prepares a lane's statements on a client's session.
 fn prepare<P: WireProtocol>(client: Client<P>, statements: &P::Statements) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
     P::into_prepared(client, statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
 }
@@ -120,13 +122,13 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Why what its processes used is not known, where étalon did not start them.
     const FOREIGN: &'static str = "the server's processes are not étalon's own";
 
-    /// Connects to an existing server, with a plan's settings.
+    /// Connects to an existing server, and makes its endpoint and the plan's session settings.
     fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
 
     /// Logs in once, without the plan's settings.
     fn connect_once(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
 
-    /// Looks around, before anything is made. `makes`: étalon is to make its tables.
+    /// Finds out what the server is and may do, before anything is made. `makes`: étalon is to make its tables.
     fn inspect(
         client: &mut ClientOf<Self>,
         endpoint: &Self::Endpoint,
@@ -134,28 +136,28 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         makes: bool,
     ) -> Result<Self, Failure>;
 
-    /// Refuses a program that the system cannot run, before anything is made for it.
+    /// Fails if the system cannot run a program, before anything is made for it.
     fn refuse_program(_system: &ServerSystem<Self>, _program: &Program) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Tests whether there is something that an étalon has left or still uses.
+    /// Tests whether there is something that another étalon has left or still uses.
     fn has_remnant(_client: &mut ClientOf<Self>) -> Result<bool, Failure> {
         Ok(false)
     }
 
-    /// The program's statements, and the query for the counts of each session if the server keeps them.
+    /// Makes a program's statements, and the query for the counts of each session if the server keeps them.
     fn statements(
         system: &ServerSystem<Self>,
         program: &Program,
     ) -> Result<(StatementsOf<Self>, Option<CountsQuery>), Failure>;
 
-    /// Why no session can be asked for its counts.
+    /// Says why no session can be asked for its counts, if that is so.
     fn why_uncounted(_system: &ServerSystem<Self>) -> Option<String> {
         None
     }
 
-    /// Makes what the facts are about, such as an own database.
+    /// Makes what the facts are about, such as a database of étalon's own.
     fn make_room(_system: &ServerSystem<Self>) -> Result<(), Failure> {
         Ok(())
     }
@@ -163,7 +165,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Reads the facts in a session like a run's.
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
-    /// Reads the settings of a run's session and of which instance it is, by the names that [`Server::facts`] gives them.
+    /// Reads the settings of a run's session and of which instance it is, by the names of [`Server::facts`].
     fn load_settings(_client: &mut ClientOf<Self>) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
@@ -176,32 +178,37 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(false)
     }
 
-    /// They have come back as they were loaded.
+    /// Notes how the tables are now that they have come back as they were loaded.
     fn was_prepared(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<(), Failure> {
         Ok(())
     }
 
+    /// Waits for a checkpoint and up-to-date statistics, as far as the login may.
     fn settle(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
+    /// Reads what the server has counted so far.
     fn read_counters(&self, client: &mut ClientOf<Self>) -> Result<Counters, Failure>;
 
-    /// The query for the load's sessions that wait for locks, asked by the control session: how many wait for rows, and how many
-    /// wait for sessions that are not the load's. The best one first; a login may not be allowed to ask it.
+    /// Lists queries for the load's sessions that wait for locks, the best one first; a login may not be allowed it.
+    /// Each counts those that wait for rows, and those that wait for sessions that are not the load's.
     fn lock_waiters(&self) -> &'static [&'static str] {
         &[]
     }
 
-    /// Removes what étalon made.
+    /// Removes what étalon made on the server.
     fn remove_tables(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<(), Failure>;
 
+    /// Opens a session for single statements, like a run's.
     fn step_session(system: &ServerSystem<Self>, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(Steps::new(system.run_client(kind)?, Self::DIALECT)))
     }
 
+    /// Reads facts that sessions of a kind have besides; none by default.
     fn session_facts(_system: &ServerSystem<Self>, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
+    /// Makes the ways to back up the server.
     fn backups(system: &ServerSystem<Self>) -> Box<dyn Backups + '_>;
 
     /// Limits the CPU of a server that étalon did not start.
@@ -209,7 +216,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         private::limit_cpu(None, cores)
     }
 
-    /// CPU seconds of a server that étalon did not start.
+    /// Reads the CPU seconds of a server that étalon did not start.
     fn server_cpu_s(_system: &ServerSystem<Self>) -> Result<f64, String> {
         Err(Self::FOREIGN.to_owned())
     }
@@ -219,25 +226,26 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
         Ok(())
     }
 
-    /// Refuses a server that nothing can be written to as long as it follows another.
+    /// Fails if nothing can be written to the server as long as it follows another.
     fn refuse_standby(_client: &mut ClientOf<Self>, _endpoint: &Self::Endpoint) -> Result<(), Failure> {
         Ok(())
     }
 
-    /// Adds what the server reports of a failure.
+    /// Adds to a failure what the server reports of it.
     fn explain_failure(_system: &ServerSystem<Self>, failure: Failure) -> Failure {
         failure
     }
 
+    /// Forgets what was found out about the tables' state, since the server may restart.
     fn begin_round(&self) {}
 
-    /// Whether no commit of rows ends before a sync that the server's counters show, by facts that say that commits are durable.
+    /// Tests by the facts whether each commit waits for a sync that the server's counters show.
     fn syncs_each_commit(_facts: &Facts) -> bool {
         false
     }
 }
 
-/// Serves [`Engine::open`](workloads::system::Engine::open).
+/// Opens the plan's server, or starts a private one; serves [`Engine::open`](workloads::system::Engine::open).
 pub(crate) fn open_system<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dyn System>, Failure> {
     let system = request.system;
     let opened: ServerSystem<S> = match &system.server {
@@ -258,7 +266,7 @@ pub(crate) fn open_system<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dy
     Ok(Box::new(opened))
 }
 
-/// Serves [`Engine::would_make`](workloads::system::Engine::would_make).
+/// Says what étalon would make on the plan's server, for `Engine::would_make`.
 pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> Option<String> {
     if system.server.is_some() {
         return Some("a private server in a temporary folder".to_owned());
@@ -269,7 +277,7 @@ pub(crate) fn would_make<S: Server>(system: &SystemPlan) -> Option<String> {
     })
 }
 
-/// Serves [`Engine::would_drop`](workloads::system::Engine::would_drop).
+/// Says what étalon would drop on the plan's server, for `Engine::would_drop`.
 pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     if system.server.is_some() {
         return "nothing: the server is étalon's own, made and removed by it".to_owned();
@@ -280,7 +288,7 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
     }
 }
 
-/// Serves [`Engine::read_url`](workloads::system::Engine::read_url).
+/// Fails if the system's URL cannot be read; connects to nothing.
 pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     match system.server {
         Some(_) => Ok(()),
@@ -288,7 +296,7 @@ pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     }
 }
 
-/// Serves [`Engine::refuses_writes`](workloads::system::Engine::refuses_writes).
+/// Connects, and returns the failure if the server follows another and cannot be written to.
 pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
     let (endpoint, mut client) = S::connect_once(existing_address::<S>(system)?).ok()?;
     let refused = S::refuse_standby(&mut client, &endpoint).err();
@@ -296,7 +304,7 @@ pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> 
     refused.filter(|failure| failure.kind == FailureKind::Unsupported)
 }
 
-/// Serves [`Engine::visit`](workloads::system::Engine::visit).
+/// Logs in to look, and makes a session for single statements; nothing is claimed, made or set.
 pub(crate) fn visit_session<S: Server>(system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
     let (_, client) = S::connect_once(AddressOf::<S>::parse_url(&system.url, &process_environment)?)?;
     Ok(Box::new(Steps::new(client, S::DIALECT)))
@@ -307,7 +315,7 @@ fn room_words<S: Server>(system: &SystemPlan) -> &'static str {
     if reset::keeps_copies::<S>(system) { S::Copies::ROOM } else { S::ROOM }
 }
 
-/// Address of an existing server, if the plan names one.
+/// Parses the address of an existing server, if the plan names one.
 pub(crate) fn existing_address<S: Server>(system: &SystemPlan) -> Option<AddressOf<S>> {
     if system.server.is_some() {
         return None;
@@ -346,6 +354,7 @@ pub(crate) struct ServerSystem<S: Server> {
 }
 
 impl<S: Server> ServerSystem<S> {
+    /// Makes a system of a server that is there: inspects it, and claims étalon's tables.
     pub(crate) fn new(
         endpoint: S::Endpoint,
         mut session: S::Session,
@@ -407,11 +416,12 @@ impl<S: Server> ServerSystem<S> {
         })
     }
 
+    /// Asks over the control session; explains a failure by what the server reports.
     pub(crate) fn ask<T>(&self, question: impl FnMut(&mut ClientOf<S>) -> Result<T, Failure>) -> Result<T, Failure> {
         self.control.ask(question).map_err(|failure| self.explain_failure(failure))
     }
 
-    /// Adds what the server, or a private server's log, reports.
+    /// Adds to a failure what the server, or a private server's log, reports.
     pub(crate) fn explain_failure(&self, failure: Failure) -> Failure {
         let failure = S::explain_failure(self, failure);
         match self.lock_private() {
@@ -425,12 +435,12 @@ impl<S: Server> ServerSystem<S> {
         self.private.as_ref().map(|private| private.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// How the claim was lost, since it was last forgotten.
+    /// Returns how the claim was lost, since that was last forgotten.
     fn claim_loss(&self) -> Option<Failure> {
         self.control.claim_loss().or_else(|| self.copies.as_ref().and_then(S::Copies::claim_loss))
     }
 
-    /// Takes the claim again if it was lost, before the tables are made. Returns whether it was.
+    /// Takes the claim again if it was lost, before the tables are made, and returns whether it was.
     fn forget_loss(&self) -> Result<bool, Failure> {
         if self.private.is_some() {
             return Ok(false);
@@ -443,6 +453,7 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
+/// Runs a query, and returns the whole number that it answers; 0 for `NULL` or no row.
 pub(crate) fn query_scalar<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<i64, Failure> {
     let tried = format!("run `{sql}`");
     let answer = client.query_first_value(sql).map_err(|error| ask_failure(&*tried, &error))?;
@@ -478,6 +489,7 @@ impl<S: Server> System for ServerSystem<S> {
         Placement::Server
     }
 
+    /// Brings a data set's tables to their first state, after the claim was taken again if it was lost.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         self.makes_indexes_of(data);
         if self.forget_loss()? {
@@ -543,6 +555,7 @@ impl<S: Server> System for ServerSystem<S> {
         S::refuse_program(self, program)
     }
 
+    /// Runs a worker's part of a run, and stops the load if the claim is lost.
     fn drive(&self, load: Load<'_>, context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         if self.private.is_some() {
             return self.run_worker(load, context);
@@ -597,6 +610,7 @@ impl<S: Server> System for ServerSystem<S> {
         Ok(S::backups(self))
     }
 
+    /// Restarts a private server with cold caches; fails for another server.
     fn empty_caches(&self) -> Result<(), Failure> {
         let mut private = self.lock_private().ok_or_else(private::not_restartable)?;
         self.control.close_session();
@@ -635,6 +649,7 @@ impl<S: Server> System for ServerSystem<S> {
         private.restart_server(&self.endpoint)
     }
 
+    /// Asks the server whether it answers, and starts a private one that has ended; fails if it does not.
     fn wait_until_available(&self) -> Result<(), Failure> {
         if self.private.is_none() {
             if let Some(copies) = &self.copies {
@@ -658,6 +673,7 @@ impl<S: Server> System for ServerSystem<S> {
         self.endpoint.waiting().begin_clean_up();
     }
 
+    /// Removes all that étalon made on the server, or the private server itself.
     fn drop_all(&self) -> Result<(), Failure> {
         let waiting = self.endpoint.waiting();
         waiting.begin_clean_up();

@@ -9,7 +9,8 @@ use super::system::{ClientOf, Server, ServerSystem};
 use load::error::Failure;
 use load::worker::LOGINS_AT_ONCE;
 
-/// Opens `count` connections at the same time, like those of a run, and closes them. One at a time is no trial.
+/// Opens `count` connections at the same time, and closes them; fails if the server refuses some.
+/// One at a time is no trial.
 pub(super) fn try_connections<S: Server>(system: &ServerSystem<S>, count: u64) -> Result<(), Failure> {
     if count < 2 {
         return Ok(());

@@ -15,7 +15,7 @@ pub(crate) fn process_environment(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
-/// Name of the operating system's user.
+/// Finds the name of the operating system's user, or else that in the environment.
 pub(crate) fn os_user(environment: Environment<'_>) -> Option<String> {
     host::identity::user_name()
         .ok()
@@ -46,33 +46,33 @@ pub(crate) type Given = BTreeMap<&'static str, String>;
 pub(crate) trait Address: Sized {
     const FORM: UrlSyntax;
 
-    /// Makes the address, with what the environment and the user's files add to the URL.
+    /// Makes the address of a URL's parts, with what the environment and the user's files add.
     ///
     /// # Errors
     /// An option has no such value, or contradicts another. Never repeats the password.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Self, Failure>;
 
-    /// Checks whether a plan may connect there.
+    /// Fails if a plan may not connect there.
     fn check_permitted(&self, permits: &Permits) -> Result<(), Failure>;
 
-    /// The host and port, or socket, at which the server listens.
+    /// Returns the host and port, or socket, at which the server listens.
     fn listener(&self) -> Listener;
 
-    /// The URL without the password.
+    /// Writes the URL without the password.
     fn shown_url(&self) -> String;
 
-    /// URL by which other hosts reach a private server: its password is étalon's own and dies with the server. `None`
-    /// if it listens on this host alone.
+    /// Writes the URL by which other hosts reach a private server; `None` if it listens on this host alone.
+    /// Its password is étalon's own and dies with the server.
     fn url_of_private(&self) -> Option<String> {
         None
     }
 
-    /// Parses a URL, or `env:NAME`.
+    /// Parses a URL, or the one that `env:NAME` names, to an address.
     fn parse_url(url: &str, environment: Environment<'_>) -> Result<Self, Failure> {
         Self::from_given(&Self::FORM.check_options(Self::FORM.split_url(url, environment)?)?, environment)
     }
 
-    /// [`Address::parse_url`], if the plan may connect there and read the files named.
+    /// Parses a URL as [`Address::parse_url`] does; fails if the plan may not connect there or read its files.
     fn parse_permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
         let pieces = Self::FORM.split_url(url, environment)?;
         permits.files_of_options(pieces.option_pairs(), Self::FORM.files)?;
@@ -93,7 +93,7 @@ pub(crate) enum PasswordSource {
 }
 
 impl PasswordSource {
-    /// Begins a hint. Empty if there was none.
+    /// Begins a hint by where the refused password came from; empty if there was none.
     pub(crate) fn refused_password_hint(&self, variable: &str) -> String {
         match self {
             PasswordSource::Url => "the password in the URL was refused; ".to_owned(),
@@ -105,7 +105,7 @@ impl PasswordSource {
     }
 }
 
-/// `user@host:port`, as URLs have it.
+/// Writes `user@host:port`, as URLs have it.
 pub(crate) fn url_authority(user: &str, host: &str, port: u16) -> String {
     if host.contains(':') { format!("{user}@[{host}]:{port}") } else { format!("{user}@{host}:{port}") }
 }
@@ -121,13 +121,14 @@ struct Pieces {
 }
 
 impl Pieces {
+    /// Lists the URL's options, each with its value.
     fn option_pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.options.iter().map(|(key, value)| (key.as_str(), value.as_str()))
     }
 }
 
 impl UrlSyntax {
-    /// The failure for a URL that cannot be read; `cause` must not repeat the password.
+    /// Makes the failure that a URL cannot be read; `cause` must not repeat the password.
     pub(crate) fn url_failure(&self, cause: impl std::fmt::Display) -> Failure {
         Failure::new(FailureKind::Plan, format!("read the URL of {}", self.product), cause)
     }
@@ -142,7 +143,7 @@ impl UrlSyntax {
         if text.is_empty() { Ok(None) } else { self.decode_part(text).map(Some) }
     }
 
-    /// Splits a URL, or what `env:NAME` names. Never repeats the password.
+    /// Splits a URL, or what `env:NAME` names, into its parts. Never repeats the password.
     fn split_url(&self, url: &str, environment: Environment<'_>) -> Result<Pieces, Failure> {
         let [usual, other] = self.schemes;
         let from_environment;
@@ -200,7 +201,7 @@ impl UrlSyntax {
         })
     }
 
-    /// Refuses a URL in which part of the password may be in a place that messages repeat.
+    /// Fails if part of the password may be in a place of the URL that messages repeat.
     fn refuse_bare_secret(&self, login: &str, place: &str, database: &str, query: &str) -> Result<(), Failure> {
         let cut = database.contains('@') || (query.contains('@') && may_have_password(login, place));
         if cut || query.split(['=', '&']).next().is_some_and(|first| first.contains('@')) {
@@ -215,7 +216,7 @@ impl UrlSyntax {
         Ok(())
     }
 
-    /// Checks the URL's options by the known ones, and returns them with its other parts.
+    /// Fails if an option of the URL is not known, and returns all that the URL gives.
     fn check_options(&self, pieces: Pieces) -> Result<Given, Failure> {
         let known = (self.options)();
         let may_have_password = pieces.may_have_password;
@@ -234,7 +235,7 @@ impl UrlSyntax {
         Ok(given)
     }
 
-    /// Names an option that is not known. What may be part of a password is not repeated.
+    /// Makes the failure that an option is not known; does not repeat what may be part of a password.
     fn unknown_option(&self, (index, key): (usize, &str), known: &[&'static str], may_have_password: bool) -> Failure {
         let known_are = known.join(", ");
         let near = model::near::did_you_mean(key, known.iter().copied());
@@ -249,11 +250,12 @@ impl UrlSyntax {
     }
 }
 
-/// Whether a password is written, or half of a login that is not encoded.
+/// Tests whether a password is written, or half of a login that is not encoded.
 fn may_have_password(login: &str, place: &str) -> bool {
     login.contains(':') || (login.is_empty() && place.contains(':'))
 }
 
+/// Decodes a text's percent-encoding; fails if it is no UTF-8 then.
 fn decode_percent(text: &str) -> Result<String, &'static str> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -22,7 +22,7 @@ pub(super) enum OwnIndexes {
 }
 
 impl OwnIndexes {
-    /// Adds the names of a data set's indexes.
+    /// Adds the names of a data set's indexes to those known.
     fn add_indexes(&mut self, data: &Dataset) {
         let names = data.indexes.iter().map(|index| index.name.to_lowercase());
         match self {
@@ -35,16 +35,18 @@ impl OwnIndexes {
 }
 
 impl<S: Server> ServerSystem<S> {
+    /// Notes the indexes of a data set as étalon's own.
     pub(super) fn makes_indexes_of(&self, data: &Dataset) {
         self.lock_own_indexes().add_indexes(data);
     }
 
+    /// Locks what is known of étalon's own indexes, poisoned too.
     fn lock_own_indexes(&self) -> MutexGuard<'_, OwnIndexes> {
         // A set grows by single insertions.
         self.own_indexes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds them to what others have put on étalon's tables.
+    /// Adds to the facts the indexes that others have put on étalon's tables.
     pub(super) fn add_strange_indexes(&self, client: &mut ClientOf<S>, facts: &mut Facts) -> Result<(), Failure> {
         let own = self.lock_own_indexes();
         let (Tables::Own, OwnIndexes::Named(own), Some(question)) = (self.tables, &*own, S::INDEXES) else {

@@ -15,7 +15,7 @@ use workloads::session::SessionKind;
 use workloads::transactions::Program;
 use workloads::work::Load;
 
-/// A session's settings for étalon's tables or for those of others.
+/// Makes a session's settings for étalon's tables or for those of others.
 pub(crate) fn settings_on<S: Server>(session: &S::Session, tables: Tables) -> S::Session {
     match tables {
         Tables::Own => session.clone(),
@@ -24,34 +24,36 @@ pub(crate) fn settings_on<S: Server>(session: &S::Session, tables: Tables) -> S:
 }
 
 impl<S: Server> ServerSystem<S> {
+    /// Makes the plan's session settings for étalon's tables or for those of others.
     pub(crate) fn session_on(&self, tables: Tables) -> S::Session {
         settings_on::<S>(&self.session, tables)
     }
 
-    /// A session like a run's.
+    /// Opens a session like a run's.
     pub(crate) fn open_client(&self) -> Result<ClientOf<S>, Failure> {
         self.open_client_for(SessionKind::Plain)
     }
 
+    /// Opens a session like a run's of this kind.
     pub(crate) fn open_client_for(&self, kind: SessionKind) -> Result<ClientOf<S>, Failure> {
         self.session_on(kind.tables())
             .open_session(&self.endpoint, Purpose::Load)
             .map_err(|failure| self.explain_failure(failure))
     }
 
-    /// A session of a run, after it has said which settings it has and of which instance it is.
+    /// Opens a session like a run's, and notes its settings and which instance it is of.
     pub(crate) fn run_client(&self, kind: SessionKind) -> Result<ClientOf<S>, Failure> {
         let mut client = self.open_client_for(kind)?;
         self.note_settings(&mut client);
         Ok(client)
     }
 
-    /// Texts of a program's statements, in its own words.
+    /// Writes a program's statements in the engine's own words.
     pub(crate) fn statement_texts(&self, program: &Program) -> Vec<String> {
         program.statements().iter().map(|statement| statement.sql_text(S::DIALECT)).collect()
     }
 
-    /// Opens a worker's lane, with the query for the counts of its sessions.
+    /// Opens a worker's lane, and returns it with the query for the counts of its sessions.
     pub(crate) fn open_lane(
         &self,
         program: &Program,
@@ -79,14 +81,14 @@ impl<S: Server> ServerSystem<S> {
         Ok((lane.with_waiting(self.endpoint.waiting().clone()), question))
     }
 
-    /// Reads the settings of a load's session. What the server refuses to tell is not known.
+    /// Reads and notes the settings of a load's session, unless the server refuses to say them.
     fn note_settings(&self, client: &mut ClientOf<S>) {
         if let Ok(settings) = S::load_settings(client) {
             self.load_settings.note_settings(settings);
         }
     }
 
-    /// Runs a worker's part of a run.
+    /// Runs a worker's part of a run, with its sessions counted if the server can.
     pub(super) fn run_worker(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         match self.open_lane(program, &mut context)? {

@@ -14,7 +14,7 @@ use load::lock_watch::LockWaiters;
 const LONGEST_SAMPLE: Duration = Duration::from_secs(5);
 
 impl<S: Server> ServerSystem<S> {
-    /// Asks the first of the server's questions that the login may ask.
+    /// Counts sessions that wait for locks, by the first of the server's queries that the login may run.
     pub(super) fn sample_locks(&self) -> Result<Option<LockWaiters>, Failure> {
         loop {
             let question = self.lock_question.load(Ordering::Relaxed);
@@ -28,6 +28,7 @@ impl<S: Server> ServerSystem<S> {
         }
     }
 
+    /// Runs a query for sessions that wait for locks, with a limit of time.
     fn ask_for_locks(&self, sql: &str) -> Result<LockWaiters, Failure> {
         // A load waits for this question at its end, and a server that has frozen does not answer it.
         self.ask(|client| {
@@ -42,7 +43,7 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
-/// Reads the number of waiting sessions and what holds them from the answer to `sql`.
+/// Reads from the answer to `sql` how many sessions wait and what holds them.
 fn read_lock_waiters<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
     let tried = "see which sessions wait for locks";
     let row = first_row(client.query_text_rows(sql).map_err(|error| ask_failure(tried, &error))?);

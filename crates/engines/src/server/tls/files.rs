@@ -24,7 +24,7 @@ fn read_pem_items<T: PemObject>(file: &Path, tried: &str) -> Result<Vec<T>, Fail
     Err(Failure::new(FailureKind::Missing, tried, cause))
 }
 
-/// `option` names the file, for messages.
+/// Reads all certificates of a PEM file; `option` names the file, for messages.
 pub(super) fn read_certificates(file: &Path, option: &str) -> Result<Vec<CertificateDer<'static>>, Failure> {
     let tried = format!("read the certificates in {}", file.display());
     read_pem_items(file, &tried).map_err(|failure| {
@@ -32,7 +32,7 @@ pub(super) fn read_certificates(file: &Path, option: &str) -> Result<Vec<Certifi
     })
 }
 
-/// One certificate, PEM or DER.
+/// Reads one certificate, PEM or DER.
 pub(super) fn read_certificate(file: &Path) -> Result<CertificateDer<'static>, Failure> {
     let tried = format!("read the certificate in {}", file.display());
     let bytes = fs::read(file).map_err(|error| Failure::new(FailureKind::Missing, tried.clone(), error))?;
@@ -43,6 +43,7 @@ pub(super) fn read_certificate(file: &Path) -> Result<CertificateDer<'static>, F
     CertificateDer::from_pem_slice(&bytes).map_err(|error| Failure::new(FailureKind::Missing, tried, error))
 }
 
+/// Reads the revocation lists in all these PEM files.
 pub(super) fn read_revocation_lists(files: &[PathBuf]) -> Result<Vec<CertificateRevocationListDer<'static>>, Failure> {
     let mut lists = Vec::new();
     for file in files {
@@ -53,7 +54,8 @@ pub(super) fn read_revocation_lists(files: &[PathBuf]) -> Result<Vec<Certificate
     Ok(lists)
 }
 
-/// OpenSSL's file names: a hash with `.r0`, `.r1` and so on.
+/// Finds the revocation lists in a folder by OpenSSL's file names; fails if there are none.
+/// A name is a hash with `.r0`, `.r1` and so on.
 pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
     let cause = match fs::read_dir(folder) {
@@ -78,7 +80,7 @@ fn is_hashed_list(file: &Path) -> bool {
     digits.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Reads the client's certificate chain and key.
+/// Reads the client's certificate chain and key; fails if others may read the key.
 pub(super) fn read_identity(
     identity: &ClientIdentity,
 ) -> Result<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>), Failure> {
@@ -105,7 +107,7 @@ pub(super) fn read_identity(
     Ok((chain, key))
 }
 
-/// Reads a private key, decrypting it if necessary.
+/// Decodes a private key, and decrypts it if necessary.
 fn read_key(bytes: &[u8], identity: &ClientIdentity) -> Result<PrivateKeyDer<'static>, String> {
     let text = String::from_utf8_lossy(bytes);
     if text.contains("Proc-Type: 4,ENCRYPTED") {

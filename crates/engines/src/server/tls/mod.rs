@@ -57,7 +57,7 @@ pub(crate) enum TlsMode {
 pub(crate) type ModeNames = &'static [(&'static str, TlsMode)];
 
 impl TlsMode {
-    /// Reads a mode by the engine's names; `option` is the option's name, for messages.
+    /// Reads a TLS mode by the engine's names; `option` is the option's name, for messages.
     pub(crate) fn from_name(names: ModeNames, text: &str, option: &str) -> Result<TlsMode, String> {
         let known = names.iter().find(|(name, _)| *name == text);
         known.map(|(_, mode)| *mode).ok_or_else(|| {
@@ -66,6 +66,7 @@ impl TlsMode {
         })
     }
 
+    /// Returns the engine's name of the mode.
     pub(crate) fn name(self, names: ModeNames) -> &'static str {
         names.iter().find(|(_, mode)| *mode == self).map_or("", |(name, _)| name)
     }
@@ -75,11 +76,12 @@ impl TlsMode {
         matches!(self, TlsMode::VerifyCa | TlsMode::VerifyFull)
     }
 
-    /// Refuses a connection without TLS.
+    /// Tests whether a connection without TLS is refused.
     pub(crate) fn requires_tls(self) -> bool {
         self.verifies_server() || self == TlsMode::Require
     }
 
+    /// Returns what is checked of the server's certificate in this mode.
     /// Like the engines' own clients, a file of authorities is used in weaker modes, too.
     pub(crate) fn certificate_check(self, has_roots: bool) -> CertificateCheck {
         match self {
@@ -115,11 +117,12 @@ pub(crate) struct TlsWanted<'a> {
 }
 
 impl<'a> TlsWanted<'a> {
-    /// Authorities only.
+    /// Makes what is wanted of TLS: authorities only, without revocation lists and client certificate.
     pub(crate) fn new(check: CertificateCheck, roots: &'a Roots, root_option: &'static str) -> TlsWanted<'a> {
         TlsWanted { check, roots, revoked: &[], identity: None, versions: rustls::DEFAULT_VERSIONS, root_option }
     }
 
+    /// Makes the TLS configuration, and reads the files that it names.
     pub(crate) fn client_config(&self) -> Result<ClientConfig, Failure> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let trust = match self.check {
@@ -142,6 +145,7 @@ impl<'a> TlsWanted<'a> {
     }
 }
 
+/// Makes the failure of something that was tried with TLS.
 fn tls_failure(tried: &str, cause: &dyn std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, tried, cause)
 }

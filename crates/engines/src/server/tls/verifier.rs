@@ -69,7 +69,7 @@ struct Sorted {
 }
 
 impl Sorted {
-    /// Sorts a file's certificates into roots and others; those out of date are only counted.
+    /// Sorts a file's certificates into servers' own, authorities and intermediate ones; counts those out of date.
     fn from_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
@@ -91,7 +91,7 @@ impl Sorted {
         sorted
     }
 
-    /// The operating system's are checked already.
+    /// Sorts the operating system's certificates, which are trusted already: authorities, and those out of date.
     fn of_system(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
@@ -116,6 +116,7 @@ impl Sorted {
 }
 
 impl TrustedRoots {
+    /// Reads the certificates and revocation lists to trust; fails if none can end a chain.
     pub(super) fn new(wanted: &TlsWanted<'_>, provider: &Arc<CryptoProvider>) -> Result<TrustedRoots, Failure> {
         let option = wanted.root_option;
         let names = if wanted.check == CertificateCheck::ChainAndName { Names::Host } else { Names::Any };
@@ -165,6 +166,7 @@ impl TrustedRoots {
         })
     }
 
+    /// Verifies a server's certificate by its chain, validity, purpose and, if wanted, the host's name.
     fn verify_server(
         &self,
         der: &CertificateDer<'_>,
@@ -202,7 +204,8 @@ impl TrustedRoots {
         }
     }
 
-    /// Verifies a certificate without extensions: it signs no other, and only its signer restricts it.
+    /// Fails unless one of the authorities has signed a version 1 certificate.
+    /// Without extensions it signs no other, and only its signer restricts it.
     fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
         let signed = signed_part(der).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
         let signature = certificate.signature.as_bytes().ok_or(tls_refusal(CertificateError::BadEncoding))?;
@@ -221,6 +224,7 @@ impl TrustedRoots {
         Err(tls_refusal(found))
     }
 
+    /// Fails unless the certificate names the host, by an alternative name or by its common name.
     /// A common name counts only without alternative names, and only if no authority in the chain has name
     /// constraints, which rustls does not apply to common names.
     fn names_host(
@@ -246,10 +250,12 @@ impl TrustedRoots {
     }
 }
 
+/// Makes rustls's error of a certificate.
 fn tls_refusal(error: CertificateError) -> rustls::Error {
     rustls::Error::InvalidCertificate(error)
 }
 
+/// Tests whether rustls refused a certificate only for its name.
 fn is_about_the_name(error: &rustls::Error) -> bool {
     matches!(
         error,
@@ -259,6 +265,7 @@ fn is_about_the_name(error: &rustls::Error) -> bool {
     )
 }
 
+/// Fails if the certificate is not valid yet or has expired.
 fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), CertificateError> {
     let validity = &certificate.tbs_certificate.validity;
     let now_s = now.as_secs();
@@ -271,8 +278,8 @@ fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), Certificat
     Ok(())
 }
 
-/// Like OpenSSL for servers: a stated usage must include TLS servers, and a key that signs or agrees on keys. (RFC
-/// 5280, 4.2.1.3 and 4.2.1.12)
+/// Fails if the certificate's stated usages exclude TLS servers, as OpenSSL does.
+/// A stated usage must include TLS servers, and a key that signs or agrees on keys. (RFC 5280, 4.2.1.3 and 4.2.1.12)
 fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     let uses = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment | KeyUsages::KeyAgreement;
     let key = find_extension::<KeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
@@ -284,25 +291,28 @@ fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
     Err(CertificateError::InvalidPurpose)
 }
 
+/// Decodes a certificate's extension of a type, if it has one.
 fn find_extension<'a, T: der::Decode<'a> + der::oid::AssociatedOid>(
     certificate: &'a Certificate,
 ) -> der::Result<Option<T>> {
     Ok(certificate.tbs_certificate.get::<T>()?.map(|(_, found)| found))
 }
 
+/// Tests whether a certificate has an extension of a type.
 fn has_extension<T: der::oid::AssociatedOid>(certificate: &Certificate) -> der::Result<bool> {
     let all = certificate.tbs_certificate.extensions.iter().flatten();
     Ok(all.into_iter().any(|one| one.extn_id == T::OID))
 }
 
-/// The first one in the subject.
+/// Returns the first common name in a certificate's subject.
 fn common_name(certificate: &Certificate) -> Option<String> {
     let mut attributes = certificate.tbs_certificate.subject.0.iter().flat_map(|names| names.0.iter());
     let common = attributes.find(|attribute| attribute.oid == rfc4519::COMMON_NAME)?;
     String::from_utf8(common.value.value().to_vec()).ok()
 }
 
-/// `*.` stands for one label. (RFC 6125, 6.4)
+/// Tests whether a common name is that of the host; `*.` stands for one label.
+/// See RFC 6125, 6.4.
 fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     match host {
         ServerName::DnsName(host) => {
@@ -322,19 +332,20 @@ fn is_named(host: &ServerName<'_>, common: &str) -> bool {
     }
 }
 
-/// The bytes of a certificate that its signature covers.
+/// Returns the bytes of a certificate that its signature covers.
 fn signed_part(der: &[u8]) -> der::Result<&[u8]> {
     let mut reader = SliceReader::new(der)?;
     Header::decode(&mut reader)?;
     reader.tlv_bytes()
 }
 
-/// Bytes as rustls writes them: without the outermost tag.
+/// Encodes a value as rustls writes it: without the outermost tag.
 fn der_contents(identifier: &impl Encode) -> der::Result<Vec<u8>> {
     let whole = identifier.to_der()?;
     Ok(AnyRef::from_der(&whole)?.value().to_vec())
 }
 
+/// Tests whether a key has signed a message, by one of these algorithms.
 fn is_signed_with(
     key: &SubjectPublicKeyInfoOwned,
     algorithms: &[&dyn SignatureVerificationAlgorithm],
@@ -348,19 +359,21 @@ fn is_signed_with(
     fitting.any(|algorithm| algorithm.verify_signature(bits, message, signature).is_ok())
 }
 
-/// Version 1, which rustls does not read.
+/// Returns the public key of a certificate of version 1, which rustls does not read.
 fn key_of_first_version(certificate: &CertificateDer<'_>) -> Option<SubjectPublicKeyInfoOwned> {
     let fields = Certificate::from_der(certificate).ok()?.tbs_certificate;
     (fields.version == Version::V1).then_some(fields.subject_public_key_info)
 }
 
 impl Verifier {
+    /// Makes a verifier by these roots, or one that verifies nothing without them.
     pub(super) fn new(provider: &CryptoProvider, trust: Option<TrustedRoots>) -> Verifier {
         Verifier { algorithms: provider.signature_verification_algorithms, trust }
     }
 }
 
 impl ServerCertVerifier for Verifier {
+    /// Verifies the server's certificate, if there are trusted roots.
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,
@@ -375,6 +388,7 @@ impl ServerCertVerifier for Verifier {
         Ok(ServerCertVerified::assertion())
     }
 
+    /// Verifies the server's TLS 1.2 signature, by keys of version 1 certificates, too.
     fn verify_tls12_signature(
         &self,
         message: &[u8],
@@ -393,6 +407,7 @@ impl ServerCertVerifier for Verifier {
         }
     }
 
+    /// Verifies the server's TLS 1.3 signature, by keys of version 1 certificates, too.
     fn verify_tls13_signature(
         &self,
         message: &[u8],
