@@ -16,7 +16,7 @@ pub(super) struct OtherSession {
 }
 
 impl OtherSession {
-    /// Opens a second session, which heeds `waiting`.
+    /// Opens a second session of the same login, which heeds `waiting`.
     fn connect(&self, waiting: Waiting) -> Result<Client, String> {
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
@@ -34,6 +34,7 @@ impl OtherSession {
 }
 
 impl Aside for OtherSession {
+    /// Asks by a second session what the silent one waits for; through a pooler, whether it is answered at all.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut client = self.connect(waiting).map_err(|why| self.no_answer(&why))?;
         if let Some(pooler) = &self.endpoint.pooler {
@@ -53,6 +54,7 @@ impl Aside for OtherSession {
         Ok(describe_wait(&state, &kind, &event, &blockers, &standbys))
     }
 
+    /// Ends the silent session by a second one, as far as possible; does nothing through a pooler.
     fn end_session(&self, waiting: Waiting) {
         if self.endpoint.pooler.is_some() {
             return;
@@ -65,6 +67,7 @@ impl Aside for OtherSession {
     }
 }
 
+/// Says what a session waits for, from its row in `pg_stat_activity`.
 /// <https://www.postgresql.org/docs/current/monitoring-stats.html#WAIT-EVENT-TABLE>
 fn describe_wait(state: &str, kind: &str, event: &str, blockers: &str, standbys: &str) -> ServerWait {
     let named = format!("{kind}: {event}");
@@ -84,7 +87,7 @@ fn describe_wait(state: &str, kind: &str, event: &str, blockers: &str, standbys:
     ServerWait { what, is_work: false }
 }
 
-/// Ends sessions of the same role with what they do.
+/// Ends sessions of the same role, with what they do.
 pub(super) fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
     let numbers = sessions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
     client.execute(&format!(

@@ -43,7 +43,7 @@ pub(super) struct PostgresBackups<'a> {
     pub(super) system: &'a PostgresSystem,
 }
 
-/// Writes the compression as the server and its program take it.
+/// Writes a compression's level and workers as the server and its program take them.
 fn compression_detail(compression: Compression) -> String {
     let workers = match compression.workers {
         0 => String::new(),
@@ -52,19 +52,21 @@ fn compression_detail(compression: Compression) -> String {
     format!("level={}{workers}", compression.level)
 }
 
+/// Returns the backup's rate limit in kB/s, within what the server takes.
 fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
     request.max_rate_bytes_s.map(|rate| (rate / 1024).clamp(*RATES_KB_S.start(), *RATES_KB_S.end()))
 }
 
 const PROGRAM_HINT: &str = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
 
-/// The program of a method that is not on this machine.
+/// Makes the failure that the program of a backup method is not on this machine, if so.
 pub(super) fn missing_program(system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
     (method == PG_BASEBACKUP.0).then(|| find_program(&folders).err()).flatten()
 }
 
-/// A private server's package may lack it; any on this machine will do.
+/// Finds `pg_basebackup` in these folders, or else among PostgreSQL's programs on this machine.
+/// A private server's package may not have it; any on this machine will do.
 fn find_program(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
     tool::find_program("pg_basebackup", folders, PROGRAM_HINT).or_else(|missing| {
         let programs = Programs::find(None, None).map_err(|_| missing.clone())?;
@@ -73,7 +75,7 @@ fn find_program(folders: &[PathBuf]) -> Result<PathBuf, Failure> {
 }
 
 impl PostgresBackups<'_> {
-    /// Refuses a server that étalon may not copy wholly, or could not restore.
+    /// Fails if étalon may not copy the server wholly, or could not restore its backup.
     fn check_server(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a base backup";
         if self.system.lock_private().is_none() {
@@ -107,7 +109,7 @@ impl PostgresBackups<'_> {
         Ok(())
     }
 
-    /// A private server's pooler is no way for a copy of its files.
+    /// Returns the endpoint of the server itself, past a private pooler.
     pub(super) fn direct_endpoint(&self) -> Endpoint {
         let past_pooler = self.system.lock_private().and_then(|private| private.recipe.past_pooler.clone());
         past_pooler.unwrap_or_else(|| self.system.endpoint.clone())
@@ -119,7 +121,7 @@ impl PostgresBackups<'_> {
         find_program(&folders)
     }
 
-    /// The server's compression.
+    /// Makes the options of `BASE_BACKUP`: the server's compression and rate limit.
     fn server_compression(request: &BackupRequest<'_>) -> Options {
         let server = request.compressor == Compressor::Server && request.compression.codec != Codec::None;
         Options {
@@ -166,7 +168,7 @@ impl PostgresBackups<'_> {
         })
     }
 
-    /// Limits a private server's sending process, the only one of its kind there.
+    /// Limits a private server's sending process, the only one of its kind there, as the request asks.
     fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
         if request.bounds.are_none() {
             return Ok(None);
@@ -184,7 +186,7 @@ impl PostgresBackups<'_> {
         tool::apply_limit(LimitTarget::Tree(pid), &bounds, "the backup").map(Some)
     }
 
-    /// Takes the backup by the program.
+    /// Takes a base backup by `pg_basebackup`.
     fn take_by_program(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let program = self.find_program()?;
         let address = &self.direct_endpoint().address;
@@ -248,11 +250,12 @@ struct Stream<'a> {
 }
 
 impl<'a> Stream<'a> {
+    /// Makes the reader of a backup's stream, before its first message.
     fn new(request: &'a BackupRequest<'a>) -> Stream<'a> {
         Stream { request, archive: None, manifest: None, source_bytes: 0 }
     }
 
-    /// Reads one message of the backup's stream, and writes its data.
+    /// Reads one message of the backup's stream, and writes its data to the backup's files.
     fn take_message(&mut self, body: &[u8]) -> Result<(), Failure> {
         match Message::parse(body).map_err(not_understood)? {
             Message::Data(data) => match (&mut self.manifest, &mut self.archive) {
@@ -292,7 +295,7 @@ impl<'a> Stream<'a> {
     }
 }
 
-/// The failure for a base backup's stream that étalon does not understand.
+/// Makes the failure of a base backup's stream that étalon does not understand.
 fn not_understood(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "understand the base backup", cause)
 }
@@ -302,6 +305,7 @@ impl Backups for PostgresBackups<'_> {
         ("PostgreSQL", METHODS)
     }
 
+    /// Fails if the server, method, limits or compressor of a backup do not go together.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.bounds.cores.is_some() && self.system.lock_private().is_none() {
             return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
@@ -324,11 +328,13 @@ impl Backups for PostgresBackups<'_> {
         self.check_server(request)
     }
 
+    /// Names the program of a backup method, with its version, if it has one.
     fn programs(&self, method: &str) -> Vec<(String, String)> {
         let found = (method == PG_BASEBACKUP.0).then(|| self.find_program().ok()).flatten();
         found.map(|program| ("pg_basebackup".to_owned(), tool::version_line(&program))).into_iter().collect()
     }
 
+    /// Takes a base backup by the method asked for.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         match self.method(request.method)? {
             PG_BASEBACKUP => self.take_by_program(request, meter),
@@ -336,6 +342,7 @@ impl Backups for PostgresBackups<'_> {
         }
     }
 
+    /// Unpacks a base backup into a private server, and starts that.
     fn restore(
         &self,
         taken: &TakenBackup,

@@ -69,6 +69,8 @@ pub(super) struct Front<'a> {
     pub(super) connections: Option<&'a Value>,
 }
 
+/// Finds the program `pgbouncer` on PATH or where packages put it; the failure says what to install.
+///
 /// # Errors
 /// [`FailureKind::Missing`], with what to install.
 pub(super) fn find_program() -> Result<PathBuf, Failure> {
@@ -77,7 +79,7 @@ pub(super) fn find_program() -> Result<PathBuf, Failure> {
     find_in_folders(on_path.into_iter().chain(FOLDERS.map(PathBuf::from)))
 }
 
-/// Finds the pooler's program in these folders.
+/// Finds the program `pgbouncer` in these folders.
 fn find_in_folders(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Failure> {
     let mut programs = folders.map(|folder| folder.join(PROGRAM)).filter(|program| program.is_file());
     programs.next().ok_or_else(|| {
@@ -88,7 +90,7 @@ fn find_in_folders(folders: impl Iterator<Item = PathBuf>) -> Result<PathBuf, Fa
 }
 
 impl Bouncer {
-    /// Starts it, and waits until a client has a session through it.
+    /// Starts a private pooler in front of a server, and waits until a client has a session through it.
     ///
     /// # Errors
     /// It is not installed, or does not start: with its log's words.
@@ -150,12 +152,12 @@ impl Bouncer {
         Ok(bouncer)
     }
 
-    /// Endpoint that clients connect to.
+    /// Returns the endpoint that clients connect to.
     pub(super) fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }
 
-    /// Starts it unless it runs, and waits until a client has a session through it.
+    /// Starts the pooler unless it runs, and waits until a client has a session through it.
     pub(super) fn ensure_running(&mut self) -> Result<(), Failure> {
         let tried = "start the private pooler";
         let started = Instant::now();
@@ -191,7 +193,7 @@ impl Bouncer {
         self.process.as_ref().map(ServerProcess::pid)
     }
 
-    /// Ends it; its folder may then be removed.
+    /// Ends the pooler's process; its folder may then be removed.
     pub(super) fn stop_process(&mut self) -> Result<(), Failure> {
         let Some(mut process) = self.process.take() else { return Ok(()) };
         let stopped = process.stop(StopSignal::Terminate, STOP_TIMEOUT);
@@ -211,7 +213,8 @@ impl Bouncer {
 }
 
 impl Front<'_> {
-    /// Number of the pool's sessions: the planned one, or else in session mode nearly as many as the server takes.
+    /// Returns the number of the pool's sessions: the planned one, or else the usual one of its mode.
+    /// A pool in session mode usually has nearly as many as the server takes.
     fn pool_size(&self) -> u32 {
         let connections = self.connections.and_then(|most| most.to_string().parse().ok()).unwrap_or(USUAL_CONNECTIONS);
         let usual = if self.pooler.mode == SESSION { connections.saturating_sub(LEFT_FREE).max(1) } else { USUAL_SIZE };
@@ -219,7 +222,8 @@ impl Front<'_> {
     }
 }
 
-/// The pool's mode, which becomes a line of the settings: a conductor's may be any text.
+/// Returns the pooler's mode if étalon knows it, or fails.
+/// It becomes a line of the settings, and a conductor's may be any text.
 fn mode_of(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
     let PrivatePooler { name, mode, .. } = pooler;
     let known = POOLERS.iter().find(|pooler| pooler.name == name);
@@ -229,7 +233,8 @@ fn mode_of(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
     })
 }
 
-/// A path becomes part of a line of the settings, and no further line.
+/// Fails if a path has characters that PgBouncer's settings cannot hold.
+/// It becomes part of a line of the settings, and no further line.
 fn refuse_unfit(path: &str) -> Result<(), Failure> {
     if !path.contains(|c: char| c.is_control() || matches!(c, '\'' | '"' | '%' | ';')) {
         return Ok(());
@@ -244,7 +249,7 @@ fn write_for_user(file: &Path, text: &str, user: Option<&User>) -> Result<(), Fa
     give_to_user(file, user).map_err(|error| server_failure(WRITE, error))
 }
 
-/// Keeps the errors and warnings of a log, without the time and the process that each line begins with.
+/// Extracts the errors and warnings of a log, without each line's time and process; all of it if there are none.
 fn last_words(log: &str) -> String {
     let messages: Vec<&str> = log
         .lines()

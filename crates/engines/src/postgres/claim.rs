@@ -28,6 +28,7 @@ impl system::DatabaseClaim for PostgresClaim {
     type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
+    /// Takes the server's time-outs off étalon's own session, limits its waits for locks, and its parallel workers.
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
         // Helpers of a join each make the whole of a grouped table: a question then takes twice as long and three times the
         // processor's time.
@@ -43,6 +44,7 @@ impl system::DatabaseClaim for PostgresClaim {
         )
     }
 
+    /// Takes étalon's advisory lock on the database, and fails if another étalon keeps its own.
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<PostgresClaim, Failure> {
         let what = format!("the database at {}", endpoint.address.shown_url());
         let tried = format!("claim {what}");
@@ -58,15 +60,18 @@ impl system::DatabaseClaim for PostgresClaim {
         Ok(claim)
     }
 
+    /// Fails if another étalon has claimed the database.
     fn check(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
         refuse_rivals_here(client, endpoint, Rivals::AwaitEnd)
     }
 
+    /// Keeps the transaction alive that holds the claim through a pooler.
     fn ping(&mut self, _client: &mut Client) -> Result<(), Failure> {
         self.holder.as_mut().map_or(Ok(()), control::ping_server)
     }
 }
 
+/// Waits for other étalons' claims on this database to end, and fails if they stay.
 fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
     let what = format!("the database at {}", endpoint.address.shown_url());
     let here = "AND d.datname = pg_catalog.current_database()";
@@ -74,7 +79,8 @@ fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) 
     refuse_rivals((client, endpoint), (LOCK_CLASS, here), &what, way_out, rivals)
 }
 
-/// The transaction's lock ends with it, and the pooler lends its session to no one else until then.
+/// Opens a transaction that holds the claim through a pooler until it ends.
+/// The pooler lends its session to no one else until then.
 fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
     let mut holder = endpoint.open_client("")?;
     let own = own_key();
@@ -89,6 +95,7 @@ fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure>
 }
 
 impl Drop for PostgresClaim {
+    /// Rolls back the transaction that holds the claim.
     fn drop(&mut self) {
         let Some(mut holder) = self.holder.take() else { return };
         // It may be gone.
@@ -99,7 +106,8 @@ impl Drop for PostgresClaim {
     }
 }
 
-/// Databases of étalon's names, of which a server has one each, whichever database the URL names.
+/// Claims the databases of étalon's names on the whole server, and fails if another étalon has them.
+/// A server has one each, whichever database the URL names.
 pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
     let what = format!("étalon's databases at {}", endpoint.address.shown_url());
     let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
@@ -108,7 +116,8 @@ pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint, rivals: R
     refuse_rivals((client, endpoint), (DATABASES_CLASS, ""), &what, way_out, rivals)
 }
 
-/// Waits for others' claims to end. `place`: of which databases' locks. An advisory lock is a database's, but all are seen.
+/// Waits for others' locks of this class to end, and fails if they stay. `place` limits it to some databases.
+/// An advisory lock is a database's, but all are seen.
 fn refuse_rivals(
     (client, endpoint): (&mut Client, &Endpoint),
     (class, place): (i32, &str),

@@ -16,8 +16,8 @@ use workloads::permits::Permits;
 /// Names of `settings.allowed`.
 static SETTINGS: LazyLock<Vec<&str>> = LazyLock::new(|| allowed::listed_names(include_str!("settings.allowed")));
 
-/// Settings allowed at an agent. Logical WAL is not: a replication login could decode it with any library that the
-/// server can read.
+/// Lists the settings that a plan may use at an agent.
+/// Logical WAL is not among them: a replication login could decode it with any library that the server can read.
 pub(super) fn safe_settings(settings: &BTreeMap<String, Value>) -> Vec<&'static str> {
     // PostgreSQL ignores case, and accepts `-` for `_`.
     let is_decoded = settings.iter().any(|(name, level)| {
@@ -51,7 +51,7 @@ const POWER: &str = "SELECT CASE WHEN r.rolsuper THEN 'is a superuser' WHEN r.ro
                      'may use foreign servers' ELSE '' END \
                      FROM pg_catalog.pg_roles r WHERE r.rolname = session_user";
 
-/// Refuses a login with such a power, unless allowed.
+/// Fails if a bounded plan's login could reach its host's programs, files or connections, unless allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -66,7 +66,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, &power, how)
 }
 
-/// Makes the role for a plan's statements: own tables, counters, checkpoints and backups; no files or programs.
+/// Makes a private server's role for a plan's statements, which may use no files or programs.
+/// It may have own tables, counters, checkpoints and backups.
 pub(super) fn make_role(owner: &Endpoint, role: &str, password: Option<&str>) -> Result<(), Failure> {
     let tried = "make the role of a private server";
     let mut client = owner.open_client("")?;

@@ -53,6 +53,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
+    /// Makes the endpoint of an address, and reads the files for TLS.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let tls = address.tls.client_config()?;
         let tls = tls.map(|config| Tls::new(config, address.host.clone(), &address.shown_url())).transpose()?;
@@ -60,15 +61,15 @@ impl Endpoint {
         Ok(Endpoint { address, tls, scram, encoding: UTF8, startup: None, pooler: None, waiting })
     }
 
-    /// Its questions heed the request's interrupt and notices.
+    /// Has the endpoint's questions heed the request's interrupt and notices.
     #[must_use]
     pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
         self.heed_request(request);
         self
     }
 
-    /// Has a database whose texts are bytes of any encoding answer with these bytes: where the client asks for UTF-8, the server
-    /// checks them, and a statement fails for what it reads.
+    /// Has texts sent and read without conversion, if the database's are in no encoding.
+    /// If the client asks for UTF-8, the server checks them, and a statement fails for what it reads.
     pub(super) fn take_bytes_as_they_are(&mut self, client: &mut Client) -> Result<(), Failure> {
         let encoding = client.query_first_value("SHOW server_encoding");
         if encoding.map_err(|error| refusal::ask_failure("ask for the database's encoding", &error))? == SQL_ASCII {
@@ -82,17 +83,17 @@ impl Endpoint {
         self.pooler.as_ref().is_some_and(Pooler::shares_sessions)
     }
 
-    /// The endpoint of another database of the same server.
+    /// Makes the endpoint of another database of the same server.
     pub(super) fn on_database(&self, database: &str) -> Endpoint {
         Endpoint { address: Address { database: database.to_owned(), ..self.address.clone() }, ..self.clone() }
     }
 
-    /// `options`: settings that only a new session can have, as `-c name=value`.
+    /// Opens a session; a failure has a hint. `options`: settings of a new session, as `-c name=value`.
     pub(super) fn open_client(&self, options: &str) -> Result<Client, Failure> {
         self.try_connect(options).map_err(|refusal| self.explain_refusal(&refusal))
     }
 
-    /// [`Endpoint::open_client`] with an unformatted error. Waits for a server that is starting.
+    /// Opens a session, and waits for a server that is starting; an error is unformatted.
     pub(super) fn try_connect(&self, options: &str) -> Result<Client, Refusal> {
         let started = Instant::now();
         loop {
@@ -110,7 +111,7 @@ impl Endpoint {
         }
     }
 
-    /// Tries the connection's encryption modes in order, until one is accepted or fails for another reason.
+    /// Opens a session by the first of the URL's encryption modes that the server takes.
     pub(super) fn try_modes(&self, options: &str) -> Result<Client, Refusal> {
         let mut first = None;
         for attempt in tls::attempts_for(self.address.tls.mode) {
@@ -171,7 +172,7 @@ impl Endpoint {
         Socket::connect_tcp(&to, *port, timeout, *vigilance, &|| self.waiting.go_on())
     }
 
-    /// What the login sends.
+    /// Makes what the login sends: role, database, password, encryption and parameters.
     fn login_config(&self, attempt: Attempt, options: &str) -> Config {
         let address = &self.address;
         let mut login = Config::new(&*address.user);
@@ -198,7 +199,7 @@ impl Endpoint {
     }
 }
 
-/// Another `sslmode` might help.
+/// Tests whether a connection was refused for its encryption, so that another `sslmode` might help.
 fn is_about_encryption(refusal: &Refusal) -> bool {
     match refusal {
         Refusal::Tls(_) | Refusal::NoTls => true,
@@ -228,6 +229,7 @@ impl Explain for Endpoint {
         &self.address
     }
 
+    /// Returns what the endpoint's questions heed while they wait.
     fn waiting(&self) -> &Waiting {
         &self.waiting
     }
@@ -236,11 +238,13 @@ impl Explain for Endpoint {
         self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
+    /// Writes the `pg_isready` command that asks the server the same.
     fn check_command(&self) -> String {
         let Address { host, port, .. } = &self.address;
         format!("`pg_isready -h {host} -p {port}` asks the same")
     }
 
+    /// Says what the server's error is; of one that is starting, how long it was waited for.
     fn describe_error(&self, error: &ErrorFields) -> String {
         match error.code.as_str() {
             STARTING => format!("after {} s still: {}", STARTING_TIMEOUT.as_secs(), error.describe()),
@@ -248,6 +252,7 @@ impl Explain for Endpoint {
         }
     }
 
+    /// Says what to do where SCRAM cannot bind to a TLS channel.
     fn advise_unbound(&self, why: Unbound) -> &'static str {
         match why {
             Unbound::Unencrypted => {
@@ -265,10 +270,12 @@ impl Explain for Endpoint {
         }
     }
 
+    /// Says that the server asks for a password and none was given, with a hint.
     fn explain_password(&self, _refusal: &Refusal) -> (&'static str, &'static str, String) {
         (CONNECT, "the server asks for a password, and none was given", self.password_hint())
     }
 
+    /// Returns the kind of the server's error by its SQLSTATE, and a hint.
     fn explain_server(&self, error: &ErrorFields) -> (FailureKind, String) {
         let Address { host, port, user, database, .. } = &self.address;
         let said = error.describe();
@@ -359,7 +366,7 @@ impl Endpoint {
     }
 }
 
-/// `what`: `ROLE`, or `DATABASE`.
+/// Writes the statement that lifts the connection limit of a role or a database; `what` says of which.
 fn lift_limit_sql(what: &str, name: &str) -> String {
     format!("`ALTER {what} \"{}\" CONNECTION LIMIT -1`", name.replace('"', "\"\""))
 }

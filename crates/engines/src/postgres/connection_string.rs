@@ -11,7 +11,7 @@ const PLACES: [&str; 6] = ["host", "hostaddr", "port", "dbname", "user", "servic
 /// Keywords that stand alone; `host=/tmp` alone may also be a folder with a name.
 const ALONE: [&str; 2] = ["dbname", "service"];
 
-/// The URL with the same options, which the engine then reads; `None` where the text is no connection string.
+/// Converts a libpq connection string to a URL with the same options; `None` if the text is none.
 pub(super) fn to_url(text: &str) -> Option<String> {
     let pairs = parse_pairs(text)?;
     let is_known = match pairs.as_slice() {
@@ -23,7 +23,7 @@ pub(super) fn to_url(text: &str) -> Option<String> {
     is_known.then(|| format!("postgres:///?{}", options.collect::<Vec<_>>().join("&")))
 }
 
-/// Keywords with their values; what is empty is left to the default, as libpq does.
+/// Parses keywords with their values; leaves out empty ones, as libpq does. `None` if the text is malformed.
 fn parse_pairs(text: &str) -> Option<Vec<(String, String)>> {
     let mut pairs = Vec::new();
     let mut rest = text.chars().peekable();
@@ -53,7 +53,8 @@ fn skip_blanks(rest: &mut Peekable<Chars<'_>>) {
     while rest.next_if(|c| c.is_ascii_whitespace()).is_some() {}
 }
 
-/// A value up to a blank, or between quotes; `\` takes the next character as it is. `None` where a quote does not end.
+/// Takes a value up to a blank, or between quotes; `\` takes the next character as it is.
+/// `None` if a quote does not end.
 fn take_value(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let is_quoted = rest.next_if_eq(&'\'').is_some();
     let mut value = String::new();
@@ -68,6 +69,7 @@ fn take_value(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     (!is_quoted).then_some(value)
 }
 
+/// Encodes all but plain characters of a value as `%XX`.
 fn percent_encode(value: &str) -> String {
     let mut text = String::new();
     for byte in value.bytes() {

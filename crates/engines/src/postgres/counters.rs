@@ -136,11 +136,12 @@ pub(super) const LOCK_WAITERS: &str = "WITH sessions AS MATERIALIZED (SELECT pid
 
 type Ways = &'static [(&'static str, &'static [&'static str], &'static str)];
 
+/// Makes the source of a counter that is missing only where `pg_stat_database` has no such column.
 const fn counter_source(name: &'static str, unit: &'static str, ways: Ways) -> Source {
     Source { name, unit, ways, missing: "this server's pg_stat_database has no such column" }
 }
 
-/// Reads which counters this server has, how they get flushed, and whether the role may checkpoint.
+/// Reads which counters this server has, how they are flushed, and whether the role may checkpoint.
 pub(super) fn read_abilities(client: &mut Client) -> Result<Abilities, Failure> {
     let tried = "look into the server's catalog";
     let sql = "SELECT c.relname || '.' || a.attname FROM pg_catalog.pg_attribute a \
@@ -179,7 +180,8 @@ pub(super) fn read_abilities(client: &mut Client) -> Result<Abilities, Failure> 
     Ok(Abilities { query, missing, flush, checkpoint })
 }
 
-/// Superusers, and from version 15 on members of `pg_checkpoint`.
+/// Tests whether the role may checkpoint; the inner error says why not.
+/// Superusers may, and from version 15 on members of `pg_checkpoint`.
 fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, AskError> {
     let sql = "SELECT (SELECT rolsuper FROM pg_catalog.pg_roles WHERE rolname = current_user) OR coalesce((SELECT \
                pg_catalog.pg_has_role(current_user, oid, 'USAGE') FROM pg_catalog.pg_roles \
@@ -189,6 +191,7 @@ fn may_checkpoint(client: &mut Client) -> Result<Result<(), String>, AskError> {
 }
 
 impl Abilities {
+    /// Reads the server's counters; one that the server does not have is marked with the reason.
     /// Each query is its own transaction, so none sees an old snapshot.
     pub(super) fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
         let rows =
@@ -208,7 +211,7 @@ impl Abilities {
         Ok(counters)
     }
 
-    /// How late a pooler's sessions report.
+    /// Returns how late a pooler's sessions report what they counted.
     pub(super) fn report_delay(&self) -> Duration {
         match self.flush {
             Flush::Forced => IDLE_REPORT,
@@ -216,7 +219,7 @@ impl Abilities {
         }
     }
 
-    /// Publishes this session's counts: the load's must not arrive in a run and trigger autovacuum.
+    /// Has the session report its counts, so that they do not arrive in a run and trigger autovacuum.
     pub(super) fn publish_counts(&self, client: &mut Client) -> Result<(), Failure> {
         let sql = match self.flush {
             Flush::Forced => "SELECT pg_catalog.pg_stat_force_next_flush()",

@@ -92,6 +92,7 @@ impl Home {
 }
 
 impl Holder for Home {
+    /// Keeps the session and its claim alive; fails if either is lost.
     fn ping(&mut self) -> Result<(), Failure> {
         control::ping_server(&mut self.client)?;
         self.claim.ping(&mut self.client)
@@ -112,6 +113,8 @@ impl Copies for Databases {
     const OFFERS: &'static [Reset] = &[Reset::Clone, Reset::Restore];
     const ROOM: &'static str = "the databases `etalon` and `etalon_kept_1`, `etalon_kept_2`, … beside the one";
 
+    /// Claims étalon's databases, removes leftovers, makes an empty one, and leads `session` there.
+    /// `None`: the plan asks for no copies, or étalon only loads.
     fn open(
         endpoint: &Endpoint,
         session: &mut SessionSettings,
@@ -141,6 +144,7 @@ impl Copies for Databases {
         Ok(Some(databases))
     }
 
+    /// Says how the database is copied before each run.
     fn explain_reset(&self, reset: Reset) -> String {
         match reset {
             Reset::Clone if self.release < CLONES_FROM => {
@@ -153,6 +157,7 @@ impl Copies for Databases {
         }
     }
 
+    /// Drops the database with the tables, and makes an empty one.
     fn remove_old_copies(&self) -> Result<(), Failure> {
         self.ask(|client| {
             self.drop_own(client)?;
@@ -160,6 +165,7 @@ impl Copies for Databases {
         })
     }
 
+    /// Renames the database with the tables to that of a copy, and closes it to connections.
     fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         self.ask(|client| {
             let tried = format!("keep the database `{OWN}`");
@@ -182,6 +188,7 @@ impl Copies for Databases {
         })
     }
 
+    /// Drops the database with the tables, and makes it again from a kept copy.
     fn bring_back(&self, copy: KeptCopy, reset: Reset) -> Result<(), Failure> {
         self.ask(|client| {
             self.drop_own(client)?;
@@ -204,18 +211,22 @@ impl Copies for Databases {
         })
     }
 
+    /// Fails unless the server answers and can be written to.
     fn ask_for_life(&self) -> Result<(), Failure> {
         self.ask(|client| refuse_standby(client, &self.endpoint))
     }
 
+    /// Returns how the claim was lost, since that was last forgotten.
     fn claim_loss(&self) -> Option<Failure> {
         self.home.loss()
     }
 
+    /// Takes the claim again if it was lost; returns how it was lost, which is forgotten.
     fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
         self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
+    /// Drops this system's databases, and gives up the claim; those stay that others put something into.
     fn remove_all(&self) -> Result<(), Failure> {
         let removed = self.ask(|client| {
             let found = self.list_databases(client)?;
@@ -273,7 +284,7 @@ impl Databases {
         }
     }
 
-    /// All databases of étalon's names.
+    /// Lists all databases of étalon's names, with their owners.
     fn list_databases(&self, client: &mut Client) -> Result<Vec<Found>, Failure> {
         let sql = format!(
             "SELECT datname, coalesce(pg_catalog.shobj_description(oid, 'pg_database'), ''), datconnlimit \
@@ -289,7 +300,7 @@ impl Databases {
         Ok(found.collect())
     }
 
-    /// Says who made a database, by its comment and connection limit.
+    /// Tells who made a database, by its comment and connection limit.
     fn owner_from_comment(&self, comment: &str, limit: &str) -> Owner {
         let is_unfinished = comment.is_empty() && limit == MARK_LIMIT.to_string();
         match () {
@@ -300,7 +311,7 @@ impl Databases {
         }
     }
 
-    /// The one with the tables, if there is one and no stranger has put another in its place.
+    /// Drops the database with the tables, if there is one; fails if others made it or put something into it.
     fn drop_own(&self, client: &mut Client) -> Result<(), Failure> {
         let found = self.list_databases(client)?;
         let Some(own) = found.iter().find(|one| one.name == OWN) else { return Ok(()) };
@@ -313,7 +324,7 @@ impl Databases {
         self.drop(client, own)
     }
 
-    /// What others put into the database with the tables. A copy that is kept lets no one in.
+    /// Lists what others put into the database with the tables; nothing for a kept copy, which lets no one in.
     fn foreign_things(&self, database: &Found) -> Result<Vec<String>, Failure> {
         let Some(known) = &database.known else { return Ok(Vec::new()) };
         if database.name != OWN {
@@ -325,6 +336,7 @@ impl Databases {
         strangers
     }
 
+    /// Fails if others put something into a database that étalon would drop, unless the user agreed.
     fn refuse_strangers_unless_allowed(&self, database: &Found) -> Result<(), Failure> {
         match self.consent {
             Consent::DropForeign => Ok(()),
@@ -334,6 +346,7 @@ impl Databases {
         }
     }
 
+    /// Drops a database, after ending étalon's sessions in it.
     fn drop(&self, client: &mut Client, database: &Found) -> Result<(), Failure> {
         let name = &database.name;
         if database.owner != Owner::Others {
@@ -344,8 +357,7 @@ impl Databases {
         dropped.map_err(|error| self.explain_copy_failure(client, &tried, name, &error))
     }
 
-    /// Makes the database with the encoding and the collation of the URL's database, in which the tables would
-    /// otherwise be.
+    /// Makes an empty database with the encoding and collation of the URL's database, in which the tables are to be.
     fn make_empty(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("make the database `{OWN}`");
         let likeness = client.query_first_value(LIKENESS).map_err(|error| ask_failure(&*tried, &error))?;
@@ -363,13 +375,14 @@ impl Databases {
         self.note_known(client, &known?)
     }
 
-    /// Notes in a database's comment the things that it was made with.
+    /// Notes in the database's comment the things that it was made with.
     fn note_known(&self, client: &mut Client, known: &BTreeSet<String>) -> Result<(), Failure> {
         let known: String = known.iter().filter(|one| !one.contains('\n')).map(|one| format!("\n{one}")).collect();
         let comment = format!("COMMENT ON DATABASE {OWN} IS {}", quote_text(&format!("{}{known}", self.mark)));
         client.execute(&comment).map_err(|error| ask_failure(format!("mark the database `{OWN}`"), &error))
     }
 
+    /// Reads the size of a database in bytes.
     fn database_bytes(&self, client: &mut Client, name: &str) -> Result<u64, Failure> {
         let bytes = client.query_first_value(&format!("SELECT pg_catalog.pg_database_size('{name}')"));
         let bytes =
@@ -377,7 +390,7 @@ impl Databases {
         Ok(bytes.parse().unwrap_or_default())
     }
 
-    /// Chooses the strategy by which the server copies files.
+    /// Sets whether the server clones or copies files, from PostgreSQL 18 on; fails if it cannot clone.
     fn choose_method(&self, client: &mut Client, tried: &str, reset: Reset) -> Result<(), Failure> {
         if self.release < CLONES_FROM {
             return Ok(());
@@ -391,7 +404,7 @@ impl Databases {
         })
     }
 
-    /// The `STRATEGY` clause for a copy of this size, if the server has strategies.
+    /// Returns the `STRATEGY` clause for a copy of this size, if the server has strategies.
     fn copy_strategy_sql(&self, bytes: u64, reset: Reset) -> &'static str {
         match reset {
             _ if self.release < STRATEGIES_FROM => "",
@@ -400,6 +413,7 @@ impl Databases {
         }
     }
 
+    /// Makes the failure of a statement on a database, with who is in the way or what to do.
     /// `name` is the database that others may be connected to.
     fn explain_copy_failure(&self, client: &mut Client, tried: &str, name: &str, error: &AskError) -> Failure {
         let failed = ask_failure(tried, error);
@@ -426,7 +440,7 @@ impl Databases {
     }
 }
 
-/// `tried`: what étalon would have to do with the database that these lie in.
+/// Fails if others put something into a database; `tried` is what étalon would have to do with it.
 fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> {
     if strangers.is_empty() {
         return Ok(());
@@ -435,7 +449,7 @@ fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> 
     Err(things_of_others(tried, cause))
 }
 
-/// Asks for `server_version_num`.
+/// Reads the server's `server_version_num`.
 fn server_release(client: &mut Client) -> Result<u32, Failure> {
     let release = client.query_first_value("SELECT pg_catalog.current_setting('server_version_num')");
     let release = release.map_err(|error| ask_failure("ask for the server's release", &error))?;
@@ -456,27 +470,29 @@ const LIKENESS: &str = "SELECT CASE WHEN h.j->'encoding' = t.j->'encoding' AND h
     (SELECT j, coalesce(j->>'datlocale', j->>'daticulocale') AS locale FROM (SELECT pg_catalog.to_jsonb(d) AS j \
     FROM pg_catalog.pg_database d WHERE datname = 'template1') AS b) AS t";
 
-/// Name of the database that keeps a copy.
+/// Makes the name of the database that keeps the copy of this number.
 fn copy_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
 
+/// Writes the beginning of the comment on databases of this process.
 fn mark_of_process() -> String {
     format!("{MARKER} (process {}, ", own_key())
 }
 
+/// Writes the comment on the databases of a new system; each call has another number.
 /// Several systems of a plan may be one server with other settings.
 fn mark_of_system() -> String {
     static SYSTEMS: AtomicU32 = AtomicU32::new(1);
     format!("{}system {})", mark_of_process(), SYSTEMS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// Whether étalon's tables are to be in a database of their own.
+/// Tests whether étalon's tables are to be in a database of their own.
 fn are_wanted(request: &OpenRequest<'_>) -> bool {
     request.tables == Tables::Own && request.system.reset.is_some_and(Reset::keeps_copy)
 }
 
-/// The database that étalon is connected to can be neither dropped nor renamed.
+/// Fails if the URL names a database that étalon would have to drop or rename while connected to it.
 pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> Result<(), Failure> {
     let name = &address.database;
     let is_kept = name.strip_prefix(KEPT).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
@@ -488,7 +504,8 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
         .with_hint("name another database in the URL, such as `postgres`, or write `reset = \"rebuild\"`"))
 }
 
-/// Ends sessions of étalon's own role and name: clients that were closed a moment ago, and those of other hosts, which connect again.
+/// Ends other sessions of étalon's role and name in a database.
+/// Those are clients that were closed a moment ago, and those of other hosts, which connect again.
 /// Where the user has given another name, others' sessions may have it, too, and none is ended.
 fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
     let sql = format!(
@@ -499,7 +516,7 @@ fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
     client.execute(&sql).map_err(|error| ask_failure(format!("end étalon's own sessions in `{name}`"), &error))
 }
 
-/// Names who is connected.
+/// Adds to a failure who is connected to a database.
 fn name_users(client: &mut Client, failed: Failure, name: &str) -> Failure {
     let sql = format!(
         "SELECT pid, coalesce(usename::text, backend_type), coalesce(nullif(application_name, ''), 'it does not say what'), \
@@ -517,7 +534,7 @@ fn name_users(client: &mut Client, failed: Failure, name: &str) -> Failure {
         .with_hint(format!("leave `{name}` to étalon: disconnect, or `SELECT pg_terminate_backend({pid})`"))
 }
 
-/// The failure of a server that cannot share blocks, with what to do.
+/// Makes a failure that says the server cannot share blocks, with what to do.
 fn cannot_clone(failure: Failure) -> Failure {
     Failure { kind: FailureKind::Unsupported, ..failure }
         .with_hint("the server cannot share its filesystem's blocks: write `reset = \"restore\"`")

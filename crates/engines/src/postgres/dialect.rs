@@ -15,6 +15,7 @@ pub(super) struct PostgresDialect;
 
 /// A base backup leaves out the rows of unlogged tables: <https://www.postgresql.org/docs/current/protocol-replication.html>.
 impl ContentsDialect for PostgresDialect {
+    /// Query for the columns of all tables that a base backup keeps, with their tables' names.
     fn columns_sql(&self) -> &'static str {
         "SELECT pg_catalog.format('%I.%I', n.nspname, c.relname), pg_catalog.quote_ident(a.attname) FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid = c.relnamespace JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 \
@@ -22,12 +23,14 @@ impl ContentsDialect for PostgresDialect {
          'information_schema') ORDER BY c.oid, a.attnum"
     }
 
+    /// Query for the schemas and names of all tables and views.
     fn tables_and_views(&self) -> &'static str {
         "SELECT pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' \
          AND n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')"
     }
 
+    /// Writes the query for a table's row count and a digest of these columns.
     fn digest_sql(&self, table: &str, columns: &[String]) -> Option<String> {
         let row = columns.join(", ");
         Some(format!(
@@ -37,6 +40,7 @@ impl ContentsDialect for PostgresDialect {
 }
 
 impl Dialect for PostgresDialect {
+    /// Names that mark files of SQL as PostgreSQL's own.
     fn file_names(&self) -> &'static [&'static str] {
         &["postgres", "postgresql", "pg"]
     }
@@ -45,10 +49,12 @@ impl Dialect for PostgresDialect {
         Some(&PostgresDialect)
     }
 
+    /// Statements that begin and end a read-only transaction.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION READ ONLY", "ROLLBACK")
     }
 
+    /// Queries for this session's name, and for those of other sessions that are at work.
     fn session_names(&self) -> Option<(&'static str, &'static str)> {
         Some((
             "SELECT pid || ' ' || extract(epoch FROM backend_start) FROM pg_catalog.pg_stat_activity \
@@ -58,11 +64,13 @@ impl Dialect for PostgresDialect {
         ))
     }
 
+    /// Writes the statement that limits a transaction's queries; nothing is needed after it.
     fn time_limit(&self, limit: Duration) -> Option<(String, String)> {
         // It ends with the transaction.
         Some((format!("SET LOCAL statement_timeout = {}", limit.as_millis()), String::new()))
     }
 
+    /// Returns how a query's plan is asked for and read.
     fn explain_form(&self) -> Option<Explain> {
         Some(Explain {
             prefix: "EXPLAIN (COSTS OFF) ",
@@ -70,6 +78,7 @@ impl Dialect for PostgresDialect {
         })
     }
 
+    /// Writes the type of a column in PostgreSQL's words.
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "integer".to_owned(),
@@ -81,10 +90,12 @@ impl Dialect for PostgresDialect {
         }
     }
 
+    /// Writes a parameter's placeholder, as `$1`.
     fn placeholder(&self, number: usize) -> String {
         format!("${number}")
     }
 
+    /// Returns the statement as it is: portable words are PostgreSQL's own.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }

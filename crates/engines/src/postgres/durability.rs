@@ -52,7 +52,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
-/// Finds the tier of a private server, which has PostgreSQL's defaults but for the plan's settings.
+/// Finds the durability tier of a private server, which has PostgreSQL's defaults but for the plan's settings.
 pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("fsync", "on"),
@@ -64,7 +64,7 @@ pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
     crate::durability::durability_of_plan(TABLE, DEFAULTS, system)
 }
 
-/// The operating system in `version()`.
+/// Tells the operating system that a server was built for from its `version()`.
 pub(super) fn system_of(version: &str) -> &'static str {
     if version.contains("apple-darwin") {
         "macos"

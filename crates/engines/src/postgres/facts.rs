@@ -126,7 +126,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     Ok(facts)
 }
 
-/// Reads the session's settings.
+/// Reads all settings of a session as facts; secrets are hidden.
 pub(super) fn session_settings(client: &mut Client) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     for row in client.query_text_rows(SETTINGS).map_err(failing_to("read the server's settings"))? {
@@ -136,7 +136,7 @@ pub(super) fn session_settings(client: &mut Client) -> Result<Facts, Failure> {
     Ok(facts)
 }
 
-/// Adds what the load's tables have besides their columns.
+/// Adds facts of what the load's tables have besides their columns.
 fn add_tables(facts: &mut Facts, client: &mut Client, tables: Tables) -> Result<(), AskError> {
     match tables {
         Tables::Own => facts.instance(ADDED_BY_OTHERS, list_added_by_others(client)?),
@@ -161,7 +161,7 @@ fn list_added_by_others(client: &mut Client) -> Result<String, AskError> {
     Ok(if added.is_empty() { "nothing".to_owned() } else { added.join(", ") })
 }
 
-/// What the server keeps of a statement that makes a procedure.
+/// Finds in a statement that makes a procedure what the server keeps of it.
 fn procedure_body(text: &str) -> Option<&str> {
     text.split("$procedure$").nth(1)
 }
@@ -178,7 +178,8 @@ const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.pr
                     pg_catalog.pg_description d ON d.classoid = 'pg_catalog.pg_namespace'::regclass AND d.objoid = n.oid \
                     WHERE n.nspname = 'etalon'";
 
-/// Reads what distinguishes this server from its standby or from itself before a restart. What the server does not answer is left out.
+/// Reads what tells this server from its standby, or from itself before a restart.
+/// What the server does not answer is left out.
 pub(super) fn instance(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for (name, sql) in INSTANCE {
@@ -241,7 +242,7 @@ const DATABASE: &str = "SELECT pg_catalog.pg_encoding_to_char(encoding), \
 const TLS: &str = "SELECT version || ' ' || cipher FROM pg_catalog.pg_stat_ssl \
                    WHERE pid = pg_catalog.pg_backend_pid() AND ssl";
 
-/// Says whether a setting belongs to the server's identity or is passing.
+/// Tells whether a setting belongs to the server's identity or is passing.
 fn setting_nature(name: &str) -> Nature {
     let passing = PASSING.contains(&name)
         || PASSING_ENDS.iter().any(|end| name.ends_with(end))
@@ -249,7 +250,7 @@ fn setting_nature(name: &str) -> Nature {
     if passing { Nature::Passing } else { Nature::Identity }
 }
 
-/// A setting's value, hidden where it may be a secret.
+/// Returns a setting's value, hidden where it may be a secret.
 fn shown_value(name: &str, value: &str) -> String {
     let speaks_of_secrets = ["passphrase", "secret", "token", "conninfo"].iter().any(|word| name.contains(word))
         || (name.contains("password") && name != "password_encryption");
@@ -259,7 +260,7 @@ fn shown_value(name: &str, value: &str) -> String {
     hide_value(value)
 }
 
-/// Finds the folder of the server's data and the server's process, or the reason that it is not within reach.
+/// Finds the folder of the server's data and the server's process, or why it is not within reach.
 pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
     let folder = match client.query_first_value("SELECT pg_catalog.current_setting('data_directory', true)") {
         Ok(folder) => Some(folder),
@@ -281,7 +282,7 @@ pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataP
 
 const MAY_NOT_READ: &str = "the role may not read `data_directory`; `GRANT pg_read_all_settings TO …` lets it";
 
-/// The working folder of a server's process, which is its data folder.
+/// Finds the working folder of a server's process, if it is a data folder.
 fn working_data_folder(process: u32) -> Option<PathBuf> {
     let folder = host::disk::working_folder(process)?;
     host::disk::seen_by(process, &folder.join("PG_VERSION")).is_file().then_some(folder)
@@ -291,7 +292,7 @@ fn working_data_folder(process: u32) -> Option<PathBuf> {
 const DATABASE_FOLDER: &str =
     "SELECT 'base/' || oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
 
-/// Whether the server is on this machine. A container's has another address from outside.
+/// Tests whether the server is on this machine; a container's has another address from outside.
 fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
     Ok(address.is_socket() || client.query_first_value(same)? == "t")
@@ -312,7 +313,7 @@ const TABLESPACES: &str = "SELECT DISTINCT pg_catalog.pg_tablespace_location(t.o
                            pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.reltablespace = \
                            t.oid AND c.relpersistence <> 't'";
 
-/// Folders of the tablespaces that the session's database, its default or the tables of these schemas use.
+/// Lists folders of the tablespaces that the database, its default or the tables of these schemas use.
 fn used_tablespaces(client: &mut Client, schemas: &str) -> Result<Vec<String>, AskError> {
     let rows = client.query_text_rows(&format!("{TABLESPACES} AND {schemas}))"))?;
     Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect())
@@ -409,7 +410,7 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), AskError> 
 const EVENT_TRIGGERS: &str = "SELECT coalesce(pg_catalog.string_agg(evtname, ', ' ORDER BY evtname), 'none') FROM \
                               pg_catalog.pg_event_trigger WHERE evtenabled <> 'D'";
 
-/// Durability that a commit has by these facts.
+/// Finds the durability that a commit has by these facts.
 fn durability_from_facts(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {
         "system" => Some(durability::system_of(version).to_owned()),

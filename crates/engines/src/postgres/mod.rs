@@ -98,6 +98,7 @@ impl Engine for Postgres {
         system::open_system::<PostgresServer>(request)
     }
 
+    /// Says which privilege étalon's role needs to make its tables, and how to grant it.
     fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         let Address { user, database, .. } = system::existing_address::<PostgresServer>(system)?;
         if server::reset::keeps_copies::<PostgresServer>(system) {
@@ -110,6 +111,7 @@ impl Engine for Postgres {
         server::reset::of_plan::<PostgresServer>(system, size_bytes)
     }
 
+    /// Tests whether the server can be restarted with cold caches: only a private one.
     fn empties_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
@@ -130,15 +132,18 @@ impl Engine for Postgres {
         system::refuses_writes::<PostgresServer>(system)
     }
 
+    /// Logs in to look, and makes a session for single statements.
     fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
         system::visit_session::<PostgresServer>(system)
     }
 
+    /// Returns the release of the server programs on this machine.
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let programs = Programs::find(server.bin_dir.as_deref(), server.version.as_deref())?;
         Ok(programs.release().unwrap_or_default())
     }
 
+    /// Makes the failure that the server's or the pooler's programs are missing, if so.
     fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
         let lacks_server = Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err();
         lacks_server.or_else(|| server.pooler.as_ref().and_then(|_| bouncer::find_program().err()))
@@ -148,6 +153,7 @@ impl Engine for Postgres {
         server::private::data_directory(system)
     }
 
+    /// Finds the durability tier of a private server; `None` for one that must be asked itself.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // An existing server must be asked itself.
         system.server.as_ref().map(|_| durability::planned(system))
@@ -157,6 +163,7 @@ impl Engine for Postgres {
         Some(<PostgresServer as Server>::DIALECT)
     }
 
+    /// Makes the failure that a backup method's program is missing, if so.
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
         backup::missing_program(system, method)
     }
@@ -186,6 +193,7 @@ impl Server for PostgresServer {
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the schema `etalon`";
 
+    /// Connects to an existing server, checks what the login may do, and makes the plan's session settings.
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.check_settings(settings, &confine::safe_settings(settings))?;
@@ -200,12 +208,14 @@ impl Server for PostgresServer {
         Ok((endpoint, session))
     }
 
+    /// Logs in once, without the plan's settings.
     fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
         let client = endpoint.open_client("")?;
         Ok((endpoint, client))
     }
 
+    /// Reads what the server counts and lets étalon do; fails if it cannot be written to or has a foreign schema.
     fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             refuse_read_only(client, endpoint)?;
@@ -215,15 +225,18 @@ impl Server for PostgresServer {
         Ok(PostgresServer { abilities: counters::read_abilities(client)?, is_pooled, prepared: Mutex::new(None) })
     }
 
+    /// Tests whether the server has a schema that étalon made.
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
         Ok(tables::owner_of_schema(client)? == TableOwner::Etalon)
     }
 
+    /// Fails if a program needs a session for longer than a pooler lends it.
     fn refuse_program(system: &PostgresSystem, program: &Program) -> Result<(), Failure> {
         let shared = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions());
         shared.map_or(Ok(()), |pooler| refuse_session_state(pooler, program))
     }
 
+    /// Makes a program's statements, and the query for the counts of each session unless a pooler shares them.
     fn statements(system: &PostgresSystem, program: &Program) -> Result<(Statements, Option<CountsQuery>), Failure> {
         let mut texts = system.statement_texts(program);
         texts.push(counters::OF_SESSION.sql.to_owned());
@@ -238,11 +251,13 @@ impl Server for PostgresServer {
         Ok((statements, (!system.endpoint.shares_sessions()).then_some(counters::OF_SESSION)))
     }
 
+    /// Says that a pooler shares the sessions, if that is so.
     fn why_uncounted(system: &PostgresSystem) -> Option<String> {
         let pooler = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions())?;
         Some(format!("no session is a client's own: the connection goes through {pooler}"))
     }
 
+    /// Reads the facts in a session like a run's, and whether the role may checkpoint.
     fn facts(system: &PostgresSystem, client: &mut Client) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(client, &system.endpoint, system.tables)?;
         match &system.server.abilities.checkpoint {
@@ -252,12 +267,14 @@ impl Server for PostgresServer {
         Ok(facts)
     }
 
+    /// Reads the settings of a run's session and of which instance it is.
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
         let mut settings = facts::session_settings(client)?;
         settings.entries.extend(facts::instance(client).entries);
         Ok(settings)
     }
 
+    /// Tests by the facts whether each commit waits for a sync that the server counts.
     /// Log that is written through is not synced again, and Amazon Aurora has none on a device of its own.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_aurora =
@@ -265,7 +282,7 @@ impl Server for PostgresServer {
         !is_aurora && facts.get("setting.wal_sync_method").is_some_and(|method| !method.starts_with("open"))
     }
 
-    /// Checkpoints only if something was written since.
+    /// Makes and loads the tables, unless nothing was written since they were loaded last.
     fn load_tables(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         let owner = system.ask(|client| tables::refuse_foreign_schema(client, system.consent))?;
         if owner == TableOwner::Etalon && Self::is_untouched(system, data)? {
@@ -284,16 +301,19 @@ impl Server for PostgresServer {
         Self::was_prepared(system, data)
     }
 
+    /// Tests whether nothing was written since these tables were loaded last in this round.
     fn is_untouched(system: &PostgresSystem, data: &Dataset) -> Result<bool, Failure> {
         let Some((name, before)) = system.server.lock_prepared().clone() else { return Ok(false) };
         Ok(name == data.name && system.ask(Untouched::read_now)? == Some(before))
     }
 
+    /// Notes how far the server has written, now that the tables are loaded.
     fn was_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         *system.server.lock_prepared() = system.ask(Untouched::read_now)?.map(|now| (data.name.clone(), now));
         Ok(())
     }
 
+    /// Publishes the session's counts, and checkpoints if the role may.
     fn settle(system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
         let abilities = &system.server.abilities;
         abilities.publish_counts(client)?;
@@ -303,20 +323,24 @@ impl Server for PostgresServer {
         }
     }
 
+    /// Reads what the server has counted, and how late that is through a pooler.
     fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
         let late_by = self.is_pooled.then(|| self.abilities.report_delay());
         Ok(Counters { late_by, ..self.abilities.read_counters(client)? })
     }
 
+    /// Returns the query for sessions that wait for locks; none through a pooler.
     fn lock_waiters(&self) -> &'static [&'static str] {
         // A pooler's sessions are not the load's alone, and its connections may all be in use.
         if self.is_pooled { &[] } else { &[counters::LOCK_WAITERS] }
     }
 
+    /// Drops étalon's schema.
     fn remove_tables(_system: &PostgresSystem, client: &mut Client) -> Result<(), Failure> {
         tables::remove_schema(client)
     }
 
+    /// Opens a session for single statements, with the extension that its kind needs.
     fn step_session(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
             return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
@@ -327,6 +351,7 @@ impl Server for PostgresServer {
         Ok(Box::new(Steps::new(client, <Self as Server>::DIALECT)))
     }
 
+    /// Reads facts of the extension that sessions of a kind need.
     fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
         install_for(system, kind)?;
         let mut client = system.open_client_for(kind)?;
@@ -373,18 +398,20 @@ impl Server for PostgresServer {
         ))
     }
 
+    /// Forgets which tables were loaded last.
     fn begin_round(&self) {
         *self.lock_prepared() = None;
     }
 }
 
 impl PostgresServer {
+    /// Locks what is known of the tables that were loaded last, poisoned too.
     fn lock_prepared(&self) -> MutexGuard<'_, Option<(String, Untouched)>> {
         self.prepared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What a load may drop.
+/// Returns whether a load may drop étalon's whole schema or only its tables' names.
 fn allowed_reach(system: &PostgresSystem) -> Reach {
     let may_drop_all = system.lock_private().is_some() || system.consent == Consent::DropForeign;
     if may_drop_all { Reach::Schema } else { Reach::Names }
@@ -392,7 +419,7 @@ fn allowed_reach(system: &PostgresSystem) -> Reach {
 
 const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool with `pool_mode = session`";
 
-/// What a session would have to keep from one transaction to the next.
+/// Fails if a program needs a session to keep something from one transaction to the next.
 fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failure> {
     if program.protocol() == Protocol::Prepared && !pooler.keeps_prepared() {
         return Err(pooler.refusal(
@@ -408,7 +435,7 @@ fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failur
     Ok(())
 }
 
-/// Extensions that a private server's client role may not install itself.
+/// Installs the extension that a kind of session needs on a private server, whose role may not do so.
 fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
     match system.lock_private() {
         Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install_extension(owner, kind)),
@@ -416,7 +443,7 @@ fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure
     }
 }
 
-/// Refuses a read-only server or database.
+/// Fails if the server is a standby, or the role may not make étalon's schema.
 fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = "ask what the server lets étalon do";
     let Address { user, database, .. } = &endpoint.address;
@@ -433,8 +460,8 @@ fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fail
     Ok(())
 }
 
-/// [`refuse_standby`], after a while where the server's promotion may be under way: it receives no WAL any more, and has not
-/// ended its recovery.
+/// Fails for a standby, after a while where the server's promotion may be under way.
+/// It then receives no WAL any more, and has not ended its recovery.
 fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
@@ -448,7 +475,7 @@ fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fai
     }
 }
 
-/// Refuses a server in recovery.
+/// Fails if the server is in recovery.
 fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let answer = client.query_first_value("SELECT pg_catalog.pg_is_in_recovery()");
     if answer.map_err(|error| ask_failure("ask what the server lets étalon do", &error))? != "t" {

@@ -60,11 +60,12 @@ impl Abilities {
         })
     }
 
+    /// Tests whether the server has a column of its statistics, named as `view.column`.
     fn has_column(&self, column: &str) -> bool {
         self.columns.contains(column)
     }
 
-    /// Makes a reading of milliseconds; 0 means not timed.
+    /// Makes a reading of milliseconds; unavailable if the server does not time I/O of this object.
     fn time_reading(&self, object: &str, value: Option<f64>) -> Reading {
         let (timed, reason) = if object == "wal" { (self.wal_timing, NO_WAL_TIMING) } else { (self.timing, NO_TIMING) };
         match value {
@@ -75,7 +76,7 @@ impl Abilities {
     }
 }
 
-/// `pg_stat_io`. NULL for a pair without such operations is 0.
+/// Reads I/O by object and context from `pg_stat_io`; NULL for a pair without such operations is 0.
 fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     // Until version 17 all operations have one size.
     let [read_bytes, write_bytes, extend_bytes] = ["read", "write", "extend"].map(|operation| {
@@ -156,7 +157,7 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
     Ok(vec![checkpointer, cleaner, sessions])
 }
 
-/// `pg_stat_wal`'s writes: up to version 17.
+/// Reads the log's I/O from `pg_stat_wal` up to version 17, and an estimate of the bytes written again.
 fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
     let sql = "SELECT wal_write, wal_bytes, wal_write_time, wal_sync, wal_sync_time FROM pg_catalog.pg_stat_wal";
     let rows = session.query(sql)?;
@@ -179,10 +180,12 @@ fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace
 }
 
 impl PagesDialect for Pages {
+    /// Reads the server's block size.
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(query_number(session, "SELECT pg_catalog.current_setting('block_size')")? as u64)
     }
 
+    /// Writes the statements for a table whose rows fill a page each.
     fn create_tables(&self, page_bytes: u64) -> Vec<String> {
         vec![
             format!(
@@ -194,16 +197,19 @@ impl PagesDialect for Pages {
         ]
     }
 
+    /// Writes the statement that inserts this number of rows.
     fn insert_sql(&self, _page_bytes: u64, rows: u64) -> String {
         // The server pads shorter values.
         format!("INSERT INTO tio (tio_data) VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
+    /// Query for the number of rows inserted into the table.
     fn row_count_sql(&self) -> &'static str {
         "SELECT pg_catalog.pg_stat_get_tuples_inserted('tio'::pg_catalog.regclass)"
     }
 
-    /// Counts the rows of these numbers, and their fewest and most bytes, by place: each row has a block of its own.
+    /// Writes the query that counts the rows of these numbers, with their fewest and most bytes.
+    /// Rows are found by place: each has a block of its own.
     fn sampled_rows_sql(&self, numbers: &[u64]) -> Option<String> {
         let places: Vec<String> = numbers.iter().map(|number| format!("'({},1)'", number - 1)).collect();
         let bytes = "pg_catalog.octet_length(tio_data)";
@@ -211,36 +217,42 @@ impl PagesDialect for Pages {
         Some(format!("{counted} WHERE ctid = ANY (ARRAY[{}]::pg_catalog.tid[])", places.join(", ")))
     }
 
-    /// Log that is written through is not synced again.
+    /// Returns which figure counts commits: writes of the log if it is written through, else syncs.
     fn commit_figure(&self, session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
         let method = session.query("SELECT pg_catalog.current_setting('wal_sync_method')")?;
         let is_written_through = datum_text(method.first().and_then(|row| row.first())).starts_with("open");
         Ok(Some(if is_written_through { Figure::Writes } else { Figure::Syncs }))
     }
 
+    /// Reads the log's insert position in bytes; `None` if the role may not.
     fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         let end = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
         Ok(split_refusal(query_number(session, end))?.ok())
     }
 
+    /// Reads the log position in bytes from which the last checkpoint began; `None` if the role may not.
     fn checkpointed_position(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         let begin = "SELECT pg_catalog.pg_wal_lsn_diff(redo_lsn, '0/0') FROM pg_catalog.pg_control_checkpoint()";
         Ok(split_refusal(query_number(session, begin))?.ok())
     }
 
+    /// Returns that blocks added to a table count as written.
     fn counts_extensions(&self) -> bool {
         true
     }
 
+    /// Reads the table's size in bytes.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         query_number(session, "SELECT pg_catalog.pg_relation_size('tio')")
     }
 
+    /// Has the server checkpoint; the inner error says why the role may not.
     fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
         let hint = "`GRANT pg_checkpoint TO …` lets the role";
         Ok(split_refusal(session.execute("CHECKPOINT"))?.map_err(|reason| format!("{reason}; {hint}")))
     }
 
+    /// Has all sessions report their counts, by force or by waiting.
     fn publish_counts(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let force = "SELECT pg_catalog.pg_stat_force_next_flush()";
         // Before version 15 there is only waiting.
@@ -249,6 +261,7 @@ impl PagesDialect for Pages {
         Ok(())
     }
 
+    /// Reads the server's I/O by place, with its log's bytes and what it does not count.
     fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::read_abilities(session)?;
         let places =
@@ -271,6 +284,7 @@ impl PagesDialect for Pages {
         Ok(account)
     }
 
+    /// Reads the size of the database or the log in bytes.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         match class {
             FileClass::Data => {

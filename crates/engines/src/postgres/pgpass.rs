@@ -14,7 +14,7 @@ pub(super) enum Lookup {
     Ignored(String),
 }
 
-/// `~/.postgresql`, and `%APPDATA%\postgresql` on Windows.
+/// Returns the folder of the user's libpq files: `~/.postgresql`, or `%APPDATA%\postgresql` on Windows.
 pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return environment("APPDATA").map(|folder| PathBuf::from(folder).join("postgresql"));
@@ -22,7 +22,7 @@ pub(super) fn user_folder(environment: Environment<'_>) -> Option<PathBuf> {
     home_folder(environment).map(|home| home.join(".postgresql"))
 }
 
-/// Default place of the password file.
+/// Returns the usual path of the user's password file.
 pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     if std::path::MAIN_SEPARATOR == '\\' {
         return user_folder(environment).map(|folder| folder.join("pgpass.conf"));
@@ -30,11 +30,12 @@ pub(super) fn default_file(environment: Environment<'_>) -> Option<PathBuf> {
     home_folder(environment).map(|home| home.join(".pgpass"))
 }
 
+/// Returns the user's home folder.
 pub(super) fn home_folder(environment: Environment<'_>) -> Option<PathBuf> {
     environment("HOME").map(PathBuf::from).or_else(std::env::home_dir)
 }
 
-/// Looks up the password for host, port, database and role.
+/// Looks up the password for host, port, database and role in a password file.
 pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     let shown = file.display();
     match fs::metadata(file) {
@@ -56,7 +57,7 @@ pub(super) fn look_up(file: &Path, fields: &[&str; 4]) -> Lookup {
     }
 }
 
-/// Finds the password of the first matching line.
+/// Finds the password of the first line that matches host, port, database and role.
 fn find_password(text: &str, fields: &[&str; 4]) -> Option<String> {
     text.lines().filter(|line| !line.starts_with('#')).find_map(|line| {
         let mut rest = line;
@@ -81,7 +82,7 @@ struct Field {
     is_wildcard: bool,
 }
 
-/// Up to the next unescaped colon.
+/// Splits a field off the text at the next unescaped colon; `None` without one.
 fn take_field(text: &str) -> Option<(Field, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -61,7 +61,7 @@ impl Pooler {
         matches!(self.lends, Lends::Session | Lends::Transaction { prepares: true })
     }
 
-    /// Refuses what needs a session of its own.
+    /// Makes the failure of something that needs a session of its own, which the pooler does not give.
     pub(crate) fn refusal(&self, tried: impl Into<String>, hint: &str) -> Failure {
         Failure::new(FailureKind::Unsupported, tried, format!("it goes through {self}")).with_hint(hint)
     }
@@ -80,6 +80,7 @@ impl fmt::Display for Pooler {
     }
 }
 
+/// Finds out whether a pooler stands before the server, how it lends sessions, and its name.
 /// `None`: the session that answers is the one that the login reported.
 ///
 /// # Errors
@@ -107,6 +108,7 @@ pub(super) fn find_pooler(client: &mut Client, endpoint: &Endpoint) -> Result<Op
     Ok(Some(Pooler { name, lends }))
 }
 
+/// Makes the failure of a question about the pooler, with what to set in it.
 fn explain_failure(endpoint: &Endpoint, error: &AskError) -> Failure {
     let tried = format!("find out about the pooler at {}", endpoint.address.shown_url());
     match error {
@@ -140,8 +142,8 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
     Ok(false)
 }
 
-/// Tests whether a third client is answered in a session of one of two that stay: a pooler may give each client, while it can, the
-/// session that it had before (Odyssey).
+/// Tests whether a third client is answered in a session of one of two that stay.
+/// A pooler may give each client, while it can, the session that it had before (Odyssey).
 fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
     let taken = [first.query_first_value(BACKEND)?, second.query_first_value(BACKEND)?];
     for _ in 0..LOOKS {
@@ -157,8 +159,8 @@ fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) ->
     Ok(false)
 }
 
-/// Tests whether the pooler gives prepared statements names of its own, by which it finds them again. The transaction keeps to one
-/// session, so that nothing is left in any.
+/// Tests whether the pooler gives prepared statements names of its own, by which it finds them again.
+/// The transaction keeps to one session, so that nothing is left in any.
 fn supports_prepared(client: &mut Client) -> Result<bool, AskError> {
     client.execute("BEGIN")?;
     client.prepare_named(PROBE, "SELECT 1")?;
@@ -171,7 +173,7 @@ fn supports_prepared(client: &mut Client) -> Result<bool, AskError> {
     Ok(!is_verbatim)
 }
 
-/// Tests whether what a client has set is gone for the next.
+/// Tests whether what a client has set is gone for the next client that gets its session.
 fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     let session = leaving.query_first_value(BACKEND).map_err(|error| explain_failure(endpoint, &error))?;
     leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain_failure(endpoint, &error))?;
@@ -214,7 +216,7 @@ fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     Ok(false)
 }
 
-/// Name and version of the pooler in front of the server.
+/// Asks the pooler for its name and version, as far as it says.
 fn pooler_name(client: &mut Client, endpoint: &Endpoint) -> String {
     if let Ok(version) = client.query_first_value("SHOW pool_version") {
         return format!("Pgpool-II {version}");

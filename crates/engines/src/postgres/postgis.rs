@@ -14,7 +14,7 @@ const EXTENSION: &str = "postgis";
 /// Schema for trying the extension for its facts; rolled back.
 const PROBE: &str = "etalon_probe";
 
-/// Finds PostGIS in the session's search path, for a session of this kind.
+/// Brings PostGIS into the session's search path, and installs it if missing; only for spatial sessions.
 ///
 /// # Errors
 /// It is not installed, or the role may not create it.
@@ -22,7 +22,7 @@ pub(super) fn find_extension(client: &mut Client, kind: SessionKind) -> Result<(
     if kind == SessionKind::Spatial { look_into_extension(client) } else { Ok(()) }
 }
 
-/// Uses an existing extension, else makes it in étalon's schema, to be dropped with it.
+/// Brings PostGIS into the session's search path; makes it in étalon's schema if the database has none.
 fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
@@ -39,7 +39,7 @@ fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the extension in étalon's schema and notes it as one of étalon's things.
+/// Makes the extension in étalon's schema, and notes it as one of étalon's things.
 fn install_into_own(client: &mut Client) -> Result<(), AskError> {
     client.execute("BEGIN")?;
     let made = room::note_thing(client, EXTENSION)
@@ -51,7 +51,8 @@ fn install_into_own(client: &mut Client) -> Result<(), AskError> {
     }
 }
 
-/// Installs PostGIS as the server's owner, in a new schema: existing objects there could be run by the owner.
+/// Installs PostGIS as the server's owner in a new schema, if a spatial session needs it.
+/// Existing objects in another schema could be run by the owner.
 pub(super) fn install_extension(owner: &Endpoint, kind: SessionKind) -> Result<(), Failure> {
     if kind != SessionKind::Spatial {
         return Ok(());
@@ -70,10 +71,12 @@ pub(super) fn install_extension(owner: &Endpoint, kind: SessionKind) -> Result<(
     Ok(())
 }
 
+/// Quotes a name for SQL.
 fn quote_name(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// Reads the schema that PostGIS is installed in, if it is.
 fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
     let sql = format!(
         "SELECT n.nspname FROM pg_catalog.pg_extension e JOIN pg_catalog.pg_namespace n ON n.oid = e.extnamespace \
@@ -83,7 +86,7 @@ fn schema_of_extension(client: &mut Client) -> Result<Option<String>, Failure> {
     Ok(found.into_iter().next().and_then(|row| row.into_iter().next().flatten()))
 }
 
-/// Refuses a server on which PostGIS is not installed.
+/// Fails if the server has no PostGIS to install.
 fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
     let sql = format!("SELECT count(*) FROM pg_catalog.pg_available_extensions WHERE name = '{EXTENSION}'");
     if client.query_first_value(&sql).map_err(|error| ask_failure("look for PostGIS", &error))? != "0" {
@@ -99,6 +102,7 @@ fn refuse_missing(client: &mut Client) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Unsupported, "use PostGIS", "the server has no extension `postgis`").with_hint(hint))
 }
 
+/// Makes the failure of installing PostGIS, with a hint if it was denied.
 fn explain_failure(error: &AskError) -> Failure {
     let failure = ask_failure("put PostGIS into étalon's schema", error);
     match failure.kind {
@@ -108,7 +112,7 @@ fn explain_failure(error: &AskError) -> Failure {
     }
 }
 
-/// PostGIS and its libraries.
+/// Reads the versions of PostGIS and GEOS as facts, for a spatial session.
 pub(super) fn extension_facts(client: &mut Client, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind != SessionKind::Spatial {
@@ -130,13 +134,13 @@ pub(super) fn extension_facts(client: &mut Client, kind: SessionKind) -> Result<
     Ok(facts)
 }
 
-/// The value of a key in PostGIS's text of versions.
+/// Finds the value of a key in PostGIS's text of versions.
 fn version_part(version: &str, key: &str) -> Option<String> {
     let (_, rest) = version.split_once(&format!("{key}=\""))?;
     rest.split_once('"').map(|(value, _)| value.to_owned())
 }
 
-/// Makes the extension and rolls back.
+/// Installs PostGIS in a transaction, reads its versions, and rolls back.
 fn version_by_run(client: &mut Client) -> Result<String, Failure> {
     refuse_missing(client)?;
     let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");

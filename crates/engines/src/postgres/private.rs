@@ -92,6 +92,7 @@ pub(super) type Private = private::Private<PostgresRecipe>;
 impl Recipe for PostgresRecipe {
     type Endpoint = Endpoint;
 
+    /// Initialises and starts a private server, with a pooler if asked; returns what clients connect to.
     fn start_server(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
@@ -144,18 +145,22 @@ impl Recipe for PostgresRecipe {
         HABITS
     }
 
+    /// Fails unless the server lets étalon in, past its pooler.
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
         self.owner.as_ref().unwrap_or(endpoint).open_client("").map(Client::close_and_wait)
     }
 
+    /// Starts the pooler unless it runs.
     fn start_front(&mut self) -> Result<(), Failure> {
         self.bouncer.as_mut().map_or(Ok(()), Bouncer::ensure_running)
     }
 
+    /// Stops the pooler.
     fn stop_front(&mut self) -> Result<(), Failure> {
         self.bouncer.as_mut().map_or(Ok(()), Bouncer::stop_process)
     }
 
+    /// Lists settings of the started server that neither the plan, étalon nor `initdb` gave it.
     fn unplanned_settings(
         &self,
         endpoint: &Endpoint,
@@ -168,6 +173,7 @@ impl Recipe for PostgresRecipe {
         strays
     }
 
+    /// Makes the failure of a start from the log, which may name a wrong setting of the plan.
     fn explain_log(&self, log: &str) -> Failure {
         let tried = "start the private server";
         let between =
@@ -198,6 +204,7 @@ impl Recipe for PostgresRecipe {
         }
     }
 
+    /// Adds facts of how étalon made the server, its programs and its pooler.
     fn add_facts(&self, facts: &mut Facts) {
         let superuser = self.owner.as_ref().map_or(ROLE, |owner| &owner.address.user);
         facts.identity("server.made_by", format!("étalon: {}", initdb_words(self.login, superuser).join(" ")));
@@ -216,12 +223,12 @@ impl PostgresRecipe {
 }
 
 impl Private {
-    /// An uninitialised server in `base` with this one's programs and settings.
+    /// Makes an uninitialised server in `base` with this one's programs and settings.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         Private::prepare_empty(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
     }
 
-    /// An uninitialised server, to restore into.
+    /// Makes an uninitialised server in `base`, to restore into.
     pub(super) fn prepare_empty(
         programs: Option<Programs>,
         settings: &BTreeMap<String, Value>,
@@ -233,7 +240,7 @@ impl Private {
         Ok(Private::in_folders(programs, settings, "trust", folders, user))
     }
 
-    /// Makes the server's record for programs and folders; nothing is started.
+    /// Makes a server of these programs, settings and folders; nothing is started.
     fn in_folders(
         programs: Programs,
         settings: &BTreeMap<String, Value>,
@@ -253,7 +260,7 @@ impl Private {
         Private::new(recipe, program, folders, user)
     }
 
-    /// Returns what its clients connect to.
+    /// Starts a pooler in front of the server, and returns what its clients connect to.
     fn put_in_front(
         &mut self,
         pooler: &PrivatePooler,
@@ -281,12 +288,14 @@ impl Private {
         Ok(endpoint)
     }
 
+    /// Returns the folder of the server's programs.
     pub(super) fn bin_dir(&self) -> PathBuf {
         self.recipe.programs.folder.clone()
     }
 
-    /// Removes the original's settings from restored data: they might archive WAL to its archive, or ask for an
-    /// unknown password. Only étalon can enter the socket's folder, so any role may log in, and no name is written.
+    /// Replaces the settings files of restored data by étalon's own.
+    /// The original's might archive WAL to its archive, or ask for an unknown password. Only étalon can enter the socket's folder,
+    /// so any role may log in, and no name is written.
     pub(super) fn make_settings_own(&self) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data_folder()?;
@@ -304,7 +313,7 @@ impl Private {
         Ok(())
     }
 
-    /// Returns the endpoint of the original's database.
+    /// Starts a server on restored data, and returns the endpoint of the original's database.
     pub(super) fn start_restored(&mut self, original: &Address) -> Result<Endpoint, Failure> {
         self.start_on_socket_as(&original.user, &original.database)
     }
@@ -317,6 +326,7 @@ impl Private {
         self.start_on_socket_as(confine::OWNER, DATABASE)
     }
 
+    /// Starts the server on its socket, and returns the endpoint of this role and database.
     fn start_on_socket_as(&mut self, role: &str, database: &str) -> Result<Endpoint, Failure> {
         let folder = self.running.folders()?.socket_folder().to_string_lossy().into_owned();
         let endpoint = Endpoint::new(Address::without_tls(&folder, SOCKET_PORT, role, database, None))?;
@@ -330,6 +340,7 @@ impl Private {
         Ok(endpoint)
     }
 
+    /// Starts the server on a free TCP port, and returns the endpoint of this role.
     fn start_on_port(&mut self, role: &str, password: &str, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         if listen.is_some() {
@@ -356,7 +367,7 @@ impl Private {
         })
     }
 
-    /// The command that starts the server with the plan's settings and these.
+    /// Makes the command that starts the server with the plan's settings and these.
     fn server_spec(&self, own: &[(&str, String)]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
         let planned = self.recipe.settings.iter().map(|(name, value)| format!("{name}={value}"));
@@ -370,7 +381,7 @@ impl Private {
     }
 }
 
-/// The user whom PostgreSQL runs as, since it refuses to run as root.
+/// Finds the user whom PostgreSQL runs as, since it refuses to run as root; `None`: étalon's own.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
     private::server_user("PostgreSQL", "postgres")
 }
@@ -388,7 +399,7 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
     })
 }
 
-/// Folder and password file are not among them.
+/// Returns the words of the `initdb` command, without the data folder and password file.
 fn initdb_words<'a>(login: &'a str, superuser: &'a str) -> Vec<&'a str> {
     vec!["initdb", "-A", login, "-U", superuser, "-E", "UTF8", "--locale", "C", "--no-sync"]
 }
@@ -429,7 +440,7 @@ fn says_disk_full(log: &str) -> bool {
     log.contains("No space left") || log.contains("Check free disk space")
 }
 
-/// Lines with the reason, else the last ones.
+/// Extracts the last lines of a log that tell the reason, or else its last ones.
 fn last_words(log: &str) -> String {
     const TELLING: [&str; 5] = ["FATAL:", "PANIC:", "DETAIL:", "HINT:", "initdb: error:"];
     // Messages to clients while the server is not available.

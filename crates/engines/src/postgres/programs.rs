@@ -30,8 +30,9 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Finds the programs: only in `bin_dir` if given; else on `PATH`, in the usual places with the newest version
-    /// first, and where `pg_config` says; those of a release also where `pip` was asked to put it.
+    /// Finds the server programs: in `bin_dir` only if given, else the newest or those of a release.
+    /// Without it on `PATH`, in the usual places with the newest version first, and where `pg_config` says; those of a release
+    /// also where `pip` was asked to put it.
     pub(super) fn find(bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(release) = release {
@@ -58,7 +59,7 @@ impl Programs {
         })
     }
 
-    /// Lists complete sets of programs: on `PATH`, then in versioned folders from the newest, then in `pg_config`'s folder.
+    /// Lists complete sets of programs: on `PATH`, then by version from the newest, then `pg_config`'s.
     fn installed_versions() -> impl Iterator<Item = Programs> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let on_path: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -111,6 +112,7 @@ impl Programs {
         release_of(&self.postgres_path(), &["--version"])
     }
 
+    /// Tests whether the folder has both `initdb` and `postgres`.
     fn are_complete(&self) -> bool {
         self.initdb_path().is_file() && self.postgres_path().is_file()
     }
@@ -120,11 +122,12 @@ impl Programs {
         self.folder.join(format!("initdb{EXE_SUFFIX}"))
     }
 
+    /// Path of the server's program.
     pub(super) fn postgres_path(&self) -> PathBuf {
         self.folder.join(format!("postgres{EXE_SUFFIX}"))
     }
 
-    /// Names of the settings that the server's program lists; empty if it lists none.
+    /// Asks the server's program for the names of its settings; empty if it lists none.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output = Command::new(self.postgres_path()).arg("--describe-config").stdin(Stdio::null()).output();
         let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -147,11 +150,12 @@ fn versioned_folders() -> Vec<PathBuf> {
     found.into_iter().map(|(_, folder)| folder).collect()
 }
 
-/// `9.6` and `17` as numbers.
+/// Parses a version such as `9.6` or `17` to its numbers.
 fn parse_version(text: &str) -> Option<Vec<u32>> {
     text.split('.').map(|part| part.parse().ok()).collect()
 }
 
+/// Asks `pg_config` for the folder of the programs.
 fn folder_of_pg_config() -> Option<PathBuf> {
     let answer = host::answers::ask_program(Path::new("pg_config"), &["--bindir"])?;
     Some(PathBuf::from(answer.stdout.trim()))

@@ -41,7 +41,7 @@ const RENAMED: [(&str, &str); 3] =
 const ORIGINS: &str = "SELECT lower(name), source, coalesce(sourcefile, '') FROM pg_catalog.pg_settings WHERE source IN \
                        ('command line', 'configuration file', 'environment variable')";
 
-/// Returns what the server has from its start beyond `arguments` and what `initdb` wrote into `data`.
+/// Lists settings that the server has from its start beyond `arguments` and what `initdb` wrote into `data`.
 ///
 /// # Errors
 /// The connection is lost.
@@ -74,7 +74,7 @@ pub(super) fn unplanned_settings(
     Ok(strays)
 }
 
-/// The name in an argument `name=value`.
+/// Extracts the name in an argument `name=value`, as the server writes it today.
 fn setting_name(argument: &OsString) -> Option<String> {
     let name = argument.to_string_lossy().split_once('=')?.0.to_ascii_lowercase().replace('-', "_");
     Some(RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| (*new).to_owned()))

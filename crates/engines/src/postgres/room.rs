@@ -32,22 +32,23 @@ struct Thing {
 }
 
 impl Thing {
+    /// Writes the thing's kind and name.
     fn description(&self) -> String {
         format!("{} {}", self.kind, self.identity)
     }
 
-    /// The thing's name without schema, arguments and quotes.
+    /// Returns the thing's name without schema, arguments and quotes.
     fn name(&self) -> &str {
         let name = self.identity.strip_prefix(SCHEMA).and_then(|rest| rest.strip_prefix('.')).unwrap_or(&self.identity);
         name.split('(').next().unwrap_or(name).trim_matches('"')
     }
 
-    /// Tests whether it has one of these names, which are as a statement wrote them: quoted, or to be put into small letters.
+    /// Tests whether it has one of these names, quoted or to be put into small letters, as statements wrote them.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         names.iter().any(|name| name == self.name() || name.to_lowercase() == self.name())
     }
 
-    /// Tests whether it is one of what the comment lists, and not another by the same name.
+    /// Tests whether it is one of the things that the comment lists, and not another by the same name.
     fn is_listed(&self, listed: &Listed) -> bool {
         listed.iter().any(|(name, oid)| {
             let is_alike = name == self.name() || name.to_lowercase() == self.name();
@@ -55,6 +56,7 @@ impl Thing {
         })
     }
 
+    /// Writes the statement that drops the thing.
     fn drop_statement(&self) -> String {
         let kind = match self.kind.as_str() {
             "composite type" => "type",
@@ -82,7 +84,7 @@ pub(super) struct Room {
 /// Names that a schema's comment lists, with the server's number of a table that no statement of the user's makes again.
 type Listed = BTreeMap<String, Option<String>>;
 
-/// The comment of a schema with these things of étalon's.
+/// Writes the comment of a schema with these things of étalon's.
 fn schema_comment(listed: &Listed) -> String {
     // A name with a line's end or a tab is not étalon's.
     let lines = listed.iter().filter(|(name, _)| !name.contains(['\n', '\t'])).map(|(name, oid)| match oid {
@@ -92,7 +94,7 @@ fn schema_comment(listed: &Listed) -> String {
     std::iter::once(MARKER.to_owned()).chain(lines).collect()
 }
 
-/// What a schema's comment lists.
+/// Parses which things a schema's comment lists; none if the comment is not étalon's.
 fn listed_in(comment: &str) -> Listed {
     if !comment.starts_with(MARKER) {
         return Listed::new();
@@ -104,14 +106,14 @@ fn listed_in(comment: &str) -> Listed {
     lines.collect()
 }
 
-/// Notes a further thing that étalon makes in the schema.
+/// Adds the name of a thing that étalon makes to the schema's comment.
 pub(super) fn note_thing(client: &mut Client, name: &str) -> Result<(), AskError> {
     let mut listed = listed_in(&read_comment(client)?);
     listed.insert(name.to_owned(), None);
     write_listed(client, &listed)
 }
 
-/// Notes the numbers of these tables, which étalon has made: another of the same name is not its own.
+/// Adds the numbers of these tables to the schema's comment: another of the same name is not étalon's.
 pub(super) fn note_numbers(client: &mut Client, tables: &BTreeSet<String>) -> Result<(), AskError> {
     let mut listed = listed_in(&read_comment(client)?);
     for thing in list_things(client)?.into_iter().filter(|thing| thing.kind == "table") {
@@ -124,10 +126,12 @@ pub(super) fn note_numbers(client: &mut Client, tables: &BTreeSet<String>) -> Re
     write_listed(client, &listed)
 }
 
+/// Sets the schema's comment to a list of these names.
 pub(super) fn write_comment(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
     write_listed(client, &names.iter().map(|name| (name.clone(), None)).collect())
 }
 
+/// Sets the schema's comment to this list of things.
 fn write_listed(client: &mut Client, listed: &Listed) -> Result<(), AskError> {
     client.execute(&format!("COMMENT ON SCHEMA {SCHEMA} IS {}", quote_text(&schema_comment(listed))))
 }
@@ -146,8 +150,8 @@ const THINGS: &str = "SELECT i.type, i.identity, d.classid::bigint, d.objid::big
     pg_catalog.pg_depend o WHERE o.classid = d.classid AND o.objid = d.objid AND (o.deptype IN ('e', 'i') OR o.deptype = 'a' AND \
     o.refclassid = 'pg_catalog.pg_class'::regclass)) ORDER BY 1, 2";
 
-/// Étalon's things and those of others. Étalon makes no two things of one name, so that a function with the name of a table is not
-/// its own.
+/// Splits things into étalon's own and those of others.
+/// Étalon makes no two things of one name, so that a function with the name of a table is not its own.
 fn split_by_owner(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing>) {
     let tables = things.iter().filter(|thing| thing.kind == "table").map(|thing| thing.name().to_owned());
     let tables: BTreeSet<String> = tables.collect();
@@ -158,7 +162,8 @@ fn split_by_owner(things: Vec<Thing>, listed: &Listed) -> (Vec<Thing>, Vec<Thing
 }
 
 impl Room {
-    /// Looks at the schema. In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
+    /// Lists the things in étalon's schema, its own and others', and what depends on its own.
+    /// In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
     pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let listed = listed_in(&read_comment(client)?);
         let things = list_things(client)?;
@@ -175,14 +180,14 @@ impl Room {
         Ok(Room { own, others, dependents })
     }
 
-    /// Refuses to go on where something of others needs étalon's things, which it has to make again.
+    /// Fails if something of others needs étalon's things, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
         let needs: Vec<String> =
             self.dependents.iter().map(|one| format!("{} depends on {}", one.shown, one.on)).collect();
         owner::refuse_dependents(&format!("the schema `{SCHEMA}`"), &needs)
     }
 
-    /// Refuses names that are taken by others.
+    /// Fails if things of others have these names.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let taken: Vec<String> =
             self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
@@ -212,7 +217,7 @@ impl Room {
         !self.others.is_empty()
     }
 
-    /// Fails if anything that étalon did not make stays after [`Room::drop_own_things`].
+    /// Fails if something stays in the schema that étalon did not make, and names it.
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
         let next_to_it = self.others.iter().map(Thing::description);
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));
@@ -229,7 +234,7 @@ impl Room {
     }
 }
 
-/// Runs a statement that may fail in the middle of a transaction. `Some`: how the server refused it.
+/// Runs a statement in a transaction, and undoes it if refused. `Some`: how the server refused it.
 fn try_in_savepoint(client: &mut Client, sql: &str) -> Result<Option<AskError>, AskError> {
     client.execute("SAVEPOINT etalon_drop")?;
     match client.execute(sql) {
@@ -248,8 +253,9 @@ fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     Ok(things.collect())
 }
 
-/// What others built on these things, directly. A part of a thing is an index, a type of its rows, a default, a constraint of its
-/// own, a member of an extension, an entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
+/// Lists what others built on these things, directly.
+/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a member of an extension, an entry
+/// of an operator class (which is a thing itself), or a trigger whose name is étalon's.
 fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());
@@ -286,7 +292,7 @@ fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Resul
     Ok(dependents.collect())
 }
 
-/// Things in a database that étalon made for its tables, apart from étalon's own and from those that it was made with.
+/// Lists things in étalon's database that are neither its own nor those that it was made with.
 pub(super) fn foreign_things(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
     let tried = "look at what is in étalon's database";
     let listed = listed_in(&read_comment(client).map_err(failing_to(tried))?);
@@ -327,7 +333,7 @@ const CATALOGS: [(&str, &str, &str, &str); 25] = [
     ("pg_transform", "pg_transform", "0", "true"),
 ];
 
-/// Things of users in a database, other than those in étalon's schema.
+/// Lists things of users in a database, other than those in étalon's schema.
 pub(super) fn things_outside_schema(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
     // Numbers below 16,384 are those of the server's own things; a large object may have any.
     let catalogs: Vec<String> = CATALOGS

@@ -58,7 +58,7 @@ pub(super) fn find_service(given: &Given, environment: Environment<'_>) -> Resul
         .with_hint(format!("write a section `[{name}]` there, or correct `service` in the URL or PGSERVICE")))
 }
 
-/// The options of the first section of this name, each as it stands first.
+/// Parses the options of the first section of this name, each as it stands first; fails on what is not known.
 fn find_section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure> {
     let known = (Address::FORM.options)();
     let mut found: Option<Given> = None;

@@ -39,12 +39,12 @@ impl Default for SessionSettings {
 }
 
 impl SessionSettings {
-    /// Endpoint of the session's database.
+    /// Returns the endpoint of the session's database.
     pub(super) fn session_endpoint<'a>(&self, endpoint: &'a Endpoint) -> Cow<'a, Endpoint> {
         self.database.map_or(Cow::Borrowed(endpoint), |database| Cow::Owned(endpoint.on_database(database)))
     }
 
-    /// Tries each of the plan's settings, so that a wrong one is named.
+    /// Makes the session settings of a plan, each tried on the server, so that a wrong one is named.
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
@@ -82,13 +82,13 @@ impl Settings for SessionSettings {
     type Protocol = PostgresProtocol;
     type Endpoint = Endpoint;
 
-    /// The session without étalon's schema: with the role's search path, in the database that the URL names.
+    /// Makes the settings of a session without étalon's schema: with the role's search path, in the URL's database.
     fn on_tables_of_others(&self) -> SessionSettings {
         let settings = self.settings.iter().filter(|(name, _)| name != "search_path").cloned().collect();
         SessionSettings { options: self.options.clone(), settings, database: None }
     }
 
-    /// Opens a session with these settings.
+    /// Opens a session with these settings, through a pooler ahead of each transaction.
     fn try_open(&self, endpoint: &Endpoint, _purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = self.session_endpoint(endpoint).try_connect(&self.options).map_err(OpenError::Refused)?;
         if endpoint.pooler.is_some() {
@@ -113,7 +113,7 @@ enum Scope {
     Start,
 }
 
-/// Asks for all settings and their contexts.
+/// Reads the names of all settings, with the context in which each can be set.
 fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     let rows = client.query_text_rows("SELECT name, context FROM pg_catalog.pg_settings");
     let rows = rows.map_err(|error| ask_failure("read the server's settings", &error))?;
@@ -126,7 +126,7 @@ fn known_settings(client: &mut Client) -> Result<BTreeMap<String, String>, Failu
         .collect())
 }
 
-/// Says whether a setting can be set within a session or only at its start; refuses one that étalon cannot set.
+/// Tells whether a setting can be set within a session or only at its start; fails if étalon cannot set it.
 fn setting_scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> Result<Scope, Failure> {
     refuse_reserved(name, value, RESERVED)?;
     match known.get(name).map(String::as_str) {
@@ -161,6 +161,7 @@ fn setting_scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> R
     }
 }
 
+/// Makes the failure of a setting that the server refused, with its hint.
 fn setting_refused(name: &str, value: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried_to_set(name, value), error);
     match error {
@@ -175,8 +176,8 @@ fn setting_refused(name: &str, value: &str, error: &AskError) -> Failure {
     }
 }
 
-/// Writes a query that sets a value for itself only. `set_config` parses values like the configuration file, so a list
-/// stays a list.
+/// Writes a query that sets a value for itself only.
+/// `set_config` parses values like the configuration file, so a list stays a list.
 fn try_out(name: &str, value: &str) -> String {
     format!("SELECT pg_catalog.set_config({}, {}, true)", quote_text(name), quote_text(value))
 }

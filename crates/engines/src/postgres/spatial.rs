@@ -6,6 +6,7 @@ use workloads::spatial::query::Query;
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
+    /// Returns the statements for the spatial tables.
     fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept integer NOT NULL", "Polygon"),
@@ -20,14 +21,17 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
+    /// Returns what stands before and after a geometry's text in SQL.
     fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', 0)")
     }
 
+    /// Returns the statements that begin and end the load's transaction.
     fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN", "COMMIT")
     }
 
+    /// Returns the statements for GiST indexes and statistics.
     fn create_indexes(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("CREATE INDEX {table}_g ON {table} USING gist (g)")).to_vec();
@@ -35,6 +39,7 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    /// Returns the query for the number of tables with a valid spatial index.
     fn indexed_tables(&self) -> Option<&'static str> {
         let tables = "SELECT count(DISTINCT i.indrelid) FROM pg_catalog.pg_index i \
                       JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam \
@@ -43,11 +48,13 @@ impl SpatialDialect for Spatial {
         Some(tables)
     }
 
+    /// Writes a spatial query with its constants filled in.
     fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
         query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 }
 
+/// Returns a spatial query's SQL with places for its constants.
 fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {

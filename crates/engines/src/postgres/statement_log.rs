@@ -23,6 +23,7 @@ const PREFIX: &str = "%m [%p] %q%u@%d ";
 pub(super) struct StatementsOfLog;
 
 impl StatementLog for StatementsOfLog {
+    /// Reads how to switch the statement log on and off again, and where the log is.
     fn read_switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
         let rows = session.query(SETTINGS)?;
         let settings: Vec<[String; 3]> =
@@ -61,7 +62,7 @@ impl StatementLog for StatementsOfLog {
     }
 }
 
-/// The value with which a log can be captured, if it is another.
+/// Returns the value with which a log can be captured, if the setting has another.
 fn wanted_value(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
     match name {
         "log_min_duration_statement" if now != "0" => Some("0"),
@@ -72,7 +73,7 @@ fn wanted_value(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
     }
 }
 
-/// Adds the lines that set one setting, and set it back.
+/// Adds the lines that set one setting and set it back, or says that a restart is needed.
 fn add_switch(name: &str, now: &str, source: &str, wanted: &str, switch: &mut LogSwitch) {
     if source == "start" {
         switch.needs_restart = true;
@@ -99,16 +100,18 @@ fn add_switch(name: &str, now: &str, source: &str, wanted: &str, switch: &mut Lo
     }
 }
 
-/// Whether the log that is read is text: `csvlog` has every field, whatever the prefix, and goes before.
+/// Tests whether the log that is read is text, not CSV.
+/// `csvlog` has every field, whatever the prefix, and goes before.
 fn is_text(destination: &str) -> bool {
     destination.contains("stderr") && !destination.contains("csvlog")
 }
 
+/// Tests whether messages of a locale are in English.
 fn is_english(locale: &str) -> bool {
     locale.is_empty() || ["C", "POSIX", "en"].iter().any(|english| locale.starts_with(english))
 }
 
-/// Whether a prefix tells time and session.
+/// Tests whether a log prefix has time and session.
 fn is_enough(prefix: &str) -> bool {
     let has = |any: [&str; 2]| any.iter().any(|escape| prefix.contains(escape));
     has(["%m", "%n"]) && has(["%p", "%c"])

@@ -22,6 +22,7 @@ const EXTENSION: &str = "SELECT quote_ident(n.nspname), (string_to_array(e.extve
 pub(super) struct PgStatStatements;
 
 impl StatementStatistics for PgStatStatements {
+    /// Returns the name of the extension that keeps the statistics.
     fn display_name(&self) -> &'static str {
         "pg_stat_statements"
     }
@@ -34,6 +35,7 @@ impl StatementStatistics for PgStatStatements {
         "`GRANT pg_read_all_stats TO ROLE` shows them"
     }
 
+    /// Reads the statements that have cost most in this database, with calls and times.
     fn read_statements(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
         let view = View::find_view(session)?;
         let examples = view.example_texts(session).map_err(|failure| view.explain_denial(failure))?;
@@ -68,7 +70,7 @@ struct View {
 }
 
 impl View {
-    /// Finds the view of statement statistics.
+    /// Finds the view of statement statistics; the failure says what to type if it is missing.
     ///
     /// # Errors
     /// It is not there: what to type.
@@ -104,7 +106,7 @@ impl View {
         }
     }
 
-    /// SQL for the statements with their calls and times.
+    /// Writes the query for the statements with their calls and times.
     fn statements_sql(&self) -> String {
         let View { schema, .. } = self;
         let total = if self.has_planning { "total_exec_time" } else { "total_time" };
@@ -120,7 +122,7 @@ impl View {
         )
     }
 
-    /// Texts with values by the form that they have, of statements that sessions ran last.
+    /// Reads texts with values that sessions ran last, by the statistics' text of each.
     fn example_texts(&self, session: &mut dyn Session) -> Result<HashMap<String, String>, Failure> {
         if !self.has_numbers {
             return Ok(HashMap::new());

@@ -15,6 +15,7 @@ use workloads::contents::{Contents, Rows};
 use workloads::dataset::{Dataset, Dialect, Table};
 use workloads::system::Consent;
 
+/// Reads who made étalon's schema, by its comment.
 pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure> {
     let sql = format!(
         "SELECT coalesce(pg_catalog.obj_description(oid, 'pg_namespace'), '') FROM pg_catalog.pg_namespace \
@@ -29,13 +30,14 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure
     })
 }
 
-/// Unless the user agreed.
+/// Returns who made the schema, or fails if others did and the user has not agreed to lose it.
 pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
     owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
 
-/// Recreates the schema and its tables. It must be étalon's, absent, or given up.
+/// Makes the schema and its tables again in one transaction, loads and checks their rows.
+/// It must be étalon's, absent, or given up.
 ///
 /// One transaction: rows can be written frozen, since no one sees the tables yet, so no run pays for hint bits or
 /// anti-wraparound vacuum; and a failure changes nothing.
@@ -52,7 +54,7 @@ pub(super) fn load_tables(client: &mut Client, data: &Dataset, reach: Reach) -> 
     finished
 }
 
-/// Makes the failure of a load, with what lets the account load if that was denied.
+/// Makes the failure of a load, with what lets the role load if that was denied.
 fn explain_denial(tried: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried, error);
     match failure.kind {
@@ -61,7 +63,7 @@ fn explain_denial(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// Begins a transaction, in which the schema has nothing of étalon's any more, and notes what étalon makes there.
+/// Begins a transaction, drops étalon's things in the schema, and notes what étalon will make there.
 fn begin_load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("make the schema `{SCHEMA}`");
     client.execute("BEGIN").map_err(|error| explain_denial(&tried, &error))?;
@@ -111,6 +113,7 @@ fn finish_load(client: &mut Client, data: &Dataset) -> Result<(), AskError> {
     client.execute("COMMIT")
 }
 
+/// Writes the statement that adds a table's primary key, if it has one.
 fn primary_key_sql(table: &Table) -> Option<String> {
     let key = table.primary_key.join(", ");
     (!key.is_empty()).then(|| format!("ALTER TABLE {} ADD PRIMARY KEY ({key})", table.name))
@@ -120,7 +123,8 @@ impl LoadsParts for PostgresServer {
     const READ_NOTES: (&'static str, &'static str) =
         ("BEGIN; LOCK TABLE etalon.etalon_loaded IN SHARE MODE", " ORDER BY part");
 
-    /// Ends the making of an index for an étalon that was killed.
+    /// Has the server notice within 5 s that the session's client is gone.
+    /// That ends the making of an index for an étalon that was killed.
     fn set_up_loader(client: &mut Client) -> Result<(), AskError> {
         // For each transaction it would have to be known to the server.
         if client.shares_session() {
@@ -130,10 +134,12 @@ impl LoadsParts for PostgresServer {
         }
     }
 
+    /// Tests whether étalon made the schema that is there.
     fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
         Ok(owner_of_schema(client)? == TableOwner::Etalon)
     }
 
+    /// Makes schema, tables and notes of a load in parts, in one transaction.
     fn make_tables(
         system: &PostgresSystem,
         client: &mut Client,
@@ -155,11 +161,13 @@ impl LoadsParts for PostgresServer {
         made
     }
 
+    /// Sends rows to a table by `COPY`.
     fn send_rows(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
         let sent = client.copy_in(&format!("COPY {} FROM STDIN", table.name), &mut piece_writer(rows));
         sent.map_err(|error| ask_failure(format!("load {}", table.name), &error))
     }
 
+    /// Writes the statements for a table's primary key and indexes.
     fn later_statements(data: &Dataset, table: &Table) -> Vec<String> {
         let of_table = data.indexes.iter().filter(|index| index.table == table.name);
         primary_key_sql(table)
@@ -168,17 +176,18 @@ impl LoadsParts for PostgresServer {
             .collect()
     }
 
-    /// Statements of all kinds are undone with their transaction.
+    /// Returns `false`: statements of all kinds are undone with their transaction.
     fn is_there(_error: &AskError) -> bool {
         false
     }
 
-    /// Rows that came in several transactions cannot be written frozen.
+    /// Vacuums and freezes a table: rows that came in several transactions cannot be written frozen.
     fn polish_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
         let run = client.execute_alone(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
         run.map_err(|error| ask_failure(format!("vacuum {}", table.name), &error))
     }
 
+    /// Drops the notes, runs the data set's last statements, and commits.
     fn end_load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         let begin = ["BEGIN".to_owned(), format!("DROP TABLE {NOTES}")];
         let mut statements = begin.into_iter().chain(data.last_statements(&PostgresDialect));
@@ -206,7 +215,7 @@ pub(super) struct Untouched {
 }
 
 impl Untouched {
-    /// Reads the marks by which a write would be seen. `None` while a numbered transaction is running.
+    /// Reads the state by which a later write would be seen. `None` while a numbered transaction is running.
     pub(super) fn read_now(client: &mut Client) -> Result<Option<Untouched>, Failure> {
         let tried = "ask whether anything was written";
         // In this order: a transaction that begins after the first question is still visible at the second.
@@ -222,7 +231,8 @@ impl Untouched {
     }
 }
 
-/// Removes dead rows and refreshes visibility map and statistics: otherwise a first run would differ from a second.
+/// Vacuums and analyses a data set's tables.
+/// Otherwise a first run would differ from a second.
 pub(super) fn vacuum_tables(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     for table in &data.tables {
         let run = client.execute_alone(&format!("VACUUM (ANALYZE) {SCHEMA}.{}", table.name));
@@ -247,7 +257,7 @@ pub(super) fn remove_schema(client: &mut Client) -> Result<(), Failure> {
     room.map_err(|error| ask_failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_to_leave_unsaid()
 }
 
-/// Drops in one transaction, and returns what is left.
+/// Drops étalon's things in its schema in one transaction, and returns what was there.
 fn clear_room(client: &mut Client) -> Result<Room, AskError> {
     client.execute("BEGIN")?;
     let room = Room::inspect(client, Reach::Names)?;

@@ -50,7 +50,7 @@ pub(super) enum Attempt {
     Tls,
 }
 
-/// Lists the attempts in order; the next is made while the server objects to encryption or its absence.
+/// Lists a mode's attempts in order; the next is made while the server objects to encryption or its absence.
 pub(super) fn attempts_for(mode: TlsMode) -> &'static [Attempt] {
     match mode {
         TlsMode::Disable => &[Attempt::Plain],
@@ -97,21 +97,21 @@ struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// Empty is absent, as in libpq.
+    /// Returns an option of the URL, or else of the environment; empty is absent, as in libpq.
     fn option_value(&self, name: &str) -> Option<String> {
         let variable = OPTIONS.iter().find(|(option, _)| *option == name).and_then(|(_, variable)| *variable);
         let found = self.said.get(name).cloned().or_else(|| (self.environment)(variable?));
         found.filter(|text| !text.is_empty())
     }
 
-    /// Named by the user, else an existing one in his folder.
+    /// Returns the file that an option names, or else an existing one in the user's folder.
     fn file_option(&self, option: &str, usual: &str) -> Option<PathBuf> {
         self.option_value(option)
             .map(PathBuf::from)
             .or_else(|| self.folder.as_deref().map(|folder| folder.join(usual)).filter(|file| file_exists(file)))
     }
 
-    /// Reads the mode, which a root file named `system` may imply.
+    /// Reads the TLS mode, which a root file named `system` may imply; fails if it is too weak for that.
     fn tls_mode(&self, named_root: Option<&str>) -> Result<TlsMode, Failure> {
         let is_system = named_root == Some("system");
         let mode = match self.option_value("sslmode") {
@@ -128,7 +128,7 @@ impl Sources<'_> {
         Ok(mode)
     }
 
-    /// Reads how TLS is negotiated.
+    /// Reads whether TLS is asked for or begun directly; fails if the mode is too weak for that.
     fn negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
         match self.option_value("sslnegotiation").as_deref() {
             None | Some("postgres") => Ok(Negotiation::Asked),
@@ -141,7 +141,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Reads which authorities are trusted.
+    /// Reads which authorities are trusted; fails if the mode needs some and there are none.
     fn trusted_roots(&self, mode: TlsMode) -> Result<Option<Roots>, Failure> {
         let roots = match self.file_option("sslrootcert", "root.crt") {
             Some(file) if file == Path::new("system") => Some(Roots::System),
@@ -166,7 +166,7 @@ impl Sources<'_> {
             .with_hint(hint))
     }
 
-    /// Lists the files of revoked certificates.
+    /// Lists the files of revoked certificates that options name.
     fn revocation_files(&self, roots: Option<&Roots>) -> Result<Vec<PathBuf>, Failure> {
         let named = (self.option_value("sslcrl"), self.option_value("sslcrldir"));
         if !matches!(roots, Some(Roots::File(_))) {
@@ -186,7 +186,7 @@ impl Sources<'_> {
         Ok(files)
     }
 
-    /// Finds the client's certificate and key.
+    /// Finds the files of the client's certificate and key, if it has one.
     fn client_identity(&self) -> Result<Option<ClientIdentity>, Failure> {
         match self.option_value("sslcertmode").as_deref() {
             None | Some("allow") => {}
@@ -209,7 +209,7 @@ impl Sources<'_> {
         Ok(Some(ClientIdentity { certificate, key, password }))
     }
 
-    /// Index of a version among those that libpq knows.
+    /// Reads the index of an option's version among those that libpq knows.
     fn version_index(&self, option: &str) -> Result<Option<usize>, Failure> {
         const KNOWN: [&str; 4] = ["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
         let Some(text) = self.option_value(option) else { return Ok(None) };
@@ -219,7 +219,7 @@ impl Sources<'_> {
         }
     }
 
-    /// Lists the TLS versions between the lowest and the highest allowed.
+    /// Lists the TLS versions between the lowest and the highest allowed; fails if there are none.
     fn allowed_versions(&self) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
         let lowest = self.version_index("ssl_min_protocol_version")?.unwrap_or(2);
         let highest = self.version_index("ssl_max_protocol_version")?.unwrap_or(3);
@@ -241,11 +241,13 @@ fn file_exists(file: &Path) -> bool {
     std::fs::metadata(file).is_ok()
 }
 
+/// Lists the names of the URL's TLS options.
 pub(super) fn option_names() -> impl Iterator<Item = &'static str> {
     OPTIONS.iter().map(|(name, _)| *name)
 }
 
 impl TlsOptions {
+    /// Makes the options of a connection without TLS.
     pub(super) fn disabled() -> TlsOptions {
         TlsOptions {
             mode: TlsMode::Disable,
@@ -259,8 +261,8 @@ impl TlsOptions {
         }
     }
 
-    /// Reads the options from the URL, else the environment and the user's files. `is_socket`: PostgreSQL does not
-    /// encrypt there, and libpq ignores the options.
+    /// Reads the options from the URL, else the environment and the user's files.
+    /// `is_socket`: PostgreSQL does not encrypt there, and libpq ignores the options.
     pub(super) fn read_options(
         url: &Given,
         environment: Environment<'_>,
@@ -288,7 +290,7 @@ impl TlsOptions {
         Ok(TlsOptions { mode, negotiation, roots, revoked, identity, sni, versions, said })
     }
 
-    /// `None` if never encrypted.
+    /// Makes the TLS configuration, and reads the files that it names; `None` if never encrypted.
     pub(super) fn client_config(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == TlsMode::Disable {
             return Ok(None);
@@ -309,7 +311,7 @@ impl TlsOptions {
         Ok(Some(config))
     }
 
-    /// Environment variables for PostgreSQL's own programs.
+    /// Lists the variables by which PostgreSQL's own programs use the same TLS options.
     pub(super) fn environment_variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = vec![("PGSSLMODE", self.mode.name(MODES).to_owned())];
         for (name, variable) in OPTIONS.iter().filter(|(name, _)| *name != "sslmode") {

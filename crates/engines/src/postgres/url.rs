@@ -133,12 +133,12 @@ const SESSION_VARIABLES: [(&str, &str); 3] = [("datestyle", "PGDATESTYLE"), ("ti
 /// Variables that say whom to trust, which étalon cannot check: to ignore them would be less safe than libpq.
 const REFUSED_VARIABLES: [&str; 2] = ["PGREQUIREAUTH", "PGREQUIREPEER"];
 
-/// The failure for a URL that cannot be read; `cause` must not repeat the password.
+/// Makes the failure that a URL cannot be read; `cause` must not repeat the password.
 pub(super) fn url_failure(cause: impl std::fmt::Display) -> Failure {
     <Address as url::Address>::FORM.url_failure(cause)
 }
 
-/// The failure for an option whose value is not valid.
+/// Makes the failure that an option's value is not valid.
 fn invalid_option(name: &str) -> Failure {
     let variable = VARIABLES.iter().find(|(option, _)| *option == name);
     let or_variable = variable.map(|(_, variable)| format!(" (or {variable})")).unwrap_or_default();
@@ -147,14 +147,14 @@ fn invalid_option(name: &str) -> Failure {
     ))
 }
 
-/// Reads an option that has one of these values.
+/// Reads an option that has one of these values; `None` if it is not given.
 fn option_among<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
     let Some(text) = given.get(name) else { return Ok(None) };
     let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| invalid_option(name))?;
     Ok(Some(value.1))
 }
 
-/// Reads an option that is a whole number.
+/// Reads an option that is a whole number; `None` if it is not given.
 fn number_option(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
     given.get(name).map(|text| text.parse().map_err(|_| invalid_option(name))).transpose()
 }
@@ -187,6 +187,7 @@ impl url::Address for Address {
         ],
     };
 
+    /// Makes the address of a URL's parts, with what services, environment and password file add.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         if let Some(variable) = REFUSED_VARIABLES.iter().find(|variable| environment(variable).is_some()) {
             return Err(url_failure(format!("étalon cannot do what {variable} asks for"))
@@ -242,6 +243,7 @@ impl url::Address for Address {
         })
     }
 
+    /// Fails if the plan may not connect to the address or the host's name, or to the socket.
     /// It connects to `hostaddr`, but chooses the password by the name.
     fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
         if let Listener::Socket(socket) = self.listener() {
@@ -251,6 +253,7 @@ impl url::Address for Address {
         numeric.iter().chain([&self.host]).try_for_each(|host| permits.check_connect(host, self.port))
     }
 
+    /// Returns the host and port, or socket, at which the server listens.
     fn listener(&self) -> Listener {
         if self.is_socket() {
             return Listener::Socket(Path::new(&self.host).join(format!(".s.PGSQL.{}", self.port)));
@@ -259,6 +262,7 @@ impl url::Address for Address {
         Listener::Tcp { host, port: self.port }
     }
 
+    /// Writes the URL without password and options.
     fn shown_url(&self) -> String {
         let Address { host, port, user, database, .. } = self;
         if self.is_socket() {
@@ -268,6 +272,7 @@ impl url::Address for Address {
         }
     }
 
+    /// Writes the URL, with password, by which other hosts reach a private server; `None` if it is local only.
     fn url_of_private(&self) -> Option<String> {
         let Address { host, port, user, database, password, .. } = self;
         if self.is_socket() || host == LOOPBACK {
@@ -279,7 +284,7 @@ impl url::Address for Address {
     }
 }
 
-/// Reads how a lost connection is noticed.
+/// Reads the options by which a lost connection is noticed.
 fn keepalive_options(given: &Given) -> Result<Vigilance, Failure> {
     let keeps_alive = number_option(given, "keepalives")?.is_none_or(|number| number != 0);
     let idle = duration_option(given, "keepalives_idle", Duration::from_secs)?.or(VIGILANCE.keepalive_idle);
@@ -293,13 +298,13 @@ fn keepalive_options(given: &Given) -> Result<Vigilance, Failure> {
     })
 }
 
-/// Like libpq, without those that ask for the server's own value.
+/// Lists settings that libpq's variables give to each session, but for those set to `default`.
 fn session_variables(environment: Environment<'_>) -> Vec<(&'static str, String)> {
     let set = SESSION_VARIABLES.iter().filter_map(|(setting, variable)| Some((*setting, environment(variable)?)));
     set.filter(|(_, value)| !value.eq_ignore_ascii_case("default")).collect()
 }
 
-/// Reads the host's name, and its address if the URL names one.
+/// Returns the host's name, and its address if `hostaddr` is given; fails if they contradict each other.
 fn host_and_address(
     named: Option<String>,
     address: Option<String>,
@@ -334,7 +339,7 @@ fn find_password(given: &Given, environment: Environment<'_>, fields: &[&str; 4]
     }
 }
 
-/// Like libpq: the socket's usual folder, else TCP.
+/// Returns the host if none is named, like libpq: the socket's usual folder, else TCP to `localhost`.
 fn default_host(port: u16) -> String {
     let socket = format!(".s.PGSQL.{port}");
     let folder = SOCKET_FOLDERS.iter().find(|folder| Path::new(folder).join(&socket).exists());
@@ -342,7 +347,7 @@ fn default_host(port: u16) -> String {
 }
 
 impl Address {
-    /// An address without TLS, such as a private server's.
+    /// Makes an address without TLS, such as a private server's.
     pub(super) fn without_tls(host: &str, port: u16, user: &str, database: &str, password: Option<&str>) -> Address {
         Address {
             host: host.to_owned(),
@@ -363,7 +368,8 @@ impl Address {
         }
     }
 
-    /// Environment of PostgreSQL's own programs, besides host, port, role and password, to connect like étalon.
+    /// Lists the variables by which PostgreSQL's own programs connect like étalon.
+    /// They are besides host, port, role and password.
     pub(super) fn environment_variables(&self) -> Result<Vec<(&'static str, String)>, Failure> {
         let mut variables = self.tls.environment_variables()?;
         variables.extend(self.hostaddr.map(|address| ("PGHOSTADDR", address.to_string())));
@@ -372,6 +378,7 @@ impl Address {
         Ok(variables)
     }
 
+    /// Tests whether the server is reached by a socket.
     pub(super) fn is_socket(&self) -> bool {
         self.host.starts_with('/')
     }

@@ -99,12 +99,14 @@ pub(crate) fn log_in(
     }
 }
 
+/// Makes the error of a TLS handshake: a lost connection, unless TLS itself failed.
 /// Another `sslmode` can help against the peer's fault, but not against a lost connection.
 fn fault_of_tls(cause: io::Error) -> AskError {
     if cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) { AskError::Tls(cause) } else { cause.into() }
 }
 
-/// Tells whether a type holds numbers, by its number in the catalog: `int8`, `int2`, `int4`, `oid`, `float4`, `float8`, `numeric`.
+/// Tests whether a type holds numbers, by its number in the catalog.
+/// These are `int8`, `int2`, `int4`, `oid`, `float4`, `float8`, `numeric`.
 ///
 /// <https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat>
 fn is_number(oid: u32) -> bool {
@@ -116,17 +118,19 @@ impl WireProtocol for PostgresProtocol {
     type Connection = Connection;
     type Statements = Statements;
 
+    /// Runs one or more statements, and appends their rows to `rows`.
     fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         client.write_query(sql)?;
         client.hear_rows(rows)
     }
 
-    /// A synchronisation point begins no transaction.
+    /// Asks for a synchronisation point, which begins no transaction.
     fn ping_server(client: &mut Client) -> Result<(), AskError> {
         frontend::write_sync(&mut client.out);
         client.hear_answer(|_| {}).map(|_| ())
     }
 
+    /// Prepares a lane's statements on the session, and makes it a connection of the lane.
     fn into_prepared(mut client: Client, statements: &Statements) -> Result<Opened, AskError> {
         let encoded = match statements {
             Statements::Prepared(prepared) => client.prepare_statements(prepared)?,
@@ -153,12 +157,12 @@ impl Client {
             == self.protocol.session.process_id.to_string())
     }
 
-    /// The number of the session's process, as the login reported it.
+    /// Returns the number of the session's process, as the login reported it.
     pub(crate) fn process_id(&self) -> u32 {
         self.protocol.session.process_id
     }
 
-    /// Its login was a pooler's, and reported no number of the server's session.
+    /// Forgets the session's number, since the login was a pooler's and reported none of the server's.
     pub(crate) fn forget_number(&mut self) {
         self.protocol.number = None;
     }
@@ -190,7 +194,7 @@ impl Client {
         )
     }
 
-    /// A statement that refuses to share a transaction, such as `VACUUM`.
+    /// Runs a statement that refuses to share a transaction, such as `VACUUM`.
     pub(crate) fn execute_alone(&mut self, sql: &str) -> Result<(), AskError> {
         self.query_rows_alone(sql).map(|_| ())
     }
@@ -211,6 +215,7 @@ impl Client {
         self.hear_answer(|_| {}).map(|_| ())
     }
 
+    /// Encodes a simple query, with the opening's settings if it may begin a transaction.
     fn write_query(&mut self, sql: &str) -> Result<(), AskError> {
         let Client { out, protocol, .. } = self;
         match &protocol.opening {
@@ -222,7 +227,7 @@ impl Client {
         Ok(())
     }
 
-    /// Reads the rows of an answer to its end.
+    /// Sends what is encoded, and reads the rows of the answer to its end.
     fn hear_rows(&mut self, rows: &mut Rows) -> Result<(), AskError> {
         self.protocol.scanner.set_rows(RowEvents::Keep);
         rows.set_numbers(Vec::new());
@@ -238,7 +243,7 @@ impl Client {
         Ok(())
     }
 
-    /// Sends `out`, and reads to the end of the answer or until data are wanted.
+    /// Sends what is encoded, and reads events to the end of the answer or until data are wanted.
     fn hear_answer(&mut self, mut on_event: impl FnMut(Event<'_>)) -> Result<Until, AskError> {
         self.asker.send_question(&mut self.out)?;
         let mut refusal = None;
@@ -262,7 +267,7 @@ impl Client {
         }
     }
 
-    /// Runs `COPY … FROM STDIN` and sends the pieces.
+    /// Runs `COPY … FROM STDIN`, and sends the pieces.
     pub(crate) fn copy_in(&mut self, sql: &str, pieces: Pieces<'_>) -> Result<(), AskError> {
         self.asker.name_question(sql);
         self.write_query(sql)?;
@@ -284,7 +289,7 @@ impl Client {
         self.hear_answer(|_| {}).map(|_| ())
     }
 
-    /// Passes the data of a command with one long stream of them to `take`.
+    /// Runs a command that answers with one long stream of data, and passes these to `take`.
     pub(crate) fn copy_out(
         &mut self,
         command: &str,
@@ -313,7 +318,7 @@ impl Client {
         }
     }
 
-    /// Prepares the statements by number.
+    /// Prepares a script's statements by number, and encodes them for their parameters' types.
     fn prepare_statements(&mut self, prepared: &Prepared) -> Result<Arc<[Encoded]>, AskError> {
         if let Some(opening) = &self.protocol.opening {
             opening.encode_ahead(&mut self.out);

@@ -60,6 +60,7 @@ pub struct Connection {
     words: String,
 }
 
+/// Makes the error that an answer which the script keeps is not UTF-8.
 /// A script's variables hold text in UTF-8, and what is no UTF-8 would come back to the server as other bytes.
 fn not_utf8() -> OpError {
     let message = "an answer that the script keeps in variables is not UTF-8: have the statement return it as \
@@ -67,12 +68,13 @@ fn not_utf8() -> OpError {
     OpError { class: ErrorClass::Statement, message: message.to_owned() }
 }
 
-/// The error of a server that answers what was not asked.
+/// Makes the error of a server that answers what was not asked.
 fn unasked_answer() -> OpError {
     connection_lost(&WireError::Protocol("it answered a request that was not made"))
 }
 
 impl Connection {
+    /// Makes the connection of a session that is logged in, with its prepared statements.
     pub(super) fn new(
         scanner: Scanner,
         statements: Arc<[Encoded]>,
@@ -100,7 +102,7 @@ impl Connection {
         connection
     }
 
-    /// Gets ready for an answer whose rows are treated so.
+    /// Gets ready for an answer whose rows are to be discarded or kept.
     fn expect_answer(&mut self, rows: Rows) {
         self.kept.forget_rows();
         self.described = false;
@@ -138,14 +140,14 @@ impl Connection {
         Ok(())
     }
 
-    /// Ends the pipeline, and notes that one more answer is owed.
+    /// Appends the end of a pipeline to `out`, and notes that one more answer is owed.
     fn send_sync(&mut self, out: &mut Vec<u8>) {
         frontend::write_sync(out);
         self.owed += 1;
         self.pipeline = Pipeline::Closed;
     }
 
-    /// Ends an open transaction once nothing is outstanding.
+    /// Appends a `ROLLBACK` to `out` if a transaction is open, else returns success; nothing may be outstanding.
     fn roll_back(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
         // The pipeline's failures are the reason, or follow from it.
         self.failure = None;
@@ -162,7 +164,8 @@ impl Connection {
         None
     }
 
-    /// No script has `COPY` data. The server has skipped a prepared request's end.
+    /// Appends to `reply` that there are no data for a `COPY`: no script has any.
+    /// The server has skipped a prepared request's end.
     fn refuse_copy(&self, out: &mut Vec<u8>) {
         // A simple query has no end to skip.
         if frontend::copy_fail("étalon's scripts have no data for COPY", out).is_ok() && !self.statements.is_empty() {
@@ -170,7 +173,7 @@ impl Connection {
         }
     }
 
-    /// Skips to the end of an answer by message headers.
+    /// Skips to the end of an answer by message headers, and counts its rows.
     fn skip_answer(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_ready(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
@@ -194,11 +197,12 @@ impl Connection {
         }
     }
 
+    /// Adds rows returned and changed to those not reported yet.
     fn add_counts(&mut self, returned: u64, changed: u64) {
         self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
-    /// Message by message, keeping each result's rows.
+    /// Reads an answer message by message, and keeps each result's rows.
     fn keep_messages(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             match self.scanner.next_event(rest) {
@@ -250,6 +254,7 @@ impl Conversation for Connection {
         &mut self.state
     }
 
+    /// Encodes an operation, and begins to wait for its answer unless it goes ahead in a pipeline.
     fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
@@ -270,6 +275,7 @@ impl Conversation for Connection {
         Ok(text)
     }
 
+    /// Appends what ends a pipeline to `out`, and waits for the answer at the end only.
     fn encode_sync(&mut self, point: SyncPoint, out: &mut Vec<u8>) -> Result<(), OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
@@ -282,6 +288,7 @@ impl Conversation for Connection {
         Ok(())
     }
 
+    /// Reads everything received, and says in `heard` whether the answer is complete.
     fn read_received(&mut self, received: &[u8], heard: &mut Heard, reply: &mut Vec<u8>) {
         let mut rest = received;
         while !rest.is_empty() && heard.end.is_none() {
@@ -316,11 +323,12 @@ impl Conversation for Connection {
         }
     }
 
+    /// Tests whether a transaction is open or failed.
     fn needs_rollback(&self) -> bool {
         self.transaction != TransactionStatus::Idle
     }
 
-    /// A broken pipeline is ended first.
+    /// Ends a broken pipeline, and rolls back the open transaction.
     fn recover_client(&mut self, out: &mut Vec<u8>) -> Option<OpOutcome> {
         if self.state != DialogueState::Free {
             return Some(OpOutcome::Ok);
@@ -337,14 +345,17 @@ impl Conversation for Connection {
         None
     }
 
+    /// Returns the rows that the last answer was asked to keep.
     fn kept_rows(&self) -> &[KeptRow] {
         self.kept.kept_rows()
     }
 
+    /// Number of the server's process for this session, if no pooler hides it.
     fn session_number(&self) -> Option<u32> {
         self.number
     }
 
+    /// Appends the message that ends the session.
     fn write_farewell(out: &mut Vec<u8>) {
         frontend::write_terminate(out);
     }

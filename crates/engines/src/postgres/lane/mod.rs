@@ -31,7 +31,7 @@ pub(crate) enum Statements {
 }
 
 impl AskError {
-    /// SQLSTATE, if the server refused.
+    /// Returns the SQLSTATE of a server's refusal; empty for other errors.
     pub(crate) fn sql_state(&self) -> &str {
         match self {
             AskError::Server(error) => error.code.as_str(),
@@ -41,6 +41,7 @@ impl AskError {
 }
 
 impl ServerError for ErrorFields {
+    /// Makes the server's error of a failed login, or returns any other error as it is.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedByPostgres(error) => Ok(error),
@@ -48,13 +49,13 @@ impl ServerError for ErrorFields {
         }
     }
 
-    /// Writes the error on one line.
+    /// Writes the error on one line, with its SQLSTATE.
     fn describe(&self) -> String {
         let detail = self.detail.as_ref().map(|detail| format!(" ({detail})")).unwrap_or_default();
         format!("{}{detail} [SQLSTATE {}]", self.message, self.code).replace('\n', " ")
     }
 
-    /// A fatal error counts as a lost connection.
+    /// Returns what the error means for the load; a fatal one counts as a lost connection.
     fn error_class(&self) -> ErrorClass {
         match class_of_state(self.code.as_str()) {
             class @ (ErrorClass::TooManyConnections | ErrorClass::DiskFull) => class,
@@ -63,6 +64,7 @@ impl ServerError for ErrorFields {
         }
     }
 
+    /// Returns the kind of failure for a missing permission or an unsupported feature, else `Other`.
     fn failure_kind(&self) -> FailureKind {
         match self.code.as_str() {
             "42501" => FailureKind::Permission,
@@ -72,12 +74,14 @@ impl ServerError for ErrorFields {
         }
     }
 
+    /// Says what to do where the server or the role is read-only.
     fn hint(&self) -> Option<&'static str> {
         let is_read_only = self.code.as_str() == "25006";
         is_read_only.then_some("the server or the role is read-only; étalon needs one that it can write to")
     }
 }
 
+/// Returns what a SQLSTATE means for the load.
 fn class_of_state(state: &str) -> ErrorClass {
     match state {
         "40001" => ErrorClass::Serialization,

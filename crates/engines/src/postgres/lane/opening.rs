@@ -23,7 +23,7 @@ pub(super) struct Opening {
 }
 
 impl Opening {
-    /// Adds a setting that each transaction begins with.
+    /// Adds a setting that each transaction begins with, and encodes it.
     pub(super) fn add_setting(&mut self, name: &str, value: &str) -> Result<(), WireError> {
         let command = set_local(name, value);
         self.simple.push_str(&command);
@@ -36,7 +36,7 @@ impl Opening {
         append_statement(&query, &mut self.ahead)
     }
 
-    /// Appends a simple query that begins with it. Returns how many results come ahead of the query's.
+    /// Appends a simple query that begins with the settings. Returns how many results come ahead of the query's.
     pub(super) fn encode_query(&self, sql: &str, words: &mut String, out: &mut Vec<u8>) -> Result<usize, WireError> {
         words.clear();
         words.push_str(&self.simple);
@@ -45,30 +45,32 @@ impl Opening {
         Ok(self.settings.len())
     }
 
-    /// Appends it, to be followed by requests of the extended protocol. Returns how many results come ahead of theirs.
+    /// Appends the settings ahead of a request of the extended protocol. Returns how many results come of them.
     pub(super) fn encode_ahead(&self, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.ahead);
         usize::from(!self.settings.is_empty())
     }
 
-    /// Appends it to a `BEGIN` of the extended protocol, without an end. Returns how many results it adds.
+    /// Appends the settings after a `BEGIN` of the extended protocol, without an end. Returns how many results come.
     pub(super) fn encode_after(&self, out: &mut Vec<u8>) -> usize {
         out.extend_from_slice(&self.after);
         self.settings.len()
     }
 }
 
+/// Appends an unprepared statement without parameters, for a pipeline.
 fn append_statement(statement: &str, out: &mut Vec<u8>) -> Result<(), WireError> {
     make_template(Statement::Unprepared(statement), &[], DescribePortal::Omit, Ending::Pipeline)?.encode(&[], out)
 }
 
-/// `SET LOCAL` has no rows, which `set_config` has. Étalon's own search path is a list of names.
+/// Writes `SET LOCAL`, which has no rows, while `set_config` has.
+/// Étalon's own search path is a list of names.
 fn set_local(name: &str, value: &str) -> String {
     let value = if name == SEARCH_PATH { value.to_owned() } else { quote_text(value) };
     format!("SET LOCAL {} = {value}", quote_setting(name))
 }
 
-/// A setting of an extension has a dot, which is not part of a name.
+/// Quotes a setting's name; an extension's has a dot, which is not part of a name.
 fn quote_setting(name: &str) -> String {
     name.split('.').map(|part| format!("\"{}\"", part.replace('"', "\"\""))).collect::<Vec<_>>().join(".")
 }

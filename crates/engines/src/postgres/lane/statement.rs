@@ -21,7 +21,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The form of request for this flow and these rows.
+    /// Chooses the form of request for this flow and these rows.
     pub(super) fn for_flow(flow: Flow, rows: Rows) -> Shape {
         match (flow, rows) {
             (Flow::Pipelined, _) => Shape::Pipelined,
@@ -31,7 +31,7 @@ impl Shape {
     }
 }
 
-/// Name of a prepared statement.
+/// Makes the name of the prepared statement of this number.
 pub(super) fn statement_name(statement: usize) -> String {
     format!("s{statement}")
 }
@@ -45,7 +45,7 @@ pub(super) struct Encoded {
     pub(super) begins: bool,
 }
 
-/// Tests whether a statement begins a transaction.
+/// Tests whether a statement is a `BEGIN` or `START TRANSACTION`.
 fn begins_transaction(sql: &str) -> bool {
     let first = sql.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     first.eq_ignore_ascii_case("BEGIN") || first.eq_ignore_ascii_case("START")
@@ -75,7 +75,7 @@ impl Encoded {
         Ok(Encoded { forms, begins: begins_transaction(sql) })
     }
 
-    /// Appends the request.
+    /// Appends the request in this form, with these parameters.
     pub(super) fn append_request(
         &self,
         shape: Shape,
@@ -108,6 +108,7 @@ pub(crate) struct Prepared {
 }
 
 impl Prepared {
+    /// Makes the list of statements that each connection prepares.
     pub(crate) fn new(texts: Vec<String>) -> Prepared {
         Prepared { texts, encoded: OnceLock::new() }
     }

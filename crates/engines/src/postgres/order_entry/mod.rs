@@ -6,6 +6,7 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct Procedures;
 
 impl OrderEntryDialect for Procedures {
+    /// Returns the statements that make order entry's procedures.
     fn create_procedures(&self) -> Vec<String> {
         const TEXTS: [&str; 5] = [
             include_str!("enter_order.sql"),
