@@ -257,6 +257,7 @@ impl<C: Connection> Lane for InProcessLane<C> {
         Some(op_outcome(self.clients[client].roll_back(&roll_back)))
     }
 
+    /// Does nothing: connections are closed when they are dropped.
     fn close(self) {}
 }
 
@@ -264,10 +265,12 @@ impl<C: Connection> Lane for InProcessLane<C> {
 pub struct InProcessSession<C>(pub C);
 
 impl<C: Connection> Session for InProcessSession<C> {
+    /// Executes one statement, and discards its rows.
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         execute(&mut self.0, sql)
     }
 
+    /// Runs a query, and returns its rows.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
         let KeptRow { columns, values, .. } =
             fetch_rows(&mut self.0, sql).map_err(|error| library_failure(running_words(sql), &error))?;

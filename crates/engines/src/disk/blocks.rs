@@ -159,9 +159,11 @@ impl Lane for BlockLane {
         Some(self.transfer.clone())
     }
 
+    /// Counts the ring's entries into the kernel so far.
     fn kernel_entries(&self) -> Option<u64> {
         Some(self.ring.kernel_entries())
     }
 
+    /// Does nothing: the ring closes its files when it is dropped.
     fn close(self) {}
 }

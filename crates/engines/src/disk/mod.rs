@@ -51,6 +51,7 @@ impl Engine for Disk {
         }
     }
 
+    /// Opens a folder, file, device or made volume as a system of blocks.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         Ok(Box::new(DiskSystem::open_system(request)?))
     }

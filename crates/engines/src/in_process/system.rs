@@ -153,10 +153,12 @@ impl<L: Library> System for LibrarySystem<L> {
         self.with_handle(|_| Ok(()))
     }
 
+    /// Explains how the file is brought back before each run, if the data set has tables.
     fn explain_reset(&self, data: &Dataset) -> Option<String> {
         self.file.reset_words(data)
     }
 
+    /// Size in bytes of the pristine copy of the tables; 0 without one.
     fn kept_bytes(&self) -> u64 {
         self.file.kept_bytes()
     }
@@ -186,6 +188,7 @@ impl<L: Library> System for LibrarySystem<L> {
         worker::run_worker(InProcessLane::new(connections, program, L::dialect())?, program, &RealClock, context)
     }
 
+    /// Opens a connection for single statements; fails for spatial ones.
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if kind == SessionKind::Spatial {
             let cause = format!("{} has no geometries here", L::PRODUCT);
@@ -198,6 +201,7 @@ impl<L: Library> System for LibrarySystem<L> {
         L::pages()
     }
 
+    /// Reads what the operating system has counted of étalon's own I/O.
     fn os_io(&self) -> Result<OsIo, String> {
         self.file.os_io()
     }

@@ -301,6 +301,7 @@ fn not_understood(cause: impl std::fmt::Display) -> Failure {
 }
 
 impl Backups for PostgresBackups<'_> {
+    /// Returns the engine's name and its methods of backup.
     fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
         ("PostgreSQL", METHODS)
     }

@@ -49,6 +49,7 @@ fn parse_pairs(text: &str) -> Option<Vec<(String, String)>> {
     }
 }
 
+/// Skips blanks at the front of the text.
 fn skip_blanks(rest: &mut Peekable<Chars<'_>>) {
     while rest.next_if(|c| c.is_ascii_whitespace()).is_some() {}
 }

@@ -45,6 +45,7 @@ impl Dialect for PostgresDialect {
         &["postgres", "postgresql", "pg"]
     }
 
+    /// Returns how others' tables are read whole.
     fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&PostgresDialect)
     }
@@ -100,14 +101,17 @@ impl Dialect for PostgresDialect {
         Cow::Borrowed(sql)
     }
 
+    /// Returns how the statement log is switched.
     fn statement_log(&self) -> Option<&'static dyn StatementLog> {
         Some(&StatementsOfLog)
     }
 
+    /// Returns how `pg_stat_statements` is read.
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
         Some(&PgStatStatements)
     }
 
+    /// Returns order entry's procedures in PL/pgSQL.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         Some(&Procedures)
     }

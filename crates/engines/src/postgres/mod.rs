@@ -94,6 +94,7 @@ impl Engine for Postgres {
         }
     }
 
+    /// Opens the plan's server, or starts a private one.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         system::open_system::<PostgresServer>(request)
     }
@@ -107,6 +108,7 @@ impl Engine for Postgres {
         Some(format!("to make the schema `{SCHEMA}`: `GRANT CREATE ON DATABASE {database} TO {user}`"))
     }
 
+    /// Chooses how a plan's tables of this size are brought back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<PostgresServer>(system, size_bytes)
     }
@@ -116,18 +118,22 @@ impl Engine for Postgres {
         system.server.is_some()
     }
 
+    /// Says what étalon would make on the plan's server.
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<PostgresServer>(system)
     }
 
+    /// Says what étalon would drop on the plan's server.
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<PostgresServer>(system)
     }
 
+    /// Fails if the system's URL cannot be read; connects to nothing.
     fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
         system::read_url::<PostgresServer>(system)
     }
 
+    /// Connects, and returns the failure if the server is a standby.
     fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
         system::refuses_writes::<PostgresServer>(system)
     }
@@ -149,6 +155,7 @@ impl Engine for Postgres {
         lacks_server.or_else(|| server.pooler.as_ref().and_then(|_| bouncer::find_program().err()))
     }
 
+    /// Returns the folder in which a private server would have its data.
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }
@@ -360,14 +367,17 @@ impl Server for PostgresServer {
         facts
     }
 
+    /// Makes the ways to back up the server.
     fn backups(system: &PostgresSystem) -> Box<dyn Backups + '_> {
         Box::new(backup::PostgresBackups { system })
     }
 
+    /// Ends sessions whose clients went away in the midst of an operation.
     fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
         aside::end_sessions(client, sessions).map_err(|error| ask_failure("end sessions that were left", &error))
     }
 
+    /// Fails if the server is in recovery.
     fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
         refuse_standby(client, endpoint)
     }

@@ -141,6 +141,7 @@ impl Recipe for PostgresRecipe {
         Ok((private, clients))
     }
 
+    /// Returns how PostgreSQL's servers are started and stopped.
     fn habits(&self) -> Habits {
         HABITS
     }
@@ -294,8 +295,8 @@ impl Private {
     }
 
     /// Replaces the settings files of restored data by étalon's own.
-    /// The original's might archive WAL to its archive, or ask for an unknown password. Only étalon can enter the socket's folder,
-    /// so any role may log in, and no name is written.
+    /// The original's might archive WAL to its archive, or ask for an unknown password. Only étalon can enter the socket's
+    /// folder, so any role may log in, and no name is written.
     pub(super) fn make_settings_own(&self) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data_folder()?;

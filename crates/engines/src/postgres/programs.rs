@@ -31,8 +31,8 @@ pub(super) struct Programs {
 
 impl Programs {
     /// Finds the server programs: in `bin_dir` only if given, else the newest or those of a release.
-    /// Without it on `PATH`, in the usual places with the newest version first, and where `pg_config` says; those of a release
-    /// also where `pip` was asked to put it.
+    /// Without it they are looked for on `PATH`, in the usual places with the newest version first, and where `pg_config`
+    /// says; those of a release also where `pip` was asked to put it.
     pub(super) fn find(bin_dir: Option<&str>, release: Option<&str>) -> Result<Programs, Failure> {
         let tried = "find PostgreSQL's server programs, initdb and postgres";
         if let Some(release) = release {

@@ -254,8 +254,8 @@ fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
 }
 
 /// Lists what others built on these things, directly.
-/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a member of an extension, an entry
-/// of an operator class (which is a thing itself), or a trigger whose name is étalon's.
+/// A part of a thing is an index, a type of its rows, a default, a constraint of its own, a member of an extension, an
+/// entry of an operator class (which is a thing itself), or a trigger whose name is étalon's.
 fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Result<Vec<Dependent>, AskError> {
     if own.is_empty() {
         return Ok(Vec::new());

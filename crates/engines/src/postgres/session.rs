@@ -32,6 +32,7 @@ pub(crate) struct SessionSettings {
 }
 
 impl Default for SessionSettings {
+    /// Makes the settings of a session that looks into étalon's schema.
     fn default() -> SessionSettings {
         let settings = vec![("search_path".to_owned(), SCHEMA.to_owned())];
         SessionSettings { options: String::new(), settings, database: None }

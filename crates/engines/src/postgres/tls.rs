@@ -237,6 +237,7 @@ impl Sources<'_> {
     }
 }
 
+/// Tests whether a file exists and may be looked at.
 fn file_exists(file: &Path) -> bool {
     std::fs::metadata(file).is_ok()
 }

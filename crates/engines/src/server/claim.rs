@@ -23,8 +23,8 @@ pub(crate) trait DatabaseClaim: Sized + Send + 'static {
     }
 
     /// Keeps the claim's own session alive, and fails if the claim is lost.
-    /// Takes over the claim that another system of this process held, if the server does not know any more who did. `client` is
-    /// the session that took it.
+    /// Takes over the claim that another system of this process held, if the server does not know any more who did. `client`
+    /// is the session that took it.
     ///
     /// # Errors
     /// The claim is lost.

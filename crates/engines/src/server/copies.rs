@@ -91,26 +91,32 @@ impl<E: 'static, S: 'static> Copies for NoCopies<E, S> {
         Ok(None)
     }
 
+    /// Is never called: no value exists.
     fn explain_reset(&self, _reset: Reset) -> String {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn remove_old_copies(&self) -> Result<(), Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn bring_back(&self, _copy: KeptCopy, _reset: Reset) -> Result<(), Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn ask_for_life(&self) -> Result<(), Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn remove_all(&self) -> Result<(), Failure> {
         match self.0 {}
     }

@@ -250,6 +250,7 @@ impl<L: Lane<Op = StatementOp>> Lane for Counted<L> {
 
     type Op = StatementOp;
 
+    /// Begins a client's operation on the inner lane.
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         self.lane.submit(client, op)
     }

@@ -24,22 +24,27 @@ impl<E: Send + 'static> Recipe for NoRecipe<E> {
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
 
+    /// Is never called: no value exists.
     fn habits(&self) -> Habits {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn try_login(&self, _endpoint: &E) -> Result<(), Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn unplanned_settings(&self, _endpoint: &E, _data: &Path, _arguments: &[OsString]) -> Result<Vec<String>, Failure> {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn explain_log(&self, _log: &str) -> Failure {
         match self.0 {}
     }
 
+    /// Is never called: no value exists.
     fn add_facts(&self, _facts: &mut Facts) {
         match self.0 {}
     }

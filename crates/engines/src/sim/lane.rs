@@ -190,5 +190,6 @@ impl<Op> Lane for SimLane<Op> {
         Ok(SessionCounts::default())
     }
 
+    /// Does nothing: a simulated server has no connections.
     fn close(self) {}
 }

@@ -54,6 +54,7 @@ impl Engine for Sim {
         Ok(Box::new(system))
     }
 
+    /// Returns `None`: a simulated server makes nothing.
     fn would_make(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
@@ -65,6 +66,7 @@ impl Engine for Sim {
         told.map_or(Some(DurabilityTier::Durable), |tier| tier.parse().ok())
     }
 
+    /// Says that nothing would be removed.
     fn would_drop(&self, _system: &SystemPlan) -> String {
         "nothing: it is simulated".to_owned()
     }
@@ -129,6 +131,7 @@ impl Dialect for SimDialect {
 }
 
 impl System for SimSystem {
+    /// Returns the product, the version and the durability that the URL asks for.
     fn facts(&self) -> Result<Facts, Failure> {
         let mut facts = Facts::default();
         facts.identity("server.product", "Simulated");
@@ -145,6 +148,7 @@ impl System for SimSystem {
         Placement::Server
     }
 
+    /// Returns that the load uses no machine.
     fn presence(&self) -> Presence {
         Presence::Simulated
     }
@@ -159,6 +163,7 @@ impl System for SimSystem {
         Ok(())
     }
 
+    /// Reports that a simulated server counts no commits.
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
         counters.set_unavailable("commits", "", "a simulated server keeps no counters");
@@ -175,6 +180,7 @@ impl System for SimSystem {
         vec![clients]
     }
 
+    /// Returns 0: a client holds no file open.
     fn files_per_client(&self) -> u64 {
         0
     }
@@ -205,6 +211,7 @@ impl System for SimSystem {
         Ok(system.clone())
     }
 
+    /// Does nothing: a simulated server makes nothing.
     fn drop_all(&self) -> Result<(), Failure> {
         Ok(())
     }

@@ -145,6 +145,7 @@ impl WireProtocol for PostgresProtocol {
         Ok(Opened { link: client.asker.link, connection })
     }
 
+    /// Appends the message that ends the session.
     fn write_farewell(out: &mut Vec<u8>) {
         frontend::write_terminate(out);
     }
@@ -167,8 +168,7 @@ impl Client {
         self.protocol.number = None;
     }
 
-    /// Marks the session as shared: settings now last for a transaction only, since after it the session is another
-    /// client's.
+    /// Marks the session as shared with other clients, so that settings last for a transaction only.
     pub(crate) fn share_session(&mut self) {
         self.protocol.opening = Some(Opening::default());
     }

@@ -64,8 +64,8 @@ impl Encoded {
         Ok(Encoded { forms, begins: begins_transaction(sql) })
     }
 
-    /// Encodes a statement that is parsed each time: untyped text parameters and described columns, like libpq's
-    /// `PQsendQueryParams`.
+    /// Encodes a statement that is parsed each time, with untyped text parameters and described columns.
+    /// libpq's `PQsendQueryParams` does the same.
     pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let statement = Statement::Unprepared(sql);

@@ -81,16 +81,19 @@ impl Timed {
 }
 
 impl Read for Timed {
+    /// Reads what has come, waiting in slices up to the deadline.
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         self.retry_in_slices(|mut socket| socket.read(into))
     }
 }
 
 impl Write for Timed {
+    /// Writes some of the bytes, waiting in slices up to the deadline.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.retry_in_slices(|mut socket| socket.write(bytes))
     }
 
+    /// Does nothing: the socket keeps no bytes back.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -120,6 +123,7 @@ impl Link {
         self.timed_socket().deadline = deadline;
     }
 
+    /// Returns what watches over the server's silence.
     pub(crate) fn vigil_mut(&mut self) -> &mut Vigil {
         &mut self.timed_socket().vigil
     }

@@ -326,10 +326,12 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.connector.ask(client, &mut self.reactor).err().map(OpOutcome::Failed)
     }
 
+    /// CPU time that the login threads have used.
     fn helpers_cpu_ns(&self) -> u64 {
         self.connector.cpu_ns()
     }
 
+    /// Number of the login threads.
     fn helper_threads(&self) -> usize {
         self.connector.thread_count()
     }
@@ -338,6 +340,7 @@ impl<C: Conversation + Send + 'static> Lane for NativeLane<C> {
         self.clients.get(client)?.connection.session_number()
     }
 
+    /// Counts the rows of all answers to a client, over all its connections.
     fn row_counts(&self, connection: usize) -> Option<RowCounts> {
         self.rows.get(connection).copied()
     }

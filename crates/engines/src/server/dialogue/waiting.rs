@@ -100,6 +100,7 @@ impl Waiting {
         Waiting { shared: Arc::new(Shared { server, interrupt, notices, ..Shared::default() }), deadline: None }
     }
 
+    /// Tests whether the user has ended the run.
     pub(crate) fn is_interrupted(&self) -> bool {
         self.shared.interrupt.load(Ordering::Relaxed)
     }
@@ -115,6 +116,7 @@ impl Waiting {
         self.shared.is_cleaning_up.store(true, Ordering::Relaxed);
     }
 
+    /// Tests whether étalon now removes what it made.
     fn is_cleaning_up(&self) -> bool {
         self.shared.is_cleaning_up.load(Ordering::Relaxed)
     }
