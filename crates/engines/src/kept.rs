@@ -240,7 +240,7 @@ pub(crate) fn wait_for_release<T>(
     }
 }
 
-/// Claims a file for this étalon; fails if another one has it, or cannot mark it.
+/// Claims a file for this étalon; fails if another étalon has it, or the claim cannot be made.
 /// Two processes that make and remove the same files would spoil each other's runs. A killed étalon's lock dies with it.
 pub(crate) fn claim_file(path: &Path) -> Result<FileClaim, Failure> {
     let tried = format!("claim {}", path.display());

@@ -252,7 +252,7 @@ impl PagesDialect for Pages {
         Ok(split_refusal(session.execute("CHECKPOINT"))?.map_err(|reason| format!("{reason}; {hint}")))
     }
 
-    /// Has all sessions report their counts, by force or by waiting.
+    /// Has this session report its counts, and waits until the others have reported theirs.
     fn publish_counts(&self, session: &mut dyn Session) -> Result<(), Failure> {
         let force = "SELECT pg_catalog.pg_stat_force_next_flush()";
         // Before version 15 there is only waiting.

@@ -28,7 +28,7 @@ pub(crate) trait LoadsParts: Server {
     /// still load.
     const READ_NOTES: (&'static str, &'static str);
 
-    /// Sets what speeds up a session that loads, if the server knows it.
+    /// Sets what a session that loads needs besides, if the server knows it.
     fn set_up_loader(_client: &mut ClientOf<Self>) -> Result<(), AskError<ErrorOf<Self>>> {
         Ok(())
     }

@@ -43,7 +43,7 @@ impl<S: Server> ServerSystem<S> {
     }
 }
 
-/// Reads from the answer to `sql` how many sessions wait and what holds them.
+/// Reads from the answer to `sql` how many sessions wait for rows, and whether others hold them up.
 fn read_lock_waiters<S: Server>(client: &mut ClientOf<S>, sql: &str) -> Result<LockWaiters, Failure> {
     let tried = "see which sessions wait for locks";
     let row = first_row(client.query_text_rows(sql).map_err(|error| ask_failure(tried, &error))?);
