@@ -67,7 +67,8 @@ pub enum Found {
 }
 
 impl Search {
-    /// `reached` by a closed loop, in operations a second; `phase` in 0..1, the same for all that are compared.
+    /// Begins a search for the rate that the promise allows, from what a closed loop `reached` in operations a second.
+    /// `phase` is in 0..1, the same for all that are compared.
     pub fn new(promise: Promise, reached: f64, phase: f64) -> Search {
         let place = ((reached * ABOVE).ln() / STEP.ln() - phase).ceil() as i32;
         let top = place + (ALIKE - place.rem_euclid(ALIKE)) % ALIKE;
@@ -80,7 +81,7 @@ impl Search {
         Search { promise, phase, top, raised: 0, tried: Vec::new() }
     }
 
-    /// The operations a second of a place on the grid, or its clients.
+    /// Load of a place on the grid: a number of clients if those are sought, else operations a second.
     fn load_at(&self, place: i32) -> f64 {
         match self.promise.max_clients {
             Some(most) => clients_at(place, self.phase).min(f64::from(most)),
@@ -97,11 +98,12 @@ impl Search {
         if is_over { None } else { self.next_place().map(|place| self.load_at(place)) }
     }
 
-    /// The place of the next load to try.
+    /// Chooses the place on the grid of the next load to try; `None` once nothing is left to try.
     fn next_place(&self) -> Option<i32> {
         if self.promise.max_clients.is_some() { self.place_of_clients() } else { self.place_of_rate() }
     }
 
+    /// Chooses the next number of clients to try, as its place: leaps up until one breaks the promise, then closes in.
     fn place_of_clients(&self) -> Option<i32> {
         match (self.highest_kept(), self.lowest_broken()) {
             (None, None) => Some(1),
@@ -122,7 +124,7 @@ impl Search {
         }
     }
 
-    /// Whether no number lies between two places, or one that a single short run is as far off as.
+    /// Whether two numbers of clients are neighbours, or differ by no more than chance makes a single short run differ.
     fn is_narrow(&self, low: i32, high: i32) -> bool {
         high - low == 1 || self.load_at(high) <= STEP.powi(2) * self.load_at(low)
     }
@@ -151,6 +153,7 @@ impl Search {
         (slope > 0.0).then(|| (x + (promised_us(&self.promise).ln() - y) / slope).exp())
     }
 
+    /// Chooses the next rate to try, as its place on the grid: down a ladder until one keeps the promise, then by halves.
     fn place_of_rate(&self) -> Option<i32> {
         let (low, high) = (self.highest_kept(), self.lowest_broken());
         match (low, high) {
@@ -176,7 +179,7 @@ impl Search {
         }
     }
 
-    /// What the load that was next gave.
+    /// Takes in what the load that was next gave; raises the top if that load was the top and kept the promise.
     pub fn take_point(&mut self, point: LoadPoint) {
         let Some(place) = self.next_place() else { return };
         let may_rise = self.promise.max_clients.is_none() && self.raised < RAISES;
@@ -186,12 +189,13 @@ impl Search {
         self.tried.push((place, point));
     }
 
-    /// The loads that were tried at a place.
+    /// Lists the points that were tried at a place, in order.
     fn points_at(&self, place: i32) -> impl Iterator<Item = &LoadPoint> {
         self.tried.iter().filter(move |(own, _)| *own == place).map(|(_, point)| point)
     }
 
-    /// The last word on a place counts: of one that did not keep the promise and then does, the first was a stall.
+    /// Whether the last point at a place kept the promise.
+    /// The last word counts: of one that did not keep it and then does, the first was a stall.
     fn is_kept(&self, place: i32) -> bool {
         self.points_at(place).last().is_some_and(|point| point.is_kept == Some(true))
     }
@@ -201,7 +205,7 @@ impl Search {
         self.tried.iter().map(|(place, _)| *place).filter(|place| self.is_kept(*place)).max()
     }
 
-    /// The lowest place that did not, above the highest that did.
+    /// The lowest place that broke the promise, above the highest that kept it.
     fn lowest_broken(&self) -> Option<i32> {
         let low = self.highest_kept();
         let above = self.tried.iter().map(|(place, _)| *place).filter(|place| low.is_none_or(|low| *place > low));
@@ -218,8 +222,9 @@ impl Search {
         self.points_at(self.lowest_broken()?).last()
     }
 
-    /// `between` in 0..1 is drawn for the run alone: where it is unknown how far up the knee lies between two rates, chance
-    /// does, so that the values of runs vary by as much as is not known.
+    /// The load up to which the promise is kept, as the search has found it; `None` before anything was tried.
+    /// `between` in 0..1 is drawn for the run alone: where it is unknown how far up the knee lies between two rates, chance does,
+    /// so that the values of runs vary by as much as is not known.
     pub fn capacity_found(&self, between: f64) -> Option<Found> {
         // A single short run is as far off as a step or two.
         let room = STEP.powi(2);
@@ -246,6 +251,8 @@ impl Search {
         }
     }
 
+    /// Estimates the load at which the 99th percentile reaches the promised time, by a line through the points near it.
+    ///
     /// Near saturation the share of a queue's responses beyond a time falls exponentially with it, at a pace that is
     /// proportional to the room that is left (Kingman, "The single server queue in heavy traffic", 1961): promised time over
     /// 99th percentile is a line over the rate, which crosses 1 at the knee. In a closed loop each client waits for the others:
@@ -267,8 +274,8 @@ impl Search {
         (near.len() >= 3 && is_steeper && slope.is_finite()).then(|| (x + (1.0 - y) / slope).clamp(least, most))
     }
 
-    /// Operations a second at a number of clients: of the points with the nearest numbers below and above it, on the line between
-    /// them, both axes logarithmic.
+    /// Estimates the operations a second at a number of clients.
+    /// It lies on the line between the points with the nearest numbers below and above, both axes logarithmic.
     pub fn throughput_at(&self, clients: f64) -> Option<f64> {
         let points = self.tried.iter().filter_map(|(_, point)| Some((point.load()?, point.throughput)));
         let points: Vec<(f64, f64)> = points.filter(|(_, throughput)| *throughput > 0.0).collect();
@@ -284,7 +291,7 @@ impl Search {
     }
 }
 
-/// The clients of a place on their grid, from 1 on.
+/// Number of clients at a place on their grid, which begins at 1.
 fn clients_at(place: i32, phase: f64) -> f64 {
     if place <= WHOLE {
         return f64::from(place);

@@ -26,7 +26,7 @@ pub const LONGEST: u32 = 10;
 /// A short run of the case that it is given, whose keys name its load, of a length; the number is its own within the search.
 pub type ShortRun<'a> = dyn FnMut(&Case, u32, Duration, &mut dyn Observer) -> Result<RunRecord, Failure> + 'a;
 
-/// The length of a short run at a rate: the schedule's, or as much longer as it takes for [enough](Promise::ENOUGH) operations.
+/// Length of a short run at a rate: the schedule's, or longer, so that it has [enough](Promise::ENOUGH) operations.
 fn length_at(rate: f64, length: Duration) -> Duration {
     /// Chance has some more or fewer of them come.
     const ROOM: f64 = 1.02;
@@ -34,7 +34,8 @@ fn length_at(rate: f64, length: Duration) -> Duration {
     Duration::try_from_secs_f64(ROOM * Promise::ENOUGH / rate).unwrap_or(longest).clamp(length, longest)
 }
 
-/// One search by short runs of a length; `phase` and `between` as of [`Search`], `unit` of the rate.
+/// Searches by short runs for the load that a case's promise allows, and makes one record of them.
+/// `phase` and `between` are those of [`Search`], `unit` is that of the rate.
 ///
 /// # Errors
 /// A short run failed: with the points of those before it.
@@ -59,7 +60,7 @@ pub fn seek_capacity(
     seek_from(Search::new(promise, reached, phase), tried, (case, length, between), unit, run, observer)
 }
 
-/// Makes the short runs that the search asks for.
+/// Makes the short runs that a search asks for until it is over, and makes one record of them.
 fn seek_from(
     mut search: Search,
     mut tried: Tried,
@@ -102,11 +103,12 @@ enum Load {
 }
 
 impl Load {
+    /// The load that a point was tried at; `None` for one as fast as the system answers.
     fn from_point(point: &LoadPoint) -> Option<Load> {
         point.clients.map(Load::Clients).or(point.rate.map(Load::Rate))
     }
 
-    /// `at 1700 tx/s`, `with 44 clients`.
+    /// Says a load in words: `at 1700 tx/s`, `with 44 clients`.
     fn in_words(self, unit: &str) -> String {
         match self {
             Load::Rate(rate) => format!("at {} {unit}", rate.round()),
@@ -116,13 +118,13 @@ impl Load {
     }
 }
 
-/// [`Load::in_words`] of a point that was sought.
+/// Says in words the load that a point was tried at; empty if it had none.
 fn load_words(point: &LoadPoint, unit: &str) -> String {
     Load::from_point(point).map_or_else(String::new, |load| load.in_words(unit))
 }
 
-/// The case at a load, by whose promise it is counted; without one each client asks as soon as it is answered. Of clients it has
-/// as many as there may be.
+/// Makes the case of a short run at a load; without a load each client asks as soon as it is answered.
+/// A number of clients replaces the most that there may be.
 fn case_at(case: &Case, load: Option<Load>) -> Case {
     let mut point: Point = case.point.clone();
     match load {
@@ -145,12 +147,12 @@ impl Tried {
         self.records.len() as u32
     }
 
-    /// The loads that were tried.
+    /// Lists the points of the short runs so far, in order.
     fn points(&self) -> Vec<LoadPoint> {
         self.records.iter().map(|(point, _)| point.clone()).collect()
     }
 
-    /// What it says of the promise, or the record itself of a run that was broken off, with what was tried before it.
+    /// Keeps a measured short run and returns its point; a run that was broken off is returned, with the points so far.
     fn take_record(&mut self, load: Option<Load>, record: RunRecord) -> Result<LoadPoint, Box<RunRecord>> {
         if record.state != RunState::Measured {
             return Err(Box::new(RunRecord { points: self.points(), ..record }));
@@ -160,11 +162,12 @@ impl Tried {
         Ok(point)
     }
 
-    /// The runs that were made at a rate, each with its rate.
+    /// Lists the short runs that were made at a rate, each with its rate.
     fn at_rates(&self) -> impl DoubleEndedIterator<Item = (f64, &RunRecord)> {
         self.records.iter().filter_map(|(point, record)| Some((point.rate?, record)))
     }
 
+    /// Makes the mark that more clients may carry more, if operations were late only by waiting for a free one.
     /// From sending on they kept half of the promised time, so they came late by waiting for a client; and where the system itself
     /// slows down under all clients, more of them would only wait there instead.
     fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
@@ -196,7 +199,7 @@ impl Tried {
         })
     }
 
-    /// The short runs at the load that was found have too few operations, even lengthened.
+    /// Makes the mark that short runs at the load found have too few operations, even lengthened; `None` if they have enough.
     fn too_few_operations(&self, search: &Search, load: f64, length: Duration, unit: &str) -> Option<Mark> {
         let (rate, load) = match self.promise.max_clients {
             Some(_) => (search.throughput_at(load)?, Load::Clients(load as u32)),
@@ -275,7 +278,7 @@ impl Tried {
     }
 }
 
-/// What a unit of money buys of the capacity that was found.
+/// Makes the measurement of how many operations a unit of money buys at the capacity that was found.
 pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
     let found = record.measurements.iter().find(|measurement| measurement.metric.id == CAPACITY)?;
     let of = found.metric.unit.split('/').next().unwrap_or_default();
@@ -287,12 +290,13 @@ pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
     Some(Measurement::new(&id, &unit, Direction::Higher, Role::Primary, reading))
 }
 
+/// Makes a measurement a diagnostic one.
 fn as_diagnostic(measurement: Measurement) -> Measurement {
     let metric = Metric { role: Role::Diagnostic, ..measurement.metric };
     Measurement { metric, ..measurement }
 }
 
-/// What a short run says of the promise.
+/// Makes the point of a short run: its load, throughput and response times, and whether it kept the promise.
 fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPoint {
     // What is not known to have succeeded keeps no promise.
     let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
@@ -314,16 +318,17 @@ fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPo
     }
 }
 
+/// Whether a run has a mark of this kind.
 fn has_mark(record: &RunRecord, kind: MarkKind) -> bool {
     record.marks.iter().any(|mark| mark.kind == kind)
 }
 
-/// A run's value of a metric.
+/// A run's value of the metric with this id, if it has one.
 fn value_of(record: &RunRecord, id: &str) -> Option<f64> {
     record.measurements.iter().find(|found| found.metric.id == id).and_then(|found| found.reading.value())
 }
 
-/// A client that is late by a small part of the promised time does not limit the load.
+/// Whether a run's client is at its own limit: late by a tenth of the promised time, or with a saturated processor.
 fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
     const SHARE_OF_PROMISE: f64 = 0.1;
     let promised_us = promise.response_p99.as_secs_f64() * 1e6;
@@ -334,7 +339,7 @@ fn is_client_full(promise: &Promise, record: &RunRecord) -> bool {
     })
 }
 
-/// From sending to the answer: of a disk it is its latency.
+/// A quantile of the time from sending to the answer, µs; of a disk its latency.
 fn service_us(record: &RunRecord, quantile: &str) -> Option<f64> {
     record
         .measurements
@@ -344,7 +349,7 @@ fn service_us(record: &RunRecord, quantile: &str) -> Option<f64> {
         .value()
 }
 
-/// What came later than promised, or waited longer when the run ended, of all that was not broken off.
+/// Share of a run's operations, failed ones left out, that came later than promised or still waited that long at its end.
 fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
     let limit_ns = u64::try_from(promise.response_p99.as_nanos()).unwrap_or(u64::MAX);
     let rate = value_of(record, "throughput").or_else(|| value_of(record, "iops")).unwrap_or_default();
@@ -354,25 +359,27 @@ fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
     if ended > 0.0 { (late / ended).clamp(0.0, 1.0) } else { 1.0 }
 }
 
+/// Whether a mark is worth keeping besides the search's own: of a disturbance, of a void verdict or of an unsteady run.
 /// Rates above the capacity are not met, and a mark says what limits them; a short run's rate is the search's own.
 fn is_distinguishable(mark: &Mark) -> bool {
     let is_of_rate = matches!(mark.kind, MarkKind::NotSteady | MarkKind::WarmUpTooShort);
     mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
 }
 
-/// Whether the promise itself shows it: what a backlog of the warm-up delays is late.
+/// Whether a mark says only what the search itself provokes: a rate that is not met, a backlog, a saturated client.
+/// What a backlog of the warm-up delays is late.
 fn is_sought(mark: &Mark) -> bool {
     use MarkKind::{Backlog, ClientSaturated, RateNotMet, WokenLate};
     matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
 }
 
-/// A primary measurement, or why there is no value.
+/// Makes a primary measurement from a value, or from the reason why there is none.
 fn primary_measurement(id: &str, unit: &str, found: Result<f64, String>) -> Measurement {
     let reading = found.map_or_else(Reading::unavailable, Reading::Value);
     Measurement::new(id, unit, Direction::Higher, Role::Primary, reading)
 }
 
-/// Marks of other work during the short runs, and of what voids them, each kind once.
+/// Collects the short runs' marks of disturbances and of what voids a verdict, each kind once.
 fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
@@ -384,7 +391,7 @@ fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     found
 }
 
-/// The limit that was found is the load generator's own.
+/// Makes the mark that the limit found is the load generator's own, if the client was saturated next to it.
 fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
     let point =
         [search.worst_point(), search.best_point()].into_iter().flatten().find(|point| point.is_client_saturated)?;
@@ -394,7 +401,7 @@ fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
     Some(Mark::new(MarkKind::ClientSaturated, detail))
 }
 
-/// Says that not even the lowest load kept the promise.
+/// Makes the sentence that not even the lowest load kept the promise.
 fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
     let load = load_words(lowest, unit);
     let late = lowest.late_share * 100.0;
@@ -403,7 +410,7 @@ fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
     format!("{load}, the least that was tried, {late:.1} % came later than {within}, {failed:.1} % failed")
 }
 
-/// Says that even the highest load kept the promise.
+/// Makes the sentence that even the highest load kept the promise, and what to ask with.
 fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     let load = load_words(highest, unit);
     if highest.clients.is_some() {
@@ -413,12 +420,12 @@ fn all_keep(highest: &LoadPoint, unit: &str) -> String {
     format!("{load}, more than its clients reach one after the other: ask with more `{key}`, or promise less time")
 }
 
-/// The key that says how many are asked for at once.
+/// The workload's key for how many operations are under way at once, from the unit of its rate: `depth` or `clients`.
 fn at_once(unit: &str) -> &'static str {
     if unit == "io/s" { "depth" } else { "clients" }
 }
 
-/// Holds the task of a case against the plan's schedule.
+/// Fails if the schedule or a set load contradicts a case's promise, or the task cannot run by the schedule.
 ///
 /// # Errors
 /// It cannot be run so; a promise with a rate, or by a count of transactions.
@@ -450,7 +457,7 @@ fn refuse_promise(cause: &str, hint: &str) -> Result<(), Failure> {
     Err(Failure::new(FailureKind::Plan, "keep the promise", cause).with_hint(hint))
 }
 
-/// Loads that a run of the case consists of; some searches have more.
+/// Number of loads that a run of the case usually consists of: 1 without a promise.
 pub fn usual_loads(case: &Case) -> u32 {
     Promise::from_point(&case.point).map_or(1, |promise| if promise.max_clients.is_some() { CLIENT_RUNS } else { RUNS })
 }

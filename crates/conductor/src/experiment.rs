@@ -135,7 +135,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Runs pending runs, then removes what étalon made in the systems.
+    /// Opens the systems, makes the pending runs, then removes what étalon made in the systems.
     pub fn run_all(mut self, observer: &mut dyn Observer) -> Result<ExperimentEnd, ExperimentError> {
         let opened = self.compile_tasks(observer).and_then(|()| self.open_systems(observer));
         let opened = opened.and_then(|()| self.undo_leftovers(observer));
@@ -233,7 +233,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Opens a system where the plan places it.
+    /// Opens a system on the host where the plan places it, else in this process.
     fn site_of(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
         let elsewhere = self.options.places.as_ref().map(|places| places.site_of(request)).transpose()?.flatten();
         match elsewhere {
@@ -265,7 +265,7 @@ impl<'a> Conductor<'a> {
         Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(hint))
     }
 
-    /// Checks the limit on open files before connecting.
+    /// Fails if the connections of the largest task exceed the limit on open files.
     fn refuse_too_many_files(&self, site: &dyn Site) -> Result<(), Failure> {
         let most = self
             .tasks
@@ -339,8 +339,7 @@ impl<'a> Conductor<'a> {
         self.options.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Warns of what is bad about this machine, before anything runs: once, in few words. What happens later is kept with
-    /// each run.
+    /// Warns before the first run of what is bad about this machine; what happens later is kept with each run.
     fn warn_about_machine(&self, taken: &[(String, Facts)], observer: &mut dyn Observer) {
         if !self.sites.values().any(|site| site.uses_this_machine()) {
             return;
@@ -356,7 +355,7 @@ impl<'a> Conductor<'a> {
         Some((system, self.registry.data_directory(system)?))
     }
 
-    /// A changed system ends the resume; a slightly changed client is only reported.
+    /// Fails if a subject's facts have changed since the experiment began; a changed client is only reported.
     fn compare_facts(
         &self,
         subject: &str,
@@ -399,8 +398,7 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Tells whether a run may be the last one of its case: an experiment that ends when it is sure may end after any round
-    /// that it judges.
+    /// Whether a run may be its case's last: an experiment that ends when it is sure may end after any round it judges.
     fn may_be_last(&self, run: PlannedRun) -> bool {
         let schedule = &self.plan.schedule;
         let until_sure = schedule.until_sure.filter(|until| until.stop != Stop::Never || until.max_time.is_some());
@@ -408,6 +406,7 @@ impl<'a> Conductor<'a> {
         run.round + 1 >= first.unwrap_or(schedule.rounds).min(schedule.rounds)
     }
 
+    /// Makes the job of a run for its site: task, schedule, seed, and how thoroughly its tables are checked.
     fn job_of<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
         let seed = seed::of_run(self.plan, &self.cases, task, run);
@@ -422,6 +421,7 @@ impl<'a> Conductor<'a> {
         SiteJob { case, task, schedule, seed, interrupt, co_located, inspection }
     }
 
+    /// Makes the pending runs round by round, until all are done, the user stops or a failure ends it.
     fn run_pending(
         &mut self,
         mut pending: VecDeque<PlannedRun>,
@@ -475,7 +475,7 @@ impl<'a> Conductor<'a> {
         Ok(ExperimentEnd::Complete { failed })
     }
 
-    /// What fails here is tried again by the system's next run, whose failure it is if it fails again.
+    /// Has each system begin a new round; one that fails is warned of, and tries it again at its next run.
     fn begin_round(&mut self, observer: &mut dyn Observer) {
         for (name, site) in &self.sites {
             if let Err(failure) = site.begin_round() {
@@ -486,6 +486,7 @@ impl<'a> Conductor<'a> {
         }
     }
 
+    /// Begins the round in a system that could not begin it before; else does nothing.
     fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
         let name = self.own_name(system).to_owned();
         if self.unready.contains(&name)
@@ -497,20 +498,20 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Planned length plus preparation so far.
+    /// Estimates how long a run takes: its planned length plus the mean preparation so far.
     fn time_of_a_run(&self) -> Duration {
         let all: Duration = self.cases.iter().map(|case| self.measured_part(case)).sum();
         all / self.cases.len().max(1) as u32 + self.preparing / self.done.max(1) as u32
     }
 
+    /// Makes the text that says in which round and case a run failed, why, and what may help.
     fn reason_of(&self, run: PlannedRun, failure: &Failure) -> String {
         let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
         format!("round {}, {label}: {}", run.round + 1, with_hint(failure))
     }
 
-    /// Makes a run. If its server went away, waits and repeats it; repeats also one in which nothing ended, which can
-    /// happen once to a short run, as after a pause.
+    /// Makes a run, and repeats it if its server went away and came back, or if nothing ended in it, as after a pause.
     fn run_patiently(
         &mut self,
         run: PlannedRun,
@@ -540,7 +541,7 @@ impl<'a> Conductor<'a> {
         Ok(RunEnd::Aborted)
     }
 
-    /// Skips a run whose system is still silent.
+    /// Makes a run once its system answers; records it as failed if the system stays silent.
     fn run_unless_silent(
         &mut self,
         run: PlannedRun,
@@ -560,7 +561,7 @@ impl<'a> Conductor<'a> {
         Ok(RunEnd::Failed(failure))
     }
 
-    /// `false` if it does not come back, or the user interrupts.
+    /// Waits for a system to be available; `false` if it does not come back in time, or the user interrupts.
     fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         let timeout = self.options.patience;
@@ -582,6 +583,7 @@ impl<'a> Conductor<'a> {
         Ok(false)
     }
 
+    /// Name of the system that this name is an alias of, else the name itself.
     fn own_name<'s>(&'s self, system: &'s str) -> &'s str {
         self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
@@ -635,6 +637,7 @@ impl<'a> Conductor<'a> {
         Ok(ended)
     }
 
+    /// Planned time of a case's warm-ups and measurements; of counted transactions the warm-ups alone.
     fn measured_part(&self, case: &Case) -> Duration {
         let load = match self.plan.schedule.length_at(&case.point) {
             Length::Duration(duration) => self.plan.schedule.warmup + duration,
@@ -647,7 +650,7 @@ impl<'a> Conductor<'a> {
         self.options.places.as_deref()
     }
 
-    /// A failure with the loads that were tried before it.
+    /// Makes a case's load, or searches its capacity if it has a promise; a failure comes with the loads tried before.
     fn prepare_and_run(
         &self,
         run: PlannedRun,

@@ -5,7 +5,7 @@ use load::error::{Failure, FailureKind};
 /// Étalon's own open files, with room for logins under way.
 const OWN_FILES: u64 = 64;
 
-/// Tells whether that many connections fit the limit on open files, next to étalon's own.
+/// Fails if that many connections exceed the limit on open files, next to étalon's own.
 pub(crate) fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
     let needed = connections * per_client + OWN_FILES;
     match limit {

@@ -12,7 +12,7 @@ pub(crate) struct LastingFailure {
 }
 
 impl LastingFailure {
-    /// A round of which an earlier sitting measured anything does not fail whole, though all that is left of it fails.
+    /// Begins to note the failures of a round; one with a run measured in an earlier sitting has no lasting failure.
     pub(crate) fn of_round(round: u32, runs: &[StoredRun]) -> LastingFailure {
         LastingFailure {
             first: None,

@@ -5,7 +5,7 @@ use store::{Store, StoreError};
 
 /// Judges what is in a store.
 pub trait Judge: Send + Sync {
-    /// Judges by the rounds before `round`.
+    /// Judges a store by the rounds before `round`: which rows are sure, and which cases are settled.
     ///
     /// # Errors
     /// The store cannot be read.

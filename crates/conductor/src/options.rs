@@ -27,7 +27,7 @@ impl TimeLimit {
     /// How much longer than promised an experiment may take, as a share.
     const SLACK: f64 = 0.05;
 
-    /// Whether it would be over after `more` from now on.
+    /// Whether the limit, with some slack, would be over before `more` time has passed.
     pub(crate) fn ends_before(&self, more: Duration) -> bool {
         self.began.elapsed() + more > self.time.mul_f64(1.0 + TimeLimit::SLACK)
     }
@@ -63,7 +63,7 @@ pub struct ExperimentOptions {
 }
 
 impl ExperimentOptions {
-    /// Default permissions and the best reactor.
+    /// Makes options with default permissions and timeouts, and the best reactor.
     pub fn new(consent: Consent, interrupt: Arc<AtomicBool>) -> ExperimentOptions {
         ExperimentOptions {
             consent,

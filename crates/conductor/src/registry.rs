@@ -50,24 +50,26 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// The engines and workloads of this build.
+    /// Makes the registry of the engines and workloads of this build.
     pub fn built_in() -> Registry {
         Registry { engines: engines::ENGINES.to_vec(), workloads: workloads::WORKLOADS.to_vec() }
     }
 
+    /// Adds an engine, such as a test's.
     #[must_use]
     pub fn with_engine(mut self, engine: &'static dyn Engine) -> Registry {
         self.engines.push(engine);
         self
     }
 
+    /// Adds a workload, such as a test's.
     #[must_use]
     pub fn with_workload(mut self, workload: &'static dyn Workload) -> Registry {
         self.workloads.push(workload);
         self
     }
 
-    /// What engines and workloads say of themselves.
+    /// Lists what engines and workloads say of themselves, as plans are checked against.
     pub fn catalog(&self) -> Catalog {
         Catalog {
             engines: self.engines.iter().map(|engine| engine.spec()).collect(),
@@ -86,21 +88,22 @@ impl Registry {
         &self.engines
     }
 
-    /// The engine of this name.
+    /// Finds the engine of this name, or fails.
     pub fn engine(&self, name: &str) -> Result<&'static dyn Engine, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the engine `{name}`"), "this build has none");
         self.engines.iter().copied().find(|engine| engine.spec().name == name).ok_or_else(missing)
     }
 
-    /// The workload of this name.
+    /// Finds the workload of this name, or fails.
     pub fn workload(&self, name: &str) -> Result<&'static dyn Workload, Failure> {
         let missing =
             || Failure::new(FailureKind::Unsupported, format!("use the workload `{name}`"), "this build has none");
         self.workloads.iter().copied().find(|workload| workload.spec().name == name).ok_or_else(missing)
     }
 
-    /// A system with its engine. `env:` URLs are read only here, since a password must not reach plan or store.
+    /// Finds a system's engine, and reads its URL from the environment if it has an `env:` one.
+    /// `env:` URLs are read only here, since a password must not reach plan or store.
     ///
     /// # Errors
     /// The variable is not set, or no engine has its scheme.
@@ -118,7 +121,7 @@ impl Registry {
         Ok((self.engine(&resolved.engine)?, resolved))
     }
 
-    /// Opens the system of a plan.
+    /// Opens a plan's system by its engine, after checking its reset and settings.
     pub fn open_system(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         let (engine, system) = self.resolve(request.system)?;
         engine.choose_reset(&system, 0)?;
@@ -131,7 +134,7 @@ impl Registry {
         engine.open(&OpenRequest { system: &system, ..request.clone() })
     }
 
-    /// Whether runs of a task can begin with the caches that the plan asks for, as far as is known without connecting.
+    /// Fails if the plan asks for cold caches that the system cannot empty or the task fills again; connects to nothing.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: no reset empties them there. [`FailureKind::Plan`]: the task would fill them again.
@@ -158,7 +161,7 @@ impl Registry {
             .with_hint("leave `schedule.caches` out, or the system"))
     }
 
-    /// Whether the system's engine has the procedures that a task calls, as known without connecting.
+    /// Fails if a task calls procedures that the system's engine has no statements for, as known without connecting.
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: it has none.
@@ -177,19 +180,19 @@ impl Registry {
         Err(Failure::new(FailureKind::Unsupported, tried, cause).with_hint(hint))
     }
 
-    /// If known without connecting.
+    /// Directory of a system's data, if that is known without connecting.
     pub fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.data_directory(&system)
     }
 
-    /// Answers from the plan alone, if it says, without connecting.
+    /// How durable a system's commits are by its plan alone, if that says so, without connecting.
     pub fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.durability_of_plan(&system)
     }
 
-    /// How tables of that size come back before each run; `None` without tables.
+    /// Chooses how tables of that size come back before each run; `None` without tables.
     ///
     /// # Errors
     /// The plan asks for what the system cannot do.
@@ -198,13 +201,14 @@ impl Registry {
         engine.choose_reset(&system, size_bytes)
     }
 
-    /// Privileges that étalon needs to make its tables.
+    /// The privileges that étalon needs in a system to make its tables, as the engine words them.
     pub fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.resolve(system).ok()?;
         engine.needed_privileges(&system)
     }
 
-    /// Reads the system's URL without connecting; one that the environment does not hold yet is read by `run`.
+    /// Fails if the system's URL cannot be read; connects to nothing.
+    /// One that the environment does not hold yet is read by `run`.
     ///
     /// # Errors
     /// It cannot.
@@ -213,8 +217,8 @@ impl Registry {
         engine.read_url(&system)
     }
 
-    /// Which of these systems' servers say within `timeout` that nothing can be written to them, and why. All are asked at the same
-    /// time.
+    /// Lists which of these systems' servers say within `timeout` that nothing can be written to them, and why.
+    /// All are asked at the same time.
     pub fn refuse_writes(&self, systems: &[&SystemPlan], timeout: Duration) -> Vec<(String, Failure)> {
         let until = Instant::now() + timeout;
         let asked: Vec<_> = systems
@@ -231,13 +235,13 @@ impl Registry {
         refused.collect()
     }
 
-    /// What étalon would make in the system.
+    /// Says what étalon would make in the system, if anything; connects to nothing.
     pub fn would_make(&self, system: &SystemPlan) -> Result<Option<String>, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_make(&system))
     }
 
-    /// What étalon would drop in the system.
+    /// Says what étalon would drop in the system; connects to nothing.
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
         let (engine, system) = self.resolve(system)?;
         Ok(engine.would_drop(&system))

@@ -6,6 +6,8 @@ use load::rng::Rng;
 use workloads::work::{StreamTask, StreamWork};
 use workloads::workload::{Action, Task};
 
+/// Draws the seed of a run from the plan's seed and the round: equal for all systems, so that they draw equal keys.
+///
 /// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A
 /// experiment.
@@ -19,6 +21,7 @@ pub(crate) fn of_run(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) 
     Rng::of_transaction(plan.schedule.seed, run.round, stream).next_u64()
 }
 
+/// Number of the random stream for a case's blocks: by case, and by earlier systems that share its place.
 fn stream_of_blocks(systems: &[SystemPlan], cases: &[Case], case: u32) -> u64 {
     let Some(this) = cases.get(case as usize) else { return 0 };
     let first = cases.iter().position(|other| other.same_but_system(this)).unwrap_or_default();
@@ -27,7 +30,7 @@ fn stream_of_blocks(systems: &[SystemPlan], cases: &[Case], case: u32) -> u64 {
     (before as u64) << 32 | first as u64
 }
 
-/// Tells whether two systems share a place, as far as the plan says.
+/// Whether two systems keep their data in one place, as far as the plan says.
 fn share_a_place(one: &SystemPlan, other: &SystemPlan) -> bool {
     let same_files = one.url == other.url && one.server.is_none() && one.volume.is_none() && other.volume.is_none();
     original_name(one) == original_name(other) || (same_files && !one.url.is_empty())

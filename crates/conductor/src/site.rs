@@ -66,7 +66,7 @@ pub enum FactsScope {
 }
 
 impl Inspection {
-    /// Whether everything is checked at that moment.
+    /// Whether the tables are checked in full at that moment of a run.
     pub fn checks_at(self, moment: Moment) -> bool {
         match self {
             Inspection::Quick => false,
@@ -77,7 +77,7 @@ impl Inspection {
 }
 
 impl<'a> SiteJob<'a> {
-    /// What a load of the job is to do.
+    /// Makes the description of a job's load: shape, schedule, seed and interrupt.
     pub fn load_spec(&self, task: &'a StreamTask) -> LoadSpec<'a> {
         LoadSpec { shape: &task.shape, schedule: self.schedule, seed: self.seed, interrupt: self.interrupt }
     }
@@ -91,16 +91,16 @@ pub trait Site: Send + Sync {
     /// The number of files that a client opens in this process.
     fn files_per_client(&self) -> u64;
 
-    /// What happens on this process's machine matters to it.
+    /// Whether what happens on this process's machine matters to the system.
     fn uses_this_machine(&self) -> bool;
 
-    /// The facts of the system, with those that the tasks need.
+    /// Reads the facts of the system, with those that the cases need.
     fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure>;
 
     /// Makes the task's own tables, once for all hosts.
     fn prepare_tables(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure>;
 
-    /// Settles the system and makes the run. `generator` makes a stream's load; without one the system's host does.
+    /// Settles the system and measures a run. `generator` makes a stream's load; without one the system's host does.
     fn run(
         &self,
         job: &SiteJob<'_>,
@@ -111,7 +111,7 @@ pub trait Site: Send + Sync {
     /// The system's plan for other hosts, without a user's password.
     fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure>;
 
-    /// Is called before each round.
+    /// Has the system begin a new round, before its first run in it.
     fn begin_round(&self) -> Result<(), Failure>;
 
     /// Waits until the system is available after a lost connection.
@@ -126,7 +126,7 @@ pub trait Site: Send + Sync {
         Err(Failure::new(FailureKind::Unsupported, "run the plan's own statements", cause))
     }
 
-    /// See [`System::begin_clean_up`].
+    /// Announces that only clean-up follows; see [`System::begin_clean_up`].
     fn begin_clean_up(&self) {}
 
     /// Removes everything that étalon made there.
@@ -135,33 +135,33 @@ pub trait Site: Send + Sync {
 
 /// Places of systems and of load generators, for plans that name hosts.
 pub trait Places: Send + Sync {
-    /// The site of a system; `None` if it is in this process.
+    /// Opens the site of a system on the host that the plan names; `None` if it is in this process.
     fn site_of(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure>;
 
     /// Lets load hosts check an opened system, so that forbidden ones are reported before anything is prepared.
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure>;
 
-    /// The load generator for a run; `None` if the system's host makes the load.
+    /// Makes the load generator for a run; `None` if the system's host makes the load.
     fn load_generator<'a>(
         &'a self,
         job: &SiteJob<'a>,
         site: &'a dyn Site,
     ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure>;
 
-    /// The facts of the load hosts, by subject.
+    /// Reads the facts of the load hosts, by subject.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure>;
 
-    /// This run's record, if an earlier run measured it without storing it. Returned once.
+    /// Takes this run's record, if an earlier étalon measured it without storing it. Returned once.
     fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord>;
 
-    /// Is called once everything so far is stored.
+    /// Notes that everything so far is stored, so that hosts may forget their records of it.
     fn note_committed(&self);
 
-    /// Agents that run on this machine, too.
+    /// Lists the agents that run on this machine, too.
     fn co_located_agents(&self) -> Vec<u32>;
 }
 
-/// Makes the tables and the run, by the load generators of the plan's hosts if it names some. `between` is done between both.
+/// Prepares the tables, calls `between`, and makes the run, by the load generators of the plan's hosts if it names some.
 ///
 /// # Errors
 /// One of the hosts, or the system, fails.
@@ -196,17 +196,18 @@ pub struct Here {
 }
 
 impl Here {
+    /// Makes the site of an opened system in this process.
     pub fn new(system: Arc<dyn System>, plan: &SystemPlan) -> Here {
         Here { system, plan: plan.clone(), known: KnownTables::default(), host: None, progress: Arc::default() }
     }
 
-    /// Shows the progress that the system's threads make.
+    /// Has the site show the progress of a load that the system's threads count.
     #[must_use]
     pub fn with_progress(self, progress: &Arc<LoadProgress>) -> Here {
         Here { progress: Arc::clone(progress), ..self }
     }
 
-    /// The observer is this thread's own, so that another one waits for the system.
+    /// Loads a data set in another thread, and shows the observer its progress meanwhile.
     fn load_tables(&self, data: &Dataset, observer: &mut dyn Observer) -> Result<(), Failure> {
         let (sender, ended) = mpsc::channel();
         let mut pace = LoadPace::default();
@@ -227,11 +228,12 @@ impl Here {
         })
     }
 
+    /// Checks a job's tables in full, if its inspection asks for that at this moment.
     fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
         if job.inspection.checks_at(moment) { self.inspect_tables(job.task, moment, job.interrupt) } else { Ok(()) }
     }
 
-    /// Holds everything that a load of its own kind knows of its tables against them.
+    /// Checks everything that a stream's load knows of its tables against them.
     ///
     /// # Errors
     /// They are not what they must be, or it was interrupted.
@@ -240,7 +242,7 @@ impl Here {
         stream.work.inspect_tables(&UntilInterrupted(SystemCounters(&*self.system), interrupt), moment)
     }
 
-    /// Before a run: all begin with the same caches. `false`: there was nothing to read.
+    /// Reads a task's tables through, so that all runs begin with the same caches. `false`: there was nothing to read.
     ///
     /// # Errors
     /// The tables are not those of the first load.
@@ -251,12 +253,12 @@ impl Here {
         self.known.read_through(&*self.system, &task.dataset, caches)
     }
 
-    /// Runs find the tables as those before them left them.
+    /// Whether the plan has no reset, so that runs find the tables as those before them left them.
     fn stays_as_it_is(&self) -> bool {
         self.plan.reset == Some(Reset::None)
     }
 
-    /// Runs a stream's load, and inspects the tables afterwards if that is due.
+    /// Measures a stream's load, and checks the tables afterwards if that is due.
     fn run_stream(
         &self,
         job: &SiteJob<'_>,
@@ -285,14 +287,14 @@ impl Here {
         Ok(record)
     }
 
-    /// The site on an agent's machine.
+    /// Makes the site one on this agent's machine.
     #[must_use]
     pub fn on_agent(self, agent: &str) -> Here {
         Here { host: Some(agent.to_owned()), ..self }
     }
 }
 
-/// Looks at the machine while a system is used. `None` if nothing real is used.
+/// Starts to watch the machine while a system is used. `None` if nothing real is used.
 pub fn watch_machine(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
     let listener = match system.presence() {
         Presence::Own => None,
@@ -309,7 +311,7 @@ struct LoadPace {
 }
 
 impl LoadPace {
-    /// How long the rest of a load will take, by its pace so far.
+    /// Estimates how long the rest of a load will take, by its pace so far.
     fn time_left(&mut self, done: u64, all: u64, now: Instant) -> Option<Duration> {
         let (before, since) = *self.first.get_or_insert((done, now));
         let came = done.checked_sub(before).filter(|came| *came > 0)?;
@@ -425,6 +427,7 @@ impl Site for Here {
     }
 }
 
+/// Fails if a case has statements that the system cannot run.
 fn refuse_programs(system: &dyn System, cases: &[(&Case, &Task)]) -> Result<(), Failure> {
     for (_, task) in cases {
         if let Action::Stream(StreamTask { work: StreamWork::Statements(program), .. }) = &task.action {
@@ -434,7 +437,7 @@ fn refuse_programs(system: &dyn System, cases: &[(&Case, &Task)]) -> Result<(), 
     Ok(())
 }
 
-/// Adds what the cases themselves, their sessions and their tables make of a system.
+/// Adds the facts of the cases' sessions, procedures, loads and resets to a system's.
 fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut Facts) -> Result<(), Failure> {
     for kind in session_kinds(cases) {
         facts.absorb("session", system.session_facts(kind)?);
@@ -455,7 +458,7 @@ fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut
     Ok(())
 }
 
-/// Connections that the largest of the cases needs. A pool works with fewer, and says so.
+/// Number of connections that the largest of the cases needs. A pool works with fewer, and says so.
 fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
     let needed = cases.iter().map(|(_, task)| match &task.action {
         Action::Stream(stream) if stream.shape.traffic.pool.is_some() => 0,
@@ -465,6 +468,7 @@ fn most_connections(cases: &[(&Case, &Task)]) -> u64 {
     needed.max().unwrap_or_default()
 }
 
+/// Lists the statements of the cases that run on tables that étalon did not make.
 fn programs_on_tables_of_others<'a>(cases: &'a [(&Case, &Task)]) -> Vec<&'a Program> {
     let of_others = cases.iter().filter(|(_, task)| task.tables() == Tables::None);
     let programs = of_others.filter_map(|(_, task)| match &task.action {
@@ -474,7 +478,7 @@ fn programs_on_tables_of_others<'a>(cases: &'a [(&Case, &Task)]) -> Vec<&'a Prog
     programs.collect()
 }
 
-/// What the loads of the cases say of themselves; cases that differ have several values.
+/// Collects what the loads of the cases say of themselves, by name; cases that differ have several values.
 fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<String>> {
     let mut facts: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
     for (_, task) in cases {
@@ -484,7 +488,7 @@ fn facts_of_loads(cases: &[(&Case, &Task)]) -> BTreeMap<&'static str, BTreeSet<S
     facts
 }
 
-/// The kinds of sessions that the procedures use.
+/// Lists the kinds of sessions that the cases' procedures use, each once.
 fn session_kinds(cases: &[(&Case, &Task)]) -> Vec<SessionKind> {
     let of_procedures = cases.iter().filter_map(|(_, task)| match &task.action {
         Action::Step(procedure) => Some(procedure.session_kind()),

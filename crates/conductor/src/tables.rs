@@ -25,8 +25,8 @@ pub struct KnownTables {
 }
 
 impl KnownTables {
-    /// Reads every table through, so that all runs begin with the same caches, and holds what is there against the first load.
-    /// What is to be cold is read twice: as it was loaded, and as it came back first. `false`: nothing was read.
+    /// Reads every table through, and fails if it holds other rows than after the first load. `false`: nothing was read.
+    /// All runs so begin with the same caches. What is to be cold is read twice: as it was loaded, and as it came back first.
     ///
     /// # Errors
     /// The system does not answer; or [`FailureKind::Verification`].
@@ -48,7 +48,7 @@ impl KnownTables {
         })
     }
 
-    /// What a run is checked against that finds the tables as others left them: its counts of rows as if they had come back.
+    /// Makes counters that a run on tables with earlier runs' rows is checked by: they answer as if those had come back.
     ///
     /// # Errors
     /// The system does not answer them.
@@ -67,12 +67,13 @@ impl KnownTables {
         Ok(AsIfLoaded { counters: SystemCounters(system), before, first })
     }
 
-    /// Whether nothing has run on them since they were loaded, of tables that stay as runs leave them.
+    /// Whether no run has been made on a data set's tables since they were loaded, where they stay as runs leave them.
     pub fn are_fresh(&self, data: &Dataset) -> bool {
         lock_mutex(&self.loaded).as_ref().is_none_or(|(name, _)| *name != data.name)
     }
 }
 
+/// Locks a mutex, even one that a panic has poisoned.
 fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -87,6 +88,7 @@ pub struct AsIfLoaded<'a> {
 }
 
 impl AsIfLoaded<'_> {
+    /// Corrects the present answer to a count by what earlier runs have added to it.
     fn as_if_loaded(&self, sql: &str, now: i64) -> i64 {
         let before = self.before.get(sql);
         before.map_or(now, |before| now - before + self.first.get(sql).copied().unwrap_or_default())
@@ -102,10 +104,12 @@ impl ServerCounters for AsIfLoaded<'_> {
         self.counters.server_cpu_s()
     }
 
+    /// Asks for a number, less what earlier runs have added to it.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         Ok(self.as_if_loaded(sql, self.counters.scalar(sql)?))
     }
 
+    /// Asks for numbers, each less what earlier runs have added to it.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         let now = self.counters.scalars(questions)?;
         Ok(questions.iter().zip(now).map(|(sql, now)| self.as_if_loaded(sql, now)).collect())
@@ -119,6 +123,7 @@ impl ServerCounters for AsIfLoaded<'_> {
         self.counters.placement()
     }
 
+    /// Always `false`: the tables hold what earlier runs have left.
     fn begins_loaded(&self) -> bool {
         false
     }
@@ -128,6 +133,7 @@ impl ServerCounters for AsIfLoaded<'_> {
 pub struct UntilInterrupted<'a>(pub SystemCounters<'a>, pub &'a AtomicBool);
 
 impl UntilInterrupted<'_> {
+    /// Fails if the user has asked to stop.
     fn refuse_if_interrupted(&self) -> Result<(), Failure> {
         if self.1.load(Ordering::Relaxed) {
             let tried = "hold the tables against the conditions";
@@ -146,11 +152,13 @@ impl ServerCounters for UntilInterrupted<'_> {
         self.0.server_cpu_s()
     }
 
+    /// Asks for a number, unless the user has asked to stop.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         self.refuse_if_interrupted()?;
         self.0.scalar(sql)
     }
 
+    /// Asks for numbers, unless the user has asked to stop.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         self.refuse_if_interrupted()?;
         self.0.scalars(questions)

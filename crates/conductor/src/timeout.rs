@@ -4,13 +4,13 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-/// Runs `question` in a thread and waits for its answer. On timeout the thread is abandoned, since driver calls cannot
-/// be interrupted.
+/// Runs `question` in a thread and waits for its answer; `None` on timeout.
+/// The thread is then abandoned, since driver calls cannot be interrupted.
 pub fn ask_within<T: Send + 'static>(timeout: Duration, question: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     ask_in_thread(question).recv_timeout(timeout).ok()
 }
 
-/// Runs `question` in a thread of its own.
+/// Starts `question` in a thread of its own, and returns where its answer will come.
 pub(crate) fn ask_in_thread<T: Send + 'static>(question: impl FnOnce() -> T + Send + 'static) -> Receiver<T> {
     let (answer, answered) = channel();
     thread::spawn(move || {

@@ -38,7 +38,7 @@ pub(super) struct MadeChange {
 }
 
 impl Conductor<'_> {
-    /// Undoes what an étalon that was killed has left made.
+    /// Undoes the changes that an étalon that was killed has left in servers, once their sessions have ended.
     pub(super) fn undo_leftovers(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         for StoredChange { server, system, session, state } in self.store.changes()? {
             if let Some(session) = session {
@@ -92,7 +92,7 @@ impl Conductor<'_> {
         Ok(!altered.is_empty() && altered.iter().all(|change| value_now(change) == change.a))
     }
 
-    /// Waits until the server no longer works for a client that was killed, so that what is undone stays undone.
+    /// Waits until the server no longer works for a killed client's session, so that what is undone stays undone.
     fn await_end(&self, name: &str, server: &str, observer: &mut dyn Observer) -> Result<(), Failure> {
         let (mut session, dialect) = self.session_at(server)?;
         let Some((_, at_work)) = dialect.session_names() else { return Ok(()) };
@@ -111,7 +111,8 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Makes the tables and the run. A change is made outside of both: tables come back without it.
+    /// Prepares the tables and makes one run of the system, its change made in between.
+    /// A change is made outside of both: tables come back without it.
     pub(super) fn load_once(
         &self,
         site: &dyn Site,
@@ -125,7 +126,7 @@ impl Conductor<'_> {
         run_once(self.places(), site, job, &|| self.change_to(system), observer)
     }
 
-    /// Undoes another system's change in the server of this one, and makes its own.
+    /// Makes a system's change in its server, if it has one, after undoing that of another system.
     pub(super) fn change_to(&self, system: &str) -> Result<(), Failure> {
         let server = self.own_name(system);
         let made = self.made.borrow().get(server).cloned();
@@ -149,7 +150,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Makes a change in a server, noting it before and after.
+    /// Makes a change in a server by its statements, and notes it before and after; one that fails is undone.
     fn make_change(&self, server: &str, system: &str, change: &Change) -> Result<(), Failure> {
         let (mut session, dialect) = self.session_at(server)?;
         self.note_change_begun(server, system, &mut *session, dialect)?;
@@ -180,6 +181,9 @@ impl Conductor<'_> {
         self.refuse_no_effect(server, system, &statements_to_make)
     }
 
+    /// Fails if a change that alters settings has left those of new sessions as before; undoes it then.
+    ///
+    ///
     /// # Errors
     /// The change alters settings, and those of the runs' sessions are as before; it is undone.
     fn refuse_no_effect(&self, server: &str, system: &str, made: &[String]) -> Result<(), Failure> {
@@ -201,12 +205,13 @@ impl Conductor<'_> {
         Err(Failure::new(FailureKind::Verification, tried, cause).with_hint(hint))
     }
 
+    /// Undoes the change that is made in a server by all its statements, if there is one.
     fn undo_change(&self, server: &str) -> Result<(), Failure> {
         self.undo_those(server, |_| true)
     }
 
-    /// Undoes what is made in a server, by some of the statements. Where what is made is not sure, statements may fail, and the server
-    /// must then be what it was.
+    /// Undoes a server's change by those of its statements that are due, and forgets it.
+    /// Where what is made is not sure, statements may fail, and the server must then be what it was.
     fn undo_those(&self, server: &str, is_due: impl Fn(&str) -> bool) -> Result<(), Failure> {
         let Some(MadeChange { system, state }) = self.made.borrow().get(server).cloned() else { return Ok(()) };
         let undo = self.plan.system(&system).and_then(|system| system.change.as_ref()).map(|change| &change.undo);
@@ -236,7 +241,7 @@ impl Conductor<'_> {
         self.look_again(server, server)
     }
 
-    /// Undoes what is still made, at the end.
+    /// Undoes at the end the changes that are still made in servers, and warns of what could not be undone.
     pub(super) fn undo_all(&self, observer: &mut dyn Observer) {
         let made = self.made.borrow().clone();
         for (server, MadeChange { system, .. }) in made {
@@ -261,7 +266,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// Stores the facts of a system with a change, once it has been made for the first time.
+    /// Stores a changed system's facts after its change was first made; fails if they differ from the stored ones.
     pub(super) fn take_changed_facts(
         &mut self,
         system: &str,
@@ -279,7 +284,7 @@ impl Conductor<'_> {
         }
     }
 
-    /// What a server no longer is of what it was without a change.
+    /// Lists the facts in which a server now differs from what it was without a change.
     fn differences(&self, server: &str) -> Result<Vec<Difference>, Failure> {
         let now = self.facts_now(server)?;
         let identities = self.identities.borrow();
@@ -295,7 +300,8 @@ impl Conductor<'_> {
             .facts(&[], FactsScope::AfterRun)
     }
 
-    /// Keeps what a system is with its change, and takes for its own that settings were read again.
+    /// Reads a server's settled facts after a change, and keeps them as the system's identity if it has none yet.
+    /// That settings were read again is taken into the identity of all systems of the server.
     fn look_again(&self, server: &str, system: &str) -> Result<(), Failure> {
         let now = self.settled_facts(server)?;
         if !self.identities.borrow().contains_key(system) {
@@ -330,7 +336,7 @@ impl Conductor<'_> {
         Err(Failure::new(FailureKind::Other, SETTLE, format!("`{differing}` changes from one reading to the next")))
     }
 
-    /// Opens a session for the plan's own statements.
+    /// Opens a session on a server for the statements that a plan's change consists of.
     fn session_at(&self, server: &str) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
         let kind = match self.tables_used() {
             Tables::Own => SessionKind::Plain,
@@ -355,7 +361,7 @@ impl Conductor<'_> {
         self.note_change(StoredChange { session: name, ..stored_change(server, system, ChangeState::Unsure) })
     }
 
-    /// Stores how far a change is.
+    /// Notes in the store and in memory how far a change is.
     fn note_change(&self, change: StoredChange) -> Result<(), Failure> {
         self.store.put_change(&change).map_err(|error| store_failure(&error))?;
         let StoredChange { server, system, state, .. } = change;
@@ -363,7 +369,7 @@ impl Conductor<'_> {
         Ok(())
     }
 
-    /// Removes the note of a change from the store.
+    /// Removes the note of a server's change from the store and from memory.
     fn forget_change(&self, server: &str) -> Result<(), Failure> {
         self.store.remove_change(server).map_err(|error| store_failure(&error))?;
         self.made.borrow_mut().remove(server);
@@ -371,7 +377,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Whether a statement failed because what it makes is there.
+/// Whether a statement failed because what it makes is already there.
 fn says_it_is_there(failure: &Failure) -> bool {
     let said = failure.cause.to_lowercase();
     // PostgreSQL's codes for objects, tables and columns, whatever its language.
@@ -380,15 +386,15 @@ fn says_it_is_there(failure: &Failure) -> bool {
         .any(|words| said.contains(words))
 }
 
-/// Whether a statement undoes what was not made, and might remove something of that name that was there: it has a word of the statements
-/// that were not made, and none of those that were made has it.
+/// Whether a statement undoes what was not made, and might remove something of that name that was there before.
+/// It has a word of the statements that were not made, and none of those that were made has it.
 fn belongs_to_unmade(undo: &str, made: &[String], unmade: &[String]) -> bool {
     let [of_made, of_unmade] =
         [made, unmade].map(|statements| statements.iter().flat_map(|sql| words(sql)).collect::<BTreeSet<_>>());
     words(undo).iter().any(|word| of_unmade.contains(word) && !of_made.contains(word))
 }
 
-/// The words of a statement without quotes, in lower case.
+/// Splits a statement into its words in lower case, without quotes and punctuation.
 fn words(sql: &str) -> Vec<String> {
     let words = sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '$');
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
@@ -407,16 +413,17 @@ fn alters_settings(sql: &str) -> bool {
     }
 }
 
+/// Makes the note of a change for the store, without a session.
 fn stored_change(server: &str, system: &str, state: ChangeState) -> StoredChange {
     StoredChange { server: server.to_owned(), system: system.to_owned(), state, session: None }
 }
 
-/// The failure of a note in the store.
+/// Makes the failure of a change that could not be noted in the store.
 fn store_failure(error: &StoreError) -> Failure {
     Failure::new(FailureKind::Other, "note a change in the store", error)
 }
 
-/// The statements one by one: some engines refuse a few of them among others.
+/// Splits texts into single statements, because some engines refuse a few of them among others.
 fn split_statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
     texts.iter().flat_map(|text| message_parts(text, dialect)).map(|part| part.sql).collect()
 }

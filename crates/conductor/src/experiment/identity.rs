@@ -15,7 +15,7 @@ use workloads::empty_tables::{EMPTY, HOLDS_ROWS, TABLE};
 /// Facts of an instance that change without another one taking its place.
 pub(super) const PASSING: [&str; 2] = ["started", SETTINGS_READ];
 
-/// What a system is, with the instance that it was in an earlier sitting.
+/// Gives a system's identity the facts of the instance that it was in an earlier sitting.
 pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
     let passing = PASSING.map(|name| format!("{INSTANCE}{name}"));
     let earlier = earlier.map(|facts| &facts.entries).into_iter().flatten();
@@ -27,12 +27,12 @@ pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
     identity
 }
 
-/// The facts of tables that are so.
+/// Lists the facts of tables whose value is `are`: that they are empty, or hold rows.
 fn tables_that<'f>(facts: &'f Facts, are: &'static str) -> impl Iterator<Item = &'f String> {
     facts.entries.keys().filter(move |name| name.starts_with(TABLE) && facts.get(name) == Some(are))
 }
 
-/// Tables that held rows and are empty.
+/// Lists the tables that held rows and are empty now.
 fn emptied(filled: &BTreeSet<String>, now: &Facts) -> Vec<Difference> {
     let emptied = tables_that(now, EMPTY).filter(|table| filled.contains(*table));
     emptied
@@ -40,7 +40,7 @@ fn emptied(filled: &BTreeSet<String>, now: &Facts) -> Vec<Difference> {
         .collect()
 }
 
-/// A table that holds no row on one system and some on another, with these two.
+/// Finds a table that is empty on one system and holds rows on another: the table and both systems.
 fn empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
     let held = |wanted: &'static str| {
         systems.iter().flat_map(move |(system, facts)| {
@@ -55,6 +55,9 @@ fn empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> 
 }
 
 impl Conductor<'_> {
+    /// Fails if a table of others is empty on one system and not on another.
+    ///
+    ///
     /// # Errors
     /// A table of others that a load names is empty on one side alone, and the plan does not allow different rows.
     pub(super) fn refuse_an_empty_side(&self, systems: &[(String, Facts)]) -> Result<(), ExperimentError> {
@@ -68,14 +71,15 @@ impl Conductor<'_> {
         Err(system_error(empty, failure.with_hint(hint)))
     }
 
-    /// Keeps which of the tables of others hold rows.
+    /// Notes which tables of others hold rows on a server, from its facts.
     pub(super) fn note_filled(&mut self, server: &str, facts: &Facts) {
         let filled = self.filled.entry(server.to_owned()).or_default();
         filled.extend(tables_that(facts, HOLDS_ROWS).cloned());
     }
 
-    /// Keeps what each system is before its first run. An earlier sitting's instance counts on: the rounds of another server
-    /// are not pooled with its own. That the same server was started again between two sittings is no change of it.
+    /// Reads and keeps what each system is before its first run.
+    /// An earlier sitting's instance counts on: the rounds of another server are not pooled with its own.
+    /// That the same server was started again between two sittings is no change of it.
     pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
         for (name, site) in &self.sites {
             let identity = site.facts(&[], FactsScope::AfterRun).map_err(|failure| system_error(name, failure))?;

@@ -10,8 +10,8 @@ use model::plan::FEWEST_TO_JUDGE;
 use super::{Conductor, ExperimentError};
 
 impl Conductor<'_> {
-    /// Before a round of an experiment that ends when it is sure: takes what is settled out of it and of all that follow, or
-    /// everything once all is settled or there is no more time. Returns how many runs that spares.
+    /// Takes out of the plan, from `round` on, the cases that are settled, or all if all are or time is over.
+    /// Returns the number of runs that this spares. Does nothing unless the experiment ends when it is sure.
     pub(super) fn leave_out(
         &mut self,
         round: u32,
@@ -42,8 +42,8 @@ impl Conductor<'_> {
         Ok(self.store.leave_out(left_out, round)?)
     }
 
-    /// Before a round: takes it and all that follow out of the plan, if the promised time would be over before its end. Returns how
-    /// many runs that spares.
+    /// Takes `round` and all later ones out of the plan if the promised time would be over before its end.
+    /// Returns the number of runs that this spares.
     pub(super) fn leave_out_late(&mut self, round: u32, observer: &mut dyn Observer) -> Result<usize, ExperimentError> {
         let Some(limit) = self.options.limit else { return Ok(0) };
         if round <= 1 {

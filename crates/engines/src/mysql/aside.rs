@@ -28,6 +28,7 @@ impl OtherSession {
 }
 
 impl Aside for OtherSession {
+    /// Asks by a second session what the watched session waits for on the server.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut client = self.connect(waiting).map_err(no_answer)?;
         let rows =
@@ -42,6 +43,7 @@ impl Aside for OtherSession {
         Ok(describe_wait(&command, &state, row_lock == "1"))
     }
 
+    /// Kills the watched session by a second one, as far as that can be done.
     fn end_session(&self, waiting: Waiting) {
         if let Ok(mut client) = self.connect(waiting) {
             // The server does by itself what étalon does not get done.
@@ -51,11 +53,13 @@ impl Aside for OtherSession {
     }
 }
 
-/// The reason that a second session gets no answer either.
+/// Explains that a second session gets no answer either, and why.
 fn no_answer(why: String) -> String {
     format!("a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?")
 }
 
+/// Says what a session waits for, from its columns in the process list, and whether it is at work.
+///
 /// <https://dev.mysql.com/doc/refman/8.4/en/general-thread-states.html>
 fn describe_wait(command: &str, state: &str, waits_for_row: bool) -> ServerWait {
     let what = match (command, state) {
@@ -68,7 +72,7 @@ fn describe_wait(command: &str, state: &str, waits_for_row: bool) -> ServerWait 
     ServerWait { what, is_work: false }
 }
 
-/// Ends sessions of the same user with what they do.
+/// Kills sessions of the same user, with what they do; those that have ended are skipped.
 pub(super) fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), AskError> {
     for session in sessions {
         match client.execute(&format!("KILL {session}")) {

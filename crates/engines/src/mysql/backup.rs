@@ -48,7 +48,7 @@ enum Programs {
     Dump { dump: PathBuf, client: PathBuf },
 }
 
-/// The program of a method that is not on this machine.
+/// Tells which program a backup method needs and this machine does not have; `None` if all are there.
 pub(super) fn missing_program(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let server = system.server.as_ref();
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
@@ -65,6 +65,7 @@ pub(super) fn missing_program(product: Product, system: &model::SystemPlan, meth
     }
 }
 
+/// Tells which program for copying files this machine does not have, or has of another release.
 fn missing_for_files(product: Product, server: Option<&PrivateServer>, folders: &[PathBuf]) -> Option<Failure> {
     let programs = server
         .map(|server| programs::Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()));
@@ -73,7 +74,8 @@ fn missing_for_files(product: Product, server: Option<&PrivateServer>, folders: 
 }
 
 impl Programs {
-    /// Finds the programs of the server's release, where that is known: they read its files and its log.
+    /// Finds the programs that copy a server's files, of the server's release where that is known.
+    /// They read its files and its log.
     ///
     /// <https://mariadb.com/docs/server/server-usage/backup-and-restore/mariadb-backup/mariadb-backup-overview>
     fn find_file_programs(folders: &[PathBuf], release: Option<&str>) -> Result<Programs, Failure> {
@@ -108,23 +110,23 @@ fn find_either(product: Product, mut names: [&str; 2], folders: &[PathBuf]) -> R
         .or_else(|missing| tool::find_program(names[1], folders, DUMP_HINT).map_err(|_| missing))
 }
 
-/// `10.11` of `10.11.19`.
+/// Cuts a release to its series, such as `10.11` of `10.11.19`.
 fn release_series(release: &str) -> &str {
     release.match_indices('.').nth(1).map_or(release, |(at, _)| &release[..at])
 }
 
 impl MySqlBackups<'_> {
-    /// The product whose programs are used.
+    /// The server's product, whose programs are used.
     fn product(&self) -> Product {
         self.system.server.product
     }
 
-    /// Folders of a private server's programs.
+    /// Folders of a private server's programs; none for another server.
     fn program_folders(&self) -> Vec<PathBuf> {
         self.system.lock_private().map(|private| private.program_folders()).unwrap_or_default()
     }
 
-    /// Finds the programs that copy a private server's files.
+    /// Finds the programs that copy a private server's files; fails for a server that étalon has not started.
     fn find_file_programs(&self) -> Result<Programs, Failure> {
         let Some(private) = self.system.lock_private() else {
             let cause =
@@ -140,7 +142,7 @@ impl MySqlBackups<'_> {
         Programs::find_dump_programs(self.product(), &self.program_folders())
     }
 
-    /// The programs of a method; the text says why they are a fallback.
+    /// Chooses a method and finds its programs; the text says why they are a fallback.
     fn choose_programs(&self, method: &str) -> Result<(BackupMethod, Programs, Option<String>), Failure> {
         let chosen = self.method(method)?;
         if chosen != FILES {
@@ -156,7 +158,7 @@ impl MySqlBackups<'_> {
         }
     }
 
-    /// The database that a dump has.
+    /// Name of the database that a dump reads: étalon's own, or the one in the URL.
     fn database_to_dump(&self, request: &BackupRequest<'_>) -> Result<String, Failure> {
         let own = (request.tables == Tables::Own).then(|| SCHEMA.to_owned());
         own.or_else(|| self.system.endpoint.address.database.clone()).ok_or_else(|| {
@@ -165,7 +167,7 @@ impl MySqlBackups<'_> {
         })
     }
 
-    /// The restored server's address, with the database that was backed up.
+    /// Makes the restored server, with the address of the database that was backed up.
     fn restored_server(
         &self,
         private: Private,
@@ -178,7 +180,7 @@ impl MySqlBackups<'_> {
         Ok(RestoredServer { private, endpoint })
     }
 
-    /// Takes a backup of a private server's files by `mariadb-backup`'s stream.
+    /// Writes a backup of a private server's files, as `mariadb-backup` streams them.
     fn take_files(
         &self,
         backup: &Path,
@@ -200,7 +202,7 @@ impl MySqlBackups<'_> {
         sink.finish()
     }
 
-    /// Takes a backup by a program that dumps SQL.
+    /// Writes a backup as a program dumps it in SQL.
     fn take_dump(
         &self,
         dump: &Path,
@@ -218,7 +220,7 @@ impl MySqlBackups<'_> {
         sink.finish()
     }
 
-    /// Restores a backup of files as another private server.
+    /// Restores a backup of files as another private server, and starts it.
     fn restore_files(
         &self,
         taken: &TakenBackup,
@@ -253,7 +255,7 @@ impl MySqlBackups<'_> {
         self.restored_server(private, endpoint, request)
     }
 
-    /// Restores a dump in another private server.
+    /// Starts another, empty private server and loads a dump into it.
     fn restore_dump(
         &self,
         taken: &TakenBackup,
@@ -293,7 +295,7 @@ fn open_decoder(taken: &TakenBackup, request: &BackupRequest<'_>) -> Result<Deco
     Ok(from.at_most(request.max_rate_bytes_s))
 }
 
-/// Arguments; the password is in the environment.
+/// Makes the arguments by which a client program logs in; the password is in the environment.
 fn login_arguments(program: &Path, address: &Address) -> Result<Vec<String>, Failure> {
     let mut args = vec![format!("--user={}", address.user)];
     match &address.place {
@@ -307,6 +309,7 @@ fn login_arguments(program: &Path, address: &Address) -> Result<Vec<String>, Fai
 }
 
 impl Backups for MySqlBackups<'_> {
+    /// The product and its backup methods.
     fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
         match self.product() {
             Product::MariaDb => ("MariaDB", OF_MARIADB),
@@ -314,6 +317,7 @@ impl Backups for MySqlBackups<'_> {
         }
     }
 
+    /// Fails if the backup's method, compressor or database is not available here.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
             let why = match self.product() {
@@ -333,6 +337,7 @@ impl Backups for MySqlBackups<'_> {
         self.choose_programs(request.method).map(|_| ())
     }
 
+    /// Name and version of the program that a method runs here; empty if it is missing.
     fn programs(&self, method: &str) -> Vec<(String, String)> {
         let program = match self.choose_programs(method) {
             Ok((_, Programs::Files { backup: program, .. } | Programs::Dump { dump: program, .. }, _)) => program,
@@ -344,6 +349,7 @@ impl Backups for MySqlBackups<'_> {
         vec![(name, version)]
     }
 
+    /// Takes a backup by the chosen method, and times its parts.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let (method, programs, note) = self.choose_programs(request.method)?;
         let (written, layout) = match &programs {
@@ -367,6 +373,7 @@ impl Backups for MySqlBackups<'_> {
         })
     }
 
+    /// Restores a backup into another private server, and times its parts.
     fn restore(
         &self,
         taken: &TakenBackup,

@@ -38,6 +38,7 @@ static LOST: Mutex<Vec<(String, u32)>> = Mutex::new(Vec::new());
 /// Several times as long as a session with a claim is silent.
 const SILENT_S: u32 = 4;
 
+/// Locks the list of this process's sessions with a claim.
 fn lock_own_claims() -> MutexGuard<'static, Vec<(String, u32)>> {
     OWN.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -49,7 +50,7 @@ pub(crate) struct MySqlClaim {
 }
 
 impl MySqlClaim {
-    /// Tests whether a session of this process had the claim, and its connection was lost on the way.
+    /// Whether the lock's holder is a session of this process whose connection was lost on the way.
     fn is_own_remnant(&self, holder: &str) -> bool {
         let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
         lost.iter().any(|(server, session)| *server == self.server && session.to_string() == holder)
@@ -63,8 +64,8 @@ impl Drop for MySqlClaim {
     }
 }
 
-/// Tests whether a session has said nothing for some seconds, as one whose claim is alive does. After a server's start its number may
-/// be another étalon's.
+/// Makes the SQL that counts a session if it has said nothing for some seconds, as one whose claim is alive does.
+/// After a server's start its number may be another étalon's.
 fn is_silent_sql(session: &str) -> String {
     format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {session} AND time >= {SILENT_S}")
 }
@@ -75,6 +76,7 @@ impl system::DatabaseClaim for MySqlClaim {
     type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
+    /// Sets the control session's time-outs, lock waits and grammar; settings that the server does not know are skipped.
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
         for setting in SETTINGS {
             match client.execute(setting) {
@@ -85,6 +87,8 @@ impl system::DatabaseClaim for MySqlClaim {
         Ok(())
     }
 
+    /// Takes the lock that claims étalon's database, and waits for a rival if the plan says so.
+    /// A lock that another session of this process holds is shared.
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<MySqlClaim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown_url());
         let server = client.query_first_value(IDENTITY).map_err(failing_to(&tried))?;
@@ -118,6 +122,7 @@ impl system::DatabaseClaim for MySqlClaim {
         Ok(claim)
     }
 
+    /// Releases the claim's lock at once.
     /// The server releases a session's locks only a moment after closing.
     fn release(client: &mut Client) {
         let _ = client.execute(&format!("DO RELEASE_LOCK('{LOCK}')"));

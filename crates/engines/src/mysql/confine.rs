@@ -16,8 +16,8 @@ use workloads::permits::Permits;
 pub(super) static SETTINGS: LazyLock<Vec<&str>> =
     LazyLock::new(|| allowed::listed_names(include_str!("settings.allowed")));
 
-/// Rights of a private server's account at an agent: its own database, counters, table checkpoints and backups; no
-/// `FILE`, `SUPER` or system tables, which load libraries.
+/// Makes the statements that give a private server's account at an agent its rights.
+/// These are its own database, counters, table checkpoints and backups; no `FILE`, `SUPER` or system tables, which load libraries.
 pub(super) fn grants_sql(account: &str) -> String {
     format!(
         "GRANT RELOAD, PROCESS, REPLICATION CLIENT, LOCK TABLES ON *.* TO {account};\nGRANT ALL ON `{SCHEMA}`.* TO \
@@ -25,7 +25,7 @@ pub(super) fn grants_sql(account: &str) -> String {
     )
 }
 
-/// Refuses an account that could run programs, reach files on the server's host or connect from it, unless allowed.
+/// Fails if an account could run programs, reach files on the server's host or connect from it, unless that is allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());
@@ -46,8 +46,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     permits.strong_login(&address.user, power, &how)
 }
 
-/// Asks whether the login can write the catalog: by a write privilege on everything, on the database `mysql` or a table
-/// of it, or through another account.
+/// Whether the login can write the catalog of the database `mysql`.
+/// It may by a write privilege on everything, on the database `mysql` or a table of it, or through another account.
 fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
     if counters::has_privilege(client, EVERYWHERE)? {
@@ -58,7 +58,7 @@ fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
     Ok(count != "0")
 }
 
-/// SQL for the number of privileges in this view that let the account write to the schema `mysql`.
+/// Makes the SQL for the number of privileges in this view that let the account write to the schema `mysql`.
 fn count_grants_sql(view: &str) -> String {
     format!(
         "(SELECT COUNT(*) FROM information_schema.{view} WHERE grantee = {} AND privilege_type IN ('INSERT', 'UPDATE') AND \
@@ -67,6 +67,8 @@ fn count_grants_sql(view: &str) -> String {
     )
 }
 
+/// Whether the account may make tables outside of the server's data folder without a privilege for it.
+///
 /// MariaDB asks no privilege for a table's `DATA DIRECTORY`; MySQL asks `FILE`.
 /// <https://mariadb.com/kb/en/create-table/#data-directoryindex-directory>
 fn leaves_data_folder(client: &mut Client) -> Result<bool, Failure> {
@@ -93,7 +95,7 @@ fn can_copy_from_servers(client: &mut Client) -> Result<bool, Failure> {
     Ok(count != "0")
 }
 
-/// Tests whether the account has roles that it may take.
+/// Whether the account has roles that it may take.
 fn has_roles(client: &mut Client) -> bool {
     // Old servers have no roles.
     client.query_first_value("SELECT COUNT(*) FROM information_schema.applicable_roles").is_ok_and(|count| count != "0")

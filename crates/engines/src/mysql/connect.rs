@@ -35,6 +35,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
+    /// Makes the endpoint of an address, with its TLS configuration; connects to nothing.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let host = match &address.place {
             Place::Socket(_) => "localhost",
@@ -45,19 +46,19 @@ impl Endpoint {
         Ok(Endpoint { address, tls, waiting: Waiting::default() })
     }
 
-    /// Its questions heed the request's interrupt and notices.
+    /// Has the endpoint's questions heed a request's interrupt and notices.
     #[must_use]
     pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
         self.heed_request(request);
         self
     }
 
-    /// Connects and logs in for a purpose.
+    /// Connects and logs in for a purpose, or fails with an explanation.
     pub(super) fn open_client(&self, purpose: Purpose) -> Result<Client, Failure> {
         self.try_connect(purpose).map_err(|refusal| self.explain_refusal(&refusal))
     }
 
-    /// [`Endpoint::open_client`] with an unformatted error.
+    /// Connects and logs in as [`Endpoint::open_client`] does, with a bare refusal; preferred TLS is given up if it fails.
     pub(super) fn try_connect(&self, purpose: Purpose) -> Result<Client, Refusal> {
         let encryption = match self.address.tls.mode {
             TlsMode::Disable | TlsMode::Allow => Encryption::Off,
@@ -71,7 +72,7 @@ impl Endpoint {
         }
     }
 
-    /// Connects and logs in once, with this encryption.
+    /// Connects and logs in once, with this encryption, and lets a second session watch the first.
     fn try_once(&self, purpose: Purpose, encryption: Encryption) -> Result<Client, Refusal> {
         let connect_timeout = self.address.connect_timeout;
         let timeout = connect_timeout + LOGIN_GRACE;
@@ -94,7 +95,7 @@ impl Endpoint {
         }
     }
 
-    /// What the login sends.
+    /// Makes what the login sends: account, encryption, and features by purpose.
     fn login_config(&self, purpose: Purpose, encryption: Encryption) -> Config {
         let address = &self.address;
         Config {
@@ -144,6 +145,7 @@ impl Explain for Endpoint {
         self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
+    /// Names the command by which the user can check the server himself.
     fn check_command(&self) -> String {
         let user = &self.address.user;
         match &self.address.place {
@@ -152,6 +154,7 @@ impl Explain for Endpoint {
         }
     }
 
+    /// Explains that the server asks for the password in clear, and what to write in the URL.
     fn explain_password(&self, refusal: &Refusal) -> (&'static str, &'static str, String) {
         let (cause, hint) = match refusal {
             Refusal::Unproven => (
@@ -166,6 +169,7 @@ impl Explain for Endpoint {
         (CONNECT, cause, hint.to_owned())
     }
 
+    /// Kind of failure and hint for the server's error at login.
     fn explain_server(&self, error: &ErrorPacket) -> (FailureKind, String) {
         let Address { user, database, .. } = &self.address;
         let database = database.as_deref().unwrap_or_default();
@@ -213,7 +217,8 @@ impl Endpoint {
     }
 }
 
-/// Advises an account that has used up what it may. The error names the resource, whatever the language of the rest.
+/// Advises an account that has used up what it may.
+/// The error names the resource, whatever the language of the rest.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/user-resources.html>
 fn limit_hint(error: &ErrorPacket) -> String {

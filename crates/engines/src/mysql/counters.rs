@@ -50,8 +50,8 @@ const COUNTERS: &[Source] = &[
     counter_source("temporary_tables_on_disk", "", &["created_tmp_disk_tables"]),
 ];
 
-/// A session's own counts, which both products show to every account. MySQL's tables leave the `Com_…` out: its `COMMIT`s count
-/// among the statements.
+/// The query for a session's own counts of statements and commits, which both products show to every account.
+/// MySQL's tables leave the `Com_…` out: its `COMMIT`s count among the statements.
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
@@ -102,7 +102,8 @@ macro_rules! others_at_work {
     };
 }
 
-/// The waits for rows, and the sessions that wait for other users or databases: for rows only where the login has `PROCESS`.
+/// Queries for the numbers of waits for rows, of waits for others, and of others at work; the first permitted one counts.
+/// Waits for rows of others are seen only where the login has `PROCESS`.
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-innodb-tables/information-schema-innodb_lock_waits-table>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html>
@@ -161,7 +162,7 @@ const CHECKPOINTS: [&str; 2] = [
 const NO_CHECKPOINTS: &str =
     "InnoDB does not count its checkpoints unless `innodb_monitor_enable = \"log_checkpoints\"` is set";
 
-/// `Err`: why they are not known.
+/// Reads the number of InnoDB's checkpoints. The inner `Err` is why it is not known.
 fn count_checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure> {
     let mut reason = NO_CHECKPOINTS.to_owned();
     for sql in CHECKPOINTS {
@@ -178,7 +179,8 @@ fn count_checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure
     Ok(Err(reason))
 }
 
-/// What MariaDB has as status variables and MySQL in tables, which not every account may read.
+/// Reads names and values from a table of MySQL's; empty on MariaDB, or where the account may not read it.
+/// MariaDB has these as status variables.
 fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
     if client.protocol.session.flavor != Flavor::MySql {
         return Ok(BTreeMap::new());
@@ -190,6 +192,7 @@ fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, 
     }
 }
 
+/// Reads the server's counters; one that it does not show is noted as unavailable.
 pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let mut known = query_variables(client, "SHOW GLOBAL STATUS")?;
     known.extend(of_mysql(client, DEADLOCKS)?);
@@ -235,7 +238,7 @@ impl Checkpoint {
 
 const SHARP: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 
-/// Whether and how the login may checkpoint.
+/// Finds out how the login may write dirty pages, by a checkpoint if it may make one.
 pub(super) fn try_checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
     match client.execute(SHARP) {
         Ok(()) => return Ok(Checkpoint::Sharp),
@@ -253,7 +256,7 @@ pub(super) fn try_checkpoint(client: &mut Client) -> Result<Checkpoint, Failure>
     })
 }
 
-/// Writes dirty pages.
+/// Writes the server's dirty pages to disk in the way that the login may; does nothing if it may not.
 pub(super) fn write_dirty_pages(client: &mut Client, checkpoint: &Checkpoint) -> Result<(), Failure> {
     let tried = "write what the server still holds in memory";
     match checkpoint {
@@ -305,7 +308,7 @@ pub(super) const GRANTEE: &str = "CONCAT('''', LEFT(CURRENT_USER(), CHAR_LENGTH(
                        CHAR_LENGTH(SUBSTRING_INDEX(CURRENT_USER(), '@', -1)) - 1), '''@''', \
                        SUBSTRING_INDEX(CURRENT_USER(), '@', -1), '''')";
 
-/// Global privileges of the login, without its roles.
+/// Whether the login has one of these global privileges, apart from its roles.
 pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<bool, Failure> {
     let sql = format!(
         "SELECT COUNT(*) FROM information_schema.user_privileges WHERE grantee = {GRANTEE} AND privilege_type IN ('{}')",
@@ -315,7 +318,7 @@ pub(super) fn has_privilege(client: &mut Client, privileges: &[&str]) -> Result<
     Ok(count != "0")
 }
 
-/// Refuses a read-only server, and an account that may not make étalon's database.
+/// Fails on a read-only server, and for an account that may not make étalon's database unless it is `there`.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool) -> Result<(), Failure> {
     let tried = "ask what the server lets étalon do";
     refuse_read_only(client, endpoint)?;
@@ -337,6 +340,7 @@ pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, there: bool
         .with_hint(format!("`GRANT ALL ON {SCHEMA}.* TO {account}`")))
 }
 
+/// Fails if the server is read-only for this account.
 pub(super) fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let read_only = client.query_first_value("SELECT @@GLOBAL.read_only");
     let read_only = read_only.map_err(|error| ask_failure("ask what the server lets étalon do", &error))?;
@@ -348,6 +352,7 @@ pub(super) fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Resu
         .with_hint("name the primary server in the URL"))
 }
 
+/// Whether the login has a current role.
 /// `information_schema` does not list roles' privileges as the login's.
 fn has_role(client: &mut Client) -> bool {
     // Old servers have no roles.
@@ -356,6 +361,7 @@ fn has_role(client: &mut Client) -> bool {
         .is_ok_and(|role| !role.is_empty() && !role.eq_ignore_ascii_case("none"))
 }
 
+/// Reads the session's variables by name.
 pub(super) fn session_variables(client: &mut Client) -> Result<BTreeMap<String, String>, Failure> {
     query_variables(client, "SHOW SESSION VARIABLES")
 }

@@ -20,7 +20,8 @@ pub(super) struct MySqlDialect;
 const ROW_NUMBER: &str =
     "`etalon_row` BIGINT NOT NULL AUTO_INCREMENT /*!80023 INVISIBLE */ /*M!100303 INVISIBLE */ PRIMARY KEY";
 
-/// A table of a plan without its numbers of rows, and without the keys that were not chosen: `1 SIMPLE orders: ref, key by_customer
+/// Makes one line of an `EXPLAIN` row, such as `1 SIMPLE orders: ref, key by_customer (5), ref const; Using index`.
+/// It leaves out numbers of rows and the keys that were not chosen.
 /// (5), ref const; Using index`.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/explain-output.html>
@@ -41,17 +42,20 @@ fn plan_line(row: &[Datum]) -> String {
 
 /// <https://dev.mysql.com/doc/refman/8.4/en/string-functions.html#function_quote>, which tells NULL from a text
 impl ContentsDialect for MySqlDialect {
+    /// Lists tables and columns of the current database, quoted.
     fn columns_sql(&self) -> &'static str {
         "SELECT CONCAT('`', REPLACE(c.table_name, '`', '``'), '`'), CONCAT('`', REPLACE(c.column_name, '`', '``'), '`') FROM \
          information_schema.columns c JOIN information_schema.tables t ON t.table_schema = c.table_schema AND t.table_name = \
          c.table_name WHERE t.table_schema = DATABASE() AND t.table_type = 'BASE TABLE' ORDER BY c.table_name, c.ordinal_position"
     }
 
+    /// Lists all users' tables and views with their schemas, quoted.
     fn tables_and_views(&self) -> &'static str {
         "SELECT CONCAT('`', REPLACE(table_schema, '`', '``'), '`'), CONCAT('`', REPLACE(table_name, '`', '``'), '`') FROM \
          information_schema.tables WHERE table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
     }
 
+    /// Counts a table's rows and sums a checksum of each.
     fn digest_sql(&self, table: &str, columns: &[String]) -> Option<String> {
         let values: Vec<String> = columns.iter().map(|column| format!("QUOTE({column})")).collect();
         let row = values.join(", ");
@@ -68,6 +72,7 @@ impl Dialect for MySqlDialect {
         Some(&MySqlDialect)
     }
 
+    /// Statements that begin and end a read-only transaction.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION READ ONLY", "ROLLBACK")
     }
@@ -76,6 +81,7 @@ impl Dialect for MySqlDialect {
         quote_text(text)
     }
 
+    /// Queries for the own session's name, and for those of the sessions at work.
     /// A thread's number is not given again while the server runs.
     fn session_names(&self) -> Option<(&'static str, &'static str)> {
         Some((
@@ -84,6 +90,7 @@ impl Dialect for MySqlDialect {
         ))
     }
 
+    /// Statements that set a time limit for queries, and that restore what it was.
     /// MariaDB reads only the comments with `M`, and MySQL only the others: MariaDB skips those of versions 5.7 to 9.
     ///
     /// <https://mariadb.com/docs/server/reference/sql-structure/comment-syntax>
@@ -98,6 +105,7 @@ impl Dialect for MySqlDialect {
         Some((before, after.to_owned()))
     }
 
+    /// Query for the hits of the server's cache of results.
     /// MySQL has no such cache since 8.0, and gives no row.
     fn cache_hits(&self) -> Option<&'static str> {
         Some("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")
@@ -126,6 +134,7 @@ impl Dialect for MySqlDialect {
         "?".to_owned()
     }
 
+    /// Translates portable words such as `END` to MySQL's.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(own_words(sql))
     }
@@ -146,8 +155,9 @@ impl Dialect for MySqlDialect {
         Some(&Procedures)
     }
 
-    /// Every table has its primary key from the start: InnoDB clusters rows by it, would copy the table to add one later, and some
-    /// servers demand one. A table whose data set has no key is numbered, as InnoDB does unseen.
+    /// Writes the `CREATE TABLE` of a data set's table, with its primary key from the start.
+    /// InnoDB clusters rows by it, would copy the table to add one later, and some servers demand one. A table whose data set has no
+    /// key is numbered, as InnoDB does unseen.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
@@ -168,6 +178,7 @@ pub(super) fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }
 
+/// Writes a text as an SQL expression that any `sql_mode` reads as that text.
 pub(super) fn quote_text(text: &str) -> String {
     // Doubled quotes work with any `sql_mode`; backslashes do not.
     let mut parts = text.split('\\').map(|part| format!("'{}'", part.replace('\'', "''")));

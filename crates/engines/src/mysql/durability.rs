@@ -86,8 +86,8 @@ pub(super) const TABLE: &[DurabilityRule] = &[
     DurabilityRule { when: &[], tier: Durable, why: "" },
 ];
 
-/// Finds the tier of a private server, which has the product's defaults but for the plan's settings; `None` where
-/// products differ.
+/// Finds the durability of a private server by the plan's settings and the product's defaults.
+/// `None` where products differ.
 pub(super) fn tier_of_plan(system: &SystemPlan) -> Option<DurabilityTier> {
     const DEFAULTS: &[(&str, &str)] = &[
         ("engine", "innodb"),
@@ -104,7 +104,7 @@ pub(super) fn tier_of_plan(system: &SystemPlan) -> Option<DurabilityTier> {
     Some(crate::durability::durability_of_plan(TABLE, DEFAULTS, system))
 }
 
-/// The operating system in `version_compile_os`, which for macOS has had several names.
+/// Reads the operating system from `version_compile_os`: `macos`, which has had several names, or `another`.
 pub(super) fn system_of(compiled_for: &str) -> &'static str {
     let name = compiled_for.to_ascii_lowercase();
     if ["macos", "osx", "darwin"].iter().any(|apple| name.contains(apple)) { "macos" } else { "another" }

@@ -80,7 +80,7 @@ const PASSING: &[&str] = &[
 const PASSING_BEGINNINGS: &[&str] = &["gtid_", "wsrep_node_", "admin_", "mysqlx_", "pseudo_"];
 const PASSING_ENDS: &[&str] = &["_file", "_dir", "_directory", "_dir_path", "dir", "_path", "_logname"];
 
-/// Reads the facts in a session like a run's.
+/// Reads the server's facts in a session like a run's: settings, instance, path, data folder and durability.
 pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Tables) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let settings = counters::session_variables(client)?;
@@ -131,7 +131,8 @@ pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
     facts
 }
 
-/// Reads what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+/// Reads what distinguishes this server from another one, and from itself before a restart.
+/// What it does not answer is left out.
 pub(super) fn instance(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for row in client.query_text_rows(WHICH_SERVER).unwrap_or_default() {
@@ -155,6 +156,7 @@ pub(super) fn instance(client: &mut Client) -> Facts {
 const WHICH_SERVER: &str =
     "SHOW GLOBAL VARIABLES WHERE variable_name IN ('server_uuid', 'server_uid', 'server_id', 'hostname')";
 
+/// Name of the product, by the protocol's flavor and the version's comment.
 fn product_name(flavor: Flavor, comment: &str) -> &'static str {
     match flavor {
         Flavor::MariaDb => "MariaDB",
@@ -186,7 +188,8 @@ const ISOLATION: Levels = &[
     ("serializable", isolation::NONE),
 ];
 
-/// `tx_isolation` until MariaDB 11.1.
+/// Adds the session's isolation level, and what it allows, to the facts.
+/// The variable is `tx_isolation` until MariaDB 11.1.
 fn add_isolation(facts: &mut Facts, settings: &BTreeMap<String, String>) {
     let level = ["transaction_isolation", "tx_isolation"].iter().find_map(|name| settings.get(*name));
     let Some(level) = level else { return };
@@ -199,7 +202,7 @@ fn add_isolation(facts: &mut Facts, settings: &BTreeMap<String, String>) {
     }
 }
 
-/// Character set of étalon's database, or of a new one.
+/// Adds character set and collation of étalon's database, or those that a new one gets.
 fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let sql = format!(
         "SELECT default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name = \
@@ -212,7 +215,7 @@ fn add_database(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Says whether a setting belongs to the server's identity or is passing.
+/// Whether a setting belongs to the server's identity or is passing.
 fn setting_nature(name: &str) -> Nature {
     let passing = PASSING.contains(&name)
         || PASSING_BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
@@ -231,7 +234,7 @@ fn shown_value(name: &str, value: &str) -> String {
     if may_be_secret { hide_value(value) } else { value.to_owned() }
 }
 
-/// Finds the data folder, if it is on this machine and accessible.
+/// Finds where the server's data folder is, and whether it is on this machine.
 fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
     let Some(folder) = settings.get("datadir").filter(|folder| !folder.is_empty()).map(PathBuf::from) else {
         return DataPlace::Elsewhere("the server does not say where its data is".to_owned());
@@ -256,7 +259,7 @@ const PLACES: [&str; 3] = ["innodb_data_home_dir", "innodb_log_group_home_dir", 
 /// Beginnings of the names of InnoDB's files that are no table's: logs, system tablespaces, the doublewrite buffer.
 const OWN_FILES: [&str; 6] = ["ib_logfile", "ibdata", "undo", "#innodb_redo", "#ib_", "mysql.ibd"];
 
-/// Where the server's logs and InnoDB's own files are, and those of the files that are elsewhere.
+/// Lists the paths of the server's logs and of InnoDB's own files, with those that are elsewhere.
 fn log_places(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let setting = |name: &str| Path::new(settings.get(name).map_or("", String::as_str));
     let [data_home, log_home, undo] = PLACES.map(setting);
@@ -279,8 +282,8 @@ fn log_places(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<Pat
 const FILES: [(&str, &str); 3] =
     [("INNODB_DATAFILES", "path"), ("INNODB_SYS_TABLESPACES", "filename"), ("INNODB_SYS_DATAFILES", "path")];
 
-/// The folder of the load's database, and those of its tables' files, which may be elsewhere by `DATA DIRECTORY`; none where the account
-/// may not see them.
+/// Reads the folder of the load's database, and those of its tables' files, which may be elsewhere.
+/// `DATA DIRECTORY` puts them there. There are none where the account may not see them.
 fn folders_of_tables(client: &mut Client, tables: Tables) -> (PathBuf, Vec<PathBuf>) {
     let database = match tables {
         Tables::Own => SCHEMA.to_owned(),
@@ -327,7 +330,7 @@ fn list_added_by_others(client: &mut Client) -> Result<String, AskError> {
     Ok(if added.is_empty() { "nothing".to_owned() } else { added.join(", ") })
 }
 
-/// What the server keeps of a statement that makes a procedure.
+/// Cuts a `CREATE PROCEDURE` to its body, which is what the server keeps.
 fn procedure_body(text: &str) -> Option<&str> {
     text.find("\nBEGIN").map(|start| &text[start..])
 }
@@ -336,8 +339,7 @@ fn procedure_body(text: &str) -> Option<&str> {
 const USED: &str = "SELECT column_name FROM information_schema.columns WHERE table_schema = 'information_schema' AND \
                     table_name = 'STATISTICS' AND column_name IN ('IS_VISIBLE', 'IGNORED')";
 
-/// How many columns of indexes and triggers the tables of all users' databases have, and how many routines and views there are, and a
-/// digest of what they are.
+/// Counts indexed columns, triggers, routines and views of all users' databases, with a digest of them and of columns.
 fn count_shape(client: &mut Client) -> Result<String, AskError> {
     let used = client.query_first_value(USED)?;
     let used = if used.is_empty() { String::new() } else { format!(", {used}") };
@@ -384,13 +386,13 @@ fn table_engines(client: &mut Client, default: &str, tables: Tables) -> Result<V
     Ok(engines)
 }
 
-/// A status, not a setting; `None` if there is always one.
+/// Reads whether the redo log is on; `None` on a server that always has one.
 fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
     let known = query_variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
     Ok(known.into_values().next())
 }
 
-/// Durability that the weakest of the engines promises.
+/// Durability that the weakest of the tables' engines promises.
 fn weakest_durability(settings: &BTreeMap<String, String>, engines: &[String], redo_log: Option<&str>) -> Durability {
     let all = engines.iter().map(|engine| engine_durability(engine, settings, redo_log));
     all.min_by_key(|durability| durability.tier).unwrap_or_else(|| engine_durability("unknown", settings, redo_log))

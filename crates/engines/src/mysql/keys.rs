@@ -19,7 +19,7 @@ const PLUGIN: &str = "file_key_management";
 /// The setting that names the key file.
 pub(super) const SETTING: &str = "file_key_management_filename";
 
-/// Settings ask for the plugin without naming a file.
+/// Whether the settings ask for the encryption plugin without naming a key file, so that étalon makes one.
 pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
     settings.iter().any(|(name, value)| {
         session::plain_name(name).starts_with("plugin_load") && session::setting_text(value).contains(PLUGIN)
@@ -31,7 +31,7 @@ pub(super) fn make_key_file(file: &Path, user: Option<&User>) -> Result<(), Fail
     write_key_file(file, &format!("1;{}{}\n", random_password(), random_password()), user)
 }
 
-/// Copies the keys for a server that is to read the first one's data.
+/// Copies the key file of a server for another that is to read its data.
 pub(super) fn copy_key_file(from: &Path, to: &Path, user: Option<&User>) -> Result<(), Failure> {
     let keys = fs::read_to_string(from).map_err(|error| {
         Failure::new(FailureKind::Missing, format!("read the key file {}", from.display()), error)
@@ -49,6 +49,7 @@ fn write_key_file(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Fa
     give_to_user(file, user).map_err(key_not_written)
 }
 
+/// Makes the failure of a key file that could not be written.
 fn key_not_written(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "write the server's key file", cause)
 }

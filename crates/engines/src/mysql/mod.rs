@@ -65,11 +65,12 @@ use workloads::transactions::{Program, Protocol};
 /// Étalon's database.
 const SCHEMA: &str = "etalon";
 
+/// Whether a setting among the facts has this value, in any case.
 fn has_setting(facts: &Facts, name: &str, value: &str) -> bool {
     facts.get(&format!("setting.{name}")).is_some_and(|found| found.eq_ignore_ascii_case(value))
 }
 
-/// What a load may drop.
+/// What a load may drop: everything on étalon's own server or by the user's consent, else étalon's own things.
 fn allowed_reach(system: &MySqlSystem) -> Reach {
     let may_drop_all = system.lock_private().is_some() || system.consent == Consent::DropForeign;
     if may_drop_all { Reach::Database } else { Reach::Names }
@@ -115,6 +116,7 @@ impl Engine for Product {
         system::open_system::<MySqlServer>(request)
     }
 
+    /// The dialect in which statements for both products are written.
     fn dialect(&self) -> Option<&'static dyn Dialect> {
         Some(<MySqlServer as Server>::DIALECT)
     }
@@ -126,40 +128,49 @@ impl Engine for Product {
         ))
     }
 
+    /// Chooses how tables of that size come back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<MySqlServer>(system, size_bytes)
     }
 
+    /// Whether étalon can empty the caches: only those of a private server.
     fn empties_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
 
+    /// Says what étalon would make in the system, from the plan alone.
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<MySqlServer>(system)
     }
 
+    /// Says what étalon would drop in the system, from the plan alone.
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<MySqlServer>(system)
     }
 
+    /// Fails if the system's URL cannot be read; connects to nothing.
     fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
         system::read_url::<MySqlServer>(system)
     }
 
+    /// Connects, and explains why nothing can be written to the server, if that is so.
     fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
         system::refuses_writes::<MySqlServer>(system)
     }
 
+    /// Opens a session on the server of a plan, to look at what is there.
     fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
         system::visit_session::<MySqlServer>(system)
     }
 
+    /// Release of the programs of a private server.
     fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let product = Product::from_word(&server.engine);
         let programs = Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref())?;
         Ok(programs.release().unwrap_or_default())
     }
 
+    /// Explains which programs of a private server this machine does not have; `None` if it has them.
     fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
         let product = Product::from_word(&server.engine);
         Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
@@ -169,11 +180,13 @@ impl Engine for Product {
         server::private::data_directory(system)
     }
 
+    /// How durable a private server's commits are by its plan; an existing server must be asked itself.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // An existing server must be asked itself.
         system.server.as_ref().and_then(|_| durability::tier_of_plan(system))
     }
 
+    /// Explains which program a backup method needs and this machine does not have; `None` if it has them.
     fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
         backup::missing_program(*self, system, method)
     }
@@ -202,6 +215,7 @@ impl Server for MySqlServer {
     const SPATIAL: &'static dyn SpatialDialect = &spatial::Spatial;
     const ROOM: &'static str = "the database `etalon`";
 
+    /// Logs in to an existing server, refuses too strong an account, and tries the plan's settings.
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.check_settings(settings, &confine::SETTINGS)?;
@@ -213,12 +227,14 @@ impl Server for MySqlServer {
         Ok((endpoint, session))
     }
 
+    /// Logs in to a server without settings, for a single visit.
     fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
         let client = endpoint.open_client(Purpose::Control)?;
         Ok((endpoint, client))
     }
 
+    /// Asks for the server's product, limits and checkpoints; fails if étalon `makes` tables where it may not.
     fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
@@ -231,6 +247,7 @@ impl Server for MySqlServer {
         Ok(MySqlServer { product, packet_bytes, checkpoint: counters::try_checkpoint(client)? })
     }
 
+    /// Fails if the server cannot run a script's statements, by its protocol or by their length.
     fn refuse_program(system: &MySqlSystem, program: &Program) -> Result<(), Failure> {
         server::dialogue::refuse_pipeline("MySQL", program)?;
         if program.protocol() == Protocol::Extended {
@@ -241,6 +258,7 @@ impl Server for MySqlServer {
         system.server.refuse_long(&system.statement_texts(program))
     }
 
+    /// Whether the server still has étalon's database.
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
         Ok(matches!(tables::table_owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
@@ -249,6 +267,7 @@ impl Server for MySqlServer {
         aside::end_sessions(client, sessions).map_err(|error| ask_failure("end sessions that were left", &error))
     }
 
+    /// Lists the texts that a lane prepares, and the query for its session's counts.
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
         let question = counters::of_session(system.server.product);
         let mut statements = Vec::new();
@@ -259,20 +278,23 @@ impl Server for MySqlServer {
         Ok((statements, Some(question)))
     }
 
+    /// Reads the server's facts, with how it is checkpointed before runs.
     fn facts(system: &MySqlSystem, client: &mut Client) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(client, &system.endpoint, system.tables)?;
         facts.insert("checkpoint_before_run", system.server.checkpoint.to_fact(), Nature::Identity);
         Ok(facts)
     }
 
+    /// Reads the settings and the instance that a load's session meets.
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
         let mut settings = counters::session_variables(client).map(|settings| facts::setting_facts(&settings))?;
         settings.entries.extend(facts::instance(client).entries);
         Ok(settings)
     }
 
-    /// Says no where a commit may end without a sync that the server counts: on another default engine than InnoDB, with a log
-    /// written through or mapped into memory, and on Amazon Aurora, which keeps its log elsewhere.
+    /// Whether each commit ends with a sync that the server counts.
+    /// Not so on another default engine than InnoDB, with a log written through or mapped into memory, and on Amazon Aurora, which
+    /// keeps its log elsewhere.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_through = has_setting(facts, "innodb_flush_method", "o_dsync")
             || has_setting(facts, "innodb_log_file_write_through", "on");
@@ -281,6 +303,7 @@ impl Server for MySqlServer {
         is_innodb && !is_through && !is_aurora && !has_setting(facts, "innodb_log_file_mmap", "on")
     }
 
+    /// Makes and fills a data set's tables, large ones in parts by several sessions.
     fn load_tables(system: &MySqlSystem, data: &Dataset) -> Result<(), Failure> {
         if data.is_large() {
             system.ask(|client| tables::refuse_foreign(client, system.consent))?;
@@ -292,6 +315,7 @@ impl Server for MySqlServer {
         })
     }
 
+    /// Waits on a private server for purging, and writes dirty pages.
     fn settle(system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
         if system.lock_private().is_some() {
             counters::await_purge(client)?;
@@ -303,10 +327,12 @@ impl Server for MySqlServer {
         counters::read_counters(client)
     }
 
+    /// Queries for the numbers of sessions that wait for locks.
     fn lock_waiters(&self) -> &'static [&'static str] {
         counters::lock_waiters(self.product)
     }
 
+    /// Removes étalon's database.
     fn remove_tables(_system: &MySqlSystem, client: &mut Client) -> Result<(), Failure> {
         tables::remove_database(client)
     }
@@ -315,11 +341,12 @@ impl Server for MySqlServer {
         Box::new(backup::MySqlBackups { system })
     }
 
+    /// Fails if the server is read-only.
     fn refuse_standby(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
         counters::refuse_read_only(client, endpoint)
     }
 
-    /// Adds that the server has become a replica, or takes only short packets.
+    /// Adds to a failure that the server has become a replica, or takes only short packets, where that is its cause.
     fn explain_failure(system: &MySqlSystem, failure: Failure) -> Failure {
         if READ_ONLY.iter().any(|code| failure.cause.contains(&format!("[{code}, SQLSTATE "))) {
             let replica = system.control.ask(|client| counters::refuse_read_only(client, &system.endpoint)).err();
@@ -340,7 +367,7 @@ impl Server for MySqlServer {
 }
 
 impl MySqlServer {
-    /// Refuses statements for which the server would end the connection.
+    /// Fails for a statement that is longer than the server's packets, for which it would end the connection.
     fn refuse_long(&self, statements: &[String]) -> Result<(), Failure> {
         let longest = statements.iter().map(String::len).max().unwrap_or_default() as u64;
         // The command's own byte comes first.

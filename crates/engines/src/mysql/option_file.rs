@@ -30,7 +30,7 @@ pub(super) struct OptionFile {
     pub(super) file: PathBuf,
 }
 
-/// Reads everyone's files and the user's.
+/// Reads the clients' option files, everyone's and then the user's, and merges their options.
 ///
 /// # Errors
 /// A line that the clients refuse, too, or an option that étalon cannot honour.
@@ -56,6 +56,7 @@ struct Reader {
 }
 
 impl Reader {
+    /// Makes a reader of the clients' groups, and of those with the suffix.
     fn new(suffix: Option<&str>) -> Reader {
         let with_suffix = suffix.iter().flat_map(|suffix| GROUPS.map(|group| format!("{group}{suffix}")));
         Reader {
@@ -64,7 +65,7 @@ impl Reader {
         }
     }
 
-    /// Reads a file and what it includes. One that is not there is skipped, and so is one that everyone may write.
+    /// Reads a file and those that it includes. One that is not there is skipped, and so is one that everyone may write.
     fn read_file(&mut self, file: &Path, depth: u32) -> Result<(), Failure> {
         if !file.is_file() {
             return Ok(());
@@ -112,7 +113,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Sets an option of the client's section, read from `file`.
+    /// Takes over an option of the client's groups, read from `file`.
     fn set_option(&mut self, name: &str, value: String, file: &Path) -> Result<(), String> {
         let name = name.replace('_', "-");
         let name = name.strip_prefix("loose-").unwrap_or(&name);
@@ -161,7 +162,7 @@ enum Line<'a> {
     Setting(&'a str, String),
 }
 
-/// C's `isspace`.
+/// Whether a character is white space for C's `isspace`.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}')
 }
@@ -194,7 +195,7 @@ impl Line<'_> {
     }
 }
 
-/// Ends at the first `#` outside of quotes, wherever it stands.
+/// Cuts a line at the first `#` outside of quotes, wherever it stands.
 fn without_comment(line: &str) -> &str {
     let (mut quote, mut is_escaped) = (None, false);
     for (place, c) in line.char_indices() {
@@ -213,7 +214,7 @@ fn without_comment(line: &str) -> &str {
     line
 }
 
-/// Removes the quotes around a value and replaces its escapes. The backslash of an unknown escape stays.
+/// Removes the quotes around an option's value and replaces its escapes. The backslash of an unknown escape stays.
 fn value_of(text: &str) -> String {
     let quoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let mut plain = String::with_capacity(text.len());

@@ -38,7 +38,7 @@ const NO_LOG_READS: &str = "the server does not count what it reads of its log";
 const NO_SYNC_TIME: &str = "the server counts syncs together with the opening and closing of files (COUNT_MISC)";
 const NO_SYNC_COUNT: &str = "the server counts the syncs of all files together";
 
-/// InnoDB's status variables by name in lower case.
+/// Reads InnoDB's status variables by name in lower case.
 fn innodb_status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Failure> {
     let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb%'")?;
     Ok(rows
@@ -47,7 +47,7 @@ fn innodb_status(session: &mut dyn Session) -> Result<BTreeMap<String, f64>, Fai
         .collect())
 }
 
-/// Says to which class an event of performance_schema belongs.
+/// Class of the files that an event of performance_schema is about: log, temporary or data.
 fn file_class(event: &str) -> FileClass {
     match event.rsplit('/').next().unwrap_or_default() {
         "innodb_log_file" | "binlog" => FileClass::Log,
@@ -56,7 +56,7 @@ fn file_class(event: &str) -> FileClass {
     }
 }
 
-/// Reads the figures of one file's I/O.
+/// Reads one file's figures from a row of performance_schema's summary.
 fn place_from_row(row: &[Datum]) -> IoPlace {
     let class = file_class(&datum_text(row.first()));
     let unknown = IoPlace::unknown(class, datum_text(row.get(1)), NO_SYNC_COUNT)
@@ -71,16 +71,17 @@ fn place_from_row(row: &[Datum]) -> IoPlace {
 /// MariaDB dropped it together with its log's instrument, when it no longer wrote the log through the page cache.
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
+/// Makes the query for the size of the pages' table in a view of tablespaces.
 fn file_size_in(view: &str) -> String {
     format!("SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')")
 }
 
-/// Tests whether a privilege is missing.
+/// Whether a reading is unavailable because the account was denied it.
 fn is_permission_missing(reading: &Reading) -> bool {
     matches!(reading, Reading::Unavailable(reason) if reason.reason.contains("Access denied"))
 }
 
-/// Reads a place's figures from status variables.
+/// Makes a place's figures from status variables; `reason` is why the others are unknown.
 fn figures_from_status(
     class: FileClass,
     name: &str,
@@ -98,7 +99,7 @@ fn figures_from_status(
     })
 }
 
-/// Reads the log's figures from status variables, which have no times.
+/// Makes the log's figures from status variables, which have no times.
 fn log_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Writes, "innodb_log_writes"),
@@ -111,7 +112,7 @@ fn log_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
         .fold(place, |place, figure| place.with_reading(figure, Reading::unavailable(NO_LOG_READS)))
 }
 
-/// Reads the figures of all data files together, where performance_schema does not separate them.
+/// Makes the figures of all data files together, where performance_schema does not separate them.
 fn data_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
     let from = [
         (Figure::Reads, "innodb_data_reads"),
@@ -139,6 +140,7 @@ fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'s
 }
 
 impl PagesDialect for Pages {
+    /// Reads the server's page size.
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure> {
         Ok(query_number(session, "SELECT @@innodb_page_size")? as u64)
     }
@@ -154,11 +156,13 @@ impl PagesDialect for Pages {
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))
     }
 
+    /// Makes the query for the number of rows.
     /// Values are outside the tree, so this reads few pages.
     fn row_count_sql(&self) -> &'static str {
         "SELECT COUNT(*) FROM tio"
     }
 
+    /// Makes the query for number and lengths of the rows with these numbers.
     fn sampled_rows_sql(&self, numbers: &[u64]) -> Option<String> {
         // Members of a cluster number in steps.
         let ids: Vec<String> = numbers
@@ -169,25 +173,29 @@ impl PagesDialect for Pages {
         Some(format!("{counted} WHERE tio_id IN ({})", ids.join(", ")))
     }
 
-    /// Syncs are counted of all files together.
+    /// Commits are counted as writes of the log, since syncs are counted of all files together.
     fn commit_figure(&self, _session: &mut dyn Session) -> Result<Option<Figure>, Failure> {
         Ok(Some(Figure::Writes))
     }
 
+    /// Reads the log's end, as a sequence number.
     fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(innodb_status(session)?.get("innodb_lsn_current").copied())
     }
 
+    /// Reads the log's sequence number of the last checkpoint.
     fn checkpointed_position(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(innodb_status(session)?.get("innodb_lsn_last_checkpoint").copied())
     }
 
+    /// Reads the bytes of all pages that the server has created.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         let page = query_number(session, "SELECT @@innodb_page_size")?;
         // Of the whole server: a table's size has steps of a megabyte.
         Ok(innodb_status(session)?.get("innodb_pages_created").copied().unwrap_or_default() * page)
     }
 
+    /// Checkpoints, or flushes the table; the inner `Err` says why neither is allowed.
     fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
         // Waits for the checkpoint; only some versions of MariaDB and debug builds of MySQL have it.
         if split_refusal(session.execute("SET GLOBAL innodb_log_checkpoint_now = ON"))?.is_ok() {
@@ -200,6 +208,7 @@ impl PagesDialect for Pages {
         }
     }
 
+    /// Reads the server's own figures of its I/O, by file where performance_schema has them.
     fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let known = innodb_status(session)?;
         let mut account = IoAccount::default();
@@ -227,11 +236,13 @@ impl PagesDialect for Pages {
         Ok(account)
     }
 
+    /// Writes are to be compared with the device's.
     /// Files are written asynchronously and, with `innodb_flush_method = O_DIRECT`, past the page cache.
     fn written_by(&self) -> WrittenBy {
         WrittenBy::Device
     }
 
+    /// Reads the size of the files of a class.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         match class {
             FileClass::Data => {

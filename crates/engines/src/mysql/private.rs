@@ -118,6 +118,7 @@ impl Recipe for MySqlRecipe {
         "log_bin_basename",
     ];
 
+    /// Makes the data folder of a private server with the plan's settings, and starts it.
     fn start_server(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<(Private, Endpoint), Failure> {
         let OpenRequest { scratch_base, listen, permits, .. } = request;
         let settings = &request.system.settings;
@@ -151,14 +152,17 @@ impl Recipe for MySqlRecipe {
         Ok((private, endpoint))
     }
 
+    /// How MySQL's servers start, stop and write their logs.
     fn habits(&self) -> Habits {
         HABITS
     }
 
+    /// Fails if no session can be opened on the started server.
     fn try_login(&self, endpoint: &Endpoint) -> Result<(), Failure> {
         endpoint.open_client(Purpose::Control).map(Client::close_and_wait)
     }
 
+    /// Reads back which settings the started server has beyond its `arguments`.
     fn unplanned_settings(
         &self,
         endpoint: &Endpoint,
@@ -172,6 +176,7 @@ impl Recipe for MySqlRecipe {
         strays
     }
 
+    /// Makes the failure of a server that did not start, from its log.
     fn explain_log(&self, log: &str) -> Failure {
         let tried = "start the private server";
         let unknown_name = ["unknown variable '", "unknown option '"].iter().find_map(|before| {
@@ -209,6 +214,7 @@ impl Recipe for MySqlRecipe {
         failure
     }
 
+    /// Adds how the server was made, and by which programs.
     fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
         facts.passing("server.programs", self.programs.server.display().to_string());
@@ -216,7 +222,7 @@ impl Recipe for MySqlRecipe {
 }
 
 impl Private {
-    /// An uninitialised server in `base` with this one's programs, settings and key file.
+    /// Prepares a server without data in `base`, with this one's programs, settings and key file.
     pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
         let mut twin = Private::prepare_empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
         twin.recipe.password = self.recipe.password.clone();
@@ -227,7 +233,7 @@ impl Private {
         Ok(twin)
     }
 
-    /// A running empty server in `base` with this one's programs and settings.
+    /// Starts an empty server in `base` with this one's programs and settings.
     pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
         let mut private = self.empty_twin(base)?;
         initialise_data(
@@ -240,12 +246,12 @@ impl Private {
         Ok((private, endpoint))
     }
 
-    /// A running empty server in `base` with default settings.
+    /// Starts an empty server of a product in `base` with default settings.
     pub(super) fn start_fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
         Private::prepare_empty(Programs::find_release(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
     }
 
-    /// Prepares a server without data, to restore into.
+    /// Makes the folders of a server without data, to restore into; nothing is started.
     fn prepare_empty(programs: Programs, settings: &BTreeMap<String, Value>, base: &Path) -> Result<Private, Failure> {
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
@@ -263,7 +269,7 @@ impl Private {
         Private::new(MySqlRecipe { programs, settings: settings.clone(), password: None }, program, folders, user)
     }
 
-    /// Starts the server on restored data.
+    /// Starts the server on restored data, reached by a socket.
     pub(super) fn start_restored(&mut self) -> Result<Endpoint, Failure> {
         self.start_on_socket()
     }
@@ -275,6 +281,7 @@ impl Private {
         own.into_iter().chain(base).collect()
     }
 
+    /// Release of the server's program, which is asked for it.
     pub(super) fn release(&self) -> Option<String> {
         self.recipe.programs.release()
     }
@@ -287,6 +294,7 @@ impl Private {
         self.start_on_socket()
     }
 
+    /// Starts the server so that only a socket reaches it, and waits until it answers.
     fn start_on_socket(&mut self) -> Result<Endpoint, Failure> {
         let place = Place::Socket(self.running.folders()?.next_to_socket(SOCKET_NAME));
         self.spec = self.server_spec(&["--skip-networking".to_owned()])?;
@@ -302,6 +310,7 @@ impl Private {
         Ok(endpoint)
     }
 
+    /// Starts the server on a free TCP port, with a password, and waits until it answers.
     fn start_on_port(&mut self, listen: Option<&str>) -> Result<Endpoint, Failure> {
         let host = listen.unwrap_or(LOOPBACK);
         let password = self.recipe.password.clone().unwrap_or_else(random_password);
@@ -320,7 +329,8 @@ impl Private {
         Ok(endpoint)
     }
 
-    /// An account with a password, and no other TCP login. One statement per line.
+    /// Writes the init file, which makes an account with a password and drops other TCP logins.
+    /// It has one statement per line.
     fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
         let account = format!("'{ACCOUNT}'@'{from}'");
         let grants = match &self.recipe.password {
@@ -338,6 +348,7 @@ impl Private {
         Ok(file)
     }
 
+    /// Makes the server's command line: the plan's settings, then étalon's own options.
     fn server_spec(&self, own: &[String]) -> Result<ServerSpec, Failure> {
         let folders = self.running.folders()?;
         let mut args = vec!["--no-defaults".to_owned()];
@@ -377,16 +388,18 @@ impl Private {
     }
 }
 
+/// Writes a path as an option `--name=path`.
 fn path_option(name: &str, path: &Path) -> String {
     format!("--{name}={}", path.display())
 }
 
-/// Writes each setting as one argument: an option file's lines would be read in pieces, and `#` and quotes in them mean more.
+/// Writes each setting as one argument.
+/// An option file's lines would be read in pieces, and `#` and quotes in them mean more.
 fn setting_arguments(settings: &BTreeMap<String, Value>) -> impl Iterator<Item = String> {
     settings.iter().map(|(name, value)| format!("--{}={}", session::plain_name(name), session::setting_text(value)))
 }
 
-/// The user whom the server runs as, since it refuses to run as root.
+/// Finds the user whom the server runs as, since it refuses to run as root.
 pub(super) fn server_user() -> Result<Option<User>, Failure> {
     private::server_user("the server", "mysql")
 }
@@ -405,7 +418,7 @@ fn make_folders(base: Option<&Path>, connect: Connect, user: Option<&User>) -> R
     })
 }
 
-/// Arguments of the installation.
+/// Makes the installation's arguments of those settings that are fixed when files are made.
 ///
 /// # Errors
 /// MariaDB's script splits its arguments at blanks and expands patterns in them.
@@ -447,18 +460,19 @@ fn initialise_data(
     private::run_installer("the installation", spec, HABITS)
 }
 
+/// Removes the init file, which has the first password.
 fn remove_first_words(file: &Path) -> Result<(), Failure> {
     fs::remove_file(file).map_err(|error| server_failure("remove the first password", error))
 }
 
-/// Tests whether a log says that the disk is full.
+/// Whether a log says that the disk is full.
 fn says_disk_full(log: &str) -> bool {
     ["No space left", "Errcode: 28", "errno: 28", "error number 28", "Disk is full", "Disk full"]
         .iter()
         .any(|words| log.contains(words))
 }
 
-/// Lines with the reason, else the last ones.
+/// Picks a log's last lines with an error, else its last lines, joined by `; `.
 fn last_words(log: &str) -> String {
     // Follows from the reason.
     const NOISE: [&str; 4] =

@@ -39,6 +39,7 @@ pub enum Product {
 impl Product {
     pub(super) const WORDS: &'static [&'static str] = &["mariadb", "mysql"];
 
+    /// The product of a plan's word; MariaDB unless it is `mysql`.
     pub(super) fn from_word(word: &str) -> Product {
         if word == Product::MySql.word() { Product::MySql } else { Product::MariaDb }
     }
@@ -54,6 +55,7 @@ impl Product {
         Product::WORDS[self as usize]
     }
 
+    /// The other one of the two products.
     fn other_product(self) -> Product {
         match self {
             Product::MariaDb => Product::MySql,
@@ -68,7 +70,7 @@ impl Product {
         }
     }
 
-    /// Names of the programs, for messages.
+    /// Names of the product's server programs, for messages.
     fn program_names(self) -> &'static str {
         match self {
             Product::MariaDb => "MariaDB's programs, mariadbd and mariadb-install-db",
@@ -76,6 +78,7 @@ impl Product {
         }
     }
 
+    /// Says how to install the product's server.
     fn how_to_install(self) -> &'static str {
         match self {
             Product::MariaDb => "`apt install mariadb-server`, `brew install mariadb`",
@@ -103,7 +106,7 @@ pub(super) struct Programs {
 }
 
 impl Programs {
-    /// Refuses what is not of the release, if one is asked for.
+    /// Finds a product's server programs; fails if they are not of the `release` asked for.
     pub(super) fn find_release(
         product: Product,
         bin_dir: Option<&str>,
@@ -129,7 +132,7 @@ impl Programs {
         release_of(&self.server, &VERSION)
     }
 
-    /// Finds a product's programs: in `bin_dir` if given, else on `PATH` and in the usual folders.
+    /// Finds a product's server programs: in `bin_dir` if given, else on `PATH` and in the usual folders.
     fn find_product(product: Product, bin_dir: Option<&str>) -> Result<Programs, Failure> {
         let tried = format!("find {}", product.program_names());
         let other = product.other_product();
@@ -174,7 +177,7 @@ impl Programs {
         })
     }
 
-    /// The command that makes a data folder, for the facts.
+    /// The command that makes a data folder, as the facts name it.
     pub(super) fn made_by(&self) -> &'static str {
         match self.installer {
             Installer::Script(_) => "mariadb-install-db --auth-root-authentication-method=normal --skip-test-db",
@@ -182,7 +185,7 @@ impl Programs {
         }
     }
 
-    /// Names of the settings that the server lists; empty if it lists none.
+    /// Asks the server's program for the names of its settings; empty if it lists none.
     pub(super) fn setting_names(&self) -> Vec<String> {
         let output =
             Command::new(&self.server).args(["--no-defaults", "--verbose", "--help"]).stdin(Stdio::null()).output();
@@ -208,7 +211,7 @@ fn find_in_folders(product: Product, servers: &[PathBuf], installers: &[PathBuf]
     Some(Programs { server, installer, base: None })
 }
 
-/// The files of this name in the folders.
+/// Lists the programs of this name in the folders.
 fn files_in_folders(folders: &[PathBuf], name: &str) -> impl Iterator<Item = PathBuf> {
     let name = format!("{name}{EXE_SUFFIX}");
     folders.iter().map(move |folder| folder.join(&name)).filter(|file| file.is_file())
@@ -219,7 +222,7 @@ fn find_mysqld(product: Product, folders: &[PathBuf]) -> Option<PathBuf> {
     files_in_folders(folders, "mysqld").find(|server| is_mariadb_program(server) == (product == Product::MariaDb))
 }
 
-/// MariaDB under its old name.
+/// Whether a `mysqld` is MariaDB's under its old name.
 fn is_mariadb_program(server: &Path) -> bool {
     // Its packages link that name to its own, which says so without being started.
     let own = fs::canonicalize(server).ok().and_then(|file| Some(file.file_stem()? == "mariadbd"));

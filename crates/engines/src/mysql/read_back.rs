@@ -33,7 +33,7 @@ pub(super) enum Account {
     Strong,
 }
 
-/// Returns what the server has from its start beyond `arguments`.
+/// Reads which settings, and for a bounded account which libraries, the server has from its start beyond `arguments`.
 ///
 /// # Errors
 /// The connection is lost.
@@ -69,7 +69,7 @@ pub(super) fn unplanned_settings(
     Ok(strays)
 }
 
-/// Runs a query; no rows if the table does not exist.
+/// Reads a query's rows; none if the table does not exist.
 fn rows_if_there(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
     match client.query_text_rows(sql) {
         Err(AskError::Server(error)) if NO_TABLE.contains(&error.code) => Ok(Vec::new()),
@@ -77,7 +77,7 @@ fn rows_if_there(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String
     }
 }
 
-/// The name in an argument `--name=value`.
+/// Reads the plain name of a setting from an argument `--name=value`.
 fn option_name(argument: &OsString) -> Option<String> {
     let text = argument.to_string_lossy();
     let option = text.strip_prefix("--")?;

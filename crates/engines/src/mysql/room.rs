@@ -33,6 +33,7 @@ struct Thing {
 }
 
 impl Thing {
+    /// Text that names the thing, such as `table etalon.orders`.
     fn description(&self) -> String {
         format!("{} {SCHEMA}.{}", self.kind.to_lowercase(), self.name)
     }
@@ -41,7 +42,7 @@ impl Thing {
         format!("DROP {} {SCHEMA}.{}", self.kind, quote_name(&self.name))
     }
 
-    /// Tests whether the thing's name is among these, in any case.
+    /// Whether the thing's name is among these, in any case.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
     }
@@ -59,7 +60,7 @@ pub(super) struct Room {
     dependents: Vec<Dependent>,
 }
 
-/// Makes the marker.
+/// Makes the marker table with this comment, in place of an older one.
 pub(super) fn make_marker(client: &mut Client, comment: &str) -> Result<(), AskError> {
     client.execute(&format!("DROP TABLE IF EXISTS {SCHEMA}.{MARKER_TABLE}"))?;
     client.execute(&format!(
@@ -69,7 +70,7 @@ pub(super) fn make_marker(client: &mut Client, comment: &str) -> Result<(), AskE
     ))
 }
 
-/// Notes what étalon is about to make, in place of what it had made.
+/// Writes into the marker the names that étalon is about to make, in place of earlier ones.
 pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
     client.execute("BEGIN")?;
     client.execute(&format!("DELETE FROM {SCHEMA}.{MARKER_TABLE}"))?;
@@ -81,7 +82,7 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     client.execute("COMMIT")
 }
 
-/// Reads the names in the marker. One of an étalon that listed none is made again with a list.
+/// Reads the names in the marker. A marker of an étalon that listed none is made again with a list.
 fn marked_names(client: &mut Client) -> Result<BTreeSet<String>, AskError> {
     match client.query_text_rows(&format!("SELECT name FROM {SCHEMA}.{MARKER_TABLE}")) {
         Ok(rows) => Ok(rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect()),
@@ -132,13 +133,13 @@ impl Room {
         Ok(Room { own, others, dependents })
     }
 
-    /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
+    /// Fails where something of others needs étalon's tables, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
         let needs = self.dependents.iter().map(|one| format!("{} depends on table {SCHEMA}.{}", one.shown, one.table));
         owner::refuse_dependents(&format!("the database `{SCHEMA}`"), &needs.collect::<Vec<_>>())
     }
 
-    /// Refuses names that are taken by others.
+    /// Fails if things of others have these names.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let taken: Vec<String> =
             self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
@@ -165,12 +166,12 @@ impl Room {
         Ok(true)
     }
 
-    /// Tests whether others have things in the database.
+    /// Whether others have things in the database.
     pub(super) fn is_shared(&self) -> bool {
         !self.others.is_empty()
     }
 
-    /// Views of others that read étalon's tables: they stay where these go.
+    /// Lists the views of others that read étalon's tables; they stay where these go.
     pub(super) fn views_of_others(&self, client: &mut Client) -> Result<Vec<String>, AskError> {
         let sql = format!(
             "SELECT table_schema, table_name, view_definition FROM information_schema.views WHERE view_definition LIKE \
@@ -190,7 +191,7 @@ impl Room {
         Ok(views)
     }
 
-    /// Fails if anything stays after [`Room::drop_own_things`], and lists it.
+    /// Fails with a list of what stays after [`Room::drop_own_things`], if anything does.
     pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
         let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));
@@ -229,8 +230,8 @@ fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     Ok(things.collect())
 }
 
-/// Foreign keys of others' tables on étalon's. The server looks into every table for them, so only a table that does not go is
-/// a reason to ask.
+/// Lists the foreign keys of others' tables that refer to étalon's.
+/// The server looks into every table for them, so only a table that does not go is a reason to ask.
 fn foreign_keys(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
     let sql = format!(
         "SELECT DISTINCT table_schema, table_name, constraint_name, referenced_table_name FROM \
@@ -265,7 +266,7 @@ fn foreign_triggers(
     Ok(triggers.collect())
 }
 
-/// Tests whether one of these things is a table of this name.
+/// Whether one of these things is a table of this name, in any case.
 fn is_own_table(own: &[Thing], name: &str) -> bool {
     own.iter().any(|thing| thing.kind == "TABLE" && thing.name.eq_ignore_ascii_case(name))
 }

@@ -32,7 +32,7 @@ pub(crate) struct SessionSettings {
 }
 
 impl SessionSettings {
-    /// Tries each of the plan's settings, so that a wrong one is named.
+    /// Tries each of the plan's settings in a session, and makes the statements that set them in others.
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
@@ -73,7 +73,7 @@ impl Settings for SessionSettings {
     type Protocol = MySqlProtocol;
     type Endpoint = Endpoint;
 
-    /// The session in the URL's database.
+    /// The same settings for a session in the URL's database instead of étalon's.
     fn on_tables_of_others(&self) -> SessionSettings {
         SessionSettings { tables: Tables::None, ..self.clone() }
     }
@@ -97,12 +97,12 @@ impl Settings for SessionSettings {
     }
 }
 
-/// Runs a query for names and values.
+/// Runs a query for names and values, and maps the names in lower case to the values.
 pub(super) fn query_variables(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
     client.query_text_rows(sql).map(name_value_pairs).map_err(|error| ask_failure("read the server's settings", &error))
 }
 
-/// Names in lower case, and values.
+/// Maps the first column in lower case to the second, of rows with two columns.
 pub(super) fn name_value_pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<String, String> {
     rows.into_iter()
         .filter_map(|row| {
@@ -112,12 +112,12 @@ pub(super) fn name_value_pairs(rows: Vec<Vec<Option<String>>>) -> BTreeMap<Strin
         .collect()
 }
 
-/// A setting's name in lower case, with `_` for `-`.
+/// Writes a setting's name in lower case, with `_` for `-`.
 pub(super) fn plain_name(name: &str) -> String {
     name.to_ascii_lowercase().replace('-', "_")
 }
 
-/// The variable that an option of a plain name sets, without prefixes of the option's.
+/// Cuts an option's plain name to the variable that it sets, without prefixes such as `loose_` and `skip_`.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/option-modifiers.html>
 pub(super) fn option_variable(option: &str) -> &str {
@@ -131,6 +131,7 @@ pub(super) fn option_variable(option: &str) -> &str {
     name
 }
 
+/// Writes a plan's value as the server takes it: `ON` and `OFF` for truth values.
 pub(super) fn setting_text(value: &Value) -> String {
     match value {
         Value::Bool(true) => "ON".to_owned(),
@@ -144,6 +145,7 @@ const IS_GLOBAL: u16 = 1229;
 /// "is a read only variable"
 const READ_ONLY: u16 = 1238;
 
+/// Makes the failure of a setting that the server refused, with a hint by the error's code.
 /// `values`: what the variable should have, and what it has.
 fn setting_refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
     let failure = ask_failure(tried, error);
@@ -168,11 +170,12 @@ fn setting_refused(tried: &str, error: &AskError, name: &str, values: [&str; 2])
     }
 }
 
+/// Whether a text is a finite number.
 fn is_number(text: &str) -> bool {
     text.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
-/// Numeric settings accept sizes as in an option file: `64M`.
+/// Writes a value in SQL for `SET`: a number, a size such as `64M` in bytes for a numeric setting, else quoted text.
 fn setting_expression(text: &str, current: &str) -> String {
     if is_number(text) {
         return text.to_owned();

@@ -25,7 +25,7 @@ pub(crate) struct MySqlProtocol {
     scanner: Scanner,
 }
 
-/// Logs in within `timeout`.
+/// Logs in on a connected socket within `timeout`, with TLS if the server and `config` want it.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -68,6 +68,7 @@ impl WireProtocol for MySqlProtocol {
     type Connection = Connection;
     type Statements = Vec<String>;
 
+    /// Sends a query as text and appends the rows of its answer.
     fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         command::write_query(sql, &mut client.out)?;
         client.protocol.scanner.expect(Command::Query);
@@ -86,12 +87,14 @@ impl WireProtocol for MySqlProtocol {
         client.finish_answer(heard).map(|_| ())
     }
 
+    /// Asks the server for a sign of life, and waits for it.
     fn ping_server(client: &mut Client) -> Result<(), AskError> {
         command::write_ping(&mut client.out);
         client.protocol.scanner.expect(Command::Simple);
         client.hear_answer(|_| Ok(())).map(|_| ())
     }
 
+    /// Prepares the statements and turns the client into a lane's connection.
     fn into_prepared(mut client: Client, statements: &Vec<String>) -> Result<Opened, AskError> {
         let forms = statements.iter().map(|sql| client.prepare_statement(sql)).collect::<Result<_, _>>()?;
         client.lift_limit();
@@ -109,7 +112,7 @@ impl WireProtocol for MySqlProtocol {
 }
 
 impl Client {
-    /// Session state.
+    /// The session's status as last reported.
     fn session_status(&self) -> ServerStatus {
         match self.protocol.scanner.reply().status {
             status if status == ServerStatus::default() => self.protocol.session.status,
@@ -117,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Sends `out`, and reads to the end of the answer or a request for a file, whose number it returns.
+    /// Sends what is in `out` and reads to the answer's end, or to a request for a file, whose packet number it returns.
     fn hear_answer(
         &mut self,
         mut on_event: impl FnMut(Event<'_>) -> Result<(), WireError>,
@@ -141,7 +144,7 @@ impl Client {
         refusal.map_or(Ok(None), |error| Err(AskError::Server(error)))
     }
 
-    /// Returns the reply; a file that the server asked for is refused.
+    /// Ends an answer and returns its reply; if the server asked for a file, refuses that and fails.
     fn finish_answer(&mut self, heard: Option<u8>) -> Result<Reply, AskError> {
         match heard {
             None => Ok(self.protocol.scanner.reply()),
@@ -153,7 +156,8 @@ impl Client {
         }
     }
 
-    /// Runs `LOAD DATA LOCAL` and sends the pieces, in packets that the server takes. The login must allow it.
+    /// Runs `LOAD DATA LOCAL` and sends the pieces as its file, in packets that the server takes.
+    /// The login must allow it.
     pub(crate) fn send_file(&mut self, sql: &str, packet_bytes: usize, pieces: Pieces<'_>) -> Result<Reply, AskError> {
         self.asker.name_question(sql);
         command::write_query(sql, &mut self.out)?;
@@ -179,7 +183,7 @@ impl Client {
         self.finish_answer(heard)
     }
 
-    /// Statements that the server cannot prepare, without parameters, stay text.
+    /// Prepares a statement on the server; one without parameters that it cannot prepare stays text.
     fn prepare_statement(&mut self, sql: &str) -> Result<Form, AskError> {
         self.asker.name_question("PREPARE");
         command::write_prepare(sql, &mut self.out)?;

@@ -43,6 +43,7 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// Makes a lane's connection of a session that is logged in, with its prepared statements.
     pub(super) fn new(scanner: Scanner, status: ServerStatus, forms: Vec<Form>, thread_id: u32) -> Connection {
         Connection {
             scanner,
@@ -61,7 +62,7 @@ impl Connection {
         }
     }
 
-    /// Notes in `heard` how the answer ended.
+    /// Notes in `heard` how the answer ended, and frees the connection unless it is lost.
     fn end_answer(&mut self, heard: &mut Heard) {
         match self.failure.take() {
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
@@ -72,7 +73,7 @@ impl Connection {
         }
     }
 
-    /// Skips to the end of an answer by packet headers.
+    /// Reads on to the end of an answer by packet headers alone, without keeping rows.
     fn skip_answer(&mut self, rest: &mut &[u8]) -> Step {
         match self.scanner.scan_to_end(rest) {
             Ok(ScanOutcome::NeedMore) => Step::All,
@@ -95,11 +96,12 @@ impl Connection {
         }
     }
 
+    /// Adds to the counts of rows that were returned and changed since they were last reported.
     fn add_counts(&mut self, returned: u64, changed: u64) {
         self.counted = self.counted.plus(RowCounts { returned, changed });
     }
 
-    /// Packet by packet, keeping each result's rows.
+    /// Reads an answer packet by packet, and keeps the rows of each result.
     fn keep_packets(&mut self, rest: &mut &[u8]) -> Step {
         loop {
             let done = match self.scanner.next_event(rest) {
@@ -158,7 +160,7 @@ impl Connection {
         }
     }
 
-    /// Ends one result of the answer. `false`: there are too many.
+    /// Ends one result of the answer and names its columns. `false`: there are too many results.
     fn end_result(&mut self) -> bool {
         if !std::mem::take(&mut self.described) {
             return self.kept.begin_result().is_some();
@@ -187,6 +189,7 @@ impl Conversation for Connection {
         &mut self.state
     }
 
+    /// Encodes an operation's statement with its parameters, and begins to wait for the answer.
     fn encode_request<'a>(&'a mut self, op: &StatementOp, text: &'a mut Vec<u8>) -> Result<&'a [u8], OpError> {
         if let DialogueState::Gone(error) = &self.state {
             return Err(error.clone());
@@ -217,12 +220,13 @@ impl Conversation for Connection {
         Ok(request)
     }
 
+    /// Whether a transaction is open or may be, since autocommit is off.
     fn needs_rollback(&self) -> bool {
         self.status.is_in_transaction() || !self.status.has_autocommit()
     }
 
-    /// Reports a transaction that is open: without autocommit the next statement begins one, and none is open
-    /// meanwhile.
+    /// Whether a transaction is open.
+    /// Without autocommit the next statement begins one, and none is open meanwhile.
     fn is_in_transaction(&self) -> bool {
         self.status.is_in_transaction()
     }
@@ -237,6 +241,7 @@ impl Conversation for Connection {
         self.kept.kept_rows()
     }
 
+    /// Reads received bytes, and notes in `heard` each answer that they end.
     fn read_received(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
         heard.end = add_answer_bytes(&mut self.answer_bytes, received);
@@ -261,7 +266,7 @@ impl Conversation for Connection {
     }
 }
 
-/// Columns that are known from the statement's preparation.
+/// The columns known from a statement's preparation; `None` for a statement sent as text.
 fn known_columns(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     match forms.get_mut(statement) {
         Some(Form::Binary(binary)) => Some(&mut binary.columns),
@@ -269,7 +274,7 @@ fn known_columns(forms: &mut [Form], statement: usize) -> Option<&mut Columns> {
     }
 }
 
-/// Picks the columns of the current result: those that came, or the known ones.
+/// Picks the columns of the current result: those that came with it, or the known ones.
 fn current_columns<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a Columns {
     match known {
         Some(known) if came.types.is_empty() => known,
@@ -277,6 +282,7 @@ fn current_columns<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a
     }
 }
 
+/// Makes the error that the server asked for a file of this machine under load.
 fn wants_a_file() -> OpError {
     connection_lost("the server asked for a file of this machine, which étalon does not offer under load")
 }

@@ -19,6 +19,7 @@ pub(crate) type Opened = dialogue::OpenedConnection<Connection>;
 pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ErrorPacket {
+    /// Takes the server's error out of a refused login; any other error stays.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedByMysql(error) => Ok(error),
@@ -26,6 +27,7 @@ impl ServerError for ErrorPacket {
         }
     }
 
+    /// Text of the error with code and SQLSTATE, on one line.
     fn describe(&self) -> String {
         format!("{} [{}, SQLSTATE {}]", self.message, self.code, self.sqlstate).replace('\n', " ")
     }
@@ -62,6 +64,7 @@ impl ServerError for ErrorPacket {
         }
     }
 
+    /// Kind of failure by error number: unsupported, permission, or other.
     fn failure_kind(&self) -> FailureKind {
         match self.code {
             // No such function, stored or built in.
@@ -71,6 +74,7 @@ impl ServerError for ErrorPacket {
         }
     }
 
+    /// What the user can do about the error, if étalon knows it.
     fn hint(&self) -> Option<&'static str> {
         match self.code {
             // Other options than this one keep statements from running, too.
@@ -89,7 +93,8 @@ impl ServerError for ErrorPacket {
     }
 }
 
-/// Portable words that MySQL spells differently. <https://www.postgresql.org/docs/current/sql-end.html>
+/// Translates portable words that MySQL spells differently, such as `END`.
+/// <https://www.postgresql.org/docs/current/sql-end.html>
 pub(crate) fn own_words(sql: &str) -> &str {
     const WORDS: [(&str, &str); 9] = [
         ("end", "COMMIT"),

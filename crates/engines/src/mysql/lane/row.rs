@@ -9,13 +9,13 @@ fn text_datum(bytes: &[u8]) -> Datum {
     Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
 }
 
-/// Keeps a row of the text protocol.
+/// Adds a row of the text protocol to a result's kept rows.
 pub(super) fn keep_text(result: &mut KeptRow, row: TextRow<'_>, rows: Rows) {
     rows.begin_row(result);
     result.values.extend(row.iter().map(|value| value.map_or(Datum::Null, text_datum)));
 }
 
-/// Keeps a row of the binary protocol.
+/// Adds a row of the binary protocol to a result's kept rows; fails if the row is malformed.
 pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[ColumnType], rows: Rows) -> Result<()> {
     rows.begin_row(result);
     for (value, column) in row.values(types).zip(types) {
@@ -24,7 +24,7 @@ pub(super) fn keep_binary(result: &mut KeptRow, row: BinaryRow<'_>, types: &[Col
     Ok(())
 }
 
-/// A value of the binary protocol as a datum.
+/// Turns a value of the binary protocol into a datum; dates and times become text.
 fn datum_of_value(value: Value<'_>, column: ColumnType) -> Datum {
     match value {
         Value::Null => Datum::Null,
@@ -46,16 +46,17 @@ fn datum_of_value(value: Value<'_>, column: ColumnType) -> Datum {
     }
 }
 
+/// The byte at an index, or 0 beyond the end, as the protocol omits trailing zeros.
 fn byte_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at).copied().unwrap_or_default().into()
 }
 
-/// Reads a little-endian number of `count` bytes.
+/// Reads a little-endian number of `count` bytes; missing bytes are 0.
 fn number_at(bytes: &[u8], at: usize, count: usize) -> u32 {
     (0..count).map(|place| byte_at(bytes, at + place) << (8 * place)).sum()
 }
 
-/// Writes the fraction of a second.
+/// Writes the microseconds at an index as `.000042`; empty if they are 0.
 fn fraction_text(bytes: &[u8], at: usize) -> String {
     match number_at(bytes, at, 4) {
         0 => String::new(),
@@ -63,16 +64,19 @@ fn fraction_text(bytes: &[u8], at: usize) -> String {
     }
 }
 
-/// Writes a date; the protocol omits its trailing zeros: "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`.
+/// Writes a date of the binary protocol as `2024-01-31`.
+/// The protocol omits its trailing zeros: "Binary Protocol Value", `ProtocolBinary::MYSQL_TYPE_DATE`.
 fn date_text(bytes: &[u8]) -> String {
     format!("{:04}-{:02}-{:02}", number_at(bytes, 0, 2), byte_at(bytes, 2), byte_at(bytes, 3))
 }
 
+/// Writes a date and time of the binary protocol as `2024-01-31 12:30:00.000042`.
 fn date_time_text(bytes: &[u8]) -> String {
     let (hour, minute, second) = (byte_at(bytes, 4), byte_at(bytes, 5), byte_at(bytes, 6));
     format!("{} {hour:02}:{minute:02}:{second:02}{}", date_text(bytes), fraction_text(bytes, 7))
 }
 
+/// Writes a time of the binary protocol as `-36:05:00.000042`, its days as hours.
 /// `ProtocolBinary::MYSQL_TYPE_TIME`: a sign, days, hours, minutes, seconds, microseconds.
 fn time_text(bytes: &[u8]) -> String {
     let sign = if byte_at(bytes, 0) == 1 { "-" } else { "" };

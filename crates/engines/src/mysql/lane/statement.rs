@@ -43,7 +43,7 @@ impl Binary {
         Binary { request: Vec::new(), template, columns }
     }
 
-    /// Encodes the request with these parameters.
+    /// Encodes the request that executes the prepared statement with these parameters.
     pub(super) fn encode_request(&mut self, parameters: &[Datum]) -> Result<&[u8], WireError> {
         self.request.clear();
         with_values(parameters, |values| self.template.encode(values, &mut self.request))?;

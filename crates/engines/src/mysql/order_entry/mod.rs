@@ -7,6 +7,7 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct Procedures;
 
 impl OrderEntryDialect for Procedures {
+    /// Lists the statements that create the five procedures.
     fn create_procedures(&self) -> Vec<String> {
         const TEXTS: [&str; 5] = [
             include_str!("enter_order.sql"),
