@@ -375,8 +375,7 @@ impl<'a> Conductor<'a> {
         Err(ExperimentError::FactsChanged { subject: subject.to_owned(), differences })
     }
 
-    /// Stores what agents had measured when an earlier run ended, and plans the rest: completed rounds are not
-    /// measured again, and new measurements are not mixed with old rounds.
+    /// Stores what agents had measured when an earlier run ended, and plans the rest, without mixing it with old rounds.
     fn plan_rest(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         if let Some(places) = self.options.places.clone() {
             let runs = self.store.runs()?;
@@ -486,7 +485,6 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    /// Begins the round in a system that could not begin it before; else does nothing.
     fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
         let name = self.own_name(system).to_owned();
         if self.unready.contains(&name)

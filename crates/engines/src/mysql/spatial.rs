@@ -7,6 +7,7 @@ use workloads::spatial::query::{Query, Rounding};
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
+    /// Writes the statements that create the four tables of geometries.
     fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INT NOT NULL", "POLYGON"),
@@ -21,14 +22,17 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
+    /// SQL before and after a geometry's text.
     fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', 0)")
     }
 
+    /// Statements that begin and end the transaction of a load.
     fn load_transaction(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION", "COMMIT")
     }
 
+    /// Writes the statements that index the tables and gather statistics.
     fn create_indexes(&self, _extent: i64) -> Vec<String> {
         // MySQL 8 ignores an index on a column without SRID. The version comment hides this from MariaDB.
         let tables = [("cell", "POLYGON"), ("road", "LINESTRING"), ("pt", "POINT")];
@@ -45,25 +49,30 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    /// Query for the number of tables with a spatial index.
     fn indexed_tables(&self) -> Option<&'static str> {
         let tables = "SELECT COUNT(DISTINCT TABLE_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
                       AND INDEX_TYPE = 'SPATIAL' AND TABLE_NAME IN ('cell', 'road', 'pt')";
         Some(tables)
     }
 
+    /// Writes a query with its constants; fails with the reason where the engine cannot answer it.
     fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
         query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 
+    /// Statements that begin and end the transaction around each query.
     fn around_query(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION", "COMMIT")
     }
 
+    /// Buffers are rounded finer than by the other engines.
     fn buffer_rounding(&self) -> Rounding {
         Rounding::Finer
     }
 }
 
+/// Text of a query with places for its constants; fails with the reason where the engine cannot answer it.
 fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {

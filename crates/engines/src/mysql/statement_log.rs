@@ -22,6 +22,7 @@ const WANTED: &[(&str, &str, bool)] = &[
 pub(super) struct SlowLog;
 
 impl StatementLog for SlowLog {
+    /// Reads which statements switch the log of all statements on and back off, and where its file is.
     fn read_switch(&self, session: &mut dyn Session) -> Result<LogSwitch, Failure> {
         let rows = session.query("SHOW GLOBAL VARIABLES")?;
         let value = |name: &str| {
@@ -48,7 +49,7 @@ impl StatementLog for SlowLog {
     }
 }
 
-/// `0.000000` is `0`, and a list of `FILE,TABLE` has `FILE`.
+/// Whether a variable has the wanted value already: `0.000000` is `0`, and a list of `FILE,TABLE` has `FILE`.
 fn is_same(now: &str, wanted: &str) -> bool {
     match (now.parse::<f64>(), wanted.parse::<f64>()) {
         (Ok(now), Ok(wanted)) => now == wanted,

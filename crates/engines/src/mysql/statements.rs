@@ -20,11 +20,13 @@ impl StatementStatistics for Digests {
         "performance_schema"
     }
 
+    /// Says whose values the statements have, for the user.
     fn where_values_come_from(&self) -> &'static str {
         "MySQL 8 keeps the values of one execution, unless the statement was prepared; MariaDB those of the last 10,000 after \
          `UPDATE performance_schema.setup_consumers SET ENABLED = 'YES' WHERE NAME LIKE 'events_statements_%'`"
     }
 
+    /// Reads the statements that the server has run most, with their calls and times.
     fn read_statements(&self, session: &mut dyn Session) -> Result<Vec<Remembered>, Failure> {
         check_statistics(session)?;
         let limits = session.query(
@@ -57,7 +59,7 @@ impl StatementStatistics for Digests {
     }
 }
 
-/// Looks for what keeps digests from being read.
+/// Fails, and says what to type, if something keeps digests from being read.
 ///
 /// # Errors
 /// It is named, with what to type.
@@ -100,6 +102,7 @@ fn explain_denial(failure: Failure) -> Failure {
     }
 }
 
+/// Makes the query for the digests of most time, with a text for each.
 /// Where the server keeps no samples, a text that a session has run lately stands for one: MariaDB has these if its consumer
 /// `events_statements_history_long` is on.
 fn statements_sql(has_samples: bool) -> String {
@@ -122,13 +125,14 @@ fn statements_sql(has_samples: bool) -> String {
     )
 }
 
-/// The room that a digest takes: two bytes for each token, and for a name two more and its letters.
+/// Room in bytes that a digest takes: two for each token, and for a name two more and its letters.
 fn digest_bytes(digest: &str) -> f64 {
     let tokens = digest.split_whitespace();
     tokens.map(|token| if token.starts_with('`') { token.len() + 2 } else { 2 }).sum::<usize>() as f64
 }
 
-/// A digest as a statement: one `?` for the values of a list, and no blank before a parenthesis, which calls of functions do not take.
+/// Writes a digest as a statement.
+/// It has one `?` for the values of a list, and no blank before a parenthesis, which calls of functions do not take.
 fn statement_form(digest: &str) -> String {
     digest.replace("(...) /* , ... */", "(?)").replace("(...)", "(?)").replace(" (", "(")
 }

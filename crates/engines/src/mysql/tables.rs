@@ -22,7 +22,7 @@ pub(super) const INSERT_BYTES: usize = 1 << 20;
 const DUPLICATE_KEY_NAME: u16 = 1061;
 const NO_LOCAL_FILES: [u16; 4] = [1148, 2068, 3948, 4166];
 
-/// Finds out who made the database of étalon's name.
+/// Reads who made the database of étalon's name, by its marker: étalon, another, or it is absent or empty.
 pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let tried = format!("look for the database `{SCHEMA}`");
     let there = format!("SELECT COUNT(*) FROM information_schema.schemata WHERE schema_name = '{SCHEMA}'");
@@ -49,13 +49,14 @@ pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
     })
 }
 
-/// Refuses a database that étalon did not make, unless the user agreed to lose it.
+/// Fails for a database that étalon did not make, unless the user agreed to lose it; returns whose it is.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     table_owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
-/// Recreates the database and its tables. It must be étalon's, absent, or given up.
+/// Drops étalon's own tables, then makes and fills those of a data set.
+/// The database must be étalon's, absent, or given up.
 pub(super) fn load_tables(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
     make_room(client, data, owner, reach)
@@ -101,6 +102,7 @@ impl From<AskError> for LoadError {
 }
 
 impl LoadError {
+    /// Makes the failure of a load.
     fn into_failure(self, tried: &str) -> Failure {
         match self {
             LoadError::Ask(error) => explain_denial(tried, &error),
@@ -121,7 +123,7 @@ fn explain_denial(tried: &str, error: &AskError) -> Failure {
     }
 }
 
-/// Leaves nothing of étalon's but the marker, which lists what étalon is about to make.
+/// Drops étalon's things, making the database if it is absent, and lists in the marker what étalon is about to make.
 fn make_room(client: &mut Client, data: &Dataset, owner: TableOwner, reach: Reach) -> Result<(), LoadError> {
     let mut names = data.made_names(&MySqlDialect);
     names.extend(NOTES.rsplit('.').next().map(str::to_owned));
@@ -155,7 +157,7 @@ fn make_database(client: &mut Client) -> Result<(), AskError> {
     marked
 }
 
-/// Sends the rows as a file where allowed: twice as fast as statements.
+/// Sends a table's rows, as a file where allowed: twice as fast as statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
     let packet_bytes: usize =
         client.query_first_value("SELECT @@SESSION.max_allowed_packet")?.parse().unwrap_or(INSERT_BYTES);
@@ -173,7 +175,8 @@ fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result
     Ok(insert_rows(client, table, rows, packet_bytes)?)
 }
 
-/// Names the columns that rows have: a table without a key of its own has one more. Of a user's own table they are not known.
+/// Writes the list of columns that rows have for an `INSERT`; empty for a user's own table.
+/// A table without a key of its own has one column more.
 fn loaded_columns(table: &Table) -> String {
     if table.columns.is_empty() {
         return String::new();
@@ -182,7 +185,7 @@ fn loaded_columns(table: &Table) -> String {
     format!(" ({})", names.join(", "))
 }
 
-/// Sends a table's rows by `LOAD DATA LOCAL INFILE`; returns how many arrived.
+/// Sends a table's rows by `LOAD DATA LOCAL INFILE`; returns how many the server took.
 fn send_file(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_bytes: usize) -> Result<u64, AskError> {
     let columns = loaded_columns(table);
     let sql = format!("LOAD DATA LOCAL INFILE '{0}' INTO TABLE `{0}` CHARACTER SET utf8mb4{columns}", table.name);
@@ -208,6 +211,7 @@ fn insert_rows(client: &mut Client, table: &Table, rows: &mut Rows<'_>, packet_b
 impl LoadsParts for MySqlServer {
     const READ_NOTES: (&'static str, &'static str) = ("BEGIN", " ORDER BY part LOCK IN SHARE MODE");
 
+    /// Whether a load that was broken off can go on: the tables are étalon's, and all transactional.
     fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
         if !matches!(table_owner(client)?, TableOwner::Etalon | TableOwner::Guest) {
             return Ok(false);
@@ -222,6 +226,7 @@ impl LoadsParts for MySqlServer {
         Ok(others == "0")
     }
 
+    /// Makes the data set's empty tables and the notes of their parts.
     fn make_tables(system: &MySqlSystem, client: &mut Client, data: &Dataset, notes: &[String]) -> Result<(), Failure> {
         let tried = format!("load {} into the database `{SCHEMA}`", data.name);
         let owner = refuse_foreign(client, system.consent)?;
@@ -231,23 +236,28 @@ impl LoadsParts for MySqlServer {
         statements.try_for_each(|statement| client.execute(&statement)).map_err(|error| explain_denial(&tried, &error))
     }
 
+    /// Sends rows of a part of a table.
     fn send_rows(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), Failure> {
         fill_table(client, table, rows).map_err(|error| error.into_failure(&format!("load {}", table.name)))
     }
 
+    /// Lists the statements that index a table once its rows are there.
     fn later_statements(data: &Dataset, table: &Table) -> Vec<String> {
         let of_table = data.indexes.iter().filter(|index| index.table == table.name);
         of_table.map(|index| MySqlDialect.create_index_sql(index)).collect()
     }
 
+    /// Whether an error says that the index is there already.
     fn is_there(error: &AskError) -> bool {
         matches!(error, AskError::Server(error) if error.code == DUPLICATE_KEY_NAME)
     }
 
+    /// Gathers a table's statistics.
     fn polish_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
         analyze_table(client, table).map_err(|error| error.into_failure(&format!("analyze {}", table.name)))
     }
 
+    /// Drops the load's notes and runs the data set's last statements.
     /// The user's statements may not be repeatable: an étalon that ends among them makes all again.
     fn end_load(client: &mut Client, data: &Dataset) -> Result<(), Failure> {
         finish_load(client, data).map_err(|error| error.into_failure(&format!("finish the load of {}", data.name)))
@@ -262,7 +272,7 @@ fn finish_load(client: &mut Client, data: &Dataset) -> Result<(), LoadError> {
     again.iter().try_for_each(|table| analyze_table(client, table))
 }
 
-/// Refreshes statistics.
+/// Gathers a table's statistics again.
 fn analyze_table(client: &mut Client, table: &Table) -> Result<(), LoadError> {
     for row in client.query_text_rows(&format!("ANALYZE TABLE `{}`", table.name))? {
         let [_, _, kind, message] = first_columns(row);
@@ -287,6 +297,7 @@ pub(super) fn remove_database(client: &mut Client) -> Result<(), Failure> {
     room.refuse_to_leave_unsaid(views)
 }
 
+/// Drops what étalon made, and the database if it is étalon's alone.
 /// Returns what is left, and the views of others that read it.
 fn clear_room(client: &mut Client, owner: TableOwner) -> Result<(Room, Vec<String>), AskError> {
     let mut room = Room::inspect(client, Reach::Names)?;

@@ -59,7 +59,7 @@ pub(super) fn parse_truth(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Reads the mode from one source.
+/// Reads the mode from one source, URL or option file; `None` if that does not say it.
 fn mode_from_options<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Option<TlsMode>, Failure> {
     let on_at_all = way("ssl").map(|text| parse_truth(text)).transpose()?;
     let verified = way("ssl-verify-server-cert").map(|text| parse_truth(text)).transpose()?;
@@ -83,6 +83,7 @@ fn mode_from_options<'a>(way: impl Fn(&str) -> Option<&'a String>) -> Result<Opt
 }
 
 impl TlsOptions {
+    /// Makes the options of a connection that is never encrypted.
     pub(super) fn disabled() -> TlsOptions {
         TlsOptions {
             mode: TlsMode::Disable,
@@ -94,7 +95,7 @@ impl TlsOptions {
         }
     }
 
-    /// The URL, then the option file. `is_socket`: no one can listen.
+    /// Reads the TLS options of the URL, then of the option file. `is_socket`: no one can listen.
     pub(super) fn read_options(
         url: &Given,
         file: &BTreeMap<String, String>,
@@ -148,12 +149,12 @@ impl TlsOptions {
         Ok(TlsOptions { mode, roots, revoked, identity, versions, said })
     }
 
-    /// A connection without TLS is acceptable as a fallback. Not if its certificate was to be verified.
+    /// Whether a connection without TLS is acceptable as a fallback; not if its certificate was to be verified.
     pub(super) fn can_do_without(&self) -> bool {
         self.mode == TlsMode::Prefer && self.mode.certificate_check(self.roots.is_some()) == CertificateCheck::Nothing
     }
 
-    /// `None` if never encrypted.
+    /// Makes the configuration of TLS, reading its certificates; `None` if never encrypted.
     pub(super) fn client_config(&self) -> Result<Option<ClientConfig>, Failure> {
         if self.mode == TlsMode::Disable {
             return Ok(None);
@@ -168,7 +169,7 @@ impl TlsOptions {
         wanted.client_config().map(Some)
     }
 
-    /// Arguments for MySQL's or MariaDB's own programs; MariaDB's may have MySQL's names.
+    /// Makes the TLS arguments for MySQL's or MariaDB's own programs; MariaDB's may have MySQL's names.
     ///
     /// # Errors
     /// MariaDB's programs would fall back to no TLS if a machine in between says that the server has none.
@@ -192,7 +193,7 @@ impl TlsOptions {
     }
 }
 
-/// `tls-version`: separated by commas.
+/// Parses `tls-version`, whose names are separated by commas; without it all versions are allowed.
 fn parse_versions(text: Option<&str>) -> Result<Vec<&'static SupportedProtocolVersion>, Failure> {
     let Some(text) = text else { return Ok(rustls::DEFAULT_VERSIONS.to_vec()) };
     let names: Vec<&str> = text.split(',').map(str::trim).collect();

@@ -55,7 +55,7 @@ pub(crate) struct Address {
     pub(super) connect_timeout: Duration,
 }
 
-/// The failure for a URL that cannot be read; `cause` must not repeat the password.
+/// Makes the failure for a URL that cannot be read; `cause` must not repeat the password.
 pub(super) fn url_failure(cause: impl std::fmt::Display) -> Failure {
     <Address as url::Address>::FORM.url_failure(cause)
 }
@@ -81,7 +81,7 @@ impl url::Address for Address {
         ],
     };
 
-    /// URL, option file, environment: MySQL's order.
+    /// Reads an address from the URL's parts, then option files, then environment: MySQL's order.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         let file = option_file::read_all(environment)?;
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
@@ -119,6 +119,7 @@ impl url::Address for Address {
         })
     }
 
+    /// Fails if the permits do not allow connecting there.
     fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
         match &self.place {
             Place::Socket(socket) => permits.check_socket(socket),
@@ -126,6 +127,7 @@ impl url::Address for Address {
         }
     }
 
+    /// The socket or port on which the server listens.
     fn listener(&self) -> Listener {
         match &self.place {
             Place::Socket(socket) => Listener::Socket(socket.clone()),
@@ -133,6 +135,7 @@ impl url::Address for Address {
         }
     }
 
+    /// URL without the password, for messages.
     fn shown_url(&self) -> String {
         let user = &self.user;
         let database = self.database.as_deref().unwrap_or_default();
@@ -142,6 +145,7 @@ impl url::Address for Address {
         }
     }
 
+    /// URL with password by which other hosts reach a private server; `None` if it listens on this machine alone.
     fn url_of_private(&self) -> Option<String> {
         let Place::Tcp { host, port } = &self.place else { return None };
         if host == LOOPBACK {
@@ -153,8 +157,8 @@ impl url::Address for Address {
     }
 }
 
-/// Like MySQL's clients: `localhost` means the socket only. Some ignore a port next to it; a benchmark must not
-/// guess.
+/// Finds from URL, option file and environment the socket or port to connect to.
+/// Like MySQL's clients: `localhost` means the socket only. Some ignore a port next to it; a benchmark must not guess.
 fn find_place(given: &Given, file: &BTreeMap<String, String>, environment: Environment<'_>) -> Result<Place, Failure> {
     let host = given.get("host").or_else(|| file.get("host")).cloned().or_else(|| environment("MYSQL_HOST"));
     let host = host.filter(|host| !host.is_empty()).unwrap_or_else(|| "localhost".to_owned());
@@ -216,7 +220,7 @@ impl Address {
         matches!(self.place, Place::Socket(_))
     }
 
-    /// Tests by the address whether the server must be on this machine.
+    /// Whether by the address the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         match &self.place {
             Place::Socket(_) => true,

@@ -38,7 +38,7 @@ pub(super) struct SqliteBackups<'a> {
 
 /// Resolves `native`.
 impl SqliteBackups<'_> {
-    /// Writes a copy of the database by this method.
+    /// Writes a copy of the database by this method, and syncs it.
     fn copy_database(&self, request: &BackupRequest<'_>, method: BackupMethod, copy: &Path) -> Result<(), Failure> {
         let tried = format!("write the backup {}", copy.display());
         let failed = |error: rusqlite::Error| match sql_failure(&tried, &error) {
@@ -82,8 +82,8 @@ impl SqliteBackups<'_> {
     }
 }
 
-/// Holds a snapshot where that blocks no writer: with a write-ahead log. Otherwise other writers restart the copy with
-/// each commit (<https://sqlite.org/c3ref/backup_finish.html>).
+/// Begins a reading transaction where that blocks no writer: with a write-ahead log.
+/// Otherwise other writers restart the copy with each commit (<https://sqlite.org/c3ref/backup_finish.html>).
 fn hold_snapshot(from: &Connection) -> rusqlite::Result<()> {
     let mode: String = from.pragma_query_value(None, "journal_mode", |row| row.get(0))?;
     if mode.eq_ignore_ascii_case("wal") {
@@ -101,6 +101,7 @@ struct Restarts {
 }
 
 impl Restarts {
+    /// Counts a restart if no fewer pages remain than before, and fails after too many.
     fn refuse_too_many(&mut self, remaining: i32) -> Result<(), Failure> {
         // After a restart as many pages remain as after the first step.
         let again = self.remaining.is_some_and(|before| remaining >= before);
@@ -124,6 +125,7 @@ impl Backups for SqliteBackups<'_> {
         ("SQLite", METHODS)
     }
 
+    /// Fails for a method, compressor or limit that a library cannot offer.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let method = self.method(request.method)?;
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
@@ -140,10 +142,12 @@ impl Backups for SqliteBackups<'_> {
         Ok(())
     }
 
+    /// Whether backups are encrypted, as the database is.
     fn are_encrypted(&self) -> bool {
         matches!(self.system.cipher, Cipher::Drawn { .. })
     }
 
+    /// Writes a copy of the database and compresses it if asked to, timing both.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let method = self.method(request.method)?;
         let copy = request.folder.join("backup.db");
@@ -176,6 +180,7 @@ impl Backups for SqliteBackups<'_> {
         Ok(taken)
     }
 
+    /// Copies a backup back, decompressed, to a file next to the original.
     fn restore(
         &self,
         taken: &TakenBackup,
@@ -205,7 +210,7 @@ struct RestoredFile {
 }
 
 impl RestoredFile {
-    /// Opens the existing restored database for reading and writing, with its key.
+    /// Opens the restored database for reading and writing, with its key.
     fn open_restored(&self) -> Result<Connection, Failure> {
         let tried = format!("open the restored database {}", self.path.display());
         let flags = rusqlite::OpenFlags::SQLITE_OPEN_READ_WRITE | rusqlite::OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -216,14 +221,17 @@ impl RestoredFile {
 }
 
 impl Restored for RestoredFile {
+    /// Opens a session on the restored database.
     fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(SqliteSession::new(self.open_restored()?, kind)?))
     }
 
+    /// Always fails: there is no server.
     fn server_cpu_s(&self) -> Result<f64, String> {
         Err("SQLite works inside étalon".to_owned())
     }
 
+    /// Fails if SQLite's own check finds a fault in the restored database.
     fn check_integrity(&self) -> Result<(), Failure> {
         let tried = "check the restored database";
         let found: String = self
@@ -236,6 +244,7 @@ impl Restored for RestoredFile {
         }
     }
 
+    /// Removes the restored file and its companions.
     fn remove(self: Box<Self>) -> Result<(), Failure> {
         remove_files(
             SHAPE.companions.iter().map(|suffix| companion_path(&self.path, suffix)).chain([self.path.clone()]),

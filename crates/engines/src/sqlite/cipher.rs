@@ -38,7 +38,7 @@ pub(super) enum Cipher {
 }
 
 impl Cipher {
-    /// Draws a key for a database that étalon makes, if the build supports it.
+    /// Draws a key for a database that étalon makes; fails if the build has no SQLCipher.
     pub(super) fn draw_key(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
         let tried = format!("open the database `{}`", request.system.url);
         refuse_plain_build(&tried)?;
@@ -67,8 +67,9 @@ impl Cipher {
         ))
     }
 
-    /// `VACUUM INTO` passes on the key but no settings, so they become the process's defaults meanwhile. Other
-    /// connections set their own.
+    /// Writes a compact copy of the database, with the same key and page settings.
+    /// `VACUUM INTO` passes on the key but no settings, so they become the process's defaults meanwhile.
+    /// Other connections set their own.
     pub(super) fn vacuum_into(&self, connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
         let Cipher::Drawn { page_bytes, .. } = self else { return vacuum_into(connection, copy) };
         let _held = DEFAULTS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +79,7 @@ impl Cipher {
         vacuumed
     }
 
-    /// Tests whether the database is not encrypted.
+    /// Whether the database is not encrypted.
     pub(super) fn is_plain(&self) -> bool {
         matches!(self, Cipher::Plain)
     }
@@ -89,17 +90,19 @@ fn vacuum_into(connection: &Connection, copy: &Path) -> rusqlite::Result<()> {
     connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()]).map(|_| ())
 }
 
+/// Sets the process's defaults for encrypted files: bytes of readable head, and page size.
 fn set_defaults(connection: &Connection, head_bytes: u32, page_bytes: i64) -> rusqlite::Result<()> {
     connection.execute_batch(&format!(
         "PRAGMA cipher_default_plaintext_header_size = {head_bytes}; PRAGMA cipher_default_page_size = {page_bytes}"
     ))
 }
 
-/// `None` without SQLCipher or key.
+/// Reads a pragma of SQLCipher as text; `None` without SQLCipher or key.
 pub(super) fn read_pragma(connection: &Connection, pragma: &str) -> Option<String> {
     connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)).ok()
 }
 
+/// Fails if this étalon was built without SQLCipher.
 fn refuse_plain_build(tried: &str) -> Result<(), Failure> {
     let memory = Connection::open_in_memory().map_err(|error| sql_failure(tried, &error))?;
     if read_pragma(&memory, "cipher_version").is_some() {

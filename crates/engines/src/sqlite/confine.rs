@@ -23,6 +23,7 @@ static FUNCTIONS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
     allowed
 });
 
+/// Lists the functions that SQLite says are built in.
 /// <https://sqlite.org/pragma.html#pragma_function_list>
 fn built_in_functions() -> rusqlite::Result<Vec<String>> {
     let connection = Connection::open_in_memory()?;
@@ -30,18 +31,19 @@ fn built_in_functions() -> rusqlite::Result<Vec<String>> {
     names.query_map([], |row| row.get(0))?.collect()
 }
 
-/// Refuses what leaves the database, when a statement is prepared: <https://sqlite.org/c3ref/set_authorizer.html>.
+/// Has a connection refuse statements that leave the database, when they are prepared.
+/// See <https://sqlite.org/c3ref/set_authorizer.html>.
 /// `VACUUM INTO` attaches its file, a plain `VACUUM` a nameless temporary one. Extensions are off already.
 pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(Some(authorize))
 }
 
-/// Lets étalon's own statement through; no statement of a plan may follow on this connection.
+/// Lifts the confinement of a connection for étalon's own statement; no statement of a plan may follow on it.
 pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }
 
-/// Decides whether a statement may do this.
+/// Whether a statement may do this: no other file, no unlisted pragma or function.
 fn authorize(context: AuthContext<'_>) -> Authorization {
     let allowed = match context.action {
         AuthAction::Attach { filename } => filename.is_empty(),

@@ -8,8 +8,8 @@ use workloads::session::datum_text;
 
 pub(super) struct SqliteDialect;
 
-/// Writes the steps of a plan below the steps that they belong to: the columns are a step's number, that of the other step, one that
-/// is not used, and the words.
+/// Writes the rows of a query plan as an indented tree, each step below the one that it belongs to.
+/// The columns are a step's number, that of the other step, one that is not used, and the words.
 ///
 /// <https://sqlite.org/eqp.html>
 fn plan_tree(rows: &[Vec<Datum>]) -> String {
@@ -24,12 +24,14 @@ fn plan_tree(rows: &[Vec<Datum>]) -> String {
 
 /// SQLite has no function that hashes. The rows of a virtual table lie in tables of its own.
 impl ContentsDialect for SqliteDialect {
+    /// Query for tables and columns, quoted, apart from virtual tables.
     fn columns_sql(&self) -> &'static str {
         "SELECT '\"' || replace(m.name, '\"', '\"\"') || '\"', '\"' || replace(c.name, '\"', '\"\"') || '\"' FROM sqlite_schema m JOIN \
          pragma_table_info(m.name) c WHERE m.type = 'table' AND substr(m.name, 1, 7) <> 'sqlite_' AND upper(ltrim(m.sql)) NOT LIKE \
          'CREATE VIRTUAL%' ORDER BY m.name, c.cid"
     }
 
+    /// Query for all tables and views, quoted.
     fn tables_and_views(&self) -> &'static str {
         "SELECT 'main', '\"' || replace(name, '\"', '\"\"') || '\"' FROM sqlite_schema WHERE type IN ('table', 'view') AND \
          substr(name, 1, 7) <> 'sqlite_'"
@@ -45,6 +47,7 @@ impl Dialect for SqliteDialect {
         Some(&SqliteDialect)
     }
 
+    /// Statements that forbid and allow writing.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
     }
@@ -67,8 +70,9 @@ impl Dialect for SqliteDialect {
         format!("?{number}")
     }
 
-    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another
-    /// writes, whatever the busy timeout.
+    /// Translates portable words: `BEGIN` locks at once, and `FOR UPDATE` is left out.
+    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another writes,
+    /// whatever the busy timeout.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") {
             return Cow::Borrowed("BEGIN IMMEDIATE");
@@ -79,7 +83,7 @@ impl Dialect for SqliteDialect {
         Cow::Borrowed(sql.strip_suffix(" FOR UPDATE").unwrap_or(sql))
     }
 
-    /// Writes the primary key into the table's definition: only so is one column the row's address.
+    /// Writes the `CREATE TABLE` of a data set's table, with its primary key: only so is one column the row's address.
     fn define_table(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns

@@ -36,6 +36,7 @@ pub(super) const PRAGMAS: &[&str] = &[
     "wal_autocheckpoint",
 ];
 
+/// Reads the facts of a database file by a connection: version, pragmas, durability and the file's own.
 pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &Cipher) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     facts.identity("server.product", "SQLite");
@@ -104,7 +105,7 @@ fn compile_options(connection: &Connection) -> String {
     options.map(|options| options.join(" ")).unwrap_or_default()
 }
 
-/// What a commit of this connection promises by its pragmas; `None`: they do not show it.
+/// Tells from its pragmas what a commit of this connection survives; `None`: they do not show it.
 pub(super) fn durability_tier(connection: &Connection) -> Option<DurabilityTier> {
     let setting = |name: &str| match name {
         "system" => Some(std::env::consts::OS.to_owned()),
@@ -114,7 +115,7 @@ pub(super) fn durability_tier(connection: &Connection) -> Option<DurabilityTier>
     is_told.then(|| first_fit(durability::TABLE, setting).tier)
 }
 
-/// Reads a pragma as SQLite prints it.
+/// Reads a pragma as SQLite prints it; `None` if this build does not have it.
 pub(super) fn read_pragma(connection: &Connection, name: &str) -> Option<String> {
     let value = connection.pragma_query_value(None, name, |row| {
         Ok(match row.get_ref(0)? {
@@ -127,7 +128,7 @@ pub(super) fn read_pragma(connection: &Connection, name: &str) -> Option<String>
     value.ok()
 }
 
-/// Words for a pragma's numbers, in order.
+/// Words for a pragma's numbers from 0 on; none for a pragma that has no words.
 fn pragma_words(pragma: &str) -> &'static [&'static str] {
     match pragma {
         "synchronous" => &["off", "normal", "full", "extra"],
@@ -137,7 +138,7 @@ fn pragma_words(pragma: &str) -> &'static [&'static str] {
     }
 }
 
-/// The word for a pragma's number.
+/// The word for a pragma's number; any other value stays.
 fn pragma_word(pragma: &str, value: &str) -> String {
     value
         .parse::<usize>()
@@ -146,7 +147,7 @@ fn pragma_word(pragma: &str, value: &str) -> String {
         .map_or(value.to_owned(), |w| (*w).to_owned())
 }
 
-/// Finds the tier that the plan's pragmas promise; the others are as this build of SQLite has them.
+/// Tells what commits survive by the plan's pragmas; the others are as this build of SQLite has them.
 pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("journal_mode", "delete"),
@@ -166,7 +167,7 @@ pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
     durability_of_plan(durability::TABLE, DEFAULTS, &named)
 }
 
-/// Whether SQLite reads back what the plan asked for.
+/// Whether what SQLite reads back is what the plan asked for, by number or by word.
 pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
     let Some(read) = read else { return true };
     let asked = match asked {

@@ -44,7 +44,8 @@ const NONE: SessionCounts = SessionCounts {
     promise_before: None,
 };
 
-/// SQLite's count of runs, and of repreparations before: a run cut off by one may or may not count.
+/// Reads how often a statement was run, and prepared again before; fails for `EXPLAIN`.
+/// A run cut off by a repreparation may or may not count.
 /// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
 fn statement_runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     if statement.is_explain() != 0 {
@@ -55,7 +56,7 @@ fn statement_runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static s
     Ok(SessionCounts { statements: Some(statements), twice, ..SessionCounts::default() })
 }
 
-/// Adds a statement's counts.
+/// Adds a statement's counts to a sum, which fails once one cannot be counted.
 fn add_statement_counts(
     sum: Result<SessionCounts, &'static str>,
     statement: &Statement<'_>,
@@ -63,7 +64,7 @@ fn add_statement_counts(
     Ok(sum?.plus(statement_runs(statement)?))
 }
 
-/// The weakest promise of all connections. `None`: one of the connections does not show it.
+/// The weakest durability of all connections. `None`: one of the connections does not show it.
 fn weakest_tier(connections: &[Connection]) -> Option<DurabilityTier> {
     let promises: Option<Vec<DurabilityTier>> = connections.iter().map(facts::durability_tier).collect();
     promises?.into_iter().min()
@@ -75,7 +76,8 @@ struct Message<'c> {
 }
 
 impl<'c> SqliteLane<'c> {
-    /// One client per connection. By `protocol`, statements are prepared now or each time, with parameters or as text.
+    /// Makes a lane with one client per connection.
+    /// By `protocol`, statements are prepared now or each time, with parameters or as text.
     pub fn new(
         connections: &'c [Connection],
         sql: Vec<String>,
@@ -97,7 +99,7 @@ impl<'c> SqliteLane<'c> {
         Ok(SqliteLane { connections, messages, per_client, texts: sql, protocol, kept, ran, returned, promise })
     }
 
-    /// Executes an operation over a client's connection.
+    /// Executes an operation over a client's connection, by the lane's protocol.
     fn execute_op(&mut self, client: usize, op: &StatementOp) -> rusqlite::Result<()> {
         let kept = &mut self.kept[client];
         match self.protocol {
@@ -137,7 +139,7 @@ fn execute_message(
     }
 }
 
-/// Prepares them one by one: a later statement may need an earlier one's table.
+/// Prepares and executes the statements of a text one by one: a later one may need an earlier one's table.
 fn execute_text(
     connection: &Connection,
     text: &str,
@@ -163,6 +165,7 @@ fn execute_text(
     Ok(())
 }
 
+/// Binds a message's parameters to one of its statements.
 /// Parameters are numbered through a message; a statement knows those up to its own last.
 fn bind_parameters(statement: &mut Statement<'_>, parameters: &[Datum]) -> rusqlite::Result<()> {
     let known = statement.parameter_count();
@@ -186,6 +189,7 @@ fn execute_and_discard(
     Ok(())
 }
 
+/// Executes a statement, and keeps its columns' names and the rows that it returns.
 fn execute_and_keep(
     statement: &mut Statement<'_>,
     op: &StatementOp,
@@ -212,6 +216,7 @@ fn execute_and_keep(
     Ok(())
 }
 
+/// Turns a value of SQLite into a datum; a blob's bytes are read as text.
 fn datum_of_value(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,
@@ -223,6 +228,7 @@ fn datum_of_value(value: ValueRef<'_>) -> Datum {
     }
 }
 
+/// Turns a datum into a parameter for SQLite.
 pub(crate) fn value_of_datum(datum: &Datum) -> ToSqlOutput<'_> {
     match datum {
         Datum::Null => ToSqlOutput::Owned(Value::Null),
@@ -232,7 +238,7 @@ pub(crate) fn value_of_datum(datum: &Datum) -> ToSqlOutput<'_> {
     }
 }
 
-/// The error's meaning for the load.
+/// Makes a load's error from SQLite's: its class by code, and its message.
 pub(crate) fn classify_error(error: &rusqlite::Error) -> OpError {
     // Another has changed what this transaction read: only a retry helps.
     let stale = error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_BUSY_SNAPSHOT);
@@ -252,6 +258,7 @@ pub(crate) fn classify_error(error: &rusqlite::Error) -> OpError {
 impl Lane for SqliteLane<'_> {
     type Op = StatementOp;
 
+    /// Executes a client's operation at once, and returns how it ended.
     fn submit(&mut self, client: usize, op: &StatementOp) -> Submitted {
         Submitted::Done(match self.execute_op(client, op) {
             Ok(()) => OpOutcome::Ok,
@@ -263,8 +270,10 @@ impl Lane for SqliteLane<'_> {
         &self.kept[client]
     }
 
+    /// Does nothing: operations have ended when they are submitted.
     fn reap(&mut self, _deadline_ns: u64, _into: &mut Vec<Completion>) {}
 
+    /// Fails if a client's script has left a transaction open.
     fn end_transaction(&mut self, client: usize) -> Result<(), OpError> {
         if self.connections[client].is_autocommit() {
             return Ok(());
@@ -272,7 +281,7 @@ impl Lane for SqliteLane<'_> {
         Err(OpError { class: ErrorClass::Script, message: OPEN_TRANSACTION.to_owned() })
     }
 
-    /// Synchronous, like everything in SQLite.
+    /// Rolls back a client's transaction, if one is open, and returns how that ended.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
         let connection = &self.connections[client];
         if connection.is_autocommit() {
@@ -282,19 +291,20 @@ impl Lane for SqliteLane<'_> {
         Some(rolled_back.map_or_else(|error| OpOutcome::Failed(classify_error(&error)), |()| OpOutcome::Ok))
     }
 
-    /// What was changed is SQLite's own count of rows inserted, updated and deleted, from the connection's opening on.
+    /// Counts the rows that a connection has returned and changed since it was opened.
     fn row_counts(&self, connection: usize) -> Option<RowCounts> {
         let changed = self.connections.get(connection)?.total_changes();
         Some(RowCounts { returned: self.returned[connection], changed })
     }
 
+    /// Counts the statements that ran, with the weakest durability before and after.
     fn session_counts(&mut self) -> Result<SessionCounts, String> {
         let prepared = self.messages.iter().flat_map(|message| &message.statements);
         let counts = prepared.fold(self.ran, add_statement_counts).map_err(str::to_owned)?;
         Ok(SessionCounts { promise: weakest_tier(self.connections), promise_before: self.promise, ..counts })
     }
 
-    /// The connections outlive the lane; [`crate::sqlite`] closes them.
+    /// Does nothing: the connections outlive the lane, and [`crate::sqlite`] closes them.
     fn close(self) {}
 }
 

@@ -59,7 +59,8 @@ const SHAPE: FileShape = FileShape {
     strangers: strangers::foreign_things,
 };
 
-/// <https://www.sqlite.org/fileformat.html#the_database_header>: the application id is at offset 68.
+/// Whether a file's header has étalon's application id, at offset 68.
+/// <https://www.sqlite.org/fileformat.html#the_database_header>
 fn is_marked(header: &[u8]) -> bool {
     header.get(68..72).is_some_and(|id| id == APPLICATION_ID.to_be_bytes())
 }
@@ -102,6 +103,7 @@ impl Engine for Sqlite {
         }
     }
 
+    /// Opens the plan's file as a system: draws its key and tries its pragmas.
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
         request.permits.check_settings(&request.system.settings, &confine::PRAGMAS)?;
         let cipher = match self {
@@ -122,18 +124,22 @@ impl Engine for Sqlite {
         Ok(Box::new(system))
     }
 
+    /// Chooses how tables come back before each run.
     fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
         embedded::reset_way(system)
     }
 
+    /// Always `true`: étalon can empty the caches of a file.
     fn empties_caches(&self, _system: &SystemPlan) -> bool {
         true
     }
 
+    /// Says what file étalon would make, from the plan alone.
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
         embedded::would_make(system)
     }
 
+    /// Says what files étalon would remove, from the plan alone.
     fn would_drop(&self, system: &SystemPlan) -> String {
         embedded::would_drop(system, SHAPE)
     }
@@ -142,6 +148,7 @@ impl Engine for Sqlite {
         embedded::data_directory(system)
     }
 
+    /// How durable commits are by the plan's pragmas.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
         Some(facts::promised_by(system))
     }
@@ -150,7 +157,8 @@ impl Engine for Sqlite {
 /// Settings that SQLite writes into the file.
 const LASTING: [&str; 6] = ["application_id", "auto_vacuum", "encoding", "page_size", "schema_version", "user_version"];
 
-/// Refuses a setting that would stay in a file that étalon did not make. Of the journals only the write-ahead log does.
+/// Fails for a setting that would stay in a file that étalon did not make.
+/// Of the journals only the write-ahead log does.
 fn refuse_lasting(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
     let tried = format!("set `{name} = {value}`");
     let stays = if name.eq_ignore_ascii_case("journal_mode") {
@@ -170,7 +178,7 @@ fn refuse_lasting(connection: &Connection, name: &str, value: &Value) -> Result<
     Ok(())
 }
 
-/// Makes a failure from SQLite's error.
+/// Makes a failure from SQLite's error, its kind by the error's code.
 fn sql_failure(tried: &str, error: &rusqlite::Error) -> Failure {
     use rusqlite::ErrorCode::{CannotOpen, DiskFull, OperationInterrupted, PermissionDenied, ReadOnly};
     let kind = match error.sqlite_error_code() {
@@ -195,7 +203,7 @@ struct SqliteSystem {
 }
 
 impl SqliteSystem {
-    /// Connects with the plan's pragmas, and reads each back.
+    /// Opens the file, makes and marks it if it is new, and sets the plan's pragmas and reads each back.
     fn connect_with_pragmas(&self) -> Result<Connection, Failure> {
         self.file.make_folder()?;
         let path = self.file.path();
@@ -229,7 +237,8 @@ impl SqliteSystem {
         Ok(connection)
     }
 
-    /// Has SQLite remove a journal that a plan's `journal_mode` keeps next to a file that étalon did not make, unless others use it.
+    /// Has SQLite remove a journal that a plan's `journal_mode` keeps next to the file, unless others use it.
+    /// The file is one that étalon did not make.
     fn remove_kept_journal(&self) -> rusqlite::Result<()> {
         if !embedded::companion_path(self.file.path(), JOURNAL).exists() {
             return Ok(());
@@ -249,7 +258,7 @@ impl SqliteSystem {
         if self.permits.are_bounded() { OpenFlags::SQLITE_OPEN_NOFOLLOW } else { OpenFlags::empty() }
     }
 
-    /// Sets what must be set while the file is empty, such as its page size.
+    /// Sets the pragmas that must be set while the file is empty, such as its page size.
     fn shape_file(&self, connection: &Connection) -> rusqlite::Result<()> {
         let shaping = self.pragmas.iter().filter(|(name, _)| name == "page_size" || name == "auto_vacuum");
         for (name, value) in shaping {
@@ -258,7 +267,7 @@ impl SqliteSystem {
         Ok(())
     }
 
-    /// Builds the tables of a data set in a new file.
+    /// Builds the tables of a data set in a new file, and verifies their rows.
     fn build_database(&self, data: &Dataset, path: &Path) -> Result<(), Failure> {
         let tried = format!("load {} into {}", data.name, path.display());
         let failed = |error| sql_failure(&tried, &error);
@@ -278,7 +287,7 @@ impl SqliteSystem {
         transaction.commit().and_then(|()| connection.execute_batch("ANALYZE")).map_err(failed)
     }
 
-    /// Opens a new file with the settings for a load.
+    /// Opens a new, marked file for a load, which an interrupt breaks off.
     fn begin_build(&self, data: &Dataset, path: &Path) -> rusqlite::Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.no_link_flags();
         let mut connection = Connection::open_with_flags(path, flags)?;
@@ -297,14 +306,15 @@ impl SqliteSystem {
     }
 }
 
-/// The first write to a database, without a journal: companions of an unmarked database are never étalon's.
+/// Marks a database as étalon's by its application id, as the first write to it.
+/// It does so without a journal: companions of an unmarked database are never étalon's.
 fn mark_file(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update_and_check(None, "journal_mode", "OFF", |_| Ok(()))?;
     connection.pragma_update(None, "application_id", APPLICATION_ID)?;
     connection.pragma_update_and_check(None, "journal_mode", "DELETE", |_| Ok(()))
 }
 
-/// The row of a query for whole numbers.
+/// Runs a query for one row of whole numbers.
 fn query_row_data(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Datum>> {
     connection.query_row(sql, [], |row| {
         (0..row.as_ref().column_count())
@@ -313,7 +323,7 @@ fn query_row_data(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<Da
     })
 }
 
-/// Inserts a table's rows, and returns what was sent.
+/// Inserts a table's rows, and returns the checksum of what was sent.
 fn load_rows(connection: &Connection, table: &Table, interrupt: &AtomicBool) -> rusqlite::Result<TableChecksum> {
     let mut rows = Rows::new(table);
     if table.rows == 0 {
@@ -345,6 +355,7 @@ impl rusqlite::ToSql for PragmaValue<'_> {
     }
 }
 
+/// Sets a pragma, and fails if SQLite does not know it or leaves it as it was.
 /// SQLite ignores unknown names and values, so both are checked.
 fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), Failure> {
     let tried = format!("set the pragma `{name}` to `{value}`");
@@ -370,6 +381,7 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
 }
 
 impl System for SqliteSystem {
+    /// Reads the file's facts, and notes whether commits are durable.
     fn facts(&self) -> Result<Facts, Failure> {
         let facts = facts::read_facts(&self.connect_with_pragmas()?, &self.file, &self.cipher)?;
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
@@ -385,10 +397,12 @@ impl System for SqliteSystem {
         Placement::InProcess
     }
 
+    /// Loads the data set's tables, or brings their file back as it was loaded.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
         self.file.prepare_tables(data, |path| self.build_database(data, path))
     }
 
+    /// Says how the data set's tables come back before each run.
     fn explain_reset(&self, data: &Dataset) -> Option<String> {
         self.file.reset_words(data)
     }
@@ -397,12 +411,14 @@ impl System for SqliteSystem {
         self.file.kept_bytes()
     }
 
+    /// Checkpoints the write-ahead log into the file.
     fn settle(&self) -> Result<(), Failure> {
         let connection = self.connect_with_pragmas()?;
         let checkpoint = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
         checkpoint.map_err(|error| sql_failure("checkpoint the write-ahead log", &error))
     }
 
+    /// Reads the file's size, syncs and writes; commits and checkpoints are unavailable.
     fn counters(&self) -> Result<Counters, Failure> {
         let mut counters = Counters::default();
         counters.set_unavailable(
@@ -437,6 +453,7 @@ impl System for SqliteSystem {
         read.map(Option::unwrap_or_default).map_err(|error| sql_failure(&format!("run `{sql}`"), &error))
     }
 
+    /// Runs a worker's share of a load in the calling thread, a connection per client.
     fn drive(&self, load: Load<'_>, mut context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         let program = load.statements()?;
         embedded::refuse_what_needs_a_server("SQLite", program, context.traffic)?;
@@ -452,7 +469,7 @@ impl System for SqliteSystem {
         worker::run_worker(lane, program, &RealClock, context)
     }
 
-    /// The database, its log and the log's index.
+    /// Three files per client: the database, its log and the log's index.
     fn files_per_client(&self) -> u64 {
         3
     }
@@ -461,6 +478,7 @@ impl System for SqliteSystem {
         Ok(Box::new(session::SqliteSession::new(self.connect_with_pragmas()?, kind)?))
     }
 
+    /// Reads the versions behind a spatial session.
     fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
         session::spatial_facts(&self.connect_with_pragmas()?, kind)
     }
@@ -477,11 +495,12 @@ impl System for SqliteSystem {
         Ok(Box::new(backup::SqliteBackups { system: self }))
     }
 
-    /// SQLite's own cache ends with its connections.
+    /// Drops the file from the operating system's cache; SQLite's own cache ends with its connections.
     fn empty_caches(&self) -> Result<(), Failure> {
         self.file.empty_caches()
     }
 
+    /// Reads the traffic that the counting VFS has seen on the file and its companions.
     fn own_files(&self) -> Result<Traffic, String> {
         host::sqlite_vfs::traffic_of(self.file.path()).map_err(|error| error.to_string())
     }
@@ -490,6 +509,7 @@ impl System for SqliteSystem {
         self.file.os_io()
     }
 
+    /// Removes the journal that a plan left, and everything that étalon made.
     fn drop_all(&self) -> Result<(), Failure> {
         if self.file.tables() == Tables::None && !self.had_journal {
             let tried = format!("remove the journal of {}", self.file.path().display());

@@ -27,6 +27,7 @@ pub(super) struct SqliteSession {
 }
 
 impl SqliteSession {
+    /// Makes a session of a connection and counts its commits; a spatial one loads SpatiaLite.
     pub(super) fn new(mut connection: Connection, kind: SessionKind) -> Result<SqliteSession, Failure> {
         if kind == SessionKind::Spatial {
             load_spatialite(&connection)?;
@@ -45,13 +46,14 @@ impl SqliteSession {
     }
 }
 
+/// Loads the extension SpatiaLite into a connection.
 fn load_spatialite(connection: &Connection) -> Result<(), Failure> {
     host::spatialite::load_extension(connection).map_err(|error| {
         Failure::new(FailureKind::Unsupported, "use SpatiaLite", error).with_hint(host::spatialite::HINT)
     })
 }
 
-/// SpatiaLite's tables, if missing, without its coordinate systems: étalon's data are planar.
+/// Makes SpatiaLite's tables if missing, without its coordinate systems: étalon's data are planar.
 fn make_spatial(connection: &Connection) -> Result<(), Failure> {
     let there = "SELECT count(*) FROM sqlite_schema WHERE name = 'geometry_columns'";
     let made = connection.query_row(there, [], |row| row.get::<_, i64>(0)).and_then(|count| match count {
@@ -68,7 +70,7 @@ fn make_spatial(connection: &Connection) -> Result<(), Failure> {
     }
 }
 
-/// SpatiaLite and its geometry library.
+/// Reads the versions of SpatiaLite and its geometry library; none for another kind of session.
 pub(super) fn spatial_facts(connection: &Connection, kind: SessionKind) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     if kind == SessionKind::Spatial {
@@ -86,7 +88,7 @@ pub(super) fn spatial_facts(connection: &Connection, kind: SessionKind) -> Resul
 }
 
 impl SqliteSession {
-    /// Runs a query, and gives each row to `take`.
+    /// Runs a query, gives each row to `take`, and counts its runs.
     fn read_rows(&mut self, sql: &str, take: &mut dyn FnMut(&[ValueRef<'_>])) -> rusqlite::Result<()> {
         let mut statement = self.connection.prepare(sql)?;
         let columns = statement.column_count();
@@ -103,10 +105,12 @@ impl SqliteSession {
 }
 
 impl Session for SqliteSession {
+    /// Runs statements whose rows are not wanted.
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
         self.connection.execute_batch(sql).map_err(|error| query_failure(sql, &error))
     }
 
+    /// Runs a statement that comes again, prepared once.
     fn execute_repeated(&mut self, sql: &str) -> Result<(), Failure> {
         let run = self.connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
         run.map(|_| ()).map_err(|error| query_failure(sql, &error))
@@ -120,6 +124,7 @@ impl Session for SqliteSession {
         Some(self.queries)
     }
 
+    /// Has queries fail once this time from now on is over; `None` lifts the limit.
     fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
         let handler = limit.map(|limit| {
             let end = Instant::now() + limit;
@@ -135,6 +140,7 @@ impl Session for SqliteSession {
         Ok(found)
     }
 
+    /// Runs a query, and returns its rows with their types.
     fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let mut answer = Rows::default();
         // Its numbers come as numbers.
@@ -143,15 +149,18 @@ impl Session for SqliteSession {
         Ok(answer)
     }
 
+    /// Runs a query, and gives each row to `take`.
     fn each_row(&mut self, sql: &str, take: &mut dyn FnMut(&[Datum])) -> Result<(), Failure> {
         self.read_rows(sql, &mut |row| take(&row_data(row))).map_err(|error| query_failure(sql, &error))
     }
 }
 
+/// Turns a row of SQLite into data.
 fn row_data(row: &[ValueRef<'_>]) -> Vec<Datum> {
     row.iter().map(|value| datum_of_value(*value)).collect()
 }
 
+/// Turns a value of SQLite into a datum; a blob becomes hexadecimal text.
 fn datum_of_value(value: ValueRef<'_>) -> Datum {
     match value {
         ValueRef::Null => Datum::Null,
@@ -175,12 +184,13 @@ fn push_row(row: &[ValueRef<'_>], answer: &mut Rows) {
     }));
 }
 
-/// A blob in hexadecimal, as SQLite writes it.
+/// Writes a blob in hexadecimal, as SQLite does: `X'00FF'`.
 fn blob_text(bytes: &[u8]) -> String {
     let digits: String = bytes.iter().map(|byte| format!("{byte:02X}")).collect();
     format!("X'{digits}'")
 }
 
+/// Makes the failure of a statement, which it names.
 fn query_failure(sql: &str, error: &rusqlite::Error) -> Failure {
     sql_failure(&running_words(sql), error)
 }

@@ -11,6 +11,7 @@ pub struct Spatial;
 const PLANE: i32 = -1;
 
 impl SpatialDialect for Spatial {
+    /// Writes the statements that create the four tables of geometries.
     fn create_tables(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INTEGER NOT NULL", "POLYGON"),
@@ -29,14 +30,17 @@ impl SpatialDialect for Spatial {
             .collect()
     }
 
+    /// SQL before and after a geometry's text.
     fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("ST_GeomFromText('", "', -1)")
     }
 
+    /// Statements that begin and end the transaction of a load.
     fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN IMMEDIATE", "COMMIT")
     }
 
+    /// Writes the statements that index the tables and gather statistics.
     fn create_indexes(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("SELECT CreateSpatialIndex('{table}', 'g')")).to_vec();
@@ -44,11 +48,13 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    /// Query for the number of tables with a spatial index.
     fn indexed_tables(&self) -> Option<&'static str> {
         let tables = "SELECT count(*) FROM geometry_columns WHERE spatial_index_enabled = 1 AND f_table_name IN ('cell', 'road', 'pt')";
         Some(tables)
     }
 
+    /// For a join, the statement that explains its plan, and the words there that show the index in use.
     fn names_index(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
         let joins = [
             Query::PointsInCells,
@@ -62,11 +68,13 @@ impl SpatialDialect for Spatial {
         joins.contains(&query).then(|| (format!("EXPLAIN QUERY PLAN {sql}"), "SpatialIndex VIRTUAL TABLE INDEX"))
     }
 
+    /// Writes a query with its constants; fails with the reason where the engine cannot answer it.
     fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
         query_text(query).map(|text| fill_constants(text, window)).map_err(str::to_owned)
     }
 }
 
+/// Text of a query with places for its constants; fails with the reason where the engine cannot answer it.
 fn query_text(query: Query) -> Result<&'static str, &'static str> {
     Ok(match query {
         Query::Validity => {

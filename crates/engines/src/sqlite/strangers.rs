@@ -10,7 +10,7 @@ use crate::owner::MARKER_TABLE;
 /// SpatiaLite's table of coordinate systems. It makes others next to it, named after it, when it first needs them.
 const COORDINATE_SYSTEMS: &str = "spatial_ref_sys";
 
-/// Notes what étalon is about to make.
+/// Writes into the marker table the names of what étalon is about to make.
 pub(super) fn note_names(connection: &Connection, names: &BTreeSet<String>) -> rusqlite::Result<()> {
     connection
         .execute_batch(&format!("CREATE TABLE IF NOT EXISTS {MARKER_TABLE} (name TEXT PRIMARY KEY) WITHOUT ROWID"))?;
@@ -18,13 +18,14 @@ pub(super) fn note_names(connection: &Connection, names: &BTreeSet<String>) -> r
     names.iter().try_for_each(|name| insert.execute([name]).map(|_| ()))
 }
 
-/// Notes everything that is there, such as an extension's tables that étalon has just had made.
+/// Writes everything that is there into the marker table, such as an extension's tables that étalon has just had made.
 pub(super) fn note_all(connection: &Connection) -> rusqlite::Result<()> {
     note_names(connection, &BTreeSet::new())?;
     connection.execute_batch(&format!("INSERT OR IGNORE INTO {MARKER_TABLE} SELECT name FROM sqlite_schema"))
 }
 
-/// Tables and views that étalon did not note. Empty, too, where the file cannot be read: then it is half of one that étalon made,
+/// Lists the tables and views of a file that étalon did not note; none if the file cannot be read.
+/// Such a file is half of one that étalon made,
 /// or encrypted by a key that only étalon had.
 pub(super) fn foreign_things(path: &Path) -> Vec<String> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)
@@ -32,7 +33,7 @@ pub(super) fn foreign_things(path: &Path) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Tables and views that étalon did not note, by their kind and name.
+/// Lists the tables and views that étalon did not note, by their kind and name.
 fn find_foreign(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let found = format!(
         "SELECT type, name FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' AND name <> \
@@ -61,11 +62,12 @@ fn find_foreign(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     Ok(strangers.map(|(kind, name)| format!("{kind} {name}")).collect())
 }
 
-/// Tests whether a name is another one with something behind it.
+/// Whether a name is another one with `_` and more behind it.
 fn is_of(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'))
 }
 
+/// Runs a query for rows of two texts.
 fn query_pairs(connection: &Connection, sql: &str) -> rusqlite::Result<Vec<(String, String)>> {
     connection.prepare(sql)?.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
 }

@@ -15,6 +15,7 @@ pub(super) struct OtherSession {
 }
 
 impl Aside for OtherSession {
+    /// Asks by a second session what the watched session waits for on the server.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
         let mut endpoint = self.endpoint.clone();
         endpoint.waiting = waiting;
@@ -32,11 +33,11 @@ impl Aside for OtherSession {
         Ok(describe_wait(&status, &wait, &blocker))
     }
 
-    /// The server ends what a session does that has lost its client.
+    /// Does nothing: the server ends what a session does that has lost its client.
     fn end_session(&self, _waiting: Waiting) {}
 }
 
-/// Says what a session waits for, and whether that is work.
+/// Says what a session waits for, and whether it is at work.
 fn describe_wait(status: &str, wait: &str, blocker: &str) -> ServerWait {
     let is_blocked = !matches!(blocker, "" | "0");
     let what = match (is_blocked, wait) {

@@ -76,10 +76,12 @@ impl system::DatabaseClaim for SqlServerClaim {
     type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
+    /// Sets the control session's lock timeout, isolation and other limits.
     fn set_limits(client: &mut Client) -> Result<(), AskError> {
         client.execute(LIMITS)
     }
 
+    /// Takes the claim on étalon's database, or waits for a rival as `rivals` says.
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<SqlServerClaim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown_url());
         let edition = facts::edition_number(client).map_err(|error| ask_failure(tried.clone(), &error))?;
@@ -88,6 +90,7 @@ impl system::DatabaseClaim for SqlServerClaim {
         Ok(claim)
     }
 
+    /// Asks again for a claim that another session holds; fails if another étalon has it by now.
     fn ping(&mut self, client: &mut Client) -> Result<(), Failure> {
         if self.is_held {
             return Ok(());

@@ -18,7 +18,7 @@ const POWER: &str = "SELECT CASE WHEN IS_SRVROLEMEMBER('sysadmin') = 1 OR HAS_PE
                      HAS_PERMS_BY_NAME(QUOTENAME(p.name), 'LOGIN', 'IMPERSONATE') = 1) THEN N'may act as other logins' \
                      ELSE N'' END";
 
-/// Refuses a login that could run programs or read files on the server's host, unless allowed.
+/// Fails if a login could run programs or read files on the server's host, unless that is allowed.
 pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Permits) -> Result<(), Failure> {
     if !permits.are_bounded() {
         return Ok(());

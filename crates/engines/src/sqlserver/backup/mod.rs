@@ -80,7 +80,7 @@ struct Heard {
 }
 
 impl Heard {
-    /// Notes what a message of the server says of the backup.
+    /// Notes the percentage, or pages and rate, that a message of the server says.
     fn take_message(&mut self, remark: &ServerMessage, started: Instant) {
         let numbers = numbers_in_text(&remark.text);
         match remark.number {
@@ -91,7 +91,7 @@ impl Heard {
     }
 }
 
-/// The numbers in a message, whose language is the server's.
+/// Picks the numbers from a message, whose language is the server's.
 fn numbers_in_text(text: &str) -> Vec<f64> {
     let words = text.split(|c: char| !(c.is_ascii_digit() || c == '.' || c == ','));
     words.filter_map(|word| word.trim_matches(['.', ',']).replace(',', ".").parse().ok()).collect()
@@ -101,15 +101,17 @@ fn seconds_from_ms(ms: &str) -> Option<f64> {
     ms.parse::<f64>().ok().map(|ms| ms / 1e3)
 }
 
+/// Makes a diagnostic measurement that is better in neither direction.
 fn diagnostic(id: &str, unit: &str, reading: Reading) -> Measurement {
     Measurement::new(id, unit, Direction::Neither, Role::Diagnostic, reading)
 }
 
+/// Makes a reading of a value, or an unavailable one for this reason.
 fn reading_or(value: Option<f64>, otherwise: &str) -> Reading {
     value.ok_or(otherwise).into()
 }
 
-/// Makes the failure of a step, which a full disk may have caused.
+/// Makes the failure of a step of a backup; a write error for want of space is a full disk.
 fn step_failure(tried: &str, error: &AskError) -> Failure {
     let mut failed = ask_failure(tried, error);
     if let AskError::Server(message) = error
@@ -126,12 +128,13 @@ impl<'a> SqlServerBackups<'a> {
         SqlServerBackups { system, left: RefCell::default() }
     }
 
+    /// Opens a session for backups.
     /// The connection's program name selects the resource governor's group.
     fn open_session(&self) -> Result<Client, Failure> {
         open_client(&self.system.endpoint)
     }
 
-    /// The `BACKUP` statement for a request.
+    /// Makes the `BACKUP` statement for a request; fails if the release does not have what it asks for.
     fn backup_sql<'t>(
         &self,
         request: &BackupRequest<'_>,
@@ -152,7 +155,7 @@ impl<'a> SqlServerBackups<'a> {
         statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
-    /// Names of the files at the server.
+    /// Makes the paths at the server of a backup's files, one per stripe.
     fn server_files(
         &self,
         client: &mut Client,
@@ -163,14 +166,14 @@ impl<'a> SqlServerBackups<'a> {
         Ok((1..=request.server_side.stripes).map(|number| format!("{folder}{label}_{number}.bak")).collect())
     }
 
-    /// Switches the trace flag for preallocation by this `DBCC` command.
+    /// Switches or reads the trace flag for preallocation by this `DBCC` command.
     fn switch_trace_flag(&self, command: &str) -> Result<TextRows, Failure> {
         let tried = format!("switch trace flag {NO_PREALLOCATION}");
         let sql = format!("DBCC {command}({NO_PREALLOCATION}, -1) WITH NO_INFOMSGS");
         self.system.ask(|client| client.query_text_rows(&sql).map_err(failing_to(&tried)))
     }
 
-    /// Runs with the plan's trace flag.
+    /// Runs a backup with the plan's trace flag on, and switches it off again.
     fn with_trace_flag<T>(
         &self,
         preallocation: Preallocation,
@@ -194,7 +197,7 @@ impl<'a> SqlServerBackups<'a> {
         ran.and_then(|done| off.map(|_| done))
     }
 
-    /// Drops the copy that a killed étalon left; refuses one that is not known as étalon's, unless the user consented.
+    /// Drops the copy that a killed étalon left; fails for one that is not known as étalon's, unless the user consented.
     fn remove_old_copy(&self, client: &mut Client) -> Result<(), Failure> {
         let tried = format!("restore as the database `{COPY}`");
         let there = format!("SELECT COUNT(*) FROM sys.databases WHERE name = N'{COPY}'");
@@ -210,7 +213,7 @@ impl<'a> SqlServerBackups<'a> {
         drop_copy(client)
     }
 
-    /// Refuses an edition that étalon cannot back up, and a login that may not remove the backup's files.
+    /// Fails for an edition that étalon cannot back up, and for a login that may not remove the backup's files.
     fn check_edition(&self, client: &mut Client, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let tried = "take a backup";
         let cause = match edition_number(client)?.as_str() {
@@ -234,21 +237,24 @@ impl<'a> SqlServerBackups<'a> {
     }
 }
 
+/// The server's major version, such as 16.
 fn major_version(client: &Client) -> u32 {
     u32::from(client.protocol.session.version.0)
 }
 
 const ASK_RIGHTS: &str = "ask what the server lets étalon do";
 
+/// Asks for the number of the server's edition.
 fn edition_number(client: &mut Client) -> Result<String, Failure> {
     facts::edition_number(client).map_err(|error| ask_failure(ASK_RIGHTS, &error))
 }
 
+/// Opens a session under étalon's program name, without settings.
 fn open_client(endpoint: &Endpoint) -> Result<Client, Failure> {
     SessionSettings::default().open_session(&endpoint.with_application(APPLICATION), Purpose::Load)
 }
 
-/// The plan's folder for backups, or else the server's, ending with a separator.
+/// Finds the plan's folder for backups, or else the server's, ending with a separator.
 fn backup_folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<String, Failure> {
     let mut folder = request.server_side.folder.unwrap_or_default().to_owned();
     if folder.is_empty() {
@@ -266,7 +272,7 @@ fn backup_folder(client: &mut Client, request: &BackupRequest<'_>) -> Result<Str
     Ok(with_separator(&folder))
 }
 
-/// The folder with Windows's or Linux's separator at its end.
+/// Ends a folder with Windows's or Linux's separator.
 fn with_separator(folder: &str) -> String {
     let separator = if folder.contains('\\') || folder.get(1..2) == Some(":") { '\\' } else { '/' };
     if folder.ends_with(['/', '\\']) { folder.to_owned() } else { format!("{folder}{separator}") }
@@ -285,6 +291,7 @@ fn drop_copy(client: &mut Client) -> Result<(), Failure> {
         .map_err(|error| ask_failure(format!("drop the database `{COPY}`"), &error))
 }
 
+/// Reads the CPU seconds of this session; fails with the reason if the server does not say them.
 fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
     let answer = client
         .query_first_value(SESSION_CPU)
@@ -292,13 +299,13 @@ fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
     seconds_from_ms(&answer).ok_or_else(|| format!("the server gives `{answer}` for the session's CPU time"))
 }
 
-/// CPU seconds of a session between two readings.
+/// Measures the CPU seconds of a session since the reading `before`.
 fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
     diagnostic(id, "s", used.into())
 }
 
-/// The server's record of the backup, by column.
+/// Reads the server's record of a backup, as pairs of column and text.
 fn history_columns(client: &mut Client, label: &str) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read the backup's sizes in msdb";
     let sql = format!("SELECT * FROM msdb.dbo.backupset WHERE name = {}", quote_unicode(label));
@@ -309,7 +316,7 @@ fn history_columns(client: &mut Client, label: &str) -> Result<Vec<(String, Stri
     Ok(names.into_iter().zip(row).filter_map(|(name, cell)| Some((name, cell.to_text()?))).collect())
 }
 
-/// Measurements of the backup's course, from the watcher and the statement's messages.
+/// Makes the measurements of the backup's course, from the watcher and the statement's messages.
 fn course_measurements(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let percent = match &seen.percent {
         Ok(points) if points.len() > 1 => points,
@@ -335,6 +342,7 @@ impl Backups for SqlServerBackups<'_> {
         ("SQL Server", METHODS)
     }
 
+    /// Fails if this server or login cannot back up as the request asks.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         self.method(request.method)?;
         let mut client = self.open_session()?;
@@ -356,6 +364,7 @@ impl Backups for SqlServerBackups<'_> {
         self.remove_old_copy(&mut client)
     }
 
+    /// Explains why this server does not compress so, if it does not.
     fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let mut client = self.open_session()?;
         if let Some(product) = facts::other_product(&mut client)? {
@@ -379,10 +388,12 @@ impl Backups for SqlServerBackups<'_> {
         Ok(statements::back_up(&text).err())
     }
 
+    /// The server itself writes the backups.
     fn writer(&self) -> Writer {
         Writer::Server
     }
 
+    /// Has the server take the backup, watches it, and reads its sizes.
     fn back_up(&self, request: &BackupRequest<'_>, meter: &mut Meter) -> Result<TakenBackup, Failure> {
         let tried = format!("back up the database `{SCHEMA}`");
         let mut client = self.open_session()?;
@@ -421,6 +432,7 @@ impl Backups for SqlServerBackups<'_> {
         served_backup(request, &history, seen, figures)
     }
 
+    /// Has the server restore the backup as another database, then read the backup through.
     fn restore(
         &self,
         _taken: &TakenBackup,
@@ -465,6 +477,7 @@ impl Backups for SqlServerBackups<'_> {
         Ok(Box::new(copy))
     }
 
+    /// Removes the restored copy, the certificate, the history's rows and the backup's files.
     fn remove_leftovers(&self, _request: &BackupRequest<'_>) -> Result<(), Failure> {
         let left = self.left.take();
         let mut client = self.open_session()?;
@@ -483,7 +496,7 @@ impl Backups for SqlServerBackups<'_> {
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-tables/backupset-transact-sql>
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
-/// The backup as msdb, the server's own record of backups, describes it.
+/// Makes the backup's description from msdb, the server's own record; fails if it is not encrypted as asked.
 fn served_backup(
     request: &BackupRequest<'_>,
     history: &[(String, String)],
@@ -522,11 +535,12 @@ fn served_backup(
     })
 }
 
+/// Text of a column of the server's record of a backup.
 fn history_column<'a>(history: &'a [(String, String)], name: &str) -> Option<&'a str> {
     history.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
 }
 
-/// Paths next to the original's files, named after the copy.
+/// Makes for each file in the backup a path next to the original's, named after the copy.
 fn new_paths(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
     let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
@@ -546,14 +560,14 @@ fn new_paths(client: &mut Client, files: &[String]) -> Result<Vec<(String, Strin
         .collect())
 }
 
-/// Removes étalon's own database from the backup history.
+/// Removes étalon's own database from the backup history, if étalon made the database.
 fn forget_own_history(client: &mut Client) {
     if tables::table_owner(client).is_ok_and(|owner| owner == TableOwner::Etalon) {
         forget_history(client, SCHEMA);
     }
 }
 
-/// Removes a database from the backup history, if the login may.
+/// Removes a database from the server's backup history, if the login may.
 pub(super) fn forget_history(client: &mut Client, database: &str) {
     let name = quote_unicode(database);
     let _ = client.execute(&format!(
@@ -562,7 +576,8 @@ pub(super) fn forget_history(client: &mut Client, database: &str) {
     ));
 }
 
-/// Checks that the file is gone. The maintenance plans' procedure removes only backups, silently; from 2019 on another
+/// Removes a backup's file at the server; fails if it is still there.
+/// The maintenance plans' procedure removes only backups, silently; from 2019 on another
 /// removes any file, such as a broken backup.
 fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let tried = format!("remove the backup {file} at the server");
@@ -589,6 +604,7 @@ struct RestoredCopy {
 }
 
 impl Restored for RestoredCopy {
+    /// Opens a session in the restored database.
     fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn workloads::session::Session>, Failure> {
         let mut client = open_client(&self.endpoint)?;
         let tried = format!("use the database `{COPY}`");
@@ -596,14 +612,17 @@ impl Restored for RestoredCopy {
         Ok(Box::new(SqlServerSession::new(client, kind)?))
     }
 
+    /// CPU seconds that the server took for the restore.
     fn server_cpu_s(&self) -> Result<f64, String> {
         self.server_cpu.clone()
     }
 
+    /// Measurements of the restore.
     fn restore_figures(&self) -> Vec<Measurement> {
         self.figures.clone()
     }
 
+    /// Fails if the server's own check finds a fault in the restored database.
     fn check_integrity(&self) -> Result<(), Failure> {
         let mut client = open_client(&self.endpoint)?;
         let tried = "check the restored database";
@@ -613,6 +632,7 @@ impl Restored for RestoredCopy {
         })
     }
 
+    /// Drops the restored database.
     fn remove(mut self: Box<Self>) -> Result<(), Failure> {
         self.is_there = false;
         drop_copy(&mut open_client(&self.endpoint)?)

@@ -24,7 +24,7 @@ const ZSTD_FROM: u32 = 17;
 const LOW: u32 = 3;
 const MEDIUM: u32 = 9;
 
-/// The clause for a compression, or why this release does not have it.
+/// Writes the clause for a compression; fails with the reason if this release does not have it.
 fn compression_clause(text: &BackupText<'_>) -> Result<String, String> {
     match text.compression.codec {
         Codec::None => Ok("NO_COMPRESSION".to_owned()),
@@ -50,12 +50,13 @@ fn compression_clause(text: &BackupText<'_>) -> Result<String, String> {
     }
 }
 
+/// Writes the list of a backup's files; without any it is the device that throws away.
 fn disk_list(files: &[String]) -> String {
     let all: Vec<String> = files.iter().map(|file| format!("DISK = {}", quote_text(file))).collect();
     if all.is_empty() { "DISK = 'NUL'".to_owned() } else { all.join(", ") }
 }
 
-/// Fails if the release does not have the codec or option.
+/// Writes the `BACKUP` statement; fails with the reason if the release does not have the codec or option.
 pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     let mut options = vec![
         "INIT".to_owned(),
@@ -83,24 +84,24 @@ pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
     ))
 }
 
-/// Lists the files of the database in a backup.
+/// Writes the statement that lists the database's files in a backup.
 pub(super) fn file_list(files: &[String]) -> String {
     format!("RESTORE FILELISTONLY FROM {}", disk_list(files))
 }
 
-/// Restores as the database `copy`; `moves`: names in the backup, and new paths.
+/// Writes the statement that restores as the database `copy`; `moves`: names in the backup, and new paths.
 pub(super) fn restore_sql(files: &[String], copy: &str, moves: &[(String, String)]) -> String {
     let moves = moves.iter().map(|(logical, path)| format!("MOVE {} TO {}", quote_text(logical), quote_text(path)));
     let options: Vec<String> = moves.chain(["CHECKSUM", "STATS = 5", "RECOVERY"].map(str::to_owned)).collect();
     format!("RESTORE DATABASE {} FROM {} WITH {}", quote_name(copy), disk_list(files), options.join(", "))
 }
 
-/// The statement that reads a backup without restoring it.
+/// Writes the statement that reads a backup through without restoring it.
 pub(super) fn verify_sql(files: &[String]) -> String {
     format!("RESTORE VERIFYONLY FROM {} WITH CHECKSUM", disk_list(files))
 }
 
-/// The statement that checks a database page by page.
+/// Writes the statement that checks a database page by page.
 pub(super) fn check_sql(database: &str) -> String {
     format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", quote_name(database))
 }
