@@ -156,8 +156,8 @@ impl Dialect for MySqlDialect {
     }
 
     /// Writes the `CREATE TABLE` of a data set's table, with its primary key from the start.
-    /// InnoDB clusters rows by it, would copy the table to add one later, and some servers demand one. A table whose data set has no
-    /// key is numbered, as InnoDB does unseen.
+    /// InnoDB clusters rows by it, would copy the table to add one later, and some servers demand one.
+    /// A table whose data set has no key is numbered, as InnoDB does unseen.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };

@@ -293,8 +293,8 @@ impl Server for MySqlServer {
     }
 
     /// Whether each commit ends with a sync that the server counts.
-    /// Not so on another default engine than InnoDB, with a log written through or mapped into memory, and on Amazon Aurora, which
-    /// keeps its log elsewhere.
+    /// Not so on another default engine than InnoDB, with a log written through or mapped into memory,
+    /// and on Amazon Aurora, which keeps its log elsewhere.
     fn syncs_each_commit(facts: &Facts) -> bool {
         let is_through = has_setting(facts, "innodb_flush_method", "o_dsync")
             || has_setting(facts, "innodb_log_file_write_through", "on");

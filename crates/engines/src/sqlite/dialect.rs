@@ -71,8 +71,8 @@ impl Dialect for SqliteDialect {
     }
 
     /// Translates portable words: `BEGIN` locks at once, and `FOR UPDATE` is left out.
-    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY` whenever another writes,
-    /// whatever the busy timeout.
+    /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY`
+    /// whenever another writes, whatever the busy timeout.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") {
             return Cow::Borrowed("BEGIN IMMEDIATE");

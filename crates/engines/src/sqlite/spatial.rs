@@ -54,7 +54,7 @@ impl SpatialDialect for Spatial {
         Some(tables)
     }
 
-    /// For a join, the statement that explains its plan, and the words there that show the index in use.
+    /// Makes for a join the statement that explains its plan, and the words there that show the index in use.
     fn names_index(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
         let joins = [
             Query::PointsInCells,

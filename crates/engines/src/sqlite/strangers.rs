@@ -25,8 +25,7 @@ pub(super) fn note_all(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Lists the tables and views of a file that étalon did not note; none if the file cannot be read.
-/// Such a file is half of one that étalon made,
-/// or encrypted by a key that only étalon had.
+/// Such a file is half of one that étalon made, or encrypted by a key that only étalon had.
 pub(super) fn foreign_things(path: &Path) -> Vec<String> {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW)
         .and_then(|connection| find_foreign(&connection))

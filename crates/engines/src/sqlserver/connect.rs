@@ -36,6 +36,7 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
+    /// Makes the endpoint of an address, with its TLS configuration; connects to nothing.
     pub(super) fn new(address: Address) -> Result<Endpoint, Failure> {
         let check = match (address.trust, address.encrypt) {
             (Trust::Blind, _) => CertificateCheck::Nothing,
@@ -53,20 +54,20 @@ impl Endpoint {
         Ok(Endpoint { address, tls, application: "etalon", permits: Permits::All, waiting: Waiting::default() })
     }
 
-    /// Its questions heed the request's interrupt and notices.
+    /// Has the endpoint's questions heed a request's interrupt and notices.
     #[must_use]
     pub(super) fn with_request(mut self, request: &OpenRequest<'_>) -> Endpoint {
         self.heed_request(request);
         self
     }
 
-    /// The endpoint without redirects to where a plan may not connect.
+    /// Has the endpoint follow no redirect to where a plan may not connect.
     #[must_use]
     pub(super) fn with_permits(self, permits: &Permits) -> Endpoint {
         Endpoint { permits: permits.clone(), ..self }
     }
 
-    /// The endpoint with another program name.
+    /// Copies the endpoint under another program name.
     #[must_use]
     pub(super) fn with_application(&self, application: &'static str) -> Endpoint {
         Endpoint { application, ..self.clone() }
@@ -98,7 +99,7 @@ impl Endpoint {
         Err(Refusal::Other(format!("servers sent the login to each other {REDIRECTS} times")))
     }
 
-    /// What the login sends.
+    /// Makes what the login sends: account, encryption, program name and packet size.
     fn login_config(&self) -> Config {
         let address = &self.address;
         Config {
@@ -144,17 +145,21 @@ impl Explain for Endpoint {
         self.waiting = Waiting::new(request, self.address.shown_url());
     }
 
+    /// Names the command by which the user can check the server himself.
     fn check_command(&self) -> String {
         let Address { host, port, user, .. } = &self.address;
         format!("`sqlcmd -S {host},{port} -U {user}` asks the same")
     }
 
+    /// Explains that the password would cross the network unencrypted, and what to do.
     fn explain_password(&self, _refusal: &Refusal) -> (&'static str, &'static str, String) {
         let cause = "the server offers no encryption, and the password would cross the network in the clear";
         let hint = "give the server a certificate, or reach it over the loopback interface";
         (ENCRYPT, cause, hint.to_owned())
     }
 
+    /// Kind of failure and hint for the server's error at login.
+    ///
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/mssqlserver-18456-database-engine-error>
     fn explain_server(&self, error: &ServerMessage) -> (FailureKind, String) {
         let database = self.address.database.as_deref().unwrap_or_default();
@@ -234,7 +239,7 @@ fn login_state_words(state: u8) -> &'static str {
     }
 }
 
-/// Ignores a missing statement that only a SQL Server has and a load can do without.
+/// Takes a statement that the server does not have for done; a load can do without those that only a SQL Server has.
 pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
     match asked {
         Err(error) if error.error_number() == Some(UNNUMBERED) => Ok(()),

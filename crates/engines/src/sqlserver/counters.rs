@@ -56,6 +56,7 @@ const NO_COMMITS: &str = "the server counts transactions that begin (`database_t
 const NO_CHECKPOINTS: &str = "the server counts the pages that its checkpoints wrote (`server_checkpoint_pages`), and not the \
                               checkpoints";
 
+/// Reads the server's counters; one that it does not show is noted as unavailable.
 pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let mut counters = Counters::default();
     counters.set_unavailable("commits", "", NO_COMMITS);
@@ -93,7 +94,7 @@ pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     Ok(counters)
 }
 
-/// Why a view or a column cannot be read; `None` if the connection failed.
+/// Explains why a view or a column cannot be read; `None` if the connection failed.
 pub(super) fn reason_if_readable(error: &AskError) -> Option<String> {
     let failure = ask_failure("", error);
     match (failure.kind, error.error_number()) {
@@ -109,7 +110,7 @@ pub(super) fn reason_if_readable(error: &AskError) -> Option<String> {
     }
 }
 
-/// Writes dirty pages. `Err`: the login may not.
+/// Writes the server's dirty pages to disk; the inner `Err` says why the login may not.
 pub(super) fn try_checkpoint(client: &mut Client) -> Result<Result<String, String>, Failure> {
     match client.execute("CHECKPOINT") {
         Ok(()) => Ok(Ok("yes: CHECKPOINT".to_owned())),

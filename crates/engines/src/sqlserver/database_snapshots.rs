@@ -57,7 +57,7 @@ struct Home {
 }
 
 impl Home {
-    /// Opens a control session and takes the claim.
+    /// Opens a control session in `master` and takes the claim.
     fn open_and_claim(endpoint: &Endpoint, session: &SessionSettings, rivals: Rivals) -> Result<Home, Failure> {
         let mut client = session.on_tables_of_others().open_session(endpoint, Purpose::Control)?;
         let set = SqlServerClaim::set_limits(&mut client).and_then(|()| client.execute("USE [master]"));
@@ -68,6 +68,7 @@ impl Home {
 }
 
 impl Holder for Home {
+    /// Asks the session for a sign of life, and whether its claim holds.
     fn ping(&mut self) -> Result<(), Failure> {
         control::ping_server(&mut self.client)?;
         self.claim.ping(&mut self.client)
@@ -102,6 +103,7 @@ impl Copies for SnapshotCopies {
         "a SQL Server shares pages with what it keeps until they are changed, and copies no database for each run";
     const ROOM: &'static str = "the database `etalon` and snapshots of it (`etalon_kept_1`, …)";
 
+    /// Opens the session for snapshots, if the plan asks for them and the server can make them.
     fn open(
         endpoint: &Endpoint,
         session: &mut SessionSettings,
@@ -126,6 +128,7 @@ impl Copies for SnapshotCopies {
         Ok(Some(copies))
     }
 
+    /// Says how this reset brings tables back.
     fn explain_reset(&self, reset: Reset) -> String {
         match reset {
             Reset::Clone => format!(
@@ -136,11 +139,12 @@ impl Copies for SnapshotCopies {
         }
     }
 
-    /// A load drops it itself: `DROP DATABASE` asks for it.
+    /// Does nothing: a load drops the snapshots itself, since `DROP DATABASE` needs them gone.
     fn remove_old_copies(&self) -> Result<(), Failure> {
         Ok(())
     }
 
+    /// Makes a snapshot of the loaded database in place of earlier ones, and notes the sizes of its log files.
     fn keep_copy(&self) -> Result<KeptCopy, Failure> {
         self.ask(|client| {
             let tried = format!("keep the database `{SCHEMA}`");
@@ -156,6 +160,7 @@ impl Copies for SnapshotCopies {
         })
     }
 
+    /// Reverts the database to a snapshot; fails if it is gone or cannot be used any more.
     fn bring_back(&self, copy: KeptCopy, _reset: Reset) -> Result<(), Failure> {
         self.ask(|client| {
             let name = snapshot_name(copy.number);
@@ -174,24 +179,28 @@ impl Copies for SnapshotCopies {
         })
     }
 
-    /// Its files are sparse, and grow by what is changed.
+    /// Reads the bytes of all snapshots: their files are sparse, and grow by what is changed.
     fn weigh_copies(&self, _kept_bytes: u64) -> u64 {
         let bytes = self.ask(|client| Ok(client.query_first_value(WEIGHT).unwrap_or_default()));
         bytes.ok().and_then(|bytes| bytes.parse().ok()).unwrap_or_default()
     }
 
+    /// Fails if the server does not answer.
     fn ask_for_life(&self) -> Result<(), Failure> {
         self.ask(|client| client.execute("SELECT 1").map_err(|error| ask_failure("ask the server", &error)))
     }
 
+    /// How the claim was lost, if it was.
     fn claim_loss(&self) -> Option<Failure> {
         self.home.loss()
     }
 
+    /// Asks that the claim holds, then returns how it was lost before and forgets that.
     fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
         self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
+    /// Removes étalon's database with its snapshots, and ends the session.
     fn remove_all(&self) -> Result<(), Failure> {
         let removed = self.ask(|client| tables::remove_database(client, &self.endpoint, &self.session));
         self.home.end_connection(|home| home.client.close_and_wait());
@@ -200,7 +209,7 @@ impl Copies for SnapshotCopies {
 }
 
 impl SnapshotCopies {
-    /// Asks over the session that makes snapshots.
+    /// Asks a question over the session in `master` that makes snapshots.
     fn ask<T>(&self, mut question: impl FnMut(&mut Client) -> Result<T, Failure>) -> Result<T, Failure> {
         self.home.ask_connection(|home| question(&mut home.client))
     }
@@ -209,6 +218,7 @@ impl SnapshotCopies {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Fails if the database holds things of others, unless the user consented.
     /// A revert takes away what was made since, and gives everything back the rows that it had.
     fn refuse_things_of_others(&self, client: &mut Client, tried: &str) -> Result<(), Failure> {
         if self.consent == Consent::DropForeign {
@@ -218,8 +228,8 @@ impl SnapshotCopies {
         room.refuse_others(tried.to_owned())
     }
 
-    /// Reverts the database to a snapshot. `is_online`: no revert to it was broken off, which the same statement then
-    /// ends.
+    /// Reverts the database to a snapshot, after ending all its sessions.
+    /// `is_online`: no revert to it was broken off, which the same statement then ends.
     fn revert_to(&self, client: &mut Client, name: &str, is_online: bool) -> Result<(), Failure> {
         let tried = format!("revert the database `{SCHEMA}` to `{name}`");
         if is_online {
@@ -233,6 +243,7 @@ impl SnapshotCopies {
         reverted.and(shared).map_err(|error| explain_in_use(&tried, &error))
     }
 
+    /// Sets the database's options again after a revert, and grows its log to what it was.
     /// A revert makes the log again, of half a megabyte: a run would wait for it to grow. That it keeps options is documented,
     /// and setting them again costs nothing.
     fn set_up(&self, client: &mut Client) -> Result<(), AskError> {
@@ -252,7 +263,8 @@ impl SnapshotCopies {
 }
 
 impl Snapshots {
-    /// Finds the snapshots. Only `sys.master_files` has the snapshot's own files.
+    /// Lists the snapshots of étalon's database, and which are étalon's own.
+    /// Only `sys.master_files` has the snapshot's own files.
     pub(super) fn list_snapshots(client: &mut Client) -> Result<Snapshots, Failure> {
         let sql = format!(
             "SELECT d.name, d.state_desc, (SELECT COUNT(*) FROM sys.master_files AS f WHERE f.database_id = d.database_id AND \
@@ -272,7 +284,8 @@ impl Snapshots {
         Ok(Snapshots(snapshots.collect()))
     }
 
-    /// Those of others are in the way of a revert and of `DROP DATABASE`, and not étalon's to drop.
+    /// Fails if others have made snapshots of the database.
+    /// They are in the way of a revert and of `DROP DATABASE`, and not étalon's to drop.
     pub(super) fn refuse_others(&self) -> Result<(), Failure> {
         let Some(Snapshot { name, .. }) = self.0.iter().find(|one| !one.is_own) else { return Ok(()) };
         let cause = format!("somebody has made the snapshot `{name}` of it");
@@ -285,7 +298,7 @@ impl Snapshots {
         self.0.iter().filter(|one| one.is_own).try_for_each(|one| drop_snapshot(client, &one.name))
     }
 
-    /// State of étalon's own snapshot of this name.
+    /// The server's word for the state of étalon's own snapshot of this name, if it is there.
     fn own_state(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|one| one.is_own && one.name == name).map(|one| one.state.as_str())
     }
@@ -298,7 +311,7 @@ const WEIGHT: &str = "SELECT SUM(s.size_on_disk_bytes) FROM sys.databases AS d C
 const DATA: u8 = 0;
 const LOG: u8 = 1;
 
-/// Lists the database's files of one type.
+/// Lists the database's files of one type, data or log.
 fn list_files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
     let sql = format!(
         "SELECT name, physical_name, CAST(file_id AS nvarchar(16)), CAST(size AS nvarchar(16)) FROM \
@@ -311,7 +324,7 @@ fn list_files(client: &mut Client, kind: u8) -> Result<Vec<File>, AskError> {
     Ok(files.collect())
 }
 
-/// Its files are next to those of the data.
+/// Writes the statement that makes a snapshot, its files next to those of the data.
 fn create_sql(name: &str, data: &[File]) -> String {
     let files = data.iter().map(|file| {
         let folder = file.path.rfind(['/', '\\']).map_or("", |end| &file.path[..=end]);
@@ -327,8 +340,8 @@ fn snapshot_name(number: usize) -> String {
     format!("{KEPT}{number}")
 }
 
-/// Finds a number that no database has, nor any snapshot that this process has made: several systems of a plan may be
-/// one server with other settings, and each must know that another's snapshot is not its own.
+/// Finds a number for a snapshot that no database has, nor any snapshot that this process has made.
+/// Several systems of a plan may be one server with other settings, and each must know that another's snapshot is not its own.
 fn free_number(client: &mut Client) -> Result<usize, AskError> {
     static NUMBERS: AtomicUsize = AtomicUsize::new(1);
     loop {
@@ -344,7 +357,7 @@ fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
     dropped.map_err(|error| explain_in_use(&format!("drop the snapshot `{name}`"), &error))
 }
 
-/// Refuses a server that cannot make snapshots, before anything is loaded.
+/// Fails for a server or login that cannot make snapshots, before anything is loaded.
 fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     const ASK: &str = "ask what the server lets étalon do";
     let tried = format!("keep snapshots at {}", endpoint.address.shown_url());

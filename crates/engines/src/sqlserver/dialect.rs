@@ -14,10 +14,12 @@ impl Dialect for TSql {
         &["sqlserver", "mssql"]
     }
 
+    /// Statements that begin and roll back a transaction, since T-SQL has no read-only one.
     fn read_only(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION", "ROLLBACK TRANSACTION")
     }
 
+    /// Always `true`: the server keeps plans by the statement's text.
     fn keeps_plans_by_text(&self) -> bool {
         true
     }
@@ -46,6 +48,7 @@ impl Dialect for TSql {
         Some(&Procedures)
     }
 
+    /// Translates portable statements to T-SQL: words, calls, `FOR UPDATE` and `LIMIT 1`.
     /// Rows are locked by a hint behind the table's name, and a call's values stand without parentheses.
     fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         let call = sql.strip_prefix("CALL ").and_then(|call| call.strip_suffix(')')?.split_once('('));
@@ -62,6 +65,7 @@ impl Dialect for TSql {
         }
     }
 
+    /// Writes the query for the first `count` rows.
     fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
         format!("SELECT TOP ({count}) {columns} {rest}")
     }
@@ -70,7 +74,7 @@ impl Dialect for TSql {
         quote_name(name)
     }
 
-    /// Defines the table with its primary key: it is clustered, and adding it later would rewrite all rows.
+    /// Writes the `CREATE TABLE` of a data set's table with its primary key: it is clustered, and would rewrite all rows later.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
@@ -87,13 +91,13 @@ pub(super) fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
-/// Quotes a text in the database's code page if possible, else Unicode.
+/// Quotes a text in the database's code page if it is ASCII, else as Unicode.
 pub(super) fn quote_text(text: &str) -> String {
     let prefix = if text.is_ascii() { "" } else { "N" };
     format!("{prefix}'{}'", text.replace('\'', "''"))
 }
 
-/// A literal of Unicode.
+/// Quotes a text as a Unicode literal.
 pub(super) fn quote_unicode(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }

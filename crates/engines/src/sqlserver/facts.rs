@@ -28,7 +28,7 @@ struct View {
 /// <https://learn.microsoft.com/en-us/sql/t-sql/functions/serverproperty-transact-sql>
 pub(super) const AZURE: &str = "5";
 
-/// The number of the engine's edition.
+/// Reads the number of the engine's edition.
 pub(super) fn edition_number(client: &mut Client) -> Result<String, AskError> {
     client.query_first_value("SELECT CAST(SERVERPROPERTY('EngineEdition') AS int)")
 }
@@ -165,7 +165,7 @@ const ISOLATION: Levels = &[
     ),
 ];
 
-/// Adds the isolation level, with whether readers see snapshots.
+/// Adds the isolation level to the facts, with whether readers see snapshots.
 fn add_isolation(facts: &mut Facts) {
     let by_snapshots = facts.get("database.is_read_committed_snapshot_on");
     let by_snapshots = by_snapshots.is_some_and(|on| on == "1" || on.eq_ignore_ascii_case("true"));
@@ -194,7 +194,7 @@ pub(super) const TRACE_FLAGS: &str = "DBCC TRACESTATUS(-1) WITH NO_INFOMSGS";
 /// The session's `SET` options as bits.
 pub(super) const SET_OPTIONS: &str = "SELECT CAST(@@OPTIONS AS int)";
 
-/// Reads the facts in a session like a run's.
+/// Reads the server's facts in a session like a run's: views, settings, files, path and durability.
 pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     let (major, minor, build) = client.protocol.session.version;
@@ -235,7 +235,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint) -> Result<Fac
 const MICROSOFT_S: &str = "Microsoft SQL Server";
 const BABELFISH: &str = "Babelfish for PostgreSQL";
 
-/// Another product with this protocol.
+/// Names the other product with this protocol, if the server is one: Babelfish.
 pub(super) fn other_product(client: &mut Client) -> Result<Option<&'static str>, Failure> {
     let banner = client
         .query_first_value("SELECT @@VERSION")
@@ -243,7 +243,7 @@ pub(super) fn other_product(client: &mut Client) -> Result<Option<&'static str>,
     Ok(Some(product_from_banner(&banner)).filter(|product| *product == BABELFISH))
 }
 
-/// Other servers with TDS say so in their banner.
+/// Name of the product by the server's banner, in which other servers with TDS say so.
 fn product_from_banner(banner: &str) -> &'static str {
     if banner.starts_with("Babelfish") {
         BABELFISH
@@ -256,7 +256,7 @@ fn product_from_banner(banner: &str) -> &'static str {
 
 type TextRows = Vec<Vec<Option<String>>>;
 
-/// `Err`: invisible or missing.
+/// Reads a query's rows; the inner `Err` is why they are invisible or missing.
 fn query_if_allowed(client: &mut Client, sql: &str) -> Result<Result<TextRows, String>, Failure> {
     match client.query_text_rows(sql) {
         Ok(rows) => Ok(Ok(rows)),
@@ -264,7 +264,7 @@ fn query_if_allowed(client: &mut Client, sql: &str) -> Result<Result<TextRows, S
     }
 }
 
-/// Why something cannot be read; fails if the connection did.
+/// Explains why something cannot be read; fails if the connection did.
 fn reason_or_failure(error: &AskError) -> Result<String, Failure> {
     reason_if_readable(error).ok_or_else(|| ask_failure("read the server's facts", error))
 }
@@ -273,7 +273,8 @@ fn first_cell(rows: &TextRows) -> Option<String> {
     rows.first()?.first()?.clone()
 }
 
-/// Reads what distinguishes this server from another one, and from itself before a restart. What it does not answer is left out.
+/// Reads what distinguishes this server from another one, and from itself before a restart.
+/// What it does not answer is left out.
 pub(super) fn instance(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for view in [&SERVER, &MACHINE] {
@@ -284,6 +285,7 @@ pub(super) fn instance(client: &mut Client) -> Facts {
     facts
 }
 
+/// Adds start time and machine as facts of the instance.
 fn add_instance(facts: &mut Facts) {
     for (name, fact) in [("started", "host.sqlserver_start_time"), ("machine", "server.machine")] {
         if let Some(value) = facts.get(fact).map(str::to_owned) {
@@ -292,6 +294,7 @@ fn add_instance(facts: &mut Facts) {
     }
 }
 
+/// Adds the columns of a view's row as facts; unavailable ones if the login may not read it.
 fn add_view(facts: &mut Facts, client: &mut Client, view: &View) -> Result<(), Failure> {
     let answer = match client.ask(view.sql) {
         Ok(answer) => answer,
@@ -336,11 +339,12 @@ fn add_configurations(facts: &mut Facts, client: &mut Client) -> Result<(), Fail
     Ok(())
 }
 
-/// Writes pages of 8 KiB as mebibytes.
+/// Writes a number of pages of 8 KiB as mebibytes.
 fn pages_as_mib(pages: &str) -> String {
     pages.parse::<u64>().map_or_else(|_| pages.to_owned(), |pages| format!("{} MiB", pages / 128))
 }
 
+/// Adds number, growth, size and path of the database's and tempdb's files to the facts.
 /// Sizes change as a database grows, growth settings do not.
 fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     match query_if_allowed(client, FILES)? {
@@ -368,6 +372,7 @@ fn add_files(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Adds the server's trace flags as a fact.
 fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
     let flags = query_if_allowed(client, TRACE_FLAGS)?.map(|rows| {
         let flags: Vec<String> = rows.into_iter().filter_map(|row| row.into_iter().next().flatten()).collect();
@@ -377,7 +382,7 @@ fn add_trace_flags(facts: &mut Facts, client: &mut Client) -> Result<(), Failure
     Ok(())
 }
 
-/// Durability that a commit has by these facts.
+/// Tells from the facts what a commit survives.
 fn durability_from_facts(facts: &Facts) -> Durability {
     let flags = facts.get("server.trace_flags").unwrap_or_default();
     let forced_flush =
@@ -398,7 +403,7 @@ fn durability_from_facts(facts: &Facts) -> Durability {
 
 const NO_DISK: &str = "SQL Server does not say what its files lie on";
 
-/// CU 6 of 2017 is build 14.0.3025.
+/// Whether the server is a 2017 before CU 6, build 14.0.3025, which flushes no files by force.
 fn is_before_forced_flush(facts: &Facts) -> bool {
     let version = facts.get("server.version").unwrap_or_default();
     let parts: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();

@@ -40,12 +40,12 @@ pub(super) struct Governed {
     holds: bool,
 }
 
-/// The share of all processors that so many cores are, 1 to 100.
+/// Share of all processors, 1 to 100 percent, that this number of cores is.
 fn share_percent(cores: f64, processors: f64) -> u32 {
     (100.0 * cores / processors.max(1.0)).round().clamp(1.0, 100.0) as u32
 }
 
-/// Limits the CPU of backups' sessions by the resource governor.
+/// Limits the CPU of backups' sessions by the resource governor, until the returned limit is released.
 pub(super) fn limit_backups(endpoint: &Endpoint, cores: f64) -> Result<Governed, Failure> {
     let tried = format!("hold backups to {cores} cores by the resource governor");
     let mut client = SessionSettings::default().on_tables_of_others().open_session(endpoint, Purpose::Load)?;
@@ -84,6 +84,7 @@ pub(super) fn limit_backups(endpoint: &Endpoint, cores: f64) -> Result<Governed,
     Ok(governed)
 }
 
+/// Makes the failure of a governor's statement, with the permission that it takes.
 fn explain_failure(tried: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried, error);
     let hint = failure.hint.clone().unwrap_or_default();
@@ -91,6 +92,7 @@ fn explain_failure(tried: &str, error: &AskError) -> Failure {
         .with_hint(format!("it takes `GRANT CONTROL SERVER TO …`, and an edition that has it {hint}").trim().to_owned())
 }
 
+/// Lists the statements that make pool, group and classifier, and turn them on.
 fn make_statements(share_percent: u32) -> Vec<String> {
     vec![
         format!("CREATE RESOURCE POOL [{GROUP}] WITH (CAP_CPU_PERCENT = {share_percent})"),
@@ -104,7 +106,7 @@ fn make_statements(share_percent: u32) -> Vec<String> {
     ]
 }
 
-/// Each only if it exists.
+/// Lists the statements that remove classifier, group and pool, each only if it exists.
 fn unmake_statements() -> Vec<String> {
     vec![
         format!(
@@ -129,14 +131,14 @@ fn unmake_statements() -> Vec<String> {
 }
 
 impl Governed {
-    /// Takes the limit away. Returns the first refusal.
+    /// Takes the limit away by every statement. Returns the first refusal.
     fn remove_limit(&mut self) -> Option<AskError> {
         let disable = (!self.was_enabled).then(|| "ALTER RESOURCE GOVERNOR DISABLE".to_owned());
         let statements = unmake_statements().into_iter().chain(disable);
         statements.filter_map(|sql| self.execute_in_master(&sql).err()).reduce(|first, _| first)
     }
 
-    /// Runs a statement in `master`, again while the governor is busy.
+    /// Runs a statement in `master`, again while the governor has active sessions.
     fn execute_in_master(&mut self, sql: &str) -> Result<(), AskError> {
         let started = Instant::now();
         loop {
@@ -151,6 +153,7 @@ impl Governed {
 }
 
 impl CpuHold for Governed {
+    /// Takes the limit away, or fails with what is left to do by hand.
     fn release(mut self: Box<Self>) -> Result<(), Failure> {
         self.holds = false;
         match self.remove_limit() {
@@ -171,7 +174,7 @@ impl Drop for Governed {
     }
 }
 
-/// CPU milliseconds of the governed group.
+/// Reads the CPU milliseconds of the governed group, if there is one.
 pub(super) fn governed_cpu_ms(client: &mut Client) -> Option<f64> {
     client.query_first_value(CPU).ok()?.parse().ok()
 }

@@ -23,19 +23,19 @@ const POLL: Duration = Duration::from_millis(200);
 /// "The database is encrypted."
 const ENCRYPTED: &str = "3";
 
-/// Runs in `master` whatever the current database.
+/// Wraps a statement so that it runs in `master` whatever the current database.
 pub(super) fn in_master(sql: &str) -> String {
     format!("EXEC master.sys.sp_executesql {}", quote_unicode(sql))
 }
 
-/// The subject of étalon's certificate, if there is one.
+/// Reads the subject of the certificate with étalon's name, if there is one.
 fn certificate_subject(client: &mut Client) -> Result<Option<String>, AskError> {
     let sql = format!("SELECT subject FROM master.sys.certificates WHERE name = N'{CERTIFICATE}'");
     Ok(Some(client.query_first_value(&sql)?).filter(|subject| !subject.is_empty()))
 }
 
-/// Makes the certificate, and a master key if there is none, with a random password that is not kept: the server
-/// opens the key by its own.
+/// Makes étalon's certificate, and a master key if there is none, unless they are there.
+/// The key's random password is not kept: the server opens the key by its own.
 ///
 /// # Errors
 /// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
@@ -68,13 +68,14 @@ pub(super) fn ensure_certificate(client: &mut Client, endpoint: &Endpoint) -> Re
 
 const MAKE_CERTIFICATE: &str = "make the certificate that étalon encrypts for";
 
-/// Names no statement: one has a password, which an error must not repeat.
+/// Makes the failure of the certificate.
+/// It names no statement: one has a password, which an error must not repeat.
 fn not_made(error: AskError) -> Failure {
     ask_failure(MAKE_CERTIFICATE, &error)
         .with_hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
 }
 
-/// The session must be in étalon's database; waits until done.
+/// Encrypts the session's database, which must be étalon's, by étalon's certificate, and waits until that is done.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/security/encryption/transparent-data-encryption>
 pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     ensure_certificate(client, endpoint)?;
@@ -96,7 +97,8 @@ pub(super) fn encrypt_database(client: &mut Client, endpoint: &Endpoint) -> Resu
     Ok(())
 }
 
-/// Also removes étalon's master key unless others use it by now. What was encrypted must be gone.
+/// Removes étalon's certificate, and its master key unless others use it by now.
+/// What was encrypted must be gone.
 pub(super) fn remove_certificate(client: &mut Client) -> Result<(), Failure> {
     let tried = format!("remove the certificate `{CERTIFICATE}` from master");
     let Some(subject) =

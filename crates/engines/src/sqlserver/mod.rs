@@ -91,6 +91,7 @@ impl Engine for SqlServer {
         Some(<SqlServer as Server>::DIALECT)
     }
 
+    /// The role that a login needs to make étalon's database and its snapshots.
     fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         if server::reset::keeps_copies::<SqlServer>(system) {
             return Some(format!("to make the database `{SCHEMA}` and snapshots of it: the server role `dbcreator`"));
@@ -98,22 +99,27 @@ impl Engine for SqlServer {
         Some(format!("to make the database `{SCHEMA}`: the server role `dbcreator`, or an empty database of that name"))
     }
 
+    /// Chooses how tables of that size come back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
         server::reset::of_plan::<SqlServer>(system, size_bytes)
     }
 
+    /// Whether étalon can empty the caches: only those of a private server.
     fn empties_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
 
+    /// Says what étalon would make in the system, from the plan alone.
     fn would_make(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<SqlServer>(system)
     }
 
+    /// Says what étalon would drop in the system, from the plan alone.
     fn would_drop(&self, system: &SystemPlan) -> String {
         system::would_drop::<SqlServer>(system)
     }
 
+    /// Fails if the system's URL cannot be read; connects to nothing.
     fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
         system::read_url::<SqlServer>(system)
     }
@@ -121,6 +127,7 @@ impl Engine for SqlServer {
 
 type SqlServerSystem = ServerSystem<SqlServer>;
 
+/// What a load may drop: everything by the user's consent, else étalon's own things.
 fn allowed_reach(system: &SqlServerSystem) -> Reach {
     if system.consent == Consent::DropForeign { Reach::Database } else { Reach::Names }
 }
@@ -139,7 +146,7 @@ impl Server for SqlServer {
     const ROOM: &'static str = "the database `etalon`";
     const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
 
-    /// Rejected settings fail first.
+    /// Makes the plan's settings, logs in with them, and refuses too strong a login; rejected settings fail first.
     fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let session = SessionSettings::of_settings(&request.system.settings)?;
         let endpoint = Endpoint::new(address)?.with_permits(&request.permits).with_request(request);
@@ -148,12 +155,14 @@ impl Server for SqlServer {
         Ok((endpoint, session))
     }
 
+    /// Logs in to a server without settings, for a single visit.
     fn connect_once(address: Address) -> Result<(Endpoint, Client), Failure> {
         let endpoint = Endpoint::new(address)?;
         let client = SessionSettings::default().open_session(&endpoint, Purpose::Control)?;
         Ok((endpoint, client))
     }
 
+    /// Fails if étalon `makes` tables where the login or the database does not allow it.
     fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
@@ -162,14 +171,17 @@ impl Server for SqlServer {
         Ok(SqlServer)
     }
 
+    /// Whether the server still has étalon's database.
     fn has_remnant(client: &mut Client) -> Result<bool, Failure> {
         Ok(matches!(tables::table_owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
 
+    /// Fails for a script with pipelines, which the protocol does not have.
     fn refuse_program(_system: &SqlServerSystem, program: &Program) -> Result<(), Failure> {
         dialogue::refuse_pipeline("SQL Server", program)
     }
 
+    /// Asks for the parameter types of a script's statements, and says how they travel.
     /// Sessions do not report their counts.
     fn statements(
         system: &SqlServerSystem,
@@ -184,6 +196,7 @@ impl Server for SqlServer {
         Ok(((session::ask_types(&mut client, statements)?, mode), None))
     }
 
+    /// Makes étalon's database if the plan has own tables, so that sessions can enter it.
     fn make_room(system: &SqlServerSystem) -> Result<(), Failure> {
         if system.tables == Tables::None {
             return Ok(());
@@ -191,12 +204,14 @@ impl Server for SqlServer {
         system.ask(|client| tables::ensure_database(system, client))
     }
 
+    /// Reads the server's facts, after a checkpoint that shows whether the login may.
     fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(client, &system.endpoint)?;
         facts::add_checkpoint(&mut facts, client)?;
         Ok(facts)
     }
 
+    /// Reads the instance that a load's session meets.
     fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
         Ok(facts::instance(client))
     }
@@ -205,6 +220,7 @@ impl Server for SqlServer {
         system.ask(|client| tables::load_tables(system, client, data))
     }
 
+    /// Writes dirty pages, as far as the login may.
     fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
         counters::try_checkpoint(client).map(|_| ())
     }
@@ -217,7 +233,7 @@ impl Server for SqlServer {
         tables::remove_database(client, &system.endpoint, &system.session)
     }
 
-    /// Geometries are built in: every session is spatial.
+    /// Opens a session for procedures; every one is spatial, since geometries are built in.
     fn step_session(
         system: &SqlServerSystem,
         kind: SessionKind,
@@ -229,11 +245,12 @@ impl Server for SqlServer {
         Box::new(backup::SqlServerBackups::new(system))
     }
 
+    /// Limits the CPU of backups' sessions to this number of cores.
     fn limit_cpu(system: &SqlServerSystem, cores: f64) -> Result<Box<dyn CpuHold>, Failure> {
         Ok(Box::new(governor::limit_backups(&system.endpoint, cores)?))
     }
 
-    /// CPU seconds of the server's process, used by anyone.
+    /// Reads the CPU seconds of the server's process, used by anyone.
     fn server_cpu_s(system: &SqlServerSystem) -> Result<f64, String> {
         let seconds = system
             .ask(|client| {

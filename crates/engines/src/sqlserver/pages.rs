@@ -29,7 +29,7 @@ const NO_RIGHT: &str = "the login may not read sys.dm_io_virtual_file_stats; `GR
                         `VIEW SERVER PERFORMANCE STATE`) lets it";
 const NO_VALUE: &str = "SQL Server has no such counter";
 
-/// An I/O account of which nothing is known, for this reason.
+/// Makes an I/O account of which nothing is known, for this reason.
 fn unknown_account(reason: &str, notes: Vec<String>) -> IoAccount {
     let classes = [FileClass::Data, FileClass::Log];
     let places = classes.map(|class| IoPlace::unknown(class, class.as_str(), reason)).to_vec();
@@ -41,11 +41,13 @@ impl PagesDialect for Pages {
         Ok(PAGE_BYTES)
     }
 
+    /// Writes the statements that create the table of page-filling rows.
     fn create_tables(&self, page_bytes: u64) -> Vec<String> {
         let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler_length(page_bytes));
         vec!["SET NOCOUNT ON".to_owned(), create]
     }
 
+    /// Backs up the database to nowhere, so that the log is kept as in production; returns a note if that fails.
     fn begin_run(&self, session: &mut dyn Session) -> Result<Vec<String>, Failure> {
         Ok(match split_refusal(session.execute(BACKUP))? {
             Ok(()) => Vec::new(),
@@ -55,30 +57,35 @@ impl PagesDialect for Pages {
         })
     }
 
-    /// The database is recreated for each run.
+    /// Counters begin when the database is opened, since it is made again for each run.
     fn counter_origin(&self) -> Totals {
         Totals::SinceOpened
     }
 
+    /// Writes the statement that inserts `rows` rows which fill a page each.
     fn insert_sql(&self, _page_bytes: u64, rows: u64) -> String {
         // The server pads shorter values.
         format!("INSERT INTO TIO VALUES {}", vec!["('')"; rows as usize].join(", "))
     }
 
+    /// Query for the number of rows, from the server's own counts.
     fn row_count_sql(&self) -> &'static str {
         "SELECT SUM(row_count) FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO') AND index_id IN (0, 1)"
     }
 
+    /// Reads the bytes of the table's used pages.
     fn size_bytes(&self, session: &mut dyn Session) -> Result<f64, Failure> {
         let pages =
             "SELECT SUM(used_page_count) * 8192 FROM sys.dm_db_partition_stats WHERE object_id = OBJECT_ID('TIO')";
         query_number(session, pages)
     }
 
+    /// Checkpoints; the inner `Err` says why the login may not.
     fn flush_writes(&self, session: &mut dyn Session) -> Result<Result<(), String>, Failure> {
         split_refusal(session.execute("CHECKPOINT"))
     }
 
+    /// Reads the server's own figures of the I/O of each file.
     fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let rows = match session.query(FILES) {
             // No permission would help.
@@ -103,6 +110,7 @@ impl PagesDialect for Pages {
         Ok(IoAccount { places: places.collect(), ..IoAccount::default() })
     }
 
+    /// Reads the size of the database's files of a class.
     fn file_bytes(&self, class: FileClass, session: &mut dyn Session) -> Result<Reading, Failure> {
         let kind = match class {
             FileClass::Data => 0,

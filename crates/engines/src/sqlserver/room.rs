@@ -39,6 +39,7 @@ struct Thing {
 }
 
 impl Thing {
+    /// Text that names the thing, such as `trigger dbo.a on b`.
     fn description(&self) -> String {
         let kind = self.kind.to_lowercase();
         if self.schema.is_empty() {
@@ -57,17 +58,17 @@ impl Thing {
         format!("DROP {} IF EXISTS {}.{}", self.kind, quote_name(&self.schema), quote_name(&self.name))
     }
 
-    /// Tests whether the thing is étalon's by schema and name, in any case.
+    /// Whether the thing is étalon's by schema and name, in any case.
     fn is_named(&self, names: &BTreeSet<String>) -> bool {
         self.schema.eq_ignore_ascii_case(OWN_SCHEMA) && names.iter().any(|name| name.eq_ignore_ascii_case(&self.name))
     }
 
-    /// Tests whether `DROP` with schema and name removes it.
+    /// Whether `DROP` with schema and name removes the thing.
     fn is_droppable(&self) -> bool {
         !self.schema.is_empty() && !matches!(self.kind, "QUEUE" | "EXTERNAL TABLE" | "PLAN GUIDE" | "OBJECT")
     }
 
-    /// Tests whether the thing has this schema and name, in any case.
+    /// Whether the thing has this schema and name, in any case.
     fn is_called(&self, schema: &str, name: &str) -> bool {
         self.schema.eq_ignore_ascii_case(schema) && self.name.eq_ignore_ascii_case(name)
     }
@@ -100,17 +101,18 @@ struct Lists {
     found: BTreeSet<String>,
 }
 
+/// Splits a text into the set of its lines.
 fn line_set(text: &str) -> BTreeSet<String> {
     text.lines().map(str::to_owned).collect()
 }
 
-/// Makes the marker in the session's database, étalon's. What is there at this moment, others brought before étalon.
+/// Makes the marker in the session's database, with the list of what others brought there before étalon.
 pub(super) fn mark_database(client: &mut Client, said: &str) -> Result<(), AskError> {
     let found: Vec<String> = list_things(client)?.iter().map(Thing::description).collect();
     make_marker(client, said, &found.join("\n"))
 }
 
-/// Makes the table of the marker, with the list of what was found.
+/// Makes the marker table with its one row: what it says, and the list of what was found.
 fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskError> {
     client.execute(&format!(
         "CREATE TABLE dbo.{MARKER_TABLE} (said nvarchar(200) NOT NULL PRIMARY KEY, made nvarchar(max) NOT NULL, found \
@@ -123,8 +125,8 @@ fn make_marker(client: &mut Client, said: &str, found: &str) -> Result<(), AskEr
     ))
 }
 
-/// Notes in the session's database what étalon is about to make there, in place of what it had made. A marker of an étalon that
-/// listed nothing is made again.
+/// Writes into the marker the names that étalon is about to make, in place of earlier ones.
+/// A marker of an étalon that listed nothing is made again.
 pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Result<(), AskError> {
     let names: Vec<&str> = names.iter().map(String::as_str).filter(|name| !name.contains('\n')).collect();
     let write = format!("UPDATE dbo.{MARKER_TABLE} SET made = {}", quote_unicode(&names.join("\n")));
@@ -139,12 +141,12 @@ pub(super) fn write_names(client: &mut Client, names: &BTreeSet<String>) -> Resu
     }
 }
 
-/// Reads the marker's first text.
+/// Reads the marker's first text, which says whose the database is.
 pub(super) fn read_marker(client: &mut Client) -> Result<String, AskError> {
     client.query_first_value(&format!("SELECT said FROM [{SCHEMA}].dbo.{MARKER_TABLE}"))
 }
 
-/// Reads the marker's lists, which one of an étalon that listed nothing does not have.
+/// Reads the marker's lists of what étalon made and what it found; empty ones from an étalon that listed nothing.
 fn read_lists(client: &mut Client) -> Result<Lists, AskError> {
     match client.query_text_rows(&format!("SELECT made, found FROM [{SCHEMA}].dbo.{MARKER_TABLE}")) {
         Err(error) if error.error_number() == Some(NO_SUCH_COLUMN) => Ok(Lists::default()),
@@ -156,7 +158,7 @@ fn read_lists(client: &mut Client) -> Result<Lists, AskError> {
 }
 
 impl Room {
-    /// Looks at the database, whatever the session's own.
+    /// Lists what is in étalon's database, split into étalon's things and those of others, whatever the session's own.
     pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
         let lists = read_lists(client)?;
         let things = list_things(client)?.into_iter();
@@ -176,25 +178,25 @@ impl Room {
         Ok(Room { dependents: dependents.collect(), own, others })
     }
 
-    /// Tests whether nothing of others lies there.
+    /// Whether nothing of others is in the database.
     pub(super) fn is_alone(&self) -> bool {
         self.others.is_empty() && self.dependents.is_empty()
     }
 
-    /// Refuses to go on where something of others needs étalon's tables, which it has to make again.
+    /// Fails where something of others needs étalon's tables, which it has to make again.
     pub(super) fn refuse_dependents(&self) -> Result<(), Failure> {
         let needs = self.dependents.iter().map(|one| format!("{} depends on {OWN_SCHEMA}.{}", one.shown, one.on));
         owner::refuse_dependents(&format!("the database `{SCHEMA}`"), &needs.collect::<Vec<_>>())
     }
 
-    /// Refuses names that are taken by others.
+    /// Fails if things of others have these names.
     pub(super) fn refuse_taken(&self, names: &BTreeSet<String>) -> Result<(), Failure> {
         let taken: Vec<String> =
             self.others.iter().filter(|thing| thing.is_named(names)).map(Thing::description).collect();
         owner::refuse_taken(&format!("the database `{SCHEMA}`"), &taken)
     }
 
-    /// Refuses what would take away everything in the database.
+    /// Fails if the database holds things of others, all of which `tried` would take away.
     pub(super) fn refuse_others(&self, tried: String) -> Result<(), Failure> {
         if self.is_alone() {
             return Ok(());
@@ -202,7 +204,8 @@ impl Room {
         Err(things_of_others(tried, format!("étalon did not make all that lies there: {}", self.describe_others())))
     }
 
-    /// Drops étalon's things in the session's database but those that something of others needs. Returns whether any are left.
+    /// Drops étalon's things in the session's database but those that something of others needs.
+    /// Returns whether any are left.
     pub(super) fn drop_own_things(&mut self, client: &mut Client) -> Result<bool, AskError> {
         let (bound, left): (Vec<&Thing>, Vec<&Thing>) = self
             .own
@@ -221,7 +224,7 @@ impl Room {
         Ok(true)
     }
 
-    /// Fails if anything that étalon did not make stays after [`Room::drop_own_things`].
+    /// Fails with a list of what étalon did not make and what stays after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
         if self.is_alone() {
             return Ok(());
@@ -234,7 +237,7 @@ impl Room {
         ))
     }
 
-    /// Names the things of others for a message.
+    /// Lists the things of others for a message.
     fn describe_others(&self) -> String {
         let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !self.dependents.iter().any(|one| one.shown == *shown));
@@ -243,8 +246,8 @@ impl Room {
     }
 }
 
-/// Drops the foreign keys from one of these tables to another: tables that refer to each other cannot go otherwise. Returns whether
-/// there were any.
+/// Drops the foreign keys from one of these tables to another, and returns whether there were any.
+/// Tables that refer to each other cannot go otherwise.
 fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, AskError> {
     let mut keys = list_foreign_keys(client)?;
     keys.retain(|key| {
@@ -257,8 +260,8 @@ fn drop_keys_between(client: &mut Client, tables: &[&Thing]) -> Result<bool, Ask
     Ok(!keys.is_empty())
 }
 
-/// Everything with a name of its own in étalon's database. What the server made itself is left out, and constraints, indexes and
-/// internal tables are parts of tables.
+/// Lists everything with a name of its own in étalon's database.
+/// What the server made itself is left out, and constraints, indexes and internal tables are parts of tables.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-objects-transact-sql>
 fn list_things(client: &mut Client) -> Result<Vec<Thing>, AskError> {
     let sql = format!(
@@ -307,7 +310,7 @@ fn kind_word(code: &str) -> &'static str {
     }
 }
 
-/// All of the session's database.
+/// Lists all foreign keys of the session's database.
 fn list_foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
     let sql = "SELECT name, OBJECT_SCHEMA_NAME(parent_object_id), OBJECT_NAME(parent_object_id), \
                OBJECT_SCHEMA_NAME(referenced_object_id), OBJECT_NAME(referenced_object_id) FROM sys.foreign_keys ORDER BY name";
@@ -318,8 +321,8 @@ fn list_foreign_keys(client: &mut Client) -> Result<Vec<ForeignKey>, AskError> {
     Ok(keys.collect())
 }
 
-/// Foreign keys of others' tables on étalon's, and what others bound to étalon's things by `WITH SCHEMABINDING`, a check or a
-/// computed column.
+/// Lists what of others depends on étalon's things: foreign keys, and what is bound to their schema.
+/// The latter is bound by `WITH SCHEMABINDING`, a check or a computed column.
 /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-catalog-views/sys-sql-expression-dependencies-transact-sql>
 fn list_dependents(client: &mut Client, own: &[Thing]) -> Result<Vec<Dependent>, AskError> {
     let is_own = |schema: &str, name: &str| own.iter().any(|thing| thing.is_called(schema, name));

@@ -87,7 +87,7 @@ pub(crate) struct SessionSettings {
 }
 
 impl SessionSettings {
-    /// Makes the session's settings without asking a server.
+    /// Makes the `SET` statements and database options of the plan's settings, without asking a server.
     pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<SessionSettings, Failure> {
         let mut session = SessionSettings::default();
         for (name, value) in settings {
@@ -125,11 +125,12 @@ impl Settings for SessionSettings {
     type Protocol = TdsProtocol;
     type Endpoint = Endpoint;
 
-    /// The session in the URL's database.
+    /// The same settings for a session in the URL's database instead of étalon's.
     fn on_tables_of_others(&self) -> SessionSettings {
         SessionSettings { tables: Tables::None, ..self.clone() }
     }
 
+    /// Opens a session, gives it the plan's settings for a load, and enters étalon's database if it exists.
     fn try_open(&self, endpoint: &Endpoint, purpose: Purpose) -> Result<Client, OpenError> {
         let mut client = endpoint.try_connect().map_err(OpenError::Refused)?;
         // The plan's options are the load's.
@@ -151,12 +152,12 @@ impl Settings for SessionSettings {
     }
 }
 
-/// The URL names étalon's database: it was given, and the login enters it.
+/// Whether the URL names étalon's database: it was given, and the login enters it.
 pub(super) fn is_at_home(endpoint: &Endpoint) -> bool {
     endpoint.address.database.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(SCHEMA))
 }
 
-/// Words or a number; anything else could be a statement.
+/// Writes a plan's value for `SET`; fails unless it is words or a number, since anything else could be a statement.
 fn text_of(value: &Value) -> Result<String, Failure> {
     let text = match value {
         Value::Bool(true) => "ON".to_owned(),
@@ -170,7 +171,7 @@ fn text_of(value: &Value) -> Result<String, Failure> {
     Err(Failure::new(FailureKind::Plan, format!("use the value `{text}`"), "an option takes words or a number"))
 }
 
-/// Asks for parameters' types, so that the server need not convert columns.
+/// Asks for the parameters' types of statements, so that the server need not convert columns.
 pub(super) fn ask_types(client: &mut Client, statements: Vec<(String, usize)>) -> Result<Vec<Typed>, Failure> {
     statements
         .into_iter()
@@ -181,16 +182,18 @@ pub(super) fn ask_types(client: &mut Client, statements: Vec<(String, usize)>) -
         .collect()
 }
 
+/// Whether a statement begins, ends or saves a transaction.
 fn is_transaction_word(sql: &str) -> bool {
     let first = sql.split_whitespace().next().unwrap_or_default();
     ["BEGIN", "COMMIT", "ROLLBACK", "SAVE"].iter().any(|word| first.eq_ignore_ascii_case(word))
 }
 
+/// Writes the question for the types of a statement's parameters.
 pub(super) fn describe_sql(sql: &str) -> String {
     format!("EXEC sys.sp_describe_undeclared_parameters @tsql = {}", quote_unicode(sql))
 }
 
-/// Asks the server for the types of a statement's parameters. `None`: it cannot tell.
+/// Asks the server for the types of a statement's parameters. `None`: it cannot say.
 fn parameter_types(client: &mut Client, sql: &str, parameters: usize) -> Result<Option<Vec<String>>, Failure> {
     let answer = match client.ask(&describe_sql(sql)) {
         Ok(answer) => answer,
@@ -212,7 +215,7 @@ fn parameter_types(client: &mut Client, sql: &str, parameters: usize) -> Result<
     Ok(types.into_iter().collect())
 }
 
-/// How statements of a program's protocol travel; `None` as text.
+/// Mode in which statements of a program's protocol travel; `None` as text.
 pub(super) fn mode_of_protocol(protocol: workloads::transactions::Protocol) -> Option<Mode> {
     use workloads::transactions::Protocol;
     match protocol {

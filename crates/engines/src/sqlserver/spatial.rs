@@ -15,6 +15,7 @@ use workloads::spatial::query::{Query, Rounding};
 pub struct Spatial;
 
 impl SpatialDialect for Spatial {
+    /// Writes the statements that create the four tables of geometries.
     fn create_tables(&self) -> Vec<String> {
         let tables = [("cell", ", dept int NOT NULL"), ("road", ", cls int NOT NULL"), ("pt", ""), ("shape", "")];
         tables
@@ -25,14 +26,17 @@ impl SpatialDialect for Spatial {
             .to_vec()
     }
 
+    /// SQL before and after a geometry's text.
     fn geometry_literal(&self) -> (&'static str, &'static str) {
         ("geometry::STGeomFromText('", "', 0)")
     }
 
+    /// Statements that begin and end the transaction of a load.
     fn load_transaction(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION", "COMMIT TRANSACTION")
     }
 
+    /// Writes the statements that index the tables, whose geometries lie within `extent`, and gather statistics.
     fn create_indexes(&self, extent: i64) -> Vec<String> {
         let mut statements: Vec<String> = ["cell", "road", "pt"]
             .map(|table| {
@@ -46,22 +50,25 @@ impl SpatialDialect for Spatial {
         statements
     }
 
+    /// Query for the number of tables with a spatial index.
     fn indexed_tables(&self) -> Option<&'static str> {
         let tables = "SELECT COUNT(DISTINCT object_id) FROM sys.spatial_indexes WHERE object_id IN (OBJECT_ID('cell'), \
                       OBJECT_ID('road'), OBJECT_ID('pt'))";
         Some(tables)
     }
 
+    /// Writes a query with its constants.
     fn query_text(&self, query: Query, window: i64) -> Result<String, String> {
         Ok(fill_constants(query_text(query), window))
     }
 
-    /// `STBuffer` rounds by tolerance, not by segments.
+    /// Buffers are rounded finer than by the other engines: `STBuffer` rounds by tolerance, not by segments.
     fn buffer_rounding(&self) -> Rounding {
         Rounding::Finer
     }
 }
 
+/// Text of a query with places for its constants.
 fn query_text(query: Query) -> &'static str {
     match query {
         Query::Validity => {

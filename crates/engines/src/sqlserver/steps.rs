@@ -19,6 +19,7 @@ pub(super) struct SqlServerSession {
 }
 
 impl SqlServerSession {
+    /// Makes a session of a client; a spatial one has the server report CPU times.
     pub(super) fn new(mut client: Client, kind: SessionKind) -> Result<SqlServerSession, Failure> {
         if kind == SessionKind::Spatial {
             client.execute(TELL_TIMES).map_err(|error| ask_failure(running_words(TELL_TIMES), &error))?;
@@ -26,7 +27,7 @@ impl SqlServerSession {
         Ok(SqlServerSession { client, told_cpu_ms: None })
     }
 
-    /// Runs a query, and adds its CPU time to the session's.
+    /// Runs statements, and adds their CPU time to the session's.
     fn query_answer(&mut self, sql: &str) -> Result<QueryAnswer, Failure> {
         let answer = self.client.ask(sql).map_err(|error: AskError| ask_failure(running_words(sql), &error))?;
         self.add_cpu(&answer.remarks);
@@ -43,7 +44,7 @@ impl SqlServerSession {
     }
 }
 
-/// CPU time, in any language.
+/// Reads the first number in a message, which is the CPU time in any language.
 fn first_number(text: &str) -> Option<u64> {
     let digits = text.trim_start_matches(|c: char| !c.is_ascii_digit());
     digits.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
@@ -59,6 +60,7 @@ impl Session for SqlServerSession {
         Ok(rows.into_iter().map(|row| row.into_iter().map(datum_of_cell).collect()).collect())
     }
 
+    /// Runs a query, returns its rows, and adds its CPU time to the session's.
     fn query_answer(&mut self, sql: &str) -> Result<Rows, Failure> {
         let answer = self.client.answer_with_remarks(sql);
         let (rows, remarks) = answer.map_err(|error: AskError| ask_failure(running_words(sql), &error))?;
@@ -66,6 +68,7 @@ impl Session for SqlServerSession {
         Ok(rows)
     }
 
+    /// CPU seconds that the server has reported for the session's statements.
     fn told_cpu_s(&self) -> Option<f64> {
         self.told_cpu_ms.map(|ms| ms as f64 / 1e3)
     }

@@ -27,7 +27,7 @@ const INSERT_BYTES: usize = 256 << 10;
 /// Follows `ALTER DATABASE … `: all sessions of the database end.
 pub(super) const SINGLE_USER: &str = "SET SINGLE_USER WITH ROLLBACK IMMEDIATE";
 
-/// Finds out who made the database of étalon's name.
+/// Reads who made the database of étalon's name, by its marker: étalon, another, or it is absent or empty.
 pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
     let tried = format!("look for the database `{SCHEMA}`");
     if client
@@ -46,17 +46,18 @@ pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
     Ok(TableOwner::from_marker(&room::read_marker(client).map_err(failing_to(&tried))?))
 }
 
-/// Refuses a database that étalon did not make, unless the user agreed to lose it.
+/// Fails for a database that étalon did not make, unless the user agreed to lose it; returns whose it is.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
     table_owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
+/// Whether the login may make databases.
 pub(super) fn may_make_databases(client: &mut Client) -> Result<bool, AskError> {
     Ok(client.query_first_value("SELECT HAS_PERMS_BY_NAME(NULL, NULL, 'CREATE ANY DATABASE')")? == "1")
 }
 
-/// Refuses a read-only server, and a login that may not make étalon's database.
+/// Fails for a read-only database, and for a login that may not make étalon's database or tables in it.
 pub(super) fn refuse_unfit(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
     let tried = "ask what the server lets étalon do";
     let using = format!("use {}", endpoint.address.shown_url());
@@ -106,6 +107,7 @@ impl From<AskError> for LoadError {
 }
 
 impl LoadError {
+    /// Makes the failure of a load.
     fn into_failure(self, tried: &str) -> Failure {
         match self {
             LoadError::Ask(error) => ask_failure(tried, &error),
@@ -121,8 +123,8 @@ impl LoadError {
     }
 }
 
-/// Makes the database with the plan's options, so that facts can be read. One with another system's options is
-/// recreated.
+/// Makes étalon's database with the plan's options unless it is there, so that facts can be read.
+/// One with another system's options is made again.
 pub(super) fn ensure_database(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
     let owner = refuse_foreign(client, system.consent)?;
     if owner == TableOwner::Guest {
@@ -135,7 +137,8 @@ pub(super) fn ensure_database(system: &SqlServerSystem, client: &mut Client) -> 
     made.map_err(|error| error.into_failure(&format!("make the database `{SCHEMA}`")))
 }
 
-/// Recreates the database and its tables. It must be étalon's, absent, or given up.
+/// Drops étalon's own tables or database, then makes and fills the tables of a data set.
+/// The database must be étalon's, absent, or given up.
 pub(super) fn load_tables(system: &SqlServerSystem, client: &mut Client, data: &Dataset) -> Result<(), Failure> {
     let owner = refuse_foreign(client, system.consent)?;
     let tried = format!("load {} into the database `{SCHEMA}`", data.name);
@@ -168,7 +171,7 @@ fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), L
     Ok(())
 }
 
-/// Distinguishes étalon's databases with other options.
+/// Writes the marker's text, which distinguishes étalon's databases with other options.
 fn marker_text(session: &SessionSettings) -> String {
     let options = session.database.iter().map(String::as_str).chain(session.encrypted.then_some("encrypted"));
     let options: Vec<&str> = options.collect();
@@ -176,7 +179,7 @@ fn marker_text(session: &SessionSettings) -> String {
     if options.is_empty() { MARKER.to_owned() } else { format!("{MARKER}; with options {sum:016x}") }
 }
 
-/// Leaves nothing of étalon's but the marker, which lists what étalon is about to make.
+/// Drops étalon's things, making the database again or if it is absent, and lists in the marker what comes next.
 fn make_room(
     system: &SqlServerSystem,
     client: &mut Client,
@@ -231,7 +234,8 @@ fn make_database(client: &mut Client, endpoint: &Endpoint, session: &SessionSett
     Ok(room::mark_database(client, &marker_text(session))?)
 }
 
-/// Makes étalon's database the session's. Azure SQL Database has no `USE`; there the login selects the database.
+/// Makes étalon's database the session's.
+/// Azure SQL Database has no `USE`; there the login selects the database.
 fn enter_database(client: &mut Client) -> Result<(), AskError> {
     if client.query_first_value("SELECT DB_NAME()")?.eq_ignore_ascii_case(SCHEMA) {
         return Ok(());
@@ -239,7 +243,7 @@ fn enter_database(client: &mut Client) -> Result<(), AskError> {
     client.execute(&format!("USE [{SCHEMA}]"))
 }
 
-/// Ends sessions that a killed étalon left.
+/// Drops étalon's database with its own snapshots, ending all its sessions.
 fn drop_database(client: &mut Client) -> Result<(), Failure> {
     let tried = format!("drop the database `{SCHEMA}`");
     client.execute("USE [master]").map_err(failing_to(&tried))?;
@@ -251,7 +255,7 @@ fn drop_database(client: &mut Client) -> Result<(), Failure> {
     client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(failing_to(&tried))
 }
 
-/// Drops étalon's things by name from a database that stays.
+/// Drops étalon's things by name from a database that stays, and its snapshots.
 fn empty_database(client: &mut Client, mut room: Room, names: &BTreeSet<String>) -> Result<(), LoadError> {
     // Or each page of what follows would be copied into one that a killed étalon left.
     Snapshots::list_snapshots(client).and_then(|snapshots| snapshots.drop_own(client)).map_err(LoadError::Failed)?;
@@ -262,8 +266,8 @@ fn empty_database(client: &mut Client, mut room: Room, names: &BTreeSet<String>)
     room.refuse_dependents().map_err(LoadError::Failed)
 }
 
-/// Fills a table by bulk copy, the fastest way. Tables of a user's own statement may have unsupported columns, and are
-/// filled by statements.
+/// Sends a table's rows by bulk copy, the fastest way.
+/// Tables of a user's own statement may have unsupported columns, and are filled by statements.
 fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<(), LoadError> {
     let taken =
         if table.create.is_none() { copy_rows(client, table, rows)? } else { insert_rows(client, table, rows)? };
@@ -273,6 +277,7 @@ fn fill_table(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result
     Err(LoadError::Wrong(format!("the server took {taken} of {} rows of {}", table.rows, table.name)))
 }
 
+/// Writes the statement that begins a bulk copy into a table.
 pub(super) fn insert_bulk_sql(table: &Table) -> String {
     let column =
         |column: &workloads::dataset::Column| format!("{} {}", quote_name(column.name), TSql.column_type(column.kind));
@@ -280,13 +285,13 @@ pub(super) fn insert_bulk_sql(table: &Table) -> String {
     format!("INSERT BULK {} ({}) WITH (TABLOCK)", quote_name(&table.name), columns.join(", "))
 }
 
-/// Sends a table's rows by bulk copy; returns how many.
+/// Sends a table's rows by bulk copy; returns the number that the server took.
 fn copy_rows(client: &mut Client, table: &Table, rows: &mut Rows<'_>) -> Result<u64, AskError> {
     let columns = client.ask(&format!("SELECT TOP (0) * FROM {}", quote_name(&table.name)))?.columns;
     client.copy_rows(&insert_bulk_sql(table), columns, &mut |row| rows.next_into(row))
 }
 
-/// Sends rows by multi-row statements in autocommit; returns how many.
+/// Sends rows by multi-row statements in autocommit; returns the number that the server took.
 fn insert_rows(client: &mut Client, table: &Table, of_table: &mut Rows<'_>) -> Result<u64, AskError> {
     let head = format!("INSERT INTO {} VALUES ", quote_name(&table.name));
     let (mut sql, mut rows, mut taken) = (head.clone(), 0, 0);
@@ -345,7 +350,7 @@ fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Re
     room.refuse_to_leave_unsaid()
 }
 
-/// Drops étalon's things, then its marker, or empties the marker's names where others' things stay in étalon's database.
+/// Drops étalon's things, then its marker; where others' things stay in étalon's database, empties the marker's names.
 fn drop_remaining(client: &mut Client, room: &mut Room, owner: TableOwner) -> Result<(), AskError> {
     enter_database(client)?;
     if room.drop_own_things(client)? {

@@ -69,7 +69,7 @@ pub(crate) struct Address {
     pub(super) packet_bytes: u16,
 }
 
-/// The failure for a URL that cannot be read.
+/// Makes the failure for a URL that cannot be read.
 fn url_failure(cause: impl std::fmt::Display) -> Failure {
     <Address as url::Address>::FORM.url_failure(cause)
 }
@@ -87,6 +87,7 @@ impl url::Address for Address {
         files: &["ca_file", "server_certificate"],
     };
 
+    /// Reads an address from the URL's parts, then from the environment of Microsoft's clients.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
         let (host, port) = find_host(given, environment)?;
         let user = given.get("user").cloned().or_else(|| environment("SQLCMDUSER"));
@@ -123,21 +124,24 @@ impl url::Address for Address {
         })
     }
 
+    /// Fails if the permits do not allow connecting there.
     fn check_permitted(&self, permits: &Permits) -> Result<(), Failure> {
         permits.check_connect(&self.host, self.port)
     }
 
+    /// The port on which the server listens.
     fn listener(&self) -> Listener {
         Listener::Tcp { host: self.host.clone(), port: self.port }
     }
 
+    /// URL without the password, for messages.
     fn shown_url(&self) -> String {
         let database = self.database.as_deref().unwrap_or_default();
         format!("mssql://{}/{database}", url_authority(&self.user, &self.host, self.port))
     }
 }
 
-/// The URL's host, else that of `SQLCMDSERVER` with its port: `[tcp:]host[,port]`.
+/// Finds the URL's host, else host and port of `SQLCMDSERVER`: `[tcp:]host[,port]`.
 fn find_host(given: &Given, environment: Environment<'_>) -> Result<(String, Option<u16>), Failure> {
     let named = given.get("host").cloned().map(|host| (host, None));
     let (host, port) = match (named, environment("SQLCMDSERVER")) {
@@ -166,7 +170,7 @@ fn find_host(given: &Given, environment: Environment<'_>) -> Result<(String, Opt
     Ok((host, port))
 }
 
-/// Reads an option that is a whole number in this range.
+/// Reads an option that is a whole number in this range; `None` if the URL does not have it.
 fn number_option(given: &Given, name: &str, range: RangeInclusive<u64>) -> Result<Option<u64>, Failure> {
     let Some(text) = given.get(name) else { return Ok(None) };
     match text.parse().ok().filter(|number| range.contains(number)) {
@@ -179,17 +183,18 @@ fn number_option(given: &Given, name: &str, range: RangeInclusive<u64>) -> Resul
 }
 
 impl Address {
-    /// The URL names the certificate's signer or subject.
+    /// Whether the URL names the certificate's signer or subject.
     pub(super) fn says_who(&self) -> bool {
         self.roots.is_some() || self.certificate_name.is_some()
     }
 
-    /// Tests by the address whether the server must be on this machine.
+    /// Whether by the address the server must be on this machine.
     pub(super) fn is_local(&self) -> bool {
         is_this_host(&self.host)
     }
 }
 
+/// Reads how the server's certificate is checked, and by which roots.
 /// Verification options that contradict each other are refused, not ignored.
 fn trust_options(given: &Given) -> Result<(Trust, Option<Roots>), Failure> {
     let blind = given.get("trust_server_certificate").map_or(Ok(false), |text| parse_truth(text))?;
@@ -220,6 +225,7 @@ fn parse_truth(text: &str) -> Result<bool, Failure> {
     }
 }
 
+/// Parses `encrypt`: all of the connection or the login alone.
 fn parse_encrypt(text: &str) -> Result<Encrypt, Failure> {
     match text.to_ascii_lowercase().as_str() {
         "mandatory" => Ok(Encrypt::Everything),

@@ -33,11 +33,12 @@ struct Series {
 }
 
 impl Series {
+    /// Makes a series without points; `otherwise` is why there are none.
     fn new(sql: Option<String>, otherwise: &str) -> Series {
         Series { sql, points: Vec::new(), refusal: otherwise.to_owned() }
     }
 
-    /// Asks for the value once, and adds it as a point.
+    /// Asks for the value once, and adds it as a point; a refusal ends the series.
     fn sample(&mut self, client: &mut Client, started: Instant) {
         let Some(sql) = &self.sql else { return };
         match client.query_first_value(sql) {
@@ -60,7 +61,7 @@ impl Series {
 }
 
 impl Watch {
-    /// Watches a session's request, and files of the server by folder and pattern.
+    /// Watches from a thread how far a session's request is, and how large the server's files of a folder and pattern are.
     /// <https://learn.microsoft.com/en-us/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-requests-transact-sql>;
     /// the undocumented function that lists files exists from 2017 on, and descends into all folders unless limited to
     /// the first level.

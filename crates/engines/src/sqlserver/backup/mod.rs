@@ -577,8 +577,8 @@ pub(super) fn forget_history(client: &mut Client, database: &str) {
 }
 
 /// Removes a backup's file at the server; fails if it is still there.
-/// The maintenance plans' procedure removes only backups, silently; from 2019 on another
-/// removes any file, such as a broken backup.
+/// The maintenance plans' procedure removes only backups, silently; from 2019 on another removes any file, such as a
+/// broken backup.
 fn remove_file(client: &mut Client, file: &str) -> Result<(), Failure> {
     let tried = format!("remove the backup {file} at the server");
     let path = quote_unicode(file);

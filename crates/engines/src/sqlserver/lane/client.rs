@@ -55,19 +55,23 @@ impl QueryAnswer {
 }
 
 impl Sink for QueryAnswer {
+    /// Takes the columns of the result that begins.
     fn columns(&mut self, columns: &[Column]) {
         self.columns = columns.to_vec();
     }
 
+    /// Adds a row's cells to the answer.
     fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
         self.rows.push(row.cells()?);
         Ok(())
     }
 
+    /// Adds the rows that a statement touched.
     fn done(&mut self, done: Done) {
         self.touched += done.row_count().unwrap_or_default();
     }
 
+    /// Keeps the first error as the server's refusal.
     fn error(&mut self, error: ServerMessage) {
         self.refusal.get_or_insert(Box::new(error));
     }
@@ -85,6 +89,7 @@ struct PackedAnswer<'a> {
 }
 
 impl Sink for PackedAnswer<'_> {
+    /// Packs a row as it comes.
     fn row(&mut self, row: Row<'_>) -> wire::Result<()> {
         let data: Vec<Datum> = row.cells()?.into_iter().map(datum_of_cell).collect();
         self.rows.push_row(data.iter().map(packed::Value::from));
@@ -95,6 +100,7 @@ impl Sink for PackedAnswer<'_> {
         self.remarks.push(info);
     }
 
+    /// Keeps the first error as the server's refusal.
     fn error(&mut self, error: ServerMessage) {
         self.refusal.get_or_insert(Box::new(error));
     }
@@ -128,15 +134,17 @@ impl WireProtocol for TdsProtocol {
     type Connection = Connection;
     type Statements = (Vec<Typed>, Mode);
 
+    /// Sends a query and appends the rows of its answer.
     fn query_rows(client: &mut Client, sql: &str, rows: &mut Rows) -> Result<(), AskError> {
         client.run_batch(sql, rows).map(|_| ())
     }
 
-    /// The protocol has nothing less than a batch.
+    /// Asks the server for a sign of life by a small batch: the protocol has nothing less.
     fn ping_server(client: &mut Client) -> Result<(), AskError> {
         client.execute("SET NOCOUNT OFF")
     }
 
+    /// Turns the client into a lane's connection with statements that are prepared when first executed.
     fn into_prepared(mut client: Client, (statements, mode): &(Vec<Typed>, Mode)) -> Result<Opened, AskError> {
         let statements = statements.iter().map(|typed| Statement::new(typed, *mode)).collect();
         client.lift_limit();
@@ -150,7 +158,7 @@ pub(crate) enum LoggedIn {
     Elsewhere(String, u16),
 }
 
-/// Logs in within `timeout`.
+/// Logs in on a connected socket within `timeout`, or says to which server the login was redirected.
 ///
 /// # Errors
 /// The server refuses the login or breaks the protocol, the encryption fails, or the connection does.
@@ -194,7 +202,7 @@ pub(crate) fn log_in(
     }
 }
 
-/// A flight of the TLS handshake, wrapped in packets.
+/// Exchanges one flight of the TLS handshake, wrapped in packets.
 fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io::Result<()> {
     let mut flight = Vec::new();
     while connection.wants_write() {
@@ -221,12 +229,13 @@ fn exchange_wrapped(connection: &mut ClientConnection, timed: &mut Timed) -> io:
     Ok(())
 }
 
+/// Makes the I/O error of bytes that are not what they must be.
 fn invalid_data(cause: &dyn fmt::Display) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, cause.to_string())
 }
 
 impl Client {
-    /// What each request tells of the session.
+    /// What each request says of the session, such as its transaction.
     fn request_session(&self) -> RequestSession {
         RequestSession::from_scanner(&self.protocol.scanner)
     }
@@ -238,7 +247,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Adds the rows of a batch to `rows`, and returns what the server remarked.
+    /// Sends a batch, adds its rows to `rows`, and returns what the server remarked.
     fn run_batch(&mut self, sql: &str, rows: &mut Rows) -> Result<Vec<ServerMessage>, AskError> {
         write_batch(sql, self.request_session(), &mut self.out)?;
         let mut answer = PackedAnswer { rows, remarks: Vec::new(), refusal: None };
@@ -246,7 +255,7 @@ impl Client {
         Ok(answer.remarks)
     }
 
-    /// The rows of a user's query, of any size, and what the server remarked.
+    /// Runs a user's query, with an answer of any size, and returns its rows and what the server remarked.
     pub(crate) fn answer_with_remarks(&mut self, sql: &str) -> Result<(Rows, Vec<ServerMessage>), AskError> {
         let mut rows = Rows::default();
         self.asker.name_question(sql);
@@ -279,8 +288,8 @@ impl Client {
         self.hear_answer()
     }
 
-    /// Asks a long, silent batch: passes remarks on arrival, and asks `go_on` regularly; on no, the server is asked to
-    /// stop.
+    /// Runs a long, silent batch, and passes the server's remarks to `heard` on arrival.
+    /// It asks `go_on` regularly; on no, the server is asked to stop.
     pub(crate) fn ask_long(
         &mut self,
         sql: &str,
@@ -320,8 +329,8 @@ impl Client {
         }
     }
 
-    /// Bulk copy after `INSERT BULK`. `rows` fills in the next row; `false` at the end. Returns the rows that the
-    /// server accepted.
+    /// Sends rows by a bulk copy after `INSERT BULK`, and returns the number that the server accepted.
+    /// `rows` fills in the next row; `false` at the end.
     pub(crate) fn copy_rows(
         &mut self,
         insert_bulk: &str,

@@ -41,6 +41,7 @@ struct Hearing {
 }
 
 impl Sink for Hearing {
+    /// Begins a kept result with its columns' names.
     fn columns(&mut self, columns: &[Column]) {
         if self.rows.are_kept() {
             self.described = true;
@@ -50,6 +51,7 @@ impl Sink for Hearing {
         }
     }
 
+    /// Counts a row, and keeps it if rows are wanted.
     fn row(&mut self, row: Row<'_>) -> Result<()> {
         self.counted.returned += 1;
         if self.rows.are_kept()
@@ -61,6 +63,7 @@ impl Sink for Hearing {
         Ok(())
     }
 
+    /// Counts the rows that a statement changed, and begins an empty result for one without columns.
     fn done(&mut self, done: Done) {
         self.counted.changed = self.counted.changed.saturating_add(done.changed_rows());
         let is_statement = !done.of_procedure && (done.in_procedure || done.command != 0);
@@ -69,10 +72,12 @@ impl Sink for Hearing {
         }
     }
 
+    /// Keeps the first error of an answer.
     fn error(&mut self, error: ServerMessage) {
         self.failure.get_or_insert(error);
     }
 
+    /// Takes the handle of the statement that was prepared.
     fn return_value(&mut self, value: Cell) {
         if let Cell::Int(handle) = value {
             self.handle = i32::try_from(handle).ok();
@@ -81,7 +86,7 @@ impl Sink for Hearing {
 }
 
 impl Hearing {
-    /// Begins another result. `None`: there are too many.
+    /// Begins another kept result. `None`: there are too many.
     fn begin_result(&mut self) -> Option<&mut KeptRow> {
         let begun = self.kept.begin_result();
         self.too_many |= begun.is_none();
@@ -89,6 +94,7 @@ impl Hearing {
     }
 }
 
+/// Turns a cell of the protocol into a datum.
 pub(crate) fn datum_of_cell(cell: Cell) -> Datum {
     match cell {
         Cell::Null => Datum::Null,
@@ -99,6 +105,7 @@ pub(crate) fn datum_of_cell(cell: Cell) -> Datum {
 }
 
 impl Connection {
+    /// Makes a lane's connection of a session that is logged in.
     pub(super) fn new(scanner: Scanner, statements: Vec<Statement>) -> Connection {
         let hearing = Hearing {
             rows: Rows::Discard,
@@ -112,7 +119,7 @@ impl Connection {
         Connection { scanner, statements, state: DialogueState::Free, answer_bytes: 0, asked: 0, hearing }
     }
 
-    /// Notes in `heard` how the answer ended.
+    /// Notes in `heard` how the answer ended, and takes over the statement's handle.
     fn end_answer(&mut self, heard: &mut Heard) {
         if self.state != DialogueState::Waiting {
             // Unsolicited: the server is about to close the connection.
@@ -156,6 +163,7 @@ impl Conversation for Connection {
         &mut self.state
     }
 
+    /// Encodes an operation's statement with its parameters, and begins to wait for the answer.
     fn encode_request<'a>(
         &'a mut self,
         op: &StatementOp,
@@ -183,6 +191,7 @@ impl Conversation for Connection {
         Ok(request)
     }
 
+    /// Reads received bytes, and notes in `heard` each answer that they end.
     fn read_received(&mut self, received: &[u8], heard: &mut Heard, _reply: &mut Vec<u8>) {
         let mut rest = received;
         heard.end = add_answer_bytes(&mut self.answer_bytes, received);
@@ -199,6 +208,7 @@ impl Conversation for Connection {
         }
     }
 
+    /// Whether a transaction is open.
     /// The server rolls back a deadlock's victim and says so; most other errors leave the transaction open.
     fn needs_rollback(&self) -> bool {
         self.scanner.transaction() != 0

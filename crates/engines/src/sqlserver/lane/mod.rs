@@ -37,6 +37,7 @@ pub(crate) const UNNUMBERED: i32 = 33_557_097;
 const NOT_THERE: [i32; 2] = [195, 6506];
 
 impl ServerError for ServerMessage {
+    /// Takes the server's error out of a refused login; any other error stays.
     fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedBySqlServer(error) => Ok(error),
@@ -44,6 +45,7 @@ impl ServerError for ServerMessage {
         }
     }
 
+    /// Text of the error on one line.
     fn describe(&self) -> String {
         self.to_string().replace(['\r', '\n'], " ")
     }
@@ -82,6 +84,7 @@ impl ServerError for ServerMessage {
         }
     }
 
+    /// Kind of failure by error number: permission, unsupported, or other.
     fn failure_kind(&self) -> FailureKind {
         match self.number {
             number if PERMISSION.contains(&number) || READ_ONLY.contains(&number) => FailureKind::Permission,
@@ -90,6 +93,7 @@ impl ServerError for ServerMessage {
         }
     }
 
+    /// What the user can do about the error, if étalon knows it.
     fn hint(&self) -> Option<&'static str> {
         match self.number {
             300 | 297 => Some("`GRANT VIEW SERVER STATE TO …`; from SQL Server 2022 on VIEW SERVER PERFORMANCE STATE"),
@@ -106,7 +110,7 @@ impl ServerError for ServerMessage {
     }
 }
 
-/// T-SQL words for portable ones: its `BEGIN` and `END` enclose a block.
+/// Translates a portable word for a transaction to T-SQL, whose `BEGIN` and `END` enclose a block.
 pub(crate) fn own_words(sql: &str) -> &str {
     const WORDS: [(&str, &str); 13] = [
         ("begin", "BEGIN TRANSACTION"),

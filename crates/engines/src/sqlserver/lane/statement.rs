@@ -21,8 +21,9 @@ pub(crate) struct Typed {
     pub(crate) types: Option<Vec<String>>,
 }
 
-/// Name of a parameter, numbered from 1. Parameters travel nameless, and a server that does not go by order alone
-/// (Babelfish) expects the names of Microsoft's JDBC driver.
+/// Name of a parameter, numbered from 1: `@P1`.
+/// Parameters travel nameless, and a server that does not go by order alone (Babelfish) expects the names of Microsoft's
+/// JDBC driver.
 pub(crate) fn parameter_name(number: usize) -> String {
     format!("@P{number}")
 }
@@ -48,6 +49,7 @@ pub(super) struct Statement {
 }
 
 impl Statement {
+    /// Makes a statement that is ready to be sent once its parameters' types are known.
     pub(super) fn new(typed: &Typed, mode: Mode) -> Statement {
         let mut statement = Statement {
             typed: typed.clone(),
@@ -64,7 +66,7 @@ impl Statement {
         statement
     }
 
-    /// Makes the request that declares the parameters with these types.
+    /// Makes the request of this statement, with parameters of these types.
     fn declare_parameters(&mut self, types: &[String]) {
         self.declared = types.iter().map(|name| declared_type(name)).collect();
         let declarations: Vec<String> = types
@@ -82,7 +84,7 @@ impl Statement {
         (self.request, self.stage) = (Some(request), stage);
     }
 
-    /// Encodes the request with these parameters, whose types it declares if none are declared.
+    /// Encodes the request with these parameters; guesses and declares their types if none are declared.
     pub(super) fn encode_request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
         if self.request.is_none() {
             self.declare_parameters(&types_of(parameters));
@@ -99,7 +101,7 @@ impl Statement {
         }
     }
 
-    /// The server lost the handle: the statement is prepared again.
+    /// Has the next request prepare the statement again, since the server lost its handle.
     pub(super) fn forget_handle(&mut self) {
         if self.stage == Stage::Prepared {
             let types = self.typed.types.take();
@@ -112,7 +114,7 @@ impl Statement {
     }
 }
 
-/// The type of the protocol for a declared type's name.
+/// The protocol's type for the name of a declared type.
 fn declared_type(type_name: &str) -> Declared {
     let name = type_name.split('(').next().unwrap_or_default().trim().to_ascii_lowercase();
     match name.as_str() {
@@ -122,7 +124,7 @@ fn declared_type(type_name: &str) -> Declared {
     }
 }
 
-/// Guesses types where the server has not reported them.
+/// Guesses the parameters' types from values, where the server has not reported them.
 fn types_of(values: &[Datum]) -> Vec<String> {
     let names = values.iter().map(|datum| match datum {
         Datum::Int(_) => "bigint",

@@ -11,6 +11,7 @@ pub(super) const DELIVERED_TWICE: i32 = 53_960;
 pub(super) struct Procedures;
 
 impl OrderEntryDialect for Procedures {
+    /// Lists the statements that create the five procedures.
     fn create_procedures(&self) -> Vec<String> {
         const TEXTS: [&str; 5] = [
             include_str!("enter_order.sql"),
