@@ -71,22 +71,22 @@ fn bus_error(tried: impl Into<String>) -> impl FnOnce(String) -> BusError {
     move |cause| BusError::Other { tried, cause }
 }
 
-/// The error of a server that cannot be reached.
+/// Makes the error of a server that cannot be reached, without its login.
 fn cannot_connect(server: &Server, cause: String) -> BusError {
     BusError::Connect { url: without_login(&server.url), cause }
 }
 
-/// The error of subjects that cannot be served.
+/// Makes the error of subjects that cannot be served.
 fn cannot_serve(prefix: &str, error: &async_nats::Error) -> BusError {
     BusError::Other { tried: format!("serve {prefix}"), cause: error.to_string() }
 }
 
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
-    /// An immediate answer, on the bus's own thread: must not block.
+    /// Answers a verb at once, on the bus's own thread; `None` for one that may take longer. Must not block.
     fn at_once(&self, verb: &str) -> Option<Vec<u8>>;
 
-    /// Any other answer; may block.
+    /// Answers any other request; may block.
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8>;
 }
 
@@ -127,7 +127,7 @@ impl Bus {
         Ok(Bus { client, jetstream, runtime: Some(runtime) })
     }
 
-    /// Runs a future to its end; an error if the bus is closed.
+    /// Runs a future to its end and returns its value; fails if the bus is closed.
     fn block_on<T>(&self, work: impl Future<Output = T>) -> Result<T, BusError> {
         let runtime = self.runtime.as_ref().ok_or_else(|| BusError::Other {
             tried: "use the bus".to_owned(),
@@ -141,7 +141,7 @@ impl Bus {
         self.client.max_payload()
     }
 
-    /// Asks, and waits for the answer so long.
+    /// Sends a request, and waits for its answer for at most `within`.
     ///
     /// # Errors
     /// [`BusError::NoListener`] if the server knows of no listener, [`BusError::Silent`] without an answer in time.
@@ -198,7 +198,7 @@ impl Bus {
         })?
     }
 
-    /// The metadata of every instance that answers in time.
+    /// Asks for all instances of the service, and lists the metadata of those that answer in time.
     pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
         let failed = bus_error("ask for agents");
         self.block_on(async {
@@ -236,7 +236,7 @@ impl Bus {
         .map_err(failed)
     }
 
-    /// The results of an experiment from any agent. The stream is made if missing.
+    /// Opens the results of an experiment from any agent, making the stream if it is missing.
     pub fn results_of(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
         let failed = bus_error(format!("use the stream {STREAM}"));
         let config = stream::Config {
@@ -301,7 +301,7 @@ impl Results {
             .map_err(failed)
     }
 
-    /// Number of results in the stream, delivered or not.
+    /// Asks for the number of results in the stream, delivered or not.
     pub fn outstanding(&self) -> Result<u64, BusError> {
         let failed = bus_error("count results");
         let info = self.bus.block_on(async {
@@ -342,7 +342,7 @@ async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb:
     }
 }
 
-/// The options of a connection, with its credentials.
+/// Makes the options of a connection, with the server's credentials and authority.
 fn connect_options(server: &Server) -> Result<ConnectOptions, String> {
     let mut options = match &server.creds {
         None => ConnectOptions::new(),
@@ -369,13 +369,13 @@ fn connect_options(server: &Server) -> Result<ConnectOptions, String> {
     Ok(options)
 }
 
-/// The login before the last `@`: user and password, or a token.
+/// Cuts the login from a URL, what is before the last `@`: user and password, or a token.
 fn login_of_url(url: &str) -> Option<&str> {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.rsplit_once('@').map(|(login, _)| login)
 }
 
-/// The URL without the login that may be in it.
+/// Copies a URL without the login that may be in it.
 fn without_login(url: &str) -> String {
     match (url.split_once("://"), url.rsplit_once('@')) {
         (Some((scheme, _)), Some((_, host))) => format!("{scheme}://{host}"),

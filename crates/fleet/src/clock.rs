@@ -20,9 +20,8 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Reads an agent's clock after Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989: the
-    /// reading of the
-    /// shortest round trip, taken for its middle.
+    /// Reads an agent's clock several times, and keeps the reading of the shortest round trip, taken for its middle.
+    /// After Cristian, "Probabilistic clock synchronization", Distributed Computing 3, 1989.
     pub fn read_agent(bus: &Bus, agent: &str, within: Duration) -> Result<Clock, BusError> {
         let subject = format!("{}.ping", subject_prefix(agent));
         let mut best: Option<Clock> = None;
@@ -44,6 +43,7 @@ impl Clock {
         best.ok_or(BusError::Silent(subject))
     }
 
+    /// Makes a reading from our instants before and after the agent's own, which counts for their middle.
     fn from_instants(before_ns: u64, there_ns: u64, after_ns: u64) -> Clock {
         let round_trip_ns = after_ns - before_ns;
         let middle_ns = before_ns + round_trip_ns / 2;

@@ -80,7 +80,7 @@ pub(crate) struct Shared {
     texts: TextCache,
 }
 
-/// Whether two cases differ in their load at most, as the short runs of a search do.
+/// Whether two cases differ in the rate of their load at most, as the short runs of a search do.
 fn reads_the_same(one: &Case, other: &Case) -> bool {
     const LOAD: [&str; 2] = ["rate", "arrivals"];
     let [one, other] = [one, other].map(|case| {
@@ -92,7 +92,7 @@ fn reads_the_same(one: &Case, other: &Case) -> bool {
 }
 
 impl Shared {
-    /// A case with the texts of the files that compiling it reads.
+    /// Makes a case to send, with the texts of the files that compiling it reads; they are read once.
     pub(crate) fn sent_case(&self, case: &Case) -> Result<SentCase, Failure> {
         let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(sent) = known.iter().find(|sent| reads_the_same(&sent.case, case)) {
@@ -106,7 +106,7 @@ impl Shared {
         Ok(sent)
     }
 
-    /// Tasks of an interrupted load; empty if not to be had soon.
+    /// Fetches the ended tasks of an interrupted load; none if they are not to be had soon.
     pub(crate) fn interrupted_tasks(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
         if count == 0 {
             return Vec::new();
@@ -118,7 +118,7 @@ impl Shared {
         }
     }
 
-    /// Sends the case's texts that the agent does not have.
+    /// Sends an agent the case's texts that it does not have.
     pub(crate) fn send_missing(&self, agent: &str, case: &SentCase) -> Result<(), Failure> {
         let of: Vec<TextId> = case.texts.values().cloned().collect();
         if of.is_empty() {
@@ -137,7 +137,7 @@ impl Shared {
     }
 }
 
-/// The failure of something that was tried on the bus.
+/// Makes the failure of something that was tried on the bus.
 fn bus_failure(tried: &str, error: BusError) -> Failure {
     let kind = match error {
         BusError::Connect { .. } => FailureKind::Unreachable,
@@ -147,13 +147,13 @@ fn bus_failure(tried: &str, error: BusError) -> Failure {
         .with_hint("`nats` in the plan's `[fleet]` is the server's URL; docs/fleet.md tells how it is set up")
 }
 
-/// Empty where the load is made at the system itself.
+/// Lists the agents that make a case's load; none where it is made at the system itself.
 fn clients_of(case: &Case) -> Vec<String> {
     let named = case.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// The agents that make load on each system that is opened.
+/// Lists the agents that make load, by the system that is opened.
 fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     let mut loads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for case in plan.cases() {
@@ -204,19 +204,19 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// Ends the renewals silently, like a killed conductor. For tests.
+    /// Ends the renewals of leases silently, like a killed conductor. For tests.
     pub fn fall_silent(&self) {
         self.shared.ended.store(true, Ordering::Relaxed);
     }
 
-    /// Checks that every agent is there and speaks this version.
+    /// Fails unless every agent of the plan is there and speaks this version.
     fn greet_agents(&self) -> Result<(), Failure> {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
         for_each_member(&agents, |_, agent| link.call(agent, &Ask::Renew { of: None })).map(|_| ())
     }
 
-    /// Refuses two agents of one name: NATS would give each request to either, and two machines would be measured as one.
+    /// Fails if two agents have one name: NATS would give each request to either, and measure two machines as one.
     fn refuse_namesakes(&self) -> Result<(), Failure> {
         let agents = &self.shared.agents;
         let mut twice = BTreeSet::new();
@@ -237,8 +237,8 @@ impl Fleet {
             .with_hint("end one of them, or start it by another `--name`"))
     }
 
-    /// Names to everyone the processes that take part, so that no one takes the load of an étalon on the same machine
-    /// for a stranger's.
+    /// Names to all agents the processes that take part, and returns those on this machine.
+    /// So no one takes the load of an étalon on the same machine for a stranger's.
     fn introduce_co_located(&self) -> Result<Vec<u32>, Failure> {
         let link = &self.shared.link;
         let agents: Vec<&String> = self.shared.agents.iter().collect();
@@ -267,7 +267,7 @@ impl Drop for Fleet {
     }
 }
 
-/// Keeps the agents' leases alive.
+/// Renews the agents' leases until the fleet ends.
 fn renew_leases(shared: &Shared) {
     while !shared.ended.load(Ordering::Relaxed) {
         shared.agents.iter().for_each(|agent| shared.link.renew_lease(agent));
@@ -276,12 +276,14 @@ fn renew_leases(shared: &Shared) {
 }
 
 impl Places for Fleet {
+    /// Has the agent on a system's host open it; `None` if the plan names no host for it.
     fn site_of(&self, request: &OpenRequest<'_>) -> Result<Option<Arc<dyn Site>>, Failure> {
         let Some(agent) = self.hosts.get(&request.system.name) else { return Ok(None) };
         let remote = Remote::open(&self.shared, agent, request.system, request.tables)?;
         Ok(Some(Arc::new(remote)))
     }
 
+    /// Has the agents that make load open the system, if it can be reached.
     fn introduce(&self, request: &OpenRequest<'_>, site: &dyn Site) -> Result<(), Failure> {
         let agents = self.loads.get(&request.system.name).filter(|agents| !agents.is_empty());
         // An unreachable system is reported by the run that needs it.
@@ -292,6 +294,7 @@ impl Places for Fleet {
         agents.iter().try_for_each(|agent| self.shared.link.call(agent, &ask).map(|_| ()))
     }
 
+    /// Makes the generator of the agents that make the case's load; `None` if there are none.
     fn load_generator<'a>(
         &'a self,
         job: &SiteJob<'a>,
@@ -306,6 +309,7 @@ impl Places for Fleet {
         Ok(Some(Box::new(FleetGenerator { shared: &self.shared, agents, case: job.case, system, tables })))
     }
 
+    /// Asks the agents that make load for the facts of their hosts.
     fn facts(&self) -> Result<Vec<(String, Facts)>, Failure> {
         let facts = self.clients.iter().map(|agent| match self.shared.link.call(agent, &Ask::HostFacts)? {
             Answer::Facts(facts) => Ok((format!("{}{agent}", conductor::experiment::CLIENT_HOST), facts)),
@@ -314,6 +318,7 @@ impl Places for Fleet {
         facts.collect()
     }
 
+    /// Takes this run's record if an earlier étalon had it measured, its times moved to this host's clock.
     fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
         let agent = self.hosts.get(&job.case.system)?;
         let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
@@ -338,6 +343,7 @@ impl Places for Fleet {
         self.co_located.clone()
     }
 
+    /// Acknowledges the results that are stored.
     fn note_committed(&self) {
         self.shared.inbox.acknowledge_all();
     }
@@ -351,7 +357,7 @@ pub struct Listed {
     pub clock: Option<Clock>,
 }
 
-/// Every agent that answers, by name.
+/// Lists every agent that answers, by name, with its description and clock.
 pub fn list_agents(server: &Server) -> Result<Vec<Listed>, BusError> {
     let bus = Bus::connect(server, "etalon agents", INBOX)?;
     let mut listed = Vec::new();

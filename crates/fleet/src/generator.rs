@@ -51,7 +51,7 @@ struct Began {
     slowest_ns: u64,
 }
 
-/// Runs for every member in parallel. Returns all results, or the first failure.
+/// Runs `work` for every member in parallel. Returns all results, or the first failure.
 pub(crate) fn for_each_member<M: Sync, T: Send>(
     members: &[M],
     work: impl Fn(usize, &M) -> Result<T, Failure> + Sync,
@@ -70,6 +70,7 @@ pub(crate) fn for_each_member<M: Sync, T: Send>(
 }
 
 impl LoadGenerator for FleetGenerator<'_> {
+    /// Has the agents connect, start at one instant and make their shares of the load, and fetches these.
     fn run_load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
         let case = self.shared.sent_case(self.case)?;
         let members = self.share_members(spec, &case)?;
@@ -104,7 +105,7 @@ impl LoadGenerator for FleetGenerator<'_> {
 }
 
 impl FleetGenerator<'_> {
-    /// One job for each agent, with its segment of the clients.
+    /// Makes one job for each agent, with its segment of the clients.
     fn share_members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(spec.shape, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
@@ -121,7 +122,7 @@ impl FleetGenerator<'_> {
         Ok(members)
     }
 
-    /// Every agent connects and waits; then their clocks are read.
+    /// Has every agent connect its clients and wait, then reads their clocks one after the other.
     fn prepare_members(&self, members: &[Member<'_>], case: &SentCase) -> Result<Vec<Clock>, Failure> {
         let link = &self.shared.link;
         for_each_member(members, |_, member| {
@@ -148,7 +149,7 @@ impl FleetGenerator<'_> {
         clocks.collect()
     }
 
-    /// Starts the load at an instant on each agent's clock; returns the instant on ours.
+    /// Sends each agent the instant of the start on its own clock; returns the instant on ours.
     fn start_members(&self, members: &[Member<'_>], clocks: &[Clock]) -> Result<u64, Failure> {
         let slowest_ns = clocks.iter().map(|clock| clock.round_trip_ns).max().unwrap_or_default();
         let lead_ns = START_LEAD.as_nanos() as u64 + 4 * slowest_ns + 200_000 * members.len() as u64;
@@ -162,7 +163,7 @@ impl FleetGenerator<'_> {
         Ok(start_ns)
     }
 
-    /// Waits until every agent has published its share.
+    /// Waits until every agent has published its share, and shows their progress; returns their answers.
     fn wait_for_members(&self, members: &[Member<'_>], observer: &mut dyn Observer) -> Result<Vec<Answer>, Failure> {
         let link = &self.shared.link;
         let (sender, ticks) = channel();
@@ -193,7 +194,7 @@ impl FleetGenerator<'_> {
         })
     }
 
-    /// Waits for an agent's share of the result, and adds the start's skew and duration.
+    /// Fetches an agent's share of the result, and adds the start's skew and duration.
     fn fetch_share(&self, member: &Member<'_>, count: u32, began: Began) -> Result<HostLoad, Failure> {
         let timeout = self.shared.link.patience;
         match self.shared.inbox.wait_for_result(member.agent, member.job, count, timeout)? {
@@ -207,7 +208,7 @@ impl FleetGenerator<'_> {
         }
     }
 
-    /// Tasks of an interrupted load: some may have finished.
+    /// Fetches the ended tasks of an interrupted load from all agents.
     fn interrupted_tasks(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
         let tasks = members.iter().zip(answers).flat_map(|(member, answer)| match answer {
             Answer::Stopped(count) | Answer::Published(count) => {
@@ -219,13 +220,13 @@ impl FleetGenerator<'_> {
     }
 }
 
-/// The worst of the hosts' percentiles; `None` if one has none.
+/// The largest of the hosts' percentiles; `None` if one has none.
 fn worst_of(each: impl Iterator<Item = Option<u64>>) -> Option<u64> {
     each.collect::<Option<Vec<u64>>>()?.into_iter().max()
 }
 
-/// Merges the agents' last intervals until there are no more: rates are added, and the worst percentile is shown,
-/// since only histograms can be merged.
+/// Shows the observer the agents' last intervals merged, until there are no more.
+/// Rates are added, and the worst percentile is shown, since only histograms can be merged.
 fn show_ticks(ticks: &Receiver<(usize, Tick)>, agents: usize, observer: &mut dyn Observer) {
     let mut last: Vec<Option<Tick>> = vec![None; agents];
     let mut shown = Instant::now();

@@ -40,7 +40,7 @@ struct Left {
 }
 
 impl Inbox {
-    /// Opens the stream of an experiment's results.
+    /// Opens the stream of an experiment's results for this session.
     pub(crate) fn open(bus: &Arc<Bus>, experiment: &str, session: &str) -> Result<Inbox, BusError> {
         Ok(Inbox { results: bus.results_of(experiment)?, session: session.to_owned(), state: Mutex::default() })
     }
@@ -87,8 +87,7 @@ impl Inbox {
         Ok(())
     }
 
-    /// The run of that case and seed, if an earlier run had that agent measure it. Returned once, with times of day
-    /// moved to this host's clock.
+    /// Takes the run of that case and seed, if an earlier conductor had that agent measure it. Returned once.
     pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
         let mut state = self.lock_state();
         let index = state
@@ -100,7 +99,7 @@ impl Inbox {
         Some(recorded)
     }
 
-    /// Waits for a result of `count` parts.
+    /// Waits for an agent's result of `count` pieces, and joins them.
     pub(crate) fn wait_for_result(
         &self,
         agent: &str,
@@ -141,7 +140,7 @@ impl Inbox {
         }
     }
 
-    /// Keeps this session's results until they are asked for, and drops the others.
+    /// Keeps this session's results until they are asked for; others wait only to be acknowledged.
     fn keep_deliveries(&self, deliveries: Vec<Delivery>) {
         let prefix = format!("{}.", self.session);
         let mut state = self.lock_state();
@@ -166,7 +165,7 @@ impl Inbox {
     }
 }
 
-/// The failure of a result that cannot be fetched.
+/// Makes the failure of a result that cannot be fetched.
 fn cannot_fetch(agent: &str, kind: FailureKind, cause: String) -> Failure {
     Failure::new(kind, format!("fetch the result of the agent `{agent}` from the stream"), cause)
 }

@@ -45,7 +45,7 @@ pub(crate) enum Waiting {
 }
 
 impl Link {
-    /// A job number that was not given out before.
+    /// Gives out a job number that was not given out before.
     pub(crate) fn next_job(&self) -> u64 {
         self.jobs.fetch_add(1, Ordering::Relaxed)
     }
@@ -59,7 +59,7 @@ impl Link {
         serde_json::from_slice(&answer).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    /// A request as JSON, with version, session, experiment and lease.
+    /// Writes a request as JSON, with version, session, experiment and lease.
     fn encode_request(&self, agent: &str, job: u64, ask: &Ask) -> Result<Vec<u8>, BusError> {
         let request = Request {
             version: VERSION.to_owned(),
@@ -73,7 +73,7 @@ impl Link {
         serde_json::to_vec(&request).map_err(|error| BusError::Other { tried, cause: error.to_string() })
     }
 
-    /// Runs a job on an agent, and waits until it is done.
+    /// Has an agent do a job, and waits patiently until it is done.
     pub(crate) fn call(&self, agent: &str, ask: &Ask) -> Result<Answer, Failure> {
         let job = self.next_job();
         match self.run_until(agent, job, ask, Waiting::Patiently, &mut |_| false)? {
@@ -84,12 +84,12 @@ impl Link {
         }
     }
 
-    /// [`Link::call`] for clean-up: even after an interrupt, and without waiting long.
+    /// Has an agent clean up as by [`Link::call`], even after an interrupt, and without waiting long.
     pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
         self.run_until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
     }
 
-    /// Runs and polls a job until it is done or `enough` ends the wait.
+    /// Has an agent do a job, and polls it until it is done or `enough` ends the wait; `None` in that case.
     pub(crate) fn run_until(
         &self,
         agent: &str,
@@ -153,7 +153,7 @@ impl Link {
         }
     }
 
-    /// Stops a job. If the agent does not learn of it, the lease ends it.
+    /// Asks an agent to stop a job. If the agent does not learn of it, the lease ends it.
     pub(crate) fn stop_job(&self, agent: &str, job: u64) {
         self.tell_agent(agent, &Ask::Stop { of: job });
     }
@@ -168,7 +168,7 @@ impl Link {
         self.tell_agent(agent, &Ask::Leave);
     }
 
-    /// Sends what needs no answer: a deaf agent is noticed by the next request.
+    /// Sends a request that needs no answer: a deaf agent is noticed by the next one.
     fn tell_agent(&self, agent: &str, ask: &Ask) {
         if let Ok(payload) = self.encode_request(agent, self.next_job(), ask) {
             let _ = self.bus.publish_without_answer(&format!("{}.{}", subject_prefix(agent), ask.verb()), payload);
@@ -176,14 +176,14 @@ impl Link {
     }
 }
 
-/// The failure of an agent that does not answer.
+/// Makes the failure of an agent that does not answer.
 fn agent_lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
     Failure::new(kind, format!("work with the agent `{agent}`"), cause).with_hint(
         "`etalon agents` lists those that answer; start the agent on its host, or look at the network between",
     )
 }
 
-/// A failure that names the agent.
+/// Adds the agent's name to a failure, unless that names it already.
 fn on_agent(agent: &str, failure: Failure) -> Failure {
     if failure.tried.contains(&format!("`{agent}`")) {
         return failure;

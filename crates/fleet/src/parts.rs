@@ -15,12 +15,12 @@ const LARGEST: usize = 512 << 10;
 /// Unpacked.
 const LARGEST_RESULT: u64 = 1 << 30;
 
-/// The id of a part, always the same, so that it can be published again.
+/// Makes the id of a part, always the same, so that it can be published again.
 pub fn part_id(session: &str, agent: &str, job: u64, part: u32) -> String {
     format!("{session}.{agent}.{job}.{part}")
 }
 
-/// The ids of a result's parts; an error if it has too many.
+/// Makes the ids of a result's parts; fails if it has too many.
 pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<String>, String> {
     // Only the last piece may be smaller than the smallest.
     if u64::from(count) > LARGEST_RESULT / HEADERS as u64 {
@@ -29,7 +29,7 @@ pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<
     Ok((0..count).map(|part| part_id(session, agent, job, part)).collect())
 }
 
-/// The result's common part, and the piece's number.
+/// Splits a part's id into the result's common beginning and the part's number.
 pub fn of_id(id: &str) -> Option<(&str, u32)> {
     let (result, part) = id.rsplit_once('.')?;
     Some((result, part.parse().ok()?))
@@ -40,7 +40,7 @@ pub fn piece_bytes(largest_message: usize) -> usize {
     largest_message.saturating_sub(HEADERS).clamp(HEADERS, LARGEST)
 }
 
-/// Compresses, and cuts into pieces.
+/// Compresses bytes, and cuts them into pieces.
 pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     let mut packer = ZlibEncoder::new(Vec::new(), Compression::fast());
     packer.write_all(bytes).map_err(|error| error.to_string())?;
@@ -48,7 +48,7 @@ pub fn pack(bytes: &[u8], piece_bytes: usize) -> Result<Vec<Vec<u8>>, String> {
     Ok(packed.chunks(piece_bytes.max(1)).map(<[u8]>::to_vec).collect())
 }
 
-/// Joins pieces, and decompresses them.
+/// Joins pieces, and decompresses them; fails beyond the largest result.
 pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     let packed = pieces.concat();
     let mut bytes = Vec::new();
@@ -59,13 +59,13 @@ pub fn unpack(pieces: &[Vec<u8>]) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// A result as JSON, packed into pieces that fit a message.
+/// Writes a result as JSON, packed into pieces that fit a message.
 pub fn split_outcome(outcome: &Outcome, largest_message: usize) -> Result<Vec<Vec<u8>>, String> {
     let json = serde_json::to_vec(outcome).map_err(|error| error.to_string())?;
     pack(&json, piece_bytes(largest_message))
 }
 
-/// The result that these pieces hold.
+/// Reads the result that these pieces hold.
 pub fn join_outcome(pieces: &[Vec<u8>]) -> Result<Outcome, String> {
     serde_json::from_slice(&unpack(pieces)?).map_err(|error| error.to_string())
 }

@@ -29,18 +29,18 @@ pub const VERBS: [&str; 7] = ["info", "ping", "prepare", "start", "renew", "stop
 /// known.
 pub const VERSION: &str = env!("ETALON_VERSION");
 
-/// The prefix of the agent's subjects.
+/// Prefix of the subjects that an agent listens to.
 pub fn subject_prefix(agent: &str) -> String {
     format!("etalon.agent.{agent}")
 }
 
-/// Fit for a part of a subject.
+/// Whether a name is fit for a part of a subject: up to 64 letters, digits, `-` and `_`.
 pub fn name_is_fit(name: &str) -> bool {
     let mut letters = name.chars();
     !name.is_empty() && name.len() <= 64 && letters.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// Those of processes that are on this process's machine, without itself.
+/// Lists the process ids of those that are on this process's machine, without its own.
 pub fn on_this_machine(all: &[(String, u32)]) -> Vec<u32> {
     let (machine, own) = host::identity::machine_and_process();
     all.iter().filter(|(of, pid)| *of == machine && *pid != own).map(|(_, pid)| *pid).collect()
@@ -268,7 +268,8 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Turns times of day into durations, or back: only durations cross hosts, whose clocks may show anything.
+    /// Turns the times of day in a result into durations, or back; `shift_ms` is added to each.
+    /// Only durations cross hosts, whose clocks may show anything.
     /// `shift_ms` is the clock's reading on arrival, negated on departure.
     pub fn shift_times(&mut self, shift_ms: i64) {
         let tasks = match self {

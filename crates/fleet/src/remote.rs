@@ -29,20 +29,20 @@ pub(crate) struct Remote {
     pub(crate) carries: LoadKind,
 }
 
-/// The failure of an answer that the question does not have.
+/// Makes the failure of an answer that the question does not have.
 pub(crate) fn unexpected_answer(agent: &str, answer: &Answer) -> Failure {
     let cause = format!("it answered something else: {answer:?}");
     Failure::new(FailureKind::Other, format!("understand the agent `{agent}`"), cause)
 }
 
-/// The failure of a load that the agent ended by itself.
+/// Makes the failure of a load that the agent ended by itself.
 pub(crate) fn stopped_by_agent(agent: &str) -> Failure {
     let cause = "it ended the load: it is itself being ended, or was not reached for longer than its lease";
     Failure::new(FailureKind::ConnectionLost, format!("work with the agent `{agent}`"), cause)
 }
 
 impl Remote {
-    /// Has an agent open a system.
+    /// Has an agent open a system, and makes the system's site.
     pub(crate) fn open(
         shared: &Arc<Shared>,
         agent: &str,
@@ -60,7 +60,7 @@ impl Remote {
         Ok(remote)
     }
 
-    /// Has the agent open the system, if it has not; the agent may have been restarted.
+    /// Has the agent open the system, if it has not; the agent may have been restarted. Returns its kind of load.
     fn reopen(&self) -> Result<LoadKind, Failure> {
         let ask = Ask::Open { system: without_password(&self.system), part: Part::Whole, tables: self.tables };
         match self.call(&ask)? {
@@ -69,28 +69,29 @@ impl Remote {
         }
     }
 
-    /// Runs a job on the agent, and waits until it is done.
+    /// Has the agent do a job, and waits until it is done.
     fn call(&self, ask: &Ask) -> Result<Answer, Failure> {
         self.shared.link.call(&self.agent, ask)
     }
 
-    /// Runs a job on the agent, and drops its answer.
+    /// Has the agent do a job, and drops its answer.
     fn call_for_done(&self, ask: &Ask) -> Result<(), Failure> {
         self.call(ask).map(|_| ())
     }
 
-    /// Sends the texts that the agent does not have, and returns the case that refers to them.
+    /// Sends the texts of a case that the agent does not have, and returns the case that refers to them.
     fn send_case(&self, case: &Case) -> Result<SentCase, Failure> {
         let sent = self.shared.sent_case(case)?;
         self.shared.send_missing(&self.agent, &sent)?;
         Ok(sent)
     }
 
-    /// The system's name.
+    /// Name of the system.
     fn name(&self) -> String {
         self.system.name.clone()
     }
 
+    /// Has the agent check a job's tables in full, if its inspection asks for that at this moment.
     fn inspect_if_due(&self, job: &SiteJob<'_>, moment: Moment) -> Result<(), Failure> {
         if !job.inspection.checks_at(moment) {
             return Ok(());
@@ -98,7 +99,7 @@ impl Remote {
         self.call_for_done(&Ask::Inspect { system: self.name(), case: self.send_case(job.case)?, moment })
     }
 
-    /// Has the agent make a whole run.
+    /// Has the agent make a whole run, and fetches its record.
     fn run_whole(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<RunRecord, Failure> {
         let link = &self.shared.link;
         let ask = Ask::Whole {
@@ -141,7 +142,7 @@ impl Remote {
     }
 }
 
-/// The system without a password, which the agent takes from its own environment.
+/// Copies the system without a password, which the agent takes from its own environment.
 fn without_password(system: &SystemPlan) -> SystemPlan {
     SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() }
 }
@@ -151,15 +152,18 @@ impl Site for Remote {
         self.carries
     }
 
+    /// Always 0: no client opens files on this machine.
     fn files_per_client(&self) -> u64 {
         // The agent refuses more than its host gives.
         0
     }
 
+    /// Always `false`: the system is on the agent's host.
     fn uses_this_machine(&self) -> bool {
         false
     }
 
+    /// Has the agent read the system's facts for these cases.
     fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure> {
         let cases: Vec<SentCase> = cases.iter().map(|(case, _)| self.send_case(case)).collect::<Result<_, _>>()?;
         match self.call(&Ask::SystemFacts { system: self.name(), cases, scope })? {
@@ -168,11 +172,13 @@ impl Site for Remote {
         }
     }
 
+    /// Has the agent make the case's tables.
     fn prepare_tables(&self, job: &SiteJob<'_>, _observer: &mut dyn Observer) -> Result<(), Failure> {
         self.reopen()?;
         self.call_for_done(&Ask::Tables { system: self.name(), case: self.send_case(job.case)? })
     }
 
+    /// Has the agent make the run, or makes it by `generator` while the agent watches the system's host.
     fn run(
         &self,
         job: &SiteJob<'_>,
@@ -200,6 +206,7 @@ impl Site for Remote {
         }
     }
 
+    /// Asks the agent how other hosts reach the system.
     fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure> {
         match self.call(&Ask::Reach { system: self.name() })? {
             Answer::System(system) => Ok(*system),
@@ -212,11 +219,13 @@ impl Site for Remote {
         self.call_for_done(&Ask::BeginRound { system: self.name() })
     }
 
+    /// Has the agent wait until the system is available again.
     fn wait_until_available(&self) -> Result<(), Failure> {
         self.reopen()?;
         self.call_for_done(&Ask::Revive { system: self.name() })
     }
 
+    /// Has the agent remove what étalon made in the system.
     fn drop_all(&self) -> Result<(), Failure> {
         self.shared.link.call_to_the_end(&self.agent, &Ask::Close { system: self.name() })
     }
@@ -249,6 +258,7 @@ impl ServerCounters for RemoteCounters<'_> {
         }
     }
 
+    /// Has the agent run a query for a number, which must be one of the case's checks.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let ask = Ask::Scalar { system: self.remote.name(), case: self.case.clone(), sql: sql.to_owned() };
         match self.remote.call(&ask)? {
@@ -257,6 +267,7 @@ impl ServerCounters for RemoteCounters<'_> {
         }
     }
 
+    /// Always a server: the engine works on another host.
     fn placement(&self) -> Placement {
         Placement::Server
     }

@@ -25,7 +25,7 @@ const PIECE_OVERHEAD_BYTES: usize = 256;
 pub struct TextId(String);
 
 impl TextId {
-    /// The id of a text: its hash.
+    /// Makes the id of a text: its hash.
     fn from_text(text: &str) -> TextId {
         TextId(Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect())
     }
@@ -54,14 +54,14 @@ struct CachedTexts {
 }
 
 impl CachedTexts {
-    /// Drops a text that has come in part.
+    /// Drops all texts that have come in part.
     fn forget_coming(&mut self) {
         self.coming.clear();
         self.coming_bytes = 0;
     }
 }
 
-/// The failure of a text that cannot be taken in.
+/// Makes the failure of a text that cannot be taken in.
 fn text_failure(cause: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Other, "take in a text that the plan's scripts name", cause.into())
 }
@@ -72,7 +72,7 @@ impl TextCache {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns their ids by the scripts' names.
+    /// Keeps texts, and returns their ids by the scripts' names.
     pub(crate) fn keep_texts(&self, named: NamedTexts) -> BTreeMap<String, TextId> {
         let mut cache = self.lock_texts();
         let ids = named.into_iter().map(|(name, text)| {
@@ -83,13 +83,13 @@ impl TextCache {
         ids.collect()
     }
 
-    /// The ids whose texts are not here.
+    /// Lists those of the ids whose texts are not here.
     pub(crate) fn missing_ids(&self, of: &[TextId]) -> Vec<TextId> {
         let cache = self.lock_texts();
         of.iter().filter(|id| !cache.texts.contains_key(id)).cloned().collect()
     }
 
-    /// The texts of these ids by the scripts' names.
+    /// Finds the texts of these ids, by the scripts' names; fails if one is not here.
     pub(crate) fn texts_by_name(&self, ids: &BTreeMap<String, TextId>) -> Result<NamedTexts, Failure> {
         let cache = self.lock_texts();
         let named = ids.iter().map(|(name, id)| Some((name.clone(), Arc::clone(cache.texts.get(id)?))));
@@ -99,7 +99,7 @@ impl TextCache {
         })
     }
 
-    /// The pieces of a text, each for one message of at most that size.
+    /// Packs a text into pieces, each for one message of at most that size.
     pub(crate) fn pieces_of(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
         let text = self.lock_texts().texts.get(id).cloned().ok_or_else(|| text_failure("nobody has it"))?;
         // Base64 makes four characters of three bytes.
@@ -115,7 +115,7 @@ impl TextCache {
         Ok(pieces.collect())
     }
 
-    /// The last piece completes the text, whose hash is checked.
+    /// Takes in a piece of a text; the last one completes the text, whose hash is checked.
     pub(crate) fn take_in(&self, piece: &TextPiece) -> Result<(), Failure> {
         let bytes = STANDARD.decode(&piece.packed).map_err(|error| text_failure(error.to_string()))?;
         let mut cache = self.lock_texts();

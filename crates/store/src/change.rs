@@ -35,7 +35,7 @@ impl ChangeState {
 }
 
 impl Store {
-    /// The changes that are not undone, a server each.
+    /// Reads the changes that are not undone, at most one of a server.
     pub fn changes(&self) -> Result<Vec<StoredChange>> {
         let sql = "SELECT server, system, state, session FROM changes ORDER BY server";
         self.query_rows("read the changes that are not undone", sql, [], |row| {
@@ -67,7 +67,8 @@ impl Store {
         })
     }
 
-    /// Works on a shared reference: changes are noted while a run holds the rest of the conductor.
+    /// Writes a change's note in one transaction, if this process still is the writer.
+    /// It works on a shared reference: changes are noted while a run holds the rest of the conductor.
     fn write_change(&self, tried: &str, work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<usize>) -> Result<()> {
         let path = self.path.as_path();
         let Access::Write { token, .. } = &self.access else {

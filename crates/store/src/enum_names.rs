@@ -20,6 +20,7 @@ impl fmt::Display for UnknownWord {
 
 impl Error for UnknownWord {}
 
+/// The word for a direction in the store.
 pub(crate) fn direction(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "higher",
@@ -56,21 +57,24 @@ pub(crate) fn absence_word(absence: Absence) -> &'static str {
     }
 }
 
-/// Reads an absence; `needed` is the number of operations that a run would have needed.
+/// Reads an absence from its word; `needed` is the number of operations that a run would have needed.
 pub(crate) fn read_absence(row: &Row<'_>, index: usize, needed: u64) -> rusqlite::Result<Absence> {
     use Absence::{Failed, TooFewOperations, Unavailable, Unsupported, Wrong};
     read_one_of(row, index, &[Unavailable, TooFewOperations { needed }, Wrong, Unsupported, Failed], absence_word)
 }
 
+/// Writes a mark's data as JSON.
 pub(crate) fn mark_data_json(data: MarkData) -> rusqlite::Result<String> {
     serde_json::to_string(&data).map_err(|cause| rusqlite::Error::ToSqlConversionFailure(Box::new(cause)))
 }
 
+/// Reads a mark's data from a column of JSON; `None` if it is empty.
 pub(crate) fn read_mark_data(row: &Row<'_>, index: usize) -> rusqlite::Result<Option<MarkData>> {
     let Some(text) = row.get::<_, Option<String>>(index)? else { return Ok(None) };
     serde_json::from_str(&text).map(Some).map_err(|_| unknown_word(index, text))
 }
 
+/// Reads a column that holds the word for one of these values.
 pub(crate) fn read_one_of<T: Copy>(
     row: &Row<'_>,
     index: usize,
@@ -81,7 +85,7 @@ pub(crate) fn read_one_of<T: Copy>(
     all.iter().copied().find(|&item| word(item) == text).ok_or_else(|| unknown_word(index, text))
 }
 
-/// Reads a column that holds a word.
+/// Reads a column that holds a word, and parses it.
 pub(crate) fn read_word<T: FromStr>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     text.parse().map_err(|_| unknown_word(index, text))
@@ -93,7 +97,7 @@ pub(crate) fn read_count(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     u64::try_from(count).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(index, count))
 }
 
-/// Reads a value, or the reason why there is none.
+/// Reads a value from one column, or from another the reason why there is none.
 pub(crate) fn read_either<T: rusqlite::types::FromSql>(
     row: &Row<'_>,
     value: usize,
@@ -105,7 +109,7 @@ pub(crate) fn read_either<T: rusqlite::types::FromSql>(
     }
 }
 
-/// The error of a word that is not known.
+/// Makes the error of a word in a column that is not known.
 fn unknown_word(index: usize, text: String) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(UnknownWord(text)))
 }

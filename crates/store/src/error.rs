@@ -72,7 +72,7 @@ pub enum StoreError {
     Sqlite { path: PathBuf, tried: String, source: Box<rusqlite::Error> },
 }
 
-/// `another étalon (process 7)`.
+/// Names the holder of a store, such as `another étalon (process 7)`.
 fn holder_text(pid: &Option<u32>) -> String {
     match pid {
         Some(pid) => format!("another étalon (process {pid})"),
@@ -81,7 +81,7 @@ fn holder_text(pid: &Option<u32>) -> String {
 }
 
 impl StoreError {
-    /// What to do about the error; `None` when there is no advice.
+    /// Says what to do about the error; `None` when there is no advice.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             StoreError::Exists { path } => exists_hint(path),
@@ -123,6 +123,7 @@ impl StoreError {
         })
     }
 
+    /// Makes the error of an SQLite error on a store, its kind by the error's code.
     pub(crate) fn from_sqlite(path: &Path, tried: &str, source: rusqlite::Error) -> StoreError {
         let (path, tried) = (path.to_owned(), tried.to_owned());
         let detail = source.to_string();
@@ -142,7 +143,7 @@ impl StoreError {
         }
     }
 
-    /// Makes the error of an I/O error on a path.
+    /// Makes the error of an I/O error on a path, its kind by the error's kind.
     pub(crate) fn from_io(path: &Path, tried: &str, source: io::Error) -> StoreError {
         let (path, tried) = (path.to_owned(), tried.to_owned());
         match source.kind() {
@@ -155,7 +156,7 @@ impl StoreError {
     }
 }
 
-/// The hint for a path where something is already.
+/// Says what to do about a path where something is already.
 fn exists_hint(path: &Path) -> String {
     let name = path.to_string_lossy();
     if name.ends_with("-wal") || name.ends_with("-journal") {
@@ -166,12 +167,12 @@ fn exists_hint(path: &Path) -> String {
     }
 }
 
-/// SQLite's extended code of an error.
+/// SQLite's extended code of an error, if it has one.
 fn extended_code(error: &rusqlite::Error) -> Option<i32> {
     error.sqlite_error().map(|e| e.extended_code)
 }
 
-/// Whether a row contained something that the schema and our words do not allow, or was missing.
+/// Whether an error says that a row was missing, or held what the schema and our words do not allow.
 fn is_conversion(error: &rusqlite::Error) -> bool {
     use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows};
     matches!(
@@ -181,7 +182,7 @@ fn is_conversion(error: &rusqlite::Error) -> bool {
 }
 
 pub(crate) trait Tried<T> {
-    /// `tried` completes "tried to …".
+    /// Turns an error into that of a store; `tried` completes "tried to …".
     fn tried(self, path: &Path, tried: &str) -> Result<T>;
 }
 

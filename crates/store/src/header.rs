@@ -31,7 +31,7 @@ pub struct Header {
 const TRIED_SAVE: &str = "write the plan and the order";
 const TRIED_LOAD: &str = "read the plan";
 
-/// Positions from 0 without gaps, each case at most once in a round, no unknown case.
+/// Fails unless the order has positions from 0 without gaps, each case at most once in a round, and no unknown case.
 pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> Result<()> {
     let mut positions = HashSet::new();
     let mut seen = HashSet::new();
@@ -50,7 +50,7 @@ pub(crate) fn check_order(path: &Path, cases: &[Case], order: &[PlannedRun]) -> 
     Ok(())
 }
 
-/// Writes header, cases and planned runs.
+/// Writes header, cases and planned runs into a new store.
 pub(crate) fn save_plan(conn: &Connection, path: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     save_header(conn, path, header)?;
     let mut insert = conn
@@ -63,7 +63,7 @@ pub(crate) fn save_plan(conn: &Connection, path: &Path, header: &Header, order: 
     plan_runs(conn, path, order)
 }
 
-/// Writes the planned runs.
+/// Writes the planned runs, by position.
 pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) -> Result<()> {
     let mut insert = conn
         .prepare("INSERT INTO runs (position, round, case_id, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
@@ -76,12 +76,13 @@ pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) ->
     Ok(())
 }
 
-/// Replaces the plan that is there; its hash stays that of the plan with which the experiment started.
+/// Replaces the plan in the store; its hash stays that of the plan with which the experiment started.
 pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()> {
     let plan_json = to_json(path, plan)?;
     conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())
 }
 
+/// Writes the header's row.
 fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
     let plan_json = to_json(path, &header.plan)?;
     conn.execute(
@@ -146,6 +147,7 @@ fn read_case(row: &Row<'_>) -> rusqlite::Result<Case> {
     Ok(Case { benchmark: row.get(0)?, workload: row.get(1)?, system: row.get(2)?, point: from_json(row, 3)? })
 }
 
+/// Writes a value as JSON; fails if it cannot be written.
 fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(|e| StoreError::Refused {
         path: path.to_owned(),
@@ -154,7 +156,7 @@ fn to_json(path: &Path, value: &impl serde::Serialize) -> Result<String> {
     })
 }
 
-/// Reads a column that holds JSON.
+/// Reads a value from a column that holds JSON.
 fn from_json<T: serde::de::DeserializeOwned>(row: &Row<'_>, index: usize) -> rusqlite::Result<T> {
     let text: String = row.get(index)?;
     serde_json::from_str(&text).map_err(|e| rusqlite::Error::FromSqlConversionFailure(index, Type::Text, Box::new(e)))

@@ -49,7 +49,7 @@ const SUPERSEDED: &str = "measured again with the rest of its round, when the ex
 const RUN_COLUMNS: &str = "id, position, round, case_id, attempt, state, reason, started_unix_ms, elapsed_s";
 
 impl Store {
-    /// Every attempt, by position and then by attempt.
+    /// Reads every attempt at a run, by position and then by attempt.
     pub fn runs(&self) -> Result<Vec<StoredRun>> {
         let sql = format!("SELECT {RUN_COLUMNS} FROM runs ORDER BY position, attempt");
         self.query_rows("read the runs", &sql, [], read_run)
@@ -62,24 +62,24 @@ impl Store {
         Ok(found.into_iter().sum::<u64>() as usize)
     }
 
-    /// Positions without a measured run and those planned again by [`Store::plan_rest`], in order. Failed ones are
-    /// among them: whether to repeat those is the caller's choice.
+    /// Reads the positions without a measured run and those planned again by [`Store::plan_rest`], in order.
+    /// Failed ones are among them: whether to repeat those is the caller's choice.
     pub fn pending(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state = 'measured') = 0 OR sum(state = 'planned') > 0 ORDER BY position";
         self.query_rows("read what is still to be done", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Positions that were never started, in order.
+    /// Reads the positions that were never started, in order.
     pub fn unstarted(&self) -> Result<Vec<PlannedRun>> {
         let sql = "SELECT position, round, case_id FROM runs GROUP BY position
                    HAVING sum(state <> 'planned') = 0 ORDER BY position";
         self.query_rows("read what was never begun", sql, [], |row| read_planned(row, 0))
     }
 
-    /// Plans the rest of rounds that stopped half-way. With [`Rest::WholeRounds`] their measured runs get another
-    /// attempt; until that is measured the earlier one counts. Not once every run has ended: results that could be looked
-    /// at are not measured again until they please. Returns how many such attempts are planned.
+    /// Plans the rest of rounds that stopped half-way. Returns how many further attempts are planned.
+    /// With [`Rest::WholeRounds`] their measured runs get another attempt; until that is measured the earlier one counts.
+    /// Not once every run has ended: results that could be looked at are not measured again until they please.
     pub fn plan_rest(&mut self, rest: Rest) -> Result<usize> {
         let tried = "plan the rest of the experiment";
         let sql = match rest {
@@ -117,8 +117,8 @@ impl Store {
         })
     }
 
-    /// Plans the rounds that a longer schedule has after those of the store, whatever was left out of these; the plan is
-    /// then that schedule's. Returns how many runs that adds.
+    /// Plans the rounds that a longer schedule has after those of the store. Returns how many runs that adds.
+    /// What was left out of the earlier rounds does not count; the plan is then that schedule's.
     pub fn extend_plan(&mut self, schedule: &Schedule) -> Result<usize> {
         let tried = "plan further rounds";
         let plan = Plan { schedule: schedule.clone(), ..self.header.plan.clone() };
@@ -222,7 +222,7 @@ impl Store {
     }
 }
 
-/// Says what is wrong with a record, if anything is.
+/// Says what is wrong with a record that is to be stored, if anything is.
 fn flaw(record: &RunRecord) -> Option<String> {
     match record.state {
         RunState::Planned | RunState::Running | RunState::Superseded => {
@@ -263,6 +263,7 @@ fn flaw(record: &RunRecord) -> Option<String> {
     None
 }
 
+/// Writes how a run ended, with its measurements, series, marks, points and plans; supersedes an earlier measured attempt.
 fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::Result<()> {
     if record.state == RunState::Measured {
         let mut supersede = tx.prepare_cached(
@@ -331,13 +332,13 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
     Ok(())
 }
 
-/// Marks a run that was only planned as running.
+/// Marks a run that was only planned as running, and returns its id.
 fn start_planned_run(tx: &Transaction<'_>, id: i64, started_unix_ms: i64) -> rusqlite::Result<i64> {
     tx.execute("UPDATE runs SET state = 'running', started_unix_ms = ?2 WHERE id = ?1", params![id, started_unix_ms])?;
     Ok(id)
 }
 
-/// Adds another attempt at a run's position.
+/// Adds another, running attempt at a run's position, and returns its id.
 fn repeat_run(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> rusqlite::Result<i64> {
     let PlannedRun { position, round, case } = last.planned;
     tx.execute(
@@ -348,12 +349,13 @@ fn repeat_run(tx: &Transaction<'_>, last: &StoredRun, started_unix_ms: i64) -> r
     Ok(tx.last_insert_rowid())
 }
 
-/// The last attempt at a position.
+/// Reads the last attempt at a position.
 fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<StoredRun>> {
     let sql = format!("SELECT {RUN_COLUMNS} FROM runs WHERE position = ?1 ORDER BY attempt DESC LIMIT 1");
     conn.query_row(&sql, [position], read_run).optional()
 }
 
+/// Reads the state of the run with this id.
 fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
     conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read_word(row, 0))
 }

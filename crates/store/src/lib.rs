@@ -93,6 +93,7 @@ impl Store {
         &self.path
     }
 
+    /// The experiment that was run, and the command that started it.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -102,7 +103,7 @@ impl Store {
         &self.cases
     }
 
-    /// Reads several things as they are at one moment, while another process writes.
+    /// Calls `read` so that all it reads is of one moment, while another process writes.
     ///
     /// # Errors
     /// What `read` returns, or the store cannot be read.
@@ -116,8 +117,8 @@ impl Store {
         lock::writer_pid(&self.conn)
     }
 
-    /// Writes the WAL back, so that a single file is left. Dropping does so too but cannot report an error. While a
-    /// report reads, `-wal` and `-shm` may stay until the next close.
+    /// Closes the store: writes the WAL back, so that a single file is left.
+    /// Dropping does so too but cannot report an error. While a report reads, `-wal` and `-shm` may stay until the next close.
     ///
     /// # Errors
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.
@@ -150,7 +151,7 @@ impl Store {
         Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
-    /// Writes in one transaction, if this process still is the writer.
+    /// Does `work` in one transaction, if this process still is the writer.
     fn write<T>(&mut self, tried: &str, work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>) -> Result<T> {
         let Access::Write { token, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });

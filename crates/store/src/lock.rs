@@ -79,7 +79,7 @@ impl Drop for WriteLock {
     }
 }
 
-/// The store's name with `suffix`.
+/// Makes the store's path with `suffix` at its end.
 pub(crate) fn with_suffix(store: &Path, suffix: &str) -> PathBuf {
     let mut name = store.as_os_str().to_owned();
     name.push(suffix);
@@ -123,7 +123,7 @@ pub(crate) fn writer_pid(conn: &Connection) -> Option<u32> {
     conn.query_row("SELECT pid FROM writer", [], |row| row.get(0)).ok()
 }
 
-/// A token that no other writer has: process, time and a count.
+/// Makes a token that no other writer has: process, time and a count.
 fn new_token() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());

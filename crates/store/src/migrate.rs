@@ -19,7 +19,7 @@ pub(crate) fn newest_version(steps: &[&str]) -> i64 {
     steps.len() as i64
 }
 
-/// The version of a store's schema; an error if it is newer than `steps`, or negative.
+/// Reads the version of a store's schema; fails if it is newer than `steps`, or negative.
 pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<i64> {
     let found: i64 =
         conn.query_row("PRAGMA user_version", [], |row| row.get(0)).tried(path, "read the version of the store")?;
@@ -32,7 +32,7 @@ pub(crate) fn version(conn: &Connection, path: &Path, steps: &[&str]) -> Result<
     Ok(found)
 }
 
-/// Brings a store to the newest version.
+/// Brings a store's schema to the newest version, without checking foreign keys meanwhile.
 pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Result<()> {
     let from = version(conn, path, steps)?;
     if from == newest_version(steps) {
@@ -45,7 +45,7 @@ pub(crate) fn migrate(conn: &mut Connection, path: &Path, steps: &[&str]) -> Res
     done
 }
 
-/// Runs the steps that a store does not have yet.
+/// Runs in one transaction the steps that a store does not have yet.
 fn run_steps(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) -> Result<()> {
     let tx = conn.transaction_with_behavior(TransactionBehavior::Exclusive).tried(path, tried)?;
     // The first reading was outside the transaction.
@@ -64,7 +64,7 @@ fn run_steps(conn: &mut Connection, path: &Path, steps: &[&str], tried: &str) ->
     tx.commit().tried(path, tried)
 }
 
-/// The error of a store whose version cannot be read.
+/// Makes the error of a store whose version cannot be read or reached.
 fn damaged(path: &Path, detail: String) -> StoreError {
     StoreError::Damaged { path: path.to_owned(), tried: "read its version".to_owned(), detail }
 }

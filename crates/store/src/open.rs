@@ -30,8 +30,8 @@ const TRIED_OPEN: &str = "open it";
 const TRIED_WRITE: &str = "open it for writing";
 
 impl Store {
-    /// Creates a store and opens it for writing. Header, cases and order are synced to disk before the file appears
-    /// under its name; on failure no file is left.
+    /// Creates a store and opens it for writing.
+    /// Header, cases and order are synced to disk before the file appears under its name; on failure no file is left.
     ///
     /// # Errors
     /// [`StoreError::Exists`]; [`StoreError::Refused`] when the order does not fit the plan.
@@ -57,8 +57,8 @@ impl Store {
         Store::open_with(path, migrate::STEPS)
     }
 
-    /// Opens a store for reading, also while a run writes it and on read-only media. An older store is migrated in
-    /// memory.
+    /// Opens a store for reading, also while a run writes it and on read-only media.
+    /// An older store is migrated in memory.
     ///
     /// # Errors
     /// [`StoreError::Unrecovered`] when changes of a store that was not closed cannot be read without writing; see
@@ -67,7 +67,7 @@ impl Store {
         Store::open_read_only_with(path, migrate::STEPS)
     }
 
-    /// Opens a store for writing, with these steps of migration.
+    /// Opens a store for writing, and migrates it by these steps.
     pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute_path(path)?;
         // Before anything is written: a file that is not ours stays untouched.
@@ -80,7 +80,7 @@ impl Store {
         Store::open_locked(StorePath { path, full: &full }, lock, steps)
     }
 
-    /// Opens a store whose lock the caller has.
+    /// Opens for writing a store whose lock the caller has, migrates it and enters this process as its writer.
     fn open_locked(at: StorePath<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = at.path;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -107,6 +107,7 @@ impl Store {
         })
     }
 
+    /// Opens a store for reading, and migrates an older one in memory by these steps.
     pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute_path(path)?;
         let mut conn = identify(StorePath { path, full: &full })?;
@@ -118,7 +119,7 @@ impl Store {
         Ok(Store { conn, path: path.to_owned(), header, cases, access: Access::ReadOnly, origin: Origin::Opened })
     }
 
-    /// Leaves a single file, as far as readers allow.
+    /// Gives up writing, and writes the WAL back, so that a single file is left as far as readers allow.
     pub(crate) fn settle(&mut self) -> Result<()> {
         let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
             Access::Write { lock, token } => (lock, token),
@@ -143,8 +144,8 @@ impl Store {
     }
 }
 
-/// Makes it one file, once no one reads: SQLite itself does not wait for readers here. After a while it gives up: WAL mode is
-/// as good, and of two files more.
+/// Leaves WAL mode, which makes the store one file, once no one reads.
+/// SQLite itself does not wait for readers here. After a while it gives up: WAL mode is as good, and of two files more.
 fn leave_wal_mode(conn: &Connection) {
     const PAUSE: Duration = Duration::from_millis(5);
     let until = Instant::now() + SETTLE_WAIT;
@@ -156,7 +157,7 @@ fn leave_wal_mode(conn: &Connection) {
     }
 }
 
-/// Shrinks the file by the reserve.
+/// Removes the reserve, and shrinks the file by it.
 fn give_back_reserve(conn: &Connection) -> rusqlite::Result<()> {
     conn.execute("DELETE FROM ballast", [])?;
     let mut vacuum = conn.prepare("PRAGMA incremental_vacuum")?;
@@ -165,7 +166,7 @@ fn give_back_reserve(conn: &Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Absolute and with symbolic links resolved, since SQLite puts the WAL there.
+/// Makes a path absolute, and resolves it if it is a symbolic link, since SQLite puts the WAL there.
 fn absolute_path(path: &Path) -> Result<PathBuf> {
     if fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink())
         && let Ok(target) = fs::canonicalize(path)
@@ -177,7 +178,7 @@ fn absolute_path(path: &Path) -> Result<PathBuf> {
     std::path::absolute(path).tried(path, TRIED_OPEN)
 }
 
-/// Makes sure that the file is a store without changing it.
+/// Opens a file for reading, after making sure without changing it that it is a store.
 fn identify(at: StorePath<'_>) -> Result<Connection> {
     let path = at.path;
     check_file(path)?;
@@ -201,7 +202,8 @@ fn identify(at: StorePath<'_>) -> Result<Connection> {
     }
 }
 
-/// Does not open the file: closing it would drop the locks of this process's other connections.
+/// Fails if a path is no file or an empty one.
+/// It does not open the file: closing it would drop the locks of this process's other connections.
 fn check_file(path: &Path) -> Result<()> {
     let owned = path.to_owned();
     match fs::metadata(path) {
@@ -214,8 +216,8 @@ fn check_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Refuses what lies under the names of SQLite's own files and is not SQLite's: it would be written over or removed. The
-/// `-shm` file is judged by its size, since closing it would drop locks, too.
+/// Fails if what lies under the names of SQLite's own files is not SQLite's: it would be written over or removed.
+/// The `-shm` file is judged by its size, since closing it would drop locks, too.
 fn check_companions(at: StorePath<'_>) -> Result<()> {
     // SQLite makes it 3 bytes long, then 32 KiB, page by page: a reader may come between two of these.
     const SHM_STEP_BYTES: u64 = 1 << 12;
@@ -237,18 +239,16 @@ fn check_companions(at: StorePath<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the file begins with one of the signs. A file passes that cannot be read, or ends meanwhile, since SQLite
-/// will
-/// report it; so does one of zeroes, which a power cut leaves.
+/// Whether the file begins with one of the signs, or is all zeroes, which a power cut leaves.
+/// A file passes that cannot be read, or ends meanwhile, since SQLite will report it.
 fn begins_with_any(file: &Path, signs: &[&[u8]]) -> bool {
     let mut begin = Vec::new();
     let read = fs::File::open(file).and_then(|file| file.take(8).read_to_end(&mut begin));
     read.is_err() || begin.iter().all(|byte| *byte == 0) || signs.iter().any(|sign| begin.starts_with(sign))
 }
 
-/// A connection that reads the store, by the first of these ways that works: plainly; as one that may repair what a
-/// killed
-/// process left; as a file that does not change.
+/// Opens a connection that reads the store, by the first of three ways that works.
+/// They are: plainly; as one that may repair what a killed process left; as a file that does not change.
 fn open_reader(at: StorePath<'_>) -> Result<Connection> {
     let StorePath { path, full } = at;
     let base = OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -270,7 +270,7 @@ fn open_reader(at: StorePath<'_>) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Opens a reader with these flags, without trying again.
+/// Opens a connection with these flags that changes nothing, and reads once.
 fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(full, flags)?;
     conn.busy_timeout(BUSY_WAIT)?;
@@ -279,17 +279,17 @@ fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// Makes SQLite open the WAL too.
+/// Reads once, which makes SQLite open the WAL too.
 fn probe(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-/// Tests whether a store must be opened for writing once before it can be read.
+/// Whether a store must be opened for writing once before it can be read.
 fn needs_recovery(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
-/// The number by which SQLite files of a program are known.
+/// Reads the number by which SQLite files of a program are known.
 fn application_id(conn: &Connection) -> rusqlite::Result<i32> {
     conn.query_row("PRAGMA application_id", [], |row| row.get(0))
 }
@@ -308,7 +308,7 @@ fn open_immutable(at: StorePath<'_>) -> Result<Connection> {
     })
 }
 
-/// `file:///a/b.etalon?immutable=1`, with every byte escaped that could mean something else.
+/// Makes a URI such as `file:///a/b.etalon?immutable=1`, with every byte escaped that could mean something else.
 fn immutable_uri(full: &Path) -> String {
     let mut bytes = full.as_os_str().as_encoded_bytes().to_vec();
     if bytes.first() != Some(&b'/') {
@@ -328,16 +328,17 @@ fn immutable_uri(full: &Path) -> String {
     uri
 }
 
+/// Makes the error of a file that is not a store.
 fn not_a_store(path: &Path, what: &str) -> StoreError {
     StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() }
 }
 
-/// The error of another program's database.
+/// Makes the error of another program's database.
 fn foreign_database(path: &Path, application_id: i32) -> StoreError {
     not_a_store(path, &format!("it is a SQLite database of another program (application_id {application_id:#010x})"))
 }
 
-/// Checks the file's structure.
+/// Fails if the file's structure is damaged, by SQLite's quick check.
 fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
     let tried = "check the file";
     let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).tried(path, tried)?;
@@ -347,6 +348,7 @@ fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
     }
 }
 
+/// Copies a store into a database in memory.
 fn copy_to_memory(from: &Connection, path: &Path) -> Result<Connection> {
     let tried = "read it into memory";
     let mut memory = Connection::open_in_memory().tried(path, tried)?;

@@ -35,7 +35,7 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
     }
 }
 
-/// Builds the store in memory and then puts it in its place; `path` is its name for messages, `full` where it is.
+/// Builds a store in memory and writes it to its place; `path` is its name for messages, `full` where it is.
 pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     let image = build_bytes(path, header, order)?;
     files::put_file(full, &image, Replacing::Own(&|_| false)).map_err(|error| match error {
@@ -45,14 +45,14 @@ pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[Planne
     })
 }
 
-/// Removes a new store that no one knows yet.
+/// Removes a new store that no one knows yet, with SQLite's files next to it.
 pub(crate) fn remove(full: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(with_suffix(full, suffix));
     }
 }
 
-/// The bytes of a new store's file.
+/// Makes the bytes of a new store's file; fails if the order does not fit the plan.
 fn build_bytes(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> {
     header::check_order(path, &header.plan.cases(), order)?;
     let mut conn = Connection::open_in_memory().tried(path, TRIED)?;

@@ -24,18 +24,18 @@ const ROLES: [Role; 3] = [Role::Primary, Role::Secondary, Role::Diagnostic];
 const NATURES: [Nature; 2] = [Nature::Identity, Nature::Passing];
 
 impl Store {
-    /// Measurements by position, those of a run in the order of its record.
+    /// Reads the measurements of measured runs by position, those of a run in the order of its record.
     pub fn measurements(&self) -> Result<Vec<StoredMeasurement>> {
         self.measurements_of(RunState::Measured)
     }
 
-    /// Measurements of runs that were measured again when the experiment was resumed; in order as
-    /// [`Store::measurements`].
+    /// Reads the measurements of runs that were measured again when the experiment was resumed.
+    /// They are in order as [`Store::measurements`].
     pub fn superseded_measurements(&self) -> Result<Vec<StoredMeasurement>> {
         self.measurements_of(RunState::Superseded)
     }
 
-    /// Measurements of runs in a state.
+    /// Reads the measurements of runs in this state.
     fn measurements_of(&self, state: RunState) -> Result<Vec<StoredMeasurement>> {
         let sql =
             "SELECT r.id, r.round, r.case_id, r.position, m.metric, m.unit, m.direction, m.role, m.value, m.unavailable,
@@ -53,7 +53,7 @@ impl Store {
         })
     }
 
-    /// The run's series in the order of its record, whatever its state.
+    /// Reads the run's series in the order of its record, whatever its state.
     pub fn series_of(&self, run: i64) -> Result<Vec<Series>> {
         let sql = "SELECT host, kind, interval, length_ms, errors, histogram FROM series WHERE run_id = ?1 ORDER BY id";
         self.query_rows("read the histograms", sql, [run], |row| {
@@ -68,7 +68,7 @@ impl Store {
         })
     }
 
-    /// All marks with their runs' [`crate::StoredRun::id`], whatever the runs' state.
+    /// Reads all marks with their runs' [`crate::StoredRun::id`], whatever the runs' state.
     pub fn marks(&self) -> Result<Vec<(i64, Mark)>> {
         let sql = "SELECT m.run_id, m.kind, m.host, m.detail, m.data FROM marks AS m JOIN runs AS r ON r.id = m.run_id
                    ORDER BY r.position, r.attempt, m.id";
@@ -81,7 +81,8 @@ impl Store {
         })
     }
 
-    /// Loads that were tried against a promise, with their runs' [`crate::StoredRun::id`], in the order of each search.
+    /// Reads the loads that were tried against a promise, with their runs' [`crate::StoredRun::id`].
+    /// They are in the order of each search.
     pub fn load_points(&self) -> Result<Vec<(i64, LoadPoint)>> {
         let sql =
             "SELECT run_id, rate, throughput, response_p50_us, response_p99_us, late_share, failed_share, is_kept,
@@ -102,7 +103,7 @@ impl Store {
         })
     }
 
-    /// The plans of queries, with their runs' [`crate::StoredRun::id`].
+    /// Reads the plans of queries, with their runs' [`crate::StoredRun::id`].
     pub fn query_plans(&self) -> Result<Vec<(i64, QueryPlan)>> {
         let sql = "SELECT run_id, query, plan, unavailable FROM query_plans ORDER BY id";
         self.query_rows("read the plans of queries", sql, [], |row| {
@@ -116,7 +117,7 @@ impl Store {
         self.write(&tried, |tx, path| write_facts(tx, subject, facts, taken_unix_ms).tried(path, &tried))
     }
 
-    /// The facts by subject; a subject without facts is absent.
+    /// Reads the facts by subject; a subject without facts is absent.
     pub fn facts(&self) -> Result<BTreeMap<String, Facts>> {
         let sql = "SELECT subject, name, value, unavailable, nature FROM facts";
         let rows = self.query_rows("read the facts", sql, [], |row| {
@@ -169,6 +170,7 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
     Ok(Measurement { metric, reading })
 }
 
+/// Writes a subject's facts in place of earlier ones.
 fn write_facts(tx: &Transaction<'_>, subject: &str, facts: &Facts, taken_unix_ms: i64) -> rusqlite::Result<()> {
     tx.execute("DELETE FROM facts WHERE subject = ?1", [subject])?;
     let mut insert = tx.prepare_cached(

@@ -20,7 +20,7 @@ const LOW_BYTES: i64 = 1 << 19;
 const FULL_BYTES: i64 = 1 << 20;
 
 impl Store {
-    /// Fills up the reserve, and makes the next transaction start the WAL over.
+    /// Fills up the reserve of free space for the next run's record, and makes the next transaction start the WAL over.
     pub(crate) fn top_up_reserve(&mut self) -> Result<()> {
         let tried = "reserve space for the next run's record";
         // SQLite's name for it: a relative path means another file once the working folder has changed.
@@ -37,7 +37,7 @@ impl Store {
     }
 }
 
-/// Bytes of pages in the file that are free.
+/// Counts the bytes of pages in the file that are free.
 fn free_bytes(conn: &Connection) -> rusqlite::Result<i64> {
     let pages: i64 = conn.query_row("PRAGMA freelist_count", [], |row| row.get(0))?;
     let page_bytes: i64 = conn.query_row("PRAGMA page_size", [], |row| row.get(0))?;

@@ -244,8 +244,8 @@ impl SnapshotCopies {
     }
 
     /// Sets the database's options again after a revert, and grows its log to what it was.
-    /// A revert makes the log again, of half a megabyte: a run would wait for it to grow. That it keeps options is documented,
-    /// and setting them again costs nothing.
+    /// A revert makes the log again, of half a megabyte: a run would wait for it to grow.
+    /// That it keeps options is documented, and setting them again costs nothing.
     fn set_up(&self, client: &mut Client) -> Result<(), AskError> {
         for option in &self.session.database {
             client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
@@ -341,7 +341,7 @@ fn snapshot_name(number: usize) -> String {
 }
 
 /// Finds a number for a snapshot that no database has, nor any snapshot that this process has made.
-/// Several systems of a plan may be one server with other settings, and each must know that another's snapshot is not its own.
+/// Several systems of a plan may be one server with other settings; each must know another's snapshot is not its own.
 fn free_number(client: &mut Client) -> Result<usize, AskError> {
     static NUMBERS: AtomicUsize = AtomicUsize::new(1);
     loop {

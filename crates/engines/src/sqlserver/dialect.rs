@@ -74,7 +74,7 @@ impl Dialect for TSql {
         quote_name(name)
     }
 
-    /// Writes the `CREATE TABLE` of a data set's table with its primary key: it is clustered, and would rewrite all rows later.
+    /// Writes the `CREATE TABLE` of a table with its primary key: it is clustered, and added later would rewrite all rows.
     fn define_table(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };

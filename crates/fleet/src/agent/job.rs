@@ -35,6 +35,7 @@ struct State {
 pub(super) type Waits = Arc<Mutex<Option<String>>>;
 
 impl State {
+    /// Whether the load is ready and has no start time yet.
     fn waits_for_start(&self) -> bool {
         self.progress.ready && self.start_ns.is_none()
     }
@@ -46,24 +47,25 @@ impl Job {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the job with its answer.
+    /// Ends the job with its answer, and wakes those that wait for it.
     pub(super) fn finish(&self, answer: Result<Answer, Failure>) {
         self.lock_state().answer = Some(answer);
         self.changed.notify_all();
     }
 
-    /// Tests whether the job has its answer.
+    /// Whether the job has its answer.
     pub(super) fn is_done(&self) -> bool {
         self.lock_state().answer.is_some()
     }
 
-    /// Starts the load at this instant of the agent's clock.
+    /// Has the load start at this instant of the agent's clock.
     pub(super) fn start_at(&self, at_ns: u64) {
         self.lock_state().start_ns = Some(at_ns);
         self.changed.notify_all();
     }
 
-    /// Once it is stopped, what it does on a system ends by the system's own `interrupt`.
+    /// Ties the job to a system: a stop then interrupts the system, and replies say why it is silent.
+    /// Once the job is stopped, what it does on a system ends by the system's own `interrupt`.
     pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>, waits: &Waits) {
         let mut state = self.lock_state();
         *waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -83,12 +85,12 @@ impl Job {
         self.changed.notify_all();
     }
 
-    /// Reported so far.
+    /// The tasks that have ended so far.
     pub(super) fn tasks_so_far(&self) -> Vec<TaskLog> {
         self.lock_state().tasks.clone()
     }
 
-    /// Waits until it is done, or for `timeout`; returns whether it is done.
+    /// Waits until the job is done, or for `timeout`; returns whether it is done.
     pub(super) fn wait_within(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut state = self.lock_state();
@@ -99,8 +101,8 @@ impl Job {
         true
     }
 
-    /// The reply once it is done or waits for its start, or after `timeout`. A running load is polled rarely: replies
-    /// would disturb it.
+    /// Waits until the job is done or waits for its start, or for `timeout`, and makes the reply.
+    /// A running load is polled rarely: replies would disturb it.
     pub(super) fn reply_within(&self, timeout: Duration) -> Reply {
         let deadline = Instant::now() + timeout;
         let mut state = self.lock_state();
@@ -123,6 +125,7 @@ impl Job {
 }
 
 impl Starter for Job {
+    /// Reports the load as ready and waits for its start; `None` if it is stopped before.
     fn start_ns(&self) -> Option<u64> {
         let mut state = self.lock_state();
         state.progress.ready = true;
@@ -145,10 +148,12 @@ impl Starter for Job {
 pub(super) struct Watching(pub(super) Arc<Job>);
 
 impl Observer for Watching {
+    /// Keeps the load's last interval for the next reply.
     fn tick(&mut self, tick: Tick) {
         self.0.lock_state().progress.tick = Some(tick);
     }
 
+    /// Keeps the tasks that have ended.
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
         self.0.lock_state().tasks.extend_from_slice(logs);
     }

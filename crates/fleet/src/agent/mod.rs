@@ -44,6 +44,7 @@ pub struct AgentOptions {
 }
 
 impl AgentOptions {
+    /// Makes options that allow plans nothing on this host.
     pub fn new(server: Server, name: &str, log: fn(&str)) -> AgentOptions {
         AgentOptions {
             server,
@@ -126,10 +127,12 @@ impl Drop for Agent {
 struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
+    /// Answers `ping` with the agent's clocks; any other verb takes longer.
     fn at_once(&self, verb: &str) -> Option<Vec<u8>> {
         (verb == "ping").then(|| encode(&Pong { now_ns: host::clock::now_ns(), unix_ms: host::clock::unix_ms() }))
     }
 
+    /// Answers a request in JSON, with a failure as its reply.
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
         if verb == "info" {
@@ -142,13 +145,13 @@ impl Handler for Serving {
     }
 }
 
-/// A value as JSON; empty if it cannot be written.
+/// Writes a value as JSON; empty if it cannot be written.
 fn encode<T: serde::Serialize>(value: &T) -> Vec<u8> {
     // These types cannot fail; an empty answer would be reported as unreadable.
     serde_json::to_vec(value).unwrap_or_default()
 }
 
-/// The processor and the memory of this machine in a few words.
+/// Names the processor and the memory of this machine.
 fn machine_text() -> String {
     let facts = host::facts::client_facts(&[]);
     ["cpu.model", "memory.total"].into_iter().filter_map(|name| facts.get(name)).collect::<Vec<_>>().join(", ")
@@ -160,7 +163,7 @@ impl Shared {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The agent's name, version, host, permissions and current experiment.
+    /// Describes the agent: name, version, host, permissions and current experiment.
     fn info(&self) -> AgentInfo {
         AgentInfo {
             name: self.options.name.clone(),
@@ -173,7 +176,7 @@ impl Shared {
         }
     }
 
-    /// Ends a job whose lease ran out without word from the conductor.
+    /// Ends a session whose lease ran out without word from the conductor.
     fn end_lapsed(&self) {
         let lapsed = {
             let mut slot = self.lock_session();
@@ -226,7 +229,8 @@ impl Shared {
         Ok(job.reply_within(ANSWER_TIMEOUT))
     }
 
-    /// First of all: the rest of a request may mean something else in another version.
+    /// Fails unless a request is of this agent's version.
+    /// It is looked at first of all: the rest of a request may mean something else in another version.
     fn refuse_other_version(&self, request: &[u8]) -> Result<(), Failure> {
         #[derive(Default, Deserialize)]
         #[serde(default)]

@@ -54,7 +54,7 @@ pub(super) struct Session {
     jobs: BTreeMap<u64, Arc<Job>>,
 }
 
-/// The existing one, or a new one.
+/// Finds the request's session or begins it, and renews its lease; fails if another conductor has one.
 pub(super) fn session_for_request<'s>(
     slot: &'s mut Option<Session>,
     request: &Request,
@@ -93,7 +93,7 @@ impl Session {
         self.last_request.elapsed() > self.lease
     }
 
-    /// The job of this number; an error if it is unknown.
+    /// Finds the job of this number, or fails.
     pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
             // The agent was restarted, or the lease ran out.
@@ -102,7 +102,7 @@ impl Session {
         })
     }
 
-    /// Begins a job; the one that was begun already if the request comes again.
+    /// Begins a job in a thread of its own; returns the one begun already if the request comes again.
     pub(super) fn begin_job(&mut self, request: &Request, shared: &Arc<Shared>) -> Arc<Job> {
         if let Some(job) = self.jobs.get(&request.job) {
             return Arc::clone(job);
@@ -127,7 +127,7 @@ impl Session {
         job
     }
 
-    /// Stops jobs and removes what was made.
+    /// Stops the session's jobs, waits for them, and removes what was made in its systems.
     pub(super) fn end(self, log: fn(&str)) {
         self.jobs.values().for_each(|job| job.stop());
         let deadline = Instant::now() + ENDING_TIMEOUT;

@@ -44,7 +44,8 @@ impl Work {
         self.job.finish(answer.map_err(|failure| self.cut_short(failure)));
     }
 
-    /// Distinguishes what a stop cut short from what failed by itself: the former may be tried again.
+    /// Turns the failure of a stopped job into a lost connection, which may be tried again.
+    /// A failure that lasts stays, and so does that of a job that was not stopped.
     fn cut_short(&self, failure: Failure) -> Failure {
         if !self.job.stopped.load(Ordering::Relaxed) || failure.is_lasting() {
             return failure;
@@ -54,7 +55,7 @@ impl Work {
         Failure { kind: FailureKind::ConnectionLost, cause, ..failure }
     }
 
-    /// Does what the request asks.
+    /// Does what the request asks, and returns its answer.
     fn carry_out(&self) -> Result<Answer, Failure> {
         match &self.request.ask {
             Ask::Open { system, part, tables } => self.open_system(system, *part, *tables),
@@ -116,7 +117,7 @@ impl Work {
         }
     }
 
-    /// Process ids of the others on this machine.
+    /// The process ids of the other étalons on this machine that take part.
     fn co_located(&self) -> Vec<u32> {
         self.co_located.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -126,7 +127,7 @@ impl Work {
         Surroundings::from_watched(&watch.stop(), Some(&self.shared.options.name))
     }
 
-    /// The system that is open for a part; an error if it is not open.
+    /// Finds the system that is open for a part of the work, or fails.
     fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
         let found = lock_systems(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
         found.ok_or_else(|| {
@@ -136,19 +137,19 @@ impl Work {
         })
     }
 
-    /// The system that was opened for whole runs.
+    /// Finds the system that is open for whole runs, or fails.
     fn opened_whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
         self.opened(system, Part::Whole)
     }
 
-    /// The system for work that takes long, and that ends when this job is stopped.
+    /// Finds the system for work that takes long, and ties this job to it, so that a stop ends the work.
     fn at_work(&self, system: &str) -> Result<Arc<Opened>, Failure> {
         let opened = self.opened_whole(system)?;
         self.job.works_on(&opened.interrupt, &opened.waits);
         Ok(opened)
     }
 
-    /// Opens a system, unless it is open with the same URL and server.
+    /// Opens a system, unless it is open with the same URL and server, and answers its kind of load.
     fn open_system(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
         if let Ok(opened) = self.opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
@@ -182,7 +183,7 @@ impl Work {
         Ok(Answer::Opened(carries))
     }
 
-    /// Notices go to the agent's own log and to the conductor.
+    /// Makes notices that go to the agent's own log and to the conductor.
     fn notices(&self, waits: &Waits) -> Notices {
         let (log, waits) = (self.shared.options.log, Arc::clone(waits));
         Notices::new(move |notice| {
@@ -193,13 +194,14 @@ impl Work {
         })
     }
 
-    /// Closes a system, and removes what was made.
+    /// Closes a system, and removes what étalon made in it.
     fn close_system(&self, system: &str) -> Result<(), Failure> {
         lock_systems(&self.systems).remove(&(system.to_owned(), false));
         let whole = lock_systems(&self.systems).remove(&(system.to_owned(), true));
         whole.map_or(Ok(()), |opened| opened.system.drop_all())
     }
 
+    /// Reads a system's facts for these cases, with those of this host.
     fn read_facts(&self, system: &str, cases: &[SentCase], scope: FactsScope) -> Result<Facts, Failure> {
         let opened = self.at_work(system)?;
         let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
@@ -210,7 +212,7 @@ impl Work {
         Ok(facts)
     }
 
-    /// Reads the server's counters, CPU time and placement.
+    /// Reads the server's counters, CPU time and placement as an answer.
     fn read_account(&self, system: &str) -> Result<Answer, Failure> {
         let opened = &self.at_work(system)?.system;
         let server_cpu_s = opened.server_cpu_s().into();
@@ -218,7 +220,7 @@ impl Work {
         Ok(Answer::Account(Box::new(account)))
     }
 
-    /// Runs a query, refused unless it is one of the case's checks.
+    /// Runs a query for a number; fails unless it is one of the case's own checks.
     fn query_scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
         let task = self.task_of(case)?;
         let is_asked = match &task.action {
@@ -232,7 +234,7 @@ impl Work {
         self.at_work(system)?.system.scalar(sql)
     }
 
-    /// Makes a whole run, and publishes its record.
+    /// Makes a whole run, publishes its record, and answers the number of pieces.
     fn run_whole(
         &self,
         system: &str,
@@ -262,7 +264,7 @@ impl Work {
         self.publish_outcome(Outcome::Record(Box::new(recorded))).map(Answer::Published)
     }
 
-    /// Publishes the tasks of a stopped job, if any, and answers the number of pieces.
+    /// Publishes the ended tasks of a stopped job, if any, and answers the number of pieces.
     fn publish_stopped_job(&self, tasks: Vec<TaskLog>) -> Answer {
         if tasks.is_empty() {
             return Answer::Stopped(0);
@@ -270,7 +272,7 @@ impl Work {
         Answer::Stopped(self.publish_outcome(Outcome::Cut(tasks)).unwrap_or_default())
     }
 
-    /// Runs a segment of a load's clients, and publishes what they did.
+    /// Runs a segment of a load's clients, publishes what they did, and answers the number of pieces.
     fn run_share(
         &self,
         system: &str,
@@ -308,7 +310,7 @@ impl Work {
         }
     }
 
-    /// Publishes a result to the stream, retrying while the conductor is there. Returns the number of parts.
+    /// Publishes a result to the stream, retrying while the conductor is there. Returns the number of pieces.
     fn publish_outcome(&self, mut outcome: Outcome) -> Result<u32, Failure> {
         outcome.shift_times(-host::clock::unix_ms());
         let bus = &self.shared.bus;
@@ -331,7 +333,7 @@ impl Work {
         Ok(count)
     }
 
-    /// Compiles a case from the texts sent. Scripts may run no shell commands here.
+    /// Compiles a case's task from the texts sent. Scripts may run no shell commands here.
     fn task_of(&self, sent: &SentCase) -> Result<Task, Failure> {
         let texts = Texts::from_sent(self.texts.texts_by_name(&sent.texts)?);
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
@@ -339,11 +341,12 @@ impl Work {
     }
 }
 
+/// Makes the empty answer of what is done.
 fn to_nothing((): ()) -> Answer {
     Answer::Nothing
 }
 
-/// The failure of a result that cannot be published.
+/// Makes the failure of a result that cannot be published.
 fn cannot_publish(cause: String) -> Failure {
     Failure::new(FailureKind::ConnectionLost, "publish a result", cause)
 }
