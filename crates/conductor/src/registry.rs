@@ -84,6 +84,7 @@ impl Registry {
         }
     }
 
+    /// All engines, in order of their registration.
     pub fn engines(&self) -> &[&'static dyn Engine] {
         &self.engines
     }

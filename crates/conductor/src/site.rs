@@ -329,6 +329,7 @@ impl Site for Here {
         self.system.files_per_client()
     }
 
+    /// Reads the system's facts, and those of the cases if all are wanted, after checking that these can run.
     fn facts(&self, cases: &[(&Case, &Task)], scope: FactsScope) -> Result<Facts, Failure> {
         let system = &*self.system;
         if scope == FactsScope::Whole {
@@ -345,6 +346,7 @@ impl Site for Here {
         Ok(facts)
     }
 
+    /// Loads the task's own tables, if it has any.
     fn prepare_tables(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Result<(), Failure> {
         match job.task.tables() {
             Tables::Own => self.load_tables(&job.task.dataset, observer),
@@ -352,6 +354,7 @@ impl Site for Here {
         }
     }
 
+    /// Reads the tables through, settles the system, measures the run, and notes what else the machine did.
     fn run(
         &self,
         job: &SiteJob<'_>,
@@ -398,10 +401,12 @@ impl Site for Here {
         Ok(record)
     }
 
+    /// Whether the system is real, so that this machine's state matters.
     fn uses_this_machine(&self) -> bool {
         self.system.presence() != Presence::Simulated
     }
 
+    /// The system's plan as other hosts reach it, without a user's password.
     fn plan_for_other_hosts(&self) -> Result<SystemPlan, Failure> {
         self.system.plan_for_other_hosts(&self.plan)
     }
@@ -414,6 +419,7 @@ impl Site for Here {
         self.system.wait_until_available()
     }
 
+    /// Opens a session on the system, with its dialect.
     fn session(&self, kind: SessionKind) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
         Ok((self.system.session(kind)?, self.system.dialect()))
     }
@@ -422,6 +428,7 @@ impl Site for Here {
         self.system.begin_clean_up();
     }
 
+    /// Removes everything that étalon made in the system.
     fn drop_all(&self) -> Result<(), Failure> {
         self.system.drop_all()
     }

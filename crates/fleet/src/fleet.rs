@@ -339,6 +339,7 @@ impl Places for Fleet {
         Some(record)
     }
 
+    /// Process ids of the agents on this machine.
     fn co_located_agents(&self) -> Vec<u32> {
         self.co_located.clone()
     }

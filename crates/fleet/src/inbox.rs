@@ -45,6 +45,7 @@ impl Inbox {
         Ok(Inbox { results: bus.results_of(experiment)?, session: session.to_owned(), state: Mutex::default() })
     }
 
+    /// Locks the state, even after a panic.
     fn lock_state(&self) -> MutexGuard<'_, InboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -148,6 +148,7 @@ fn without_password(system: &SystemPlan) -> SystemPlan {
 }
 
 impl Site for Remote {
+    /// The kind of load that the agent's system can run.
     fn load_kind(&self) -> LoadKind {
         self.carries
     }
@@ -214,6 +215,7 @@ impl Site for Remote {
         }
     }
 
+    /// Has the agent begin a new round in the system.
     fn begin_round(&self) -> Result<(), Failure> {
         self.reopen()?;
         self.call_for_done(&Ask::BeginRound { system: self.name() })
@@ -247,10 +249,12 @@ impl RemoteCounters<'_> {
 }
 
 impl ServerCounters for RemoteCounters<'_> {
+    /// Has the agent read the server's counters.
     fn counters(&self) -> Result<Counters, Failure> {
         Ok(self.read_account()?.counters)
     }
 
+    /// Has the agent read the CPU seconds of the server.
     fn server_cpu_s(&self) -> Result<f64, String> {
         match self.read_account().map_err(|failure| failure.to_string())?.server_cpu_s {
             Reading::Value(seconds) => Ok(seconds),

@@ -67,6 +67,7 @@ fn text_failure(cause: impl Into<String>) -> Failure {
 }
 
 impl TextCache {
+    /// Locks the texts, even after a panic.
     fn lock_texts(&self) -> MutexGuard<'_, CachedTexts> {
         // Single insertions keep its maps consistent.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

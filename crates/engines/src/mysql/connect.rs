@@ -137,10 +137,12 @@ impl Explain for Endpoint {
         &self.address
     }
 
+    /// How the endpoint's questions wait: interrupt, notices and asides.
     fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
+    /// Has the endpoint's questions heed a request's interrupt and notices.
     fn heed_request(&mut self, request: &OpenRequest<'_>) {
         self.waiting = Waiting::new(request, self.address.shown_url());
     }

@@ -26,6 +26,7 @@ struct Source {
     variables: &'static [&'static str],
 }
 
+/// Names a counter of ours, its unit, and where the server has it.
 const fn counter_source(name: &'static str, unit: &'static str, variables: &'static [&'static str]) -> Source {
     Source { name, unit, variables }
 }

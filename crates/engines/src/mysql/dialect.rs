@@ -64,10 +64,12 @@ impl ContentsDialect for MySqlDialect {
 }
 
 impl Dialect for MySqlDialect {
+    /// Words in file names by which scripts are for this engine.
     fn file_names(&self) -> &'static [&'static str] {
         &["mysql", "mariadb"]
     }
 
+    /// The dialect in which contents of tables are digested.
     fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&MySqlDialect)
     }
@@ -77,6 +79,7 @@ impl Dialect for MySqlDialect {
         ("START TRANSACTION READ ONLY", "ROLLBACK")
     }
 
+    /// Quotes a text as a literal.
     fn text_literal(&self, text: &str) -> String {
         quote_text(text)
     }
@@ -111,6 +114,7 @@ impl Dialect for MySqlDialect {
         Some("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")
     }
 
+    /// How the engine explains a query, and how its plan is written in lines.
     fn explain_form(&self) -> Option<Explain> {
         Some(Explain {
             prefix: "EXPLAIN FORMAT=TRADITIONAL ",
@@ -118,6 +122,7 @@ impl Dialect for MySqlDialect {
         })
     }
 
+    /// The type of a column of this kind, in SQL.
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "INT".to_owned(),
@@ -130,6 +135,7 @@ impl Dialect for MySqlDialect {
         }
     }
 
+    /// The placeholder of a statement's parameter, by its number from 1.
     fn placeholder(&self, _number: usize) -> String {
         "?".to_owned()
     }
@@ -139,18 +145,22 @@ impl Dialect for MySqlDialect {
         Cow::Borrowed(own_words(sql))
     }
 
+    /// Quotes the name of a table.
     fn table_name(&self, name: &str) -> String {
         quote_name(name)
     }
 
+    /// The log by which the server records statements.
     fn statement_log(&self) -> Option<&'static dyn StatementLog> {
         Some(&SlowLog)
     }
 
+    /// The server's statistics of statements.
     fn statement_statistics(&self) -> Option<&'static dyn StatementStatistics> {
         Some(&Digests)
     }
 
+    /// The dialect of the order entry's procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         Some(&Procedures)
     }
@@ -174,6 +184,7 @@ impl Dialect for MySqlDialect {
     }
 }
 
+/// Quotes a name.
 pub(super) fn quote_name(name: &str) -> String {
     format!("`{}`", name.replace('`', "``"))
 }

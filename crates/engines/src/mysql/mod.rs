@@ -78,6 +78,7 @@ fn allowed_reach(system: &MySqlSystem) -> Reach {
 
 /// Two products, which speak one protocol. The server itself says which it is: a URL of one may lead to the other.
 impl Engine for Product {
+    /// Describes the engine: name, URL schemes, backups and cautions.
     fn spec(&self) -> EngineSpec {
         let (name, schemes, private_servers, about, backups): (_, &[&str], &[&str], _, _) = match self {
             Product::MySql => (
@@ -121,6 +122,7 @@ impl Engine for Product {
         Some(<MySqlServer as Server>::DIALECT)
     }
 
+    /// The statement that grants a login what étalon needs, for the message.
     fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
         let Address { user, .. } = system::existing_address::<MySqlServer>(system)?;
         Some(format!(
@@ -176,6 +178,7 @@ impl Engine for Product {
         Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
     }
 
+    /// The folder of the system's data, if the plan says it.
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         server::private::data_directory(system)
     }
@@ -263,6 +266,7 @@ impl Server for MySqlServer {
         Ok(matches!(tables::table_owner(client)?, TableOwner::Etalon | TableOwner::Guest))
     }
 
+    /// Kills sessions that an earlier étalon left.
     fn end_sessions(client: &mut Client, sessions: &[u32]) -> Result<(), Failure> {
         aside::end_sessions(client, sessions).map_err(|error| ask_failure("end sessions that were left", &error))
     }

@@ -145,12 +145,14 @@ impl PagesDialect for Pages {
         Ok(query_number(session, "SELECT @@innodb_page_size")? as u64)
     }
 
+    /// Writes the statement that creates the table of page-filling rows.
     fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
         let table = "CREATE TABLE tio (tio_id INT AUTO_INCREMENT PRIMARY KEY, tio_data LONGTEXT CHARACTER SET ascii) \
                      ENGINE = InnoDB ROW_FORMAT = DYNAMIC";
         vec![table.to_owned()]
     }
 
+    /// Writes the statement that inserts `rows` rows which fill a page each.
     fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {
         let row = format!("(SPACE({} {LESS_SINCE_8}))", filler_length(page_bytes));
         format!("INSERT INTO tio (tio_data) VALUES {}", vec![row; rows as usize].join(", "))

@@ -51,6 +51,7 @@ impl Product {
         }
     }
 
+    /// The plan's word for the product.
     fn word(self) -> &'static str {
         Product::WORDS[self as usize]
     }

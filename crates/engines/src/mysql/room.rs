@@ -38,6 +38,7 @@ impl Thing {
         format!("{} {SCHEMA}.{}", self.kind.to_lowercase(), self.name)
     }
 
+    /// Writes the statement that drops the thing.
     fn drop_statement(&self) -> String {
         format!("DROP {} {SCHEMA}.{}", self.kind, quote_name(&self.name))
     }

@@ -121,6 +121,7 @@ impl Restarts {
 }
 
 impl Backups for SqliteBackups<'_> {
+    /// The product's name and its backup methods.
     fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
         ("SQLite", METHODS)
     }

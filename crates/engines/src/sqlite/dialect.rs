@@ -39,10 +39,12 @@ impl ContentsDialect for SqliteDialect {
 }
 
 impl Dialect for SqliteDialect {
+    /// Words in file names by which scripts are for this engine.
     fn file_names(&self) -> &'static [&'static str] {
         &["sqlite"]
     }
 
+    /// The dialect in which contents of tables are digested.
     fn contents_dialect(&self) -> Option<&'static dyn ContentsDialect> {
         Some(&SqliteDialect)
     }
@@ -52,10 +54,12 @@ impl Dialect for SqliteDialect {
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
     }
 
+    /// How the engine explains a query, and how its plan is written in lines.
     fn explain_form(&self) -> Option<Explain> {
         Some(Explain { prefix: "EXPLAIN QUERY PLAN ", plan: plan_tree })
     }
 
+    /// The type of a column of this kind, in SQL.
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int | ColumnKind::BigInt => "INTEGER".to_owned(),
@@ -66,6 +70,7 @@ impl Dialect for SqliteDialect {
         }
     }
 
+    /// The placeholder of a statement's parameter, by its number from 1.
     fn placeholder(&self, number: usize) -> String {
         format!("?{number}")
     }

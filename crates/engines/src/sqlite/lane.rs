@@ -266,6 +266,7 @@ impl Lane for SqliteLane<'_> {
         })
     }
 
+    /// Rows that were kept of the last answer.
     fn kept_rows(&self, client: usize) -> &[KeptRow] {
         &self.kept[client]
     }

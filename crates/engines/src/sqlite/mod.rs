@@ -72,6 +72,7 @@ pub enum Sqlite {
 }
 
 impl Engine for Sqlite {
+    /// Describes the engine: name, URL schemes, backups and cautions.
     fn spec(&self) -> EngineSpec {
         let (name, schemes, own_url, about): (_, &[&str], _, _) = match self {
             Sqlite::Plain => (
@@ -144,6 +145,7 @@ impl Engine for Sqlite {
         embedded::would_drop(system, SHAPE)
     }
 
+    /// The folder of the system's data, if the plan says it.
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
         embedded::data_directory(system)
     }
@@ -393,6 +395,7 @@ impl System for SqliteSystem {
         &dialect::SqliteDialect
     }
 
+    /// Says that the engine works in the client's own threads.
     fn placement(&self) -> Placement {
         Placement::InProcess
     }
@@ -407,6 +410,7 @@ impl System for SqliteSystem {
         self.file.reset_words(data)
     }
 
+    /// Bytes of the copies that bring tables back.
     fn kept_bytes(&self) -> u64 {
         self.file.kept_bytes()
     }
@@ -444,6 +448,7 @@ impl System for SqliteSystem {
         Ok(counters)
     }
 
+    /// Asks a query for its first value, as a whole number.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
         let connection = self.connect_with_pragmas()?;
         let read = connection.query_row(sql, [], |row| match row.get_ref(0)? {
@@ -474,6 +479,7 @@ impl System for SqliteSystem {
         3
     }
 
+    /// Opens a session of this kind with the plan's pragmas.
     fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(session::SqliteSession::new(self.connect_with_pragmas()?, kind)?))
     }
@@ -483,10 +489,12 @@ impl System for SqliteSystem {
         session::spatial_facts(&self.connect_with_pragmas()?, kind)
     }
 
+    /// The dialect for the pages workload, if there is one.
     fn pages(&self) -> Option<&'static dyn PagesDialect> {
         Some(&pages::Pages)
     }
 
+    /// The dialect for the spatial workload.
     fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
         Some(&spatial::Spatial)
     }
@@ -505,6 +513,7 @@ impl System for SqliteSystem {
         host::sqlite_vfs::traffic_of(self.file.path()).map_err(|error| error.to_string())
     }
 
+    /// Reads what the operating system has counted of the I/O on the file.
     fn os_io(&self) -> Result<OsIo, String> {
         self.file.os_io()
     }

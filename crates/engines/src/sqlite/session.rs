@@ -116,10 +116,12 @@ impl Session for SqliteSession {
         run.map(|_| ()).map_err(|error| query_failure(sql, &error))
     }
 
+    /// Number of commits so far, by SQLite's commit hook.
     fn committed_count(&self) -> Option<u64> {
         Some(self.commits.load(Ordering::Relaxed))
     }
 
+    /// Number of statements that queries have run so far.
     fn queries_run(&self) -> Option<u64> {
         Some(self.queries)
     }

@@ -18,6 +18,7 @@ struct Source {
     instance: &'static str,
 }
 
+/// Names a counter of ours, its unit, and where the server has it.
 const fn counter_source(
     name: &'static str,
     unit: &'static str,

@@ -214,6 +214,7 @@ impl SnapshotCopies {
         self.home.ask_connection(|home| question(&mut home.client))
     }
 
+    /// Locks the sizes of the log files, even after a panic.
     fn lock_log_files(&self) -> std::sync::MutexGuard<'_, Vec<File>> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -352,6 +353,7 @@ fn free_number(client: &mut Client) -> Result<usize, AskError> {
     }
 }
 
+/// Drops a snapshot, or fails with a hint for the cause.
 fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
     let dropped = client.execute(&format!("DROP DATABASE [{name}]"));
     dropped.map_err(|error| explain_in_use(&format!("drop the snapshot `{name}`"), &error))

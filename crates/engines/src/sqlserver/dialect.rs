@@ -10,6 +10,7 @@ use workloads::order_entry::OrderEntryDialect;
 pub(super) struct TSql;
 
 impl Dialect for TSql {
+    /// Words in file names by which scripts are for this engine.
     fn file_names(&self) -> &'static [&'static str] {
         &["sqlserver", "mssql"]
     }
@@ -24,10 +25,12 @@ impl Dialect for TSql {
         true
     }
 
+    /// Quotes a text as a literal.
     fn text_literal(&self, text: &str) -> String {
         quote_text(text)
     }
 
+    /// The type of a column of this kind, in SQL.
     fn column_type(&self, kind: ColumnKind) -> String {
         match kind {
             ColumnKind::Int => "int".to_owned(),
@@ -40,10 +43,12 @@ impl Dialect for TSql {
         }
     }
 
+    /// The placeholder of a statement's parameter, by its number from 1.
     fn placeholder(&self, number: usize) -> String {
         parameter_name(number)
     }
 
+    /// The dialect of the order entry's procedures.
     fn order_entry(&self) -> Option<&'static dyn OrderEntryDialect> {
         Some(&Procedures)
     }
@@ -70,6 +75,7 @@ impl Dialect for TSql {
         format!("SELECT TOP ({count}) {columns} {rest}")
     }
 
+    /// Quotes the name of a table.
     fn table_name(&self, name: &str) -> String {
         quote_name(name)
     }
@@ -87,6 +93,7 @@ impl Dialect for TSql {
     }
 }
 
+/// Quotes a name.
 pub(super) fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }

@@ -269,6 +269,7 @@ fn reason_or_failure(error: &AskError) -> Result<String, Failure> {
     reason_if_readable(error).ok_or_else(|| ask_failure("read the server's facts", error))
 }
 
+/// Text of the first column of the first row, if there is one.
 fn first_cell(rows: &TextRows) -> Option<String> {
     rows.first()?.first()?.clone()
 }

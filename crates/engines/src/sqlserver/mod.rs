@@ -57,6 +57,7 @@ const SCHEMA: &str = "etalon";
 pub struct SqlServer;
 
 impl Engine for SqlServer {
+    /// Describes the engine: name, URL schemes, backups and cautions.
     fn spec(&self) -> EngineSpec {
         EngineSpec {
             name: "sqlserver",
@@ -216,6 +217,7 @@ impl Server for SqlServer {
         Ok(facts::instance(client))
     }
 
+    /// Makes and fills a data set's tables.
     fn load_tables(system: &SqlServerSystem, data: &Dataset) -> Result<(), Failure> {
         system.ask(|client| tables::load_tables(system, client, data))
     }
@@ -229,6 +231,7 @@ impl Server for SqlServer {
         counters::read_counters(client)
     }
 
+    /// Removes étalon's database.
     fn remove_tables(system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
         tables::remove_database(client, &system.endpoint, &system.session)
     }

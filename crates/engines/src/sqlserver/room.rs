@@ -54,6 +54,7 @@ impl Thing {
         AskError::split_refusal(client.execute(&self.drop_statement()))
     }
 
+    /// Writes the statement that drops the thing.
     fn drop_statement(&self) -> String {
         format!("DROP {} IF EXISTS {}.{}", self.kind, quote_name(&self.schema), quote_name(&self.name))
     }

@@ -42,6 +42,7 @@ impl State {
 }
 
 impl Job {
+    /// Locks the state, even after a panic.
     fn lock_state(&self) -> MutexGuard<'_, State> {
         // Its fields are set one by one.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -158,6 +158,7 @@ fn machine_text() -> String {
 }
 
 impl Shared {
+    /// Locks the current session, even after a panic.
     fn lock_session(&self) -> MutexGuard<'_, Option<Session>> {
         // A session changes by single steps, so it is consistent after a panic.
         self.session.lock().unwrap_or_else(PoisonError::into_inner)

@@ -83,6 +83,7 @@ pub(super) fn session_for_request<'s>(
     Ok(session)
 }
 
+/// Locks the open systems, even after a panic.
 pub(super) fn lock_systems(systems: &Systems) -> MutexGuard<'_, BTreeMap<(String, bool), Arc<Opened>>> {
     systems.lock().unwrap_or_else(PoisonError::into_inner)
 }

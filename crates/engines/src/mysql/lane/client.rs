@@ -106,6 +106,7 @@ impl WireProtocol for MySqlProtocol {
         })
     }
 
+    /// Writes the protocol's goodbye.
     fn write_farewell(out: &mut Vec<u8>) {
         command::write_quit(out);
     }

@@ -181,10 +181,12 @@ impl Connection {
 impl Conversation for Connection {
     const PARTING: Parting = Parting::Awaited;
 
+    /// State of the dialogue with the server.
     fn state(&self) -> &DialogueState {
         &self.state
     }
 
+    /// State of the dialogue with the server, to be changed.
     fn state_mut(&mut self) -> &mut DialogueState {
         &mut self.state
     }
@@ -233,10 +235,12 @@ impl Conversation for Connection {
 
     const ROLLBACK: &'static str = "ROLLBACK";
 
+    /// The session's number at the server.
     fn session_number(&self) -> Option<u32> {
         Some(self.thread_id)
     }
 
+    /// Rows that were kept of the last answer.
     fn kept_rows(&self) -> &[KeptRow] {
         self.kept.kept_rows()
     }
@@ -261,6 +265,7 @@ impl Conversation for Connection {
         }
     }
 
+    /// Writes the protocol's goodbye.
     fn write_farewell(out: &mut Vec<u8>) {
         command::write_quit(out);
     }

@@ -5,6 +5,7 @@ use load::datum::Datum;
 use load::lane::KeptRow;
 use workloads::transactions::Rows;
 
+/// Turns bytes into a text datum; what is not UTF-8 is replaced.
 fn text_datum(bytes: &[u8]) -> Datum {
     Datum::Text(String::from_utf8_lossy(bytes).into_owned().into())
 }

@@ -97,6 +97,7 @@ fn numbers_in_text(text: &str) -> Vec<f64> {
     words.filter_map(|word| word.trim_matches(['.', ',']).replace(',', ".").parse().ok()).collect()
 }
 
+/// Parses a number of milliseconds as seconds.
 fn seconds_from_ms(ms: &str) -> Option<f64> {
     ms.parse::<f64>().ok().map(|ms| ms / 1e3)
 }
@@ -338,6 +339,7 @@ fn course_measurements(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
 }
 
 impl Backups for SqlServerBackups<'_> {
+    /// The product's name and its backup methods.
     fn methods(&self) -> (&'static str, &'static [BackupMethod]) {
         ("SQL Server", METHODS)
     }

@@ -106,10 +106,12 @@ pub(super) fn check_sql(database: &str) -> String {
     format!("DBCC CHECKDB ({}) WITH NO_INFOMSGS", quote_name(database))
 }
 
+/// Quotes a name.
 fn quote_name(name: &str) -> String {
     format!("[{}]", name.replace(']', "]]"))
 }
 
+/// Quotes a text as a Unicode literal.
 fn quote_text(text: &str) -> String {
     format!("N'{}'", text.replace('\'', "''"))
 }

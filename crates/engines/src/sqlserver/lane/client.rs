@@ -76,6 +76,7 @@ impl Sink for QueryAnswer {
         self.refusal.get_or_insert(Box::new(error));
     }
 
+    /// Keeps a message of the server that is no error.
     fn info(&mut self, info: ServerMessage) {
         self.remarks.push(info);
     }
@@ -96,6 +97,7 @@ impl Sink for PackedAnswer<'_> {
         Ok(())
     }
 
+    /// Keeps a message of the server that is no error.
     fn info(&mut self, info: ServerMessage) {
         self.remarks.push(info);
     }
@@ -113,12 +115,14 @@ trait Refusable: Sink {
 }
 
 impl Refusable for QueryAnswer {
+    /// The place of the server's first error.
     fn refusal(&mut self) -> &mut Option<Box<ServerMessage>> {
         &mut self.refusal
     }
 }
 
 impl Refusable for PackedAnswer<'_> {
+    /// The place of the server's first error.
     fn refusal(&mut self) -> &mut Option<Box<ServerMessage>> {
         &mut self.refusal
     }

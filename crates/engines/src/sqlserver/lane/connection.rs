@@ -155,10 +155,12 @@ impl Connection {
 impl Conversation for Connection {
     const PARTING: Parting = Parting::Unsaid;
 
+    /// State of the dialogue with the server.
     fn state(&self) -> &DialogueState {
         &self.state
     }
 
+    /// State of the dialogue with the server, to be changed.
     fn state_mut(&mut self) -> &mut DialogueState {
         &mut self.state
     }
@@ -216,6 +218,7 @@ impl Conversation for Connection {
 
     const ROLLBACK: &'static str = "IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION";
 
+    /// Rows that were kept of the last answer.
     fn kept_rows(&self) -> &[KeptRow] {
         self.hearing.kept.kept_rows()
     }
