@@ -6,7 +6,7 @@ use load::rng::Rng;
 use workloads::work::{StreamTask, StreamWork};
 use workloads::workload::{Action, Task};
 
-/// Draws the seed of a run from the plan's seed and the round: equal for all systems, so that they draw equal keys.
+/// Draws the seed of a run from the plan's seed and the round; for blocks of files also from the case.
 ///
 /// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A

@@ -118,7 +118,8 @@ impl Store {
     }
 
     /// Closes the store: writes the WAL back, so that a single file is left.
-    /// Dropping does so too but cannot report an error. While a report reads, `-wal` and `-shm` may stay until the next close.
+    /// Dropping does so too but cannot report an error.
+    /// While a report reads, `-wal` and `-shm` may stay until the next close.
     ///
     /// # Errors
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.

@@ -183,7 +183,6 @@ impl Conductor<'_> {
 
     /// Fails if a change that alters settings has left those of new sessions as before; undoes it then.
     ///
-    ///
     /// # Errors
     /// The change alters settings, and those of the runs' sessions are as before; it is undone.
     fn refuse_no_effect(&self, server: &str, system: &str, made: &[String]) -> Result<(), Failure> {

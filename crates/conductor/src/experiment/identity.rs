@@ -57,7 +57,6 @@ fn empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> 
 impl Conductor<'_> {
     /// Fails if a table of others is empty on one system and not on another.
     ///
-    ///
     /// # Errors
     /// A table of others that a load names is empty on one side alone, and the plan does not allow different rows.
     pub(super) fn refuse_an_empty_side(&self, systems: &[(String, Facts)]) -> Result<(), ExperimentError> {

@@ -22,7 +22,6 @@ const ROW_NUMBER: &str =
 
 /// Makes one line of an `EXPLAIN` row, such as `1 SIMPLE orders: ref, key by_customer (5), ref const; Using index`.
 /// It leaves out numbers of rows and the keys that were not chosen.
-/// (5), ref const; Using index`.
 ///
 /// <https://dev.mysql.com/doc/refman/8.4/en/explain-output.html>
 fn plan_line(row: &[Datum]) -> String {
