@@ -35,7 +35,7 @@ const FEW: usize = 4;
 /// Number of other results that are named because they point the other way.
 const MOST_CONTRARY: usize = 2;
 
-/// The answer; empty if nothing was measured. `place` begins what is said of one machine, `trail` is said at the end.
+/// Writes the answer in plain English; empty if nothing was measured. It begins with `place` and ends with `trail`.
 pub fn render_answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let mut questions: Vec<Question<'_>> = set.tables.iter().flat_map(questions_of).collect();
     // Each line may lose a word at its end.
@@ -75,7 +75,7 @@ fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> V
 const NAMED_SIDES: usize = 3;
 const NAMED_CASES: usize = 2;
 
-/// What each side ran, where no case has runs of two.
+/// Says which cases each side ran, where no case has runs of two sides; `None` if one has.
 fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
     let mut ran: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for case in &set.one_sided {
@@ -100,7 +100,7 @@ fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
     (ran.len() > 1).then(|| format!("Nothing is in common: {}{more}.", sides.join(", ")))
 }
 
-/// Adds a case to those of a side.
+/// Adds a case to those of a side, each once.
 fn add_case<'s>(ran: &mut Vec<(&'s str, BTreeSet<String>)>, side: &'s str, case: String) {
     match ran.iter_mut().find(|(known, _)| *known == side) {
         Some((_, cases)) => drop(cases.insert(case)),
@@ -108,7 +108,7 @@ fn add_case<'s>(ran: &mut Vec<(&'s str, BTreeSet<String>)>, side: &'s str, case:
     }
 }
 
-/// Says which of a side's cases have run.
+/// Says which cases a side ran, the first by name.
 fn what_ran(side: &str, cases: &BTreeSet<String>) -> String {
     let named: Vec<String> =
         cases.iter().take(NAMED_CASES).map(|case| clip_to_width(&clean_text(case), 2 * NAME)).collect();
@@ -130,7 +130,7 @@ fn join_sentences(sentences: &[String], trail: &str) -> String {
     [&sentences.join(" "), trail].join(" ").trim().to_owned()
 }
 
-/// Joins as many sentences as fit with the trail, which must always be given: what does not fit is in the table.
+/// Joins the sentences that fit and the trail, which always stays; says that the rest is in the table.
 fn fit_into_lines(mut sentences: Vec<String>, trail: &str) -> String {
     let all = join_sentences(&sentences, trail);
     if fits_in_lines(&all) {
@@ -187,7 +187,7 @@ impl VerdictCounts {
         tally
     }
 
-    /// `faster in 3, slower in 1, no difference shown in 4`.
+    /// Writes the counts in words: `faster in 3, slower in 1, no difference shown in 4`.
     fn in_words(self, [better, worse]: [&str; 2]) -> String {
         let parts = [
             (self.faster, better),
@@ -204,7 +204,7 @@ impl VerdictCounts {
     }
 }
 
-/// One question for each benchmark with primary rows, about its main metric.
+/// Makes a question for each benchmark with primary rows, about its main metric.
 fn questions_of<'a>(table: &'a Table) -> Vec<Question<'a>> {
     let mut benchmarks: IndexMap<&str, Vec<&Comparison>> = IndexMap::new();
     for row in table.rows.iter().filter(|row| row.metric.role == Role::Primary) {
@@ -234,24 +234,24 @@ fn is_prescribed(row: &Comparison) -> bool {
     has_pace && row.metric.quantity() == Quantity::Rate && row.verdict() == Some(Verdict::Equivalent)
 }
 
-/// The ratio that a row is judged by; without an estimate that of its figures.
+/// The ratio B to A that a row is judged by; without an estimate that of its figures.
 fn judged_ratio(row: &&Comparison) -> Option<f64> {
     let seen = row.change.filter(|change| change.scale == Scale::Ratio).map(|change| change.ratio);
     row.ratio_estimate().map(|found| found.ratio).or(seen)
 }
 
-/// The parts of a suite, such as `elapsed/S1` and `elapsed/S2`, are one question.
+/// The part of a metric's name before `/`: `elapsed` of `elapsed/S1`, since the parts of a suite are one question.
 fn metric_family(metric: &Metric) -> &str {
     metric.id.split('/').next().unwrap_or_default()
 }
 
-/// A capacity, and what it costs, with its promise.
+/// Names what a question asks for, such as the capacity of a benchmark at its promise.
 fn question_name(metric: &Metric, benchmark: &str) -> String {
     let promised = if is_capacity(metric) { " at its promise" } else { "" };
     format!("{} of {benchmark}{promised}", metric_name(metric_family(metric)))
 }
 
-/// The answer where all sides are one server, so that any difference is one of machine or method.
+/// Writes the answer where all sides are one server, so that a difference is one of machine or method; `None` elsewhere.
 fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
     if rows.is_empty() || !rows.iter().all(|row| row.is_one_server()) {
@@ -275,7 +275,7 @@ fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String>
 }
 
 impl Question<'_> {
-    /// A sentence, if any row has a verdict of faster, slower or equal, or another answer.
+    /// Says who is faster, or that both are equal; `None` if no row decides it or shows wrong answers.
     fn decided_sentence(&self, set: &ComparisonSet) -> Option<String> {
         let tally = VerdictCounts::of_rows(&self.rows);
         let all = self.rows.len();
@@ -302,7 +302,7 @@ impl Question<'_> {
         Some(format!("{said}{}{}{}.", self.exceptions(tally), self.failure_difference(), self.more_clients()))
     }
 
-    /// `select-update`, or with what it is about if that is no speed.
+    /// The benchmark's name, or what is asked of it if that is no speed.
     fn subject(&self) -> String {
         match self.metric.quantity() {
             Quantity::Rate | Quantity::Time if !is_capacity(self.metric) => self.benchmark.clone(),
@@ -314,12 +314,12 @@ impl Question<'_> {
         question_name(self.metric, &self.benchmark)
     }
 
-    /// The words for a better and for a worse side.
+    /// The words for a better and for a worse side, such as `faster` and `slower`.
     fn verdict_words(&self) -> [&'static str; 2] {
         [Verdict::Faster, Verdict::Slower].map(|verdict| crate::labels::verdict_word(verdict, self.metric))
     }
 
-    /// What B does compared with A, or A compared with B if that is the larger number. `None` where the rows point both ways.
+    /// Says what B does compared with A, or A with B if that is the larger number; `None` where rows point both ways.
     fn comparison_sentence(&self, tense: Tense) -> Option<String> {
         let (low, high) = extremes(self.rows.iter().filter_map(judged_ratio))?;
         let (a, b, name) = (&self.a, &self.b, &self.benchmark);
@@ -360,7 +360,7 @@ impl Question<'_> {
         })
     }
 
-    /// Whether it asks for a capacity: of clients, or a rate.
+    /// Whether the question asks for a capacity, in clients or as a rate.
     fn is_of_load(&self) -> bool {
         [CAPACITY, CAPACITY_CLIENTS].contains(&self.metric.id.as_str())
     }
@@ -370,7 +370,7 @@ impl Question<'_> {
         self.rows.iter().any(|row| row.a.bound.or(row.b.bound).is_some())
     }
 
-    /// [`Question::comparison_sentence`] of a capacity: who carries more than whom.
+    /// Says which side carries more load than the other, and how much more.
     fn carried_by(
         &self,
         [more, less]: [&str; 2],
@@ -396,7 +396,7 @@ impl Question<'_> {
         format!("{b} {carries} {shares} {word} {load} than {a} in {name} at its promise")
     }
 
-    /// How sure that is: what the intervals of the rows span, in the words of [`Question::comparison_sentence`].
+    /// Says in brackets how sure a difference is, with the span of the rows' intervals.
     fn certainty(&self, set: &ComparisonSet) -> String {
         let sure = match set.rules.pairing {
             Pairing::Paired if is_disturbed(set) => "under other load",
@@ -432,7 +432,7 @@ impl Question<'_> {
         if interval.is_range { format!(" ({}, {sure})", interval.text) } else { format!(" ({sure})") }
     }
 
-    /// What else was found that points the other way, or of a question without a difference any way.
+    /// Writes a clause on other metrics that point the other way; empty if none do.
     fn exceptions(&self, tally: VerdictCounts) -> String {
         let mut found: Vec<String> = Vec::new();
         for row in self.others.iter().filter(|row| match row.verdict() {
@@ -463,7 +463,7 @@ impl Question<'_> {
         }
     }
 
-    /// The sides whose load was limited by the number of clients, as a clause.
+    /// Writes a clause on the sides whose load the number of clients limited; empty if none was.
     fn more_clients(&self) -> String {
         // Another row may have had more of them, and carried more.
         let sides = [(SideLetter::A, &self.a), (SideLetter::B, &self.b)].into_iter();
@@ -472,6 +472,7 @@ impl Question<'_> {
         if on.is_empty() { String::new() } else { format!("{} on {}", more_at_once(self.metric), on.join(" and ")) }
     }
 
+    /// Whether most runs of the side's highest load had too few clients.
     fn needs_more_clients_on(&self, letter: SideLetter) -> bool {
         let most = self.rows.iter().filter(|row| carried_load(letter, row).is_some());
         let most = most.max_by(|one, other| {
@@ -483,12 +484,13 @@ impl Question<'_> {
         warnings.any(|warning| has_too_few_clients(warning) && warning.side() == Some(letter))
     }
 
+    /// Whether another row asked for more at once than this one.
     fn is_surpassed(&self, letter: SideLetter, row: &Comparison) -> bool {
         let mut known = self.rows.iter().filter(|other| carried_load(letter, other).is_some());
         known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
     }
 
-    /// What did not succeed, where the sides differ in it: the most of any row.
+    /// Writes a clause on the failed share of each side, where the sides differ in it, from the worst row.
     fn failure_difference(&self) -> String {
         let all = self.rows.iter().filter_map(|row| row.failures);
         let Some(most) = all.max_by(|x, y| x.worst_share().total_cmp(&y.worst_share())) else { return String::new() };
@@ -500,17 +502,17 @@ impl Question<'_> {
     }
 }
 
-/// The capacity of a side.
+/// The load that a side carried in a row, its estimate.
 fn carried_load(letter: SideLetter, row: &Comparison) -> Option<f64> {
     if letter == SideLetter::A { row.a.estimate } else { row.b.estimate }
 }
 
-/// What the capacity is of that all clients limited.
+/// A clause that more clients, or a greater depth of a disk, may carry more.
 fn more_at_once(metric: &Metric) -> &'static str {
     if metric.unit == "io/s" { "; a greater depth may carry more" } else { "; more clients may carry more" }
 }
 
-/// Whether a case is another but for more at once.
+/// Whether a case differs from another only by more clients or a greater depth.
 fn asks_for_more(case: &Point, than: &Point, metric: &Metric) -> bool {
     let key = if metric.unit == "io/s" { "depth" } else { "clients" };
     let is_more = number_at(case, key).zip(number_at(than, key)).is_some_and(|(case, than)| case > than);
@@ -528,17 +530,17 @@ fn number_at(case: &Point, key: &str) -> Option<f64> {
     case.get(key).and_then(Value::as_float)
 }
 
-/// Most runs had too few clients: in a few runs the cause may be what else ran on the machine.
+/// Whether a warning says that most runs had too few clients: in a few runs other load on the machine may be the cause.
 fn has_too_few_clients(warning: &Warning) -> bool {
     matches!(warning, Warning::Marked { kind: MarkKind::TooFewClients, runs, of, .. } if 2 * runs > *of)
 }
 
-/// Whether what disturbed the machine met most runs, or one side more than the other: rounds do not make that fair.
+/// Whether other load on the machine met most runs, or one side more than the other, which rounds do not make fair.
 fn is_disturbed(set: &ComparisonSet) -> bool {
     set.disturbances.iter().any(|found| 2 * found.runs > found.of || !found.unequal.is_empty())
 }
 
-/// What has no difference to report, those with the same reason together.
+/// Writes the questions without a difference to report, those with the same reason in one sentence.
 fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<String> {
     let several_pairs = set.tables.iter().any(|table| (&table.a, &table.b) != (&set.tables[0].a, &set.tables[0].b));
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
@@ -560,7 +562,7 @@ fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<S
     sentences.collect()
 }
 
-/// Why there is none, for a reader who has not seen the table.
+/// Says why there is no verdict, for a reader who has not seen the table.
 fn no_verdict(reason: &NoVerdict) -> String {
     let why = match reason {
         NoVerdict::Unfinished(_) => return "no verdict yet".to_owned(),
@@ -583,7 +585,7 @@ fn no_verdict(reason: &NoVerdict) -> String {
     format!("no verdict ({why})")
 }
 
-/// The answer for sides that were measured apart: what their runs gave, and that this is no verdict.
+/// Writes the answer for sides measured apart: what their runs gave, and that this is no verdict.
 fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let experiments = set.apart.as_ref()?;
     let when = experiments.time_between().map_or_else(String::new, |between| format!(" ({between})"));
@@ -625,6 +627,7 @@ fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> O
     Some(format!("{begin}: {said}."))
 }
 
+/// The span of the rows' changes in percent, before a word; `None` without a ratio.
 fn change_in_percent(question: &Question<'_>) -> Option<String> {
     let ratios = question.rows.iter().filter_map(|row| row.change.filter(|change| change.scale == Scale::Ratio));
     let (low, high) = extremes(ratios.map(|change| change.ratio))?;
@@ -632,7 +635,7 @@ fn change_in_percent(question: &Question<'_>) -> Option<String> {
     Some(format!("{} ", percents_words(if low >= 1.0 { ends } else { [ends[1], ends[0]] }).text))
 }
 
-/// What runs showed that are too few for a verdict on anything.
+/// Says what too few runs have shown so far; `None` if anything is decided.
 fn early_results(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     if questions.iter().any(|question| question.decided_sentence(set).is_some()) {
         return None;
@@ -670,7 +673,7 @@ fn is_undecided_so_far(question: &Question<'_>) -> bool {
         .any(|row| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_))))
 }
 
-/// How the rows of each pair came out.
+/// Counts for each pair of sides how the rows came out, a sentence each.
 fn verdict_counts_by_pair(questions: &[Question<'_>]) -> Vec<String> {
     let mut pairs: Vec<((&str, &str), Vec<&Question<'_>>)> = Vec::new();
     for question in questions {

@@ -51,6 +51,7 @@ pub(crate) struct Measured {
     pub(crate) values: BTreeMap<String, Reading>,
 }
 
+/// The value of a reading, if it is finite.
 pub(crate) fn finite_value(reading: &Reading) -> Option<f64> {
     match reading {
         Reading::Value(value) if value.is_finite() => Some(*value),
@@ -58,7 +59,7 @@ pub(crate) fn finite_value(reading: &Reading) -> Option<f64> {
     }
 }
 
-/// The backups in the plan's order; empty without backups.
+/// Makes a row for each backup in the plan's order; empty without backups.
 pub fn backup_rows(evidence: &Evidence) -> Vec<BackupRow> {
     let cases: Vec<(usize, &Case)> = evidence
         .cases
@@ -87,11 +88,12 @@ pub fn backup_rows(evidence: &Evidence) -> Vec<BackupRow> {
     rows
 }
 
+/// Whether no run of a case failed.
 pub(crate) fn has_no_failures(readings: &Index<'_>, index: usize) -> bool {
     readings.lookup.failed_runs(index as u32) == 0
 }
 
-/// What the measured runs of each case gave.
+/// Collects the readings of each case's measured runs, a list per case.
 pub(crate) fn runs_of_cases(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
     let measurements = by_run(lookup.evidence());
     cases
@@ -107,7 +109,7 @@ pub(crate) fn runs_of_cases(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32
         .collect()
 }
 
-/// A run's readings by metric.
+/// Collects a run's readings, by metric.
 fn readings_of_run(
     measurements: &BTreeMap<i64, Vec<&store::StoredMeasurement>>,
     run: &StoredRun,
@@ -116,6 +118,7 @@ fn readings_of_run(
     own.map(|one| (one.measurement.metric.id.clone(), one.measurement.reading.clone())).collect()
 }
 
+/// Whether another case is the same backup without a codec.
 fn is_baseline(case: &Case, other: &Case) -> bool {
     other.system == case.system
         && other.benchmark == case.benchmark
@@ -126,11 +129,12 @@ fn is_baseline(case: &Case, other: &Case) -> bool {
             .all(|key| CODEC_KEYS.contains(&key.as_str()) || case.point.get(key) == other.point.get(key))
 }
 
+/// The codec of a case; `none` without one.
 fn codec_of_case(case: &Case) -> &str {
     case.point.get("codec").and_then(Value::as_text).unwrap_or("none")
 }
 
-/// `zstd-3, 2 workers, at the server`: what is not usual is said.
+/// Names a case's codec with level, workers and place where they are set: `zstd-3 ×2 at the server`.
 pub(crate) fn codec_label(case: &Case) -> String {
     let codec = codec_of_case(case);
     let usual = USUAL_LEVELS.iter().find(|(name, _)| *name == codec).map_or(0, |(_, level)| *level);
@@ -153,12 +157,12 @@ pub(crate) fn codec_label(case: &Case) -> String {
     label
 }
 
-/// A key's value in a case as a whole number, else 0.
+/// A key's value in a case as a whole number; 0 without one.
 fn integer_at(case: &Case, key: &str) -> i64 {
     case.point.get(key).and_then(Value::as_int).unwrap_or(0)
 }
 
-/// Each note once.
+/// Collects the notes on a case's runs, each once.
 fn run_notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
     let marks = own.iter().flat_map(|run| lookup.marks_of_run(run.run));
     let mut notes: Vec<String> = Vec::new();
@@ -170,7 +174,7 @@ fn run_notes(lookup: &Lookup<'_>, own: &[Measured]) -> Vec<String> {
     notes
 }
 
-/// Each note once, with its backups unless it holds for all.
+/// Writes the notes of rows, each once, with the backups' names unless it is true of all.
 fn notes_of_rows(rows: &[&BackupRow]) -> Vec<String> {
     let mut notes: Vec<&String> = Vec::new();
     for note in rows.iter().flat_map(|row| &row.notes) {
@@ -188,7 +192,7 @@ fn notes_of_rows(rows: &[&BackupRow]) -> Vec<String> {
         .collect()
 }
 
-/// Makes the row of a case, compared with the backups without a codec.
+/// Makes the row of a case, compared with the runs of the same backup without a codec, if there are any.
 fn make_row(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -236,13 +240,13 @@ fn make_row(
     }
 }
 
-/// The ratios to the backups without a codec; none without them.
+/// Ratios of runs to those without a codec, round by round; none without a baseline.
 pub(crate) fn baseline_ratios(own: &[Measured], baseline: Option<&[Measured]>, metric: &str) -> Vec<f64> {
     baseline.map_or_else(Vec::new, |baseline| paired_ratios(own, baseline, metric))
 }
 
-/// One per round in which both were measured; none at all if a run of these does not have the metric, since the others would stand
-/// for it.
+/// Ratios of a metric between two cases, one for each round that both measured.
+/// None at all if a run of these does not have the metric, since the others would stand for it.
 pub(crate) fn paired_ratios(own: &[Measured], baseline: &[Measured], metric: &str) -> Vec<f64> {
     own.iter()
         .filter_map(|run| {
@@ -253,11 +257,12 @@ pub(crate) fn paired_ratios(own: &[Measured], baseline: &[Measured], metric: &st
         .unwrap_or_default()
 }
 
+/// A run's value of a metric, if it is finite and above 0.
 fn positive_value(run: &Measured, metric: &str) -> Option<f64> {
     run.values.get(metric).and_then(finite_value).filter(|value| *value > 0.0)
 }
 
-/// Geometric mean, lowest, highest.
+/// The geometric mean, the lowest and the highest of ratios; `None` without any.
 pub(crate) fn mean_and_extremes(ratios: &[f64]) -> Option<[f64; 3]> {
     let lowest = ratios.iter().copied().min_by(f64::total_cmp)?;
     let highest = ratios.iter().copied().max_by(f64::total_cmp)?;
@@ -265,7 +270,7 @@ pub(crate) fn mean_and_extremes(ratios: &[f64]) -> Option<[f64; 3]> {
 }
 
 impl BackupRow {
-    /// One line; `None` without a codec.
+    /// Says what a codec saves and costs, in one line; `None` for the backup without a codec.
     pub fn verdict_line(&self) -> Option<String> {
         let [ratio, lowest, highest] = self.time_ratio?;
         let saving = self.figures.get("saving")?;
@@ -283,12 +288,12 @@ impl BackupRow {
     }
 }
 
-/// The row without a codec that this one is compared with, maybe itself.
+/// Finds the row without a codec that a row is compared with, maybe itself.
 fn uncompressed_row<'r>(rows: &[&'r BackupRow], row: &BackupRow) -> Option<&'r BackupRow> {
     rows.iter().copied().find(|other| other.system == row.system && other.group == row.group && other.codec == "none")
 }
 
-/// Over the backup without a codec, as was published; a dash for that one itself.
+/// The entry of a metric in percent more than without a codec, as was published; a dash for that backup itself.
 fn percent_of_uncompressed(rows: &[&BackupRow], row: &BackupRow, metric: &str) -> Entry {
     if row.codec == "none" {
         return Entry::dash("it is the backup without a codec");
@@ -300,13 +305,12 @@ fn percent_of_uncompressed(rows: &[&BackupRow], row: &BackupRow, metric: &str) -
     Entry::from_value(both.map(|(own, without)| (own / without - 1.0) * 100.0), Form::More, missing)
 }
 
-/// A row's value of a metric.
+/// A row's figure of a metric.
 fn figure_of(row: &BackupRow, metric: &str) -> Option<f64> {
     row.figures.get(metric).copied()
 }
 
-/// The last columns of the published tables: speed and CPU time in percent of the backup without a codec. Nothing
-/// without one.
+/// Makes the table of speed and CPU time in percent of the backup without a codec; `None` without one.
 fn published_table(rows: &[&BackupRow]) -> Option<Table> {
     let coded: Vec<&&BackupRow> =
         rows.iter().filter(|row| row.codec != "none" && uncompressed_row(rows, row).is_some()).collect();
@@ -328,7 +332,7 @@ fn published_table(rows: &[&BackupRow]) -> Option<Table> {
     })
 }
 
-/// Reasons for missing CPU time.
+/// Lists the reasons why CPU times are missing, each once.
 fn missing_cpu_reasons(rows: &[&BackupRow]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for (metric, of) in [("backup_cpu_per_gib", "backup"), ("restore_cpu_per_gib", "restore")] {
@@ -344,7 +348,7 @@ fn missing_cpu_reasons(rows: &[&BackupRow]) -> Vec<String> {
     lines
 }
 
-/// Backups without figures, grouped by reason: `gzip-6, lz4-1: n/a: …`.
+/// Lists backups without figures by reason: `gzip-6, lz4-1: n/a: …`.
 fn missing_backup_notes(rows: &[&BackupRow]) -> Vec<String> {
     let mut reasons: Vec<(&NoValue, Vec<&str>)> = Vec::new();
     for row in rows {
@@ -360,7 +364,7 @@ fn missing_backup_notes(rows: &[&BackupRow]) -> Vec<String> {
 const CLASSES: [&str; 4] = ["data", "log", "undo", "other"];
 const MIB: f64 = (1u64 << 20) as f64;
 
-/// Saving by class of files; nothing if no backup is split.
+/// Makes the table of what is saved in each class of files; `None` if no backup is split.
 fn split_table(rows: &[&BackupRow]) -> Option<Table> {
     let rows: Vec<Vec<Entry>> =
         rows.iter().flat_map(|row| CLASSES.iter().filter_map(move |class| split_line(row, class))).collect();
@@ -374,7 +378,7 @@ fn split_table(rows: &[&BackupRow]) -> Option<Table> {
     })
 }
 
-/// The line of one class of files; `None` without a source size or a codec.
+/// Makes the row of one class of files; `None` without a source size or a codec.
 fn split_line(row: &BackupRow, class: &str) -> Option<Vec<Entry>> {
     let source = figure_of_class(row, "source_size", class).filter(|bytes| *bytes > 0.0 && row.codec != "none")?;
     let (zero, saving) = (figure_of_class(row, "zero_pages", class), figure_of_class(row, "saving", class));
@@ -384,6 +388,7 @@ fn split_line(row: &BackupRow, class: &str) -> Option<Vec<Entry>> {
     Some([&row.codec, class].map(Entry::of_text).into_iter().chain(figures).collect())
 }
 
+/// A row's figure of a metric for one class of files.
 fn figure_of_class(row: &BackupRow, family: &str, class: &str) -> Option<f64> {
     row.figures.get(&format!("{family}/{class}")).copied()
 }
@@ -411,7 +416,7 @@ const TOTALS: [(&str, &str, &str); 5] = [
 ];
 
 impl BackupRow {
-    /// The entry of a metric, in MiB if the metric is a size.
+    /// Makes the entry of a metric, in MiB if it is a size, or the reason why it is missing.
     fn metric_entry(&self, metric: &str, form: Form) -> Entry {
         let divisor = if metric.ends_with("_size") { MIB } else { 1.0 };
         let figure = self.figures.get(metric).map(|value| value / divisor);
@@ -427,7 +432,7 @@ impl BackupRow {
         )
     }
 
-    /// The entries of the table's columns.
+    /// Makes the entries of the row for the table's columns.
     fn entries(&self) -> Vec<Entry> {
         let shown = COLUMNS.map(|(group, _, _, metric, form)| match (form, group) {
             (Form::Times, "backup") => ratio_entry(self.time_ratio),
@@ -438,14 +443,14 @@ impl BackupRow {
         [Entry::of_text(&self.codec)].into_iter().chain(shown).chain(totals).collect()
     }
 
-    /// The codec's label with its system and group.
+    /// Names the row by its system, group and codec.
     pub fn row_name(&self) -> String {
         let parts = [self.system.as_str(), self.group.as_str(), self.codec.as_str()];
         parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
     }
 }
 
-/// The entry of a mean ratio.
+/// Makes the entry of a mean ratio; a dash without one.
 fn ratio_entry(ratio: Option<[f64; 3]>) -> Entry {
     match ratio {
         Some([middle, ..]) => Entry::from_value(Some(middle), Form::Times, ""),
@@ -453,7 +458,7 @@ fn ratio_entry(ratio: Option<[f64; 3]>) -> Entry {
     }
 }
 
-/// The views of one system and group.
+/// Makes the tables of one system and group.
 fn group_views(own: &[&BackupRow]) -> Vec<View> {
     let Some(first) = own.first() else { return Vec::new() };
     let comma = if first.group.is_empty() { "" } else { ", " };
@@ -486,7 +491,7 @@ fn group_views(own: &[&BackupRow]) -> Vec<View> {
         .collect()
 }
 
-/// Rows in groups, in their order.
+/// Groups rows by a key, in the order in which keys appear.
 pub(crate) fn group_by<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) -> K) -> Vec<Vec<&'r R>> {
     let mut groups: Vec<(K, Vec<&R>)> = Vec::new();
     for row in rows {
@@ -499,7 +504,7 @@ pub(crate) fn group_by<'r, R, K: PartialEq>(rows: &'r [R], key: impl Fn(&'r R) -
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// The tables of all systems and groups.
+/// Makes the tables of all systems and groups.
 fn table_views(rows: &[BackupRow]) -> Vec<View> {
     group_by(rows, |row| (&row.system, &row.group)).iter().flat_map(|own| group_views(own)).collect()
 }
@@ -513,7 +518,7 @@ const CHARTS: [(&str, &str, &str, &str); 5] = [
     ("restore-cpu", "CPU time of the restore", "s, of server, client and compressor", "restore_cpu"),
 ];
 
-/// The bar charts of sizes, speeds and CPU times, and the growth of each file.
+/// Makes the bar charts of sizes, speeds and CPU times, and the growth of each backup's file.
 fn chart_views(rows: &[BackupRow]) -> Vec<View> {
     let growth = Series {
         family: WORKLOAD,
@@ -557,6 +562,7 @@ fn chart_views(rows: &[BackupRow]) -> Vec<View> {
         .collect()
 }
 
+/// Makes the views of an experiment's backups: tables of the load while they run, tables and charts of the backups.
 fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
     let rows = backup_rows(evidence);
     let mut views = crate::backup_load::table_views(evidence);
@@ -567,7 +573,7 @@ fn backup_views(evidence: &Evidence, _: Option<&ComparisonSet>) -> Vec<View> {
     views
 }
 
-/// Says that what was backed up was restored and compared, which a run fails otherwise.
+/// Says that every backup was restored and compared; `None` if one was not.
 pub(crate) fn restored_sentence(evidence: &Evidence) -> Option<String> {
     let backups = evidence.cases.iter().enumerate().filter(|(_, case)| {
         let is = |key: &str, word: &str| case.point.get(key).and_then(Value::as_text) == Some(word);
@@ -582,7 +588,7 @@ pub(crate) fn restored_sentence(evidence: &Evidence) -> Option<String> {
     (runs > 0 && restored == runs).then(|| "Every backup was restored and compared.".to_owned())
 }
 
-/// Each backup against the transactions alone, and each codec against none.
+/// Lists the comparisons of backups: each with the transactions alone, and each codec with none.
 fn comparisons_of_backups(evidence: &Evidence) -> Vec<(&'static str, Options)> {
     let named = ["throughput", "response_p99"].map(str::to_owned).to_vec();
     let alone = Options {

@@ -24,7 +24,7 @@ const LIMITS: [(&str, &str); 4] = [
     ("backup_io_mib_s", "MiB/s of the disk"),
 ];
 
-/// Keys in which a backup may differ from its load alone.
+/// Whether a backup may differ from its load alone in a key.
 fn is_of_the_backup(key: &str) -> bool {
     key == METHOD || OF_THE_BACKUP.contains(&key)
 }
@@ -54,7 +54,7 @@ fn text_at<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
     case.point.get(key).and_then(Value::as_text)
 }
 
-/// The loads in the plan's order; empty without loads.
+/// Makes a row for each load that runs with or without a backup, in the plan's order; empty without loads.
 pub fn load_rows(evidence: &Evidence) -> Vec<LoadRow> {
     let cases: Vec<(usize, &Case)> = evidence
         .cases
@@ -78,7 +78,7 @@ pub fn load_rows(evidence: &Evidence) -> Vec<LoadRow> {
     rows
 }
 
-/// Keys that vary between the load alone and its backups: `method`, and other keys of the backup.
+/// Lists the keys that vary between the load alone and its backups: `method`, and others of the backup.
 pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
     let benchmarks = &evidence.header.plan.benchmarks;
     [METHOD]
@@ -94,12 +94,12 @@ pub fn compared_keys(evidence: &Evidence) -> Vec<String> {
         .collect()
 }
 
-/// Tests whether a case is the load without a backup.
+/// Whether a case is the load without a backup.
 fn is_load_alone(case: &Case) -> bool {
     text_at(case, METHOD) == Some("none")
 }
 
-/// Tests whether `other` is the same load alone.
+/// Whether `other` is the same load alone, without the case's backup.
 fn has_baseline(case: &Case, other: &Case) -> bool {
     is_load_alone(other)
         && other.system == case.system
@@ -107,7 +107,7 @@ fn has_baseline(case: &Case, other: &Case) -> bool {
         && case.point.keys().all(|key| is_of_the_backup(key) || case.point.get(key) == other.point.get(key))
 }
 
-/// Makes the row of a case, compared with the load alone.
+/// Makes the row of a case, compared with the runs of the load alone, if there are any.
 fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], alone: Option<&[Measured]>) -> LoadRow {
     let varying = index.lookup.varying_keys(&case.benchmark);
     let clients = case.point.get("load.clients").and_then(Value::as_int).unwrap_or(1);
@@ -133,12 +133,12 @@ fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], a
     }
 }
 
-/// The geometric mean of a metric over all runs of a case.
+/// The geometric mean of a metric over all runs of a case; `None` if one has no value.
 fn central_value(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
     geometric_centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
 }
 
-/// `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of the backup.
+/// Names the backup of a case: `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of it.
 fn backup_label(case: &Case, varying: &[String]) -> String {
     if is_load_alone(case) {
         return "none".to_owned();
@@ -162,7 +162,7 @@ fn backup_label(case: &Case, varying: &[String]) -> String {
 }
 
 impl LoadRow {
-    /// One line; `None` for the load alone.
+    /// Says in one line what share of the transactions is left during the backup; `None` for the load alone.
     pub fn verdict_line(&self) -> Option<String> {
         if let Some(why) = &self.missing {
             return Some(format!("beside {}: n/a: {why}", self.backup));
@@ -179,7 +179,7 @@ impl LoadRow {
         Some(format!("beside {}: {left:.0} % of the transactions, {p99} ({of_rounds})", self.backup))
     }
 
-    /// Transactions a second, share of the load alone, p50 and p99 in ms, share.
+    /// Makes the row's entries: transactions a second, their share of the load alone, p50 and p99 in ms, and its ratio.
     fn entries(&self) -> Vec<Entry> {
         let missing = self.missing.as_deref().unwrap_or("it, or that of the transactions alone, is not known");
         let [p50, p99] = self.response_us.map(|us| Entry::from_value(us.map(|us| us / 1e3), Form::Fixed(2), missing));
@@ -194,7 +194,7 @@ impl LoadRow {
         ]
     }
 
-    /// The entry of a mean ratio to the load alone.
+    /// Makes the entry of a mean ratio to the load alone; a dash for that load itself.
     fn ratio_entry(&self, ratio: Option<[f64; 3]>, missing: &str) -> Entry {
         match ratio {
             None if self.backup == "none" => Entry::dash("they are the transactions alone"),
@@ -203,7 +203,7 @@ impl LoadRow {
     }
 }
 
-/// One table per system and load; none without loads.
+/// Makes the tables of the transactions while backups run, one per system and load; none without loads.
 pub fn table_views(evidence: &Evidence) -> Vec<View> {
     let mut tables = tables_of(&load_rows(evidence));
     if let Some(last) = tables.last_mut() {
@@ -217,7 +217,7 @@ pub fn table_views(evidence: &Evidence) -> Vec<View> {
     tables.into_iter().map(View::Table).collect()
 }
 
-/// A table for each system and load.
+/// Makes a table for each system and load.
 fn tables_of(rows: &[LoadRow]) -> Vec<Table> {
     let heads = [("tx/s", "tx/s"), ("of alone", ""), ("p50 ms", "ms"), ("p99 ms", "ms"), ("of alone", "")];
     group_by(rows, |row| (&row.system, &row.load))

@@ -65,7 +65,7 @@ struct Measured<'a> {
     values: BTreeMap<&'a str, f64>,
 }
 
-/// The reports of all cases in the plan's order.
+/// Makes the reports of all cases in the plan's order, or of each run.
 pub fn barrel_reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
     let (lookup, measurements) = (Lookup::new(evidence), by_run(evidence));
@@ -80,7 +80,7 @@ pub fn barrel_reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     reports
 }
 
-/// The measurements of a case's runs, run by run.
+/// Collects the values of a case's measured runs, run by run.
 fn measured_runs<'a>(
     lookup: &Lookup<'a>,
     measurements: &BTreeMap<i64, Vec<&'a StoredMeasurement>>,
@@ -94,6 +94,7 @@ fn measured_runs<'a>(
     runs.map(|one| Measured { id: one.id, elapsed_s: one.elapsed_s, values: values(one.id).collect() }).collect()
 }
 
+/// Makes the report of a case from its runs.
 fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: usize) -> BarrelReport {
     let point =
         lookup.varying_keys(&case.benchmark).iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
@@ -133,14 +134,14 @@ fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: 
     }
 }
 
-/// Default name of the only query type: the script.
+/// The name of a case's script, without folder and ending; it is the default for the only type of query.
 fn script_of(case: &Case) -> String {
     let script = case.point.get("script").and_then(Value::as_text).unwrap_or(&case.benchmark);
     let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
 }
 
-/// A metric's values in all runs; none if a run has none.
+/// A metric's values in all runs; none if one run does not have it.
 fn values_of(runs: &[Measured<'_>], id: &str) -> impl Iterator<Item = f64> {
     // Of all runs or of none: the others would stand for those that lack it.
     let all: Option<Vec<f64>> = runs.iter().map(|run| run.values.get(id).copied()).collect();
@@ -153,11 +154,12 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
+/// Converts microseconds to milliseconds.
 fn us_to_ms(us: Option<f64>) -> Option<f64> {
     us.map(|us| us / 1e3)
 }
 
-/// The row of one kind of query, whose metrics end in `suffix`.
+/// Makes the row of one kind of query, whose metrics end in `suffix`.
 fn kind_row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
     let rate = format!("throughput{suffix}");
     // Recovers the count from the rate.
@@ -175,7 +177,7 @@ fn kind_row(suffix: &str, runs: &[Measured<'_>], failed: usize) -> KindRow {
     }
 }
 
-/// The median over runs of a time, ms; `None` if a run failed.
+/// The median over the runs of a time, in ms; `None` if a run failed.
 fn median_ms(suffix: &str, runs: &[Measured<'_>], failed: usize, name: &str) -> Option<f64> {
     if failed > 0 {
         return None;
@@ -183,7 +185,7 @@ fn median_ms(suffix: &str, runs: &[Measured<'_>], failed: usize, name: &str) -> 
     us_to_ms(median(values_of(runs, &format!("{name}{suffix}"))))
 }
 
-/// The reports as tables, for programs: the text is super-smack's own.
+/// Makes tables of the reports, for programs; the text is super-smack's own.
 pub fn table_views(evidence: &Evidence) -> Vec<View> {
     let missing = "the runs do not tell it, or one of them failed";
     let units = [("max_time", "ms"), ("min_time", "ms"), ("q_per_s", "queries/s"), ("p50", "ms"), ("p99", "ms")];
@@ -223,17 +225,17 @@ pub fn table_views(evidence: &Evidence) -> Vec<View> {
         .collect()
 }
 
-/// A number with this many decimals, or `n/a`.
+/// Writes a number with this many decimals, or `n/a`.
 pub fn decimal_text(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// A whole number, or `n/a`.
+/// Writes a whole number, or `n/a`.
 pub fn whole_text(value: Option<u64>) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
-/// Names and messages from files and servers cannot steer a terminal.
+/// Writes a report as super-smack does, cleaned so that names from files and servers cannot control a terminal.
 pub fn render_report(report: &BarrelReport) -> String {
     let mut harmless = report.clone();
     let names = harmless.kinds.iter_mut().map(|kind| &mut kind.name);
@@ -245,7 +247,7 @@ pub fn render_report(report: &BarrelReport) -> String {
     text
 }
 
-/// What is said below each set of reports.
+/// Writes the lines below each set of reports: what the extremes are, and how much has not run yet.
 pub fn footnote(evidence: &Evidence) -> String {
     let is_judged = evidence.is_judged_after_each_round();
     let so_far = evidence.unfinished().map_or_else(String::new, |found| {
@@ -254,6 +256,7 @@ pub fn footnote(evidence: &Evidence) -> String {
     format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")
 }
 
+/// Writes a report's lines in super-smack's form.
 fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     let point = if report.point.is_empty() { String::new() } else { format!(", {}", report.point) };
     let runs = crate::number::count_noun(report.runs, "run");
@@ -279,7 +282,7 @@ fn write_report(report: &BarrelReport, text: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// The connect time at this place of `connect_ms`, or `n/a`.
+/// Writes the connect time at an index of `connect_ms`, or `n/a`.
 fn connect_time_text(report: &BarrelReport, place: usize) -> String {
     match report.connect_ms[place] {
         Some(ms) => format!("{ms:.3}ms"),
@@ -287,7 +290,7 @@ fn connect_time_text(report: &BarrelReport, place: usize) -> String {
     }
 }
 
-/// A time in ms, or `n/a`.
+/// Writes a time in ms, or `n/a`.
 fn ms_text(ms: Option<f64>) -> String {
     ms.map_or_else(|| "n/a".to_owned(), |ms| format!("{ms:.3} ms"))
 }

@@ -12,7 +12,8 @@ use crate::latency::Latency;
 /// Reason of a latency over successes only.
 const LEFT_OUT: &str = "it was taken of those that succeeded alone, before étalon counted failures in";
 
-/// Restores the failures of runs that count errors without a failed share: adds the share and latencies over all
+/// Restores the failures of older runs that count errors without a failed share.
+/// Adds the share and latencies over all
 /// operations. Kinds of operations have no histogram and become unavailable.
 pub fn restore_failures(measurements: &mut Vec<StoredMeasurement>, source: &dyn SeriesSource) {
     let mut runs: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
@@ -46,7 +47,7 @@ pub fn restore_failures(measurements: &mut Vec<StoredMeasurement>, source: &dyn 
     measurements.extend(shares);
 }
 
-/// The latency on all hosts; `None` if it is unreadable or missing.
+/// Reads a run's latency on all hosts together; `None` if it is unreadable or missing.
 fn merged_latency(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Option<Latency> {
     let series = source.series(run).ok()?;
     let mut parts = series.iter().filter(|part| part.kind == kind && part.interval.is_none());
@@ -57,7 +58,7 @@ fn merged_latency(source: &dyn SeriesSource, run: i64, kind: SeriesKind) -> Opti
     Some(all)
 }
 
-/// A latency, or a count beyond a limit, over all operations.
+/// Counts failed operations into a latency, or into a count beyond a limit.
 fn recount(measurement: &mut Measurement, response: &Latency, service: Option<&Latency>) {
     let id = measurement.metric.id.as_str();
     if let (true, Reading::Value(beyond)) = (id.starts_with("over_") || id == "late", &mut measurement.reading) {

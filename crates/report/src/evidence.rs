@@ -66,12 +66,12 @@ pub struct Unfinished {
 }
 
 impl Unfinished {
-    /// `6 of 10 rounds`.
+    /// Writes how far the experiment is: `6 of 10 rounds`.
     pub fn how_far(&self) -> String {
         format!("{} of {}", self.ended, count_noun(self.of, self.unit))
     }
 
-    /// `6 of 10 rounds have run`.
+    /// Says how far the experiment is: `6 of 10 rounds have run`.
     pub fn sentence(&self) -> String {
         format!("{} have run", self.how_far())
     }
@@ -95,6 +95,7 @@ impl SeriesSource for BTreeMap<i64, Vec<Series>> {
 }
 
 impl Evidence {
+    /// Reads all of a store but its histograms, and corrects what older stores left out.
     pub fn read_store(store: &Store) -> Result<Evidence, StoreError> {
         let found = Evidence {
             header: store.header().clone(),
@@ -165,7 +166,7 @@ impl Evidence {
         found.with_corrections(&series)
     }
 
-    /// How many rounds were run, or are to be: an experiment that ends when it is sure, or after a time, has as many as that took.
+    /// Number of rounds that were run, or are to be; without a fixed number, those that were run.
     pub fn round_count(&self) -> u32 {
         let schedule = &self.header.plan.schedule;
         let last = self.runs.iter().map(|run| run.planned.round.saturating_add(1)).max();
@@ -175,7 +176,7 @@ impl Evidence {
         }
     }
 
-    /// The same of the case that has the fewest.
+    /// Number of rounds that the case with the fewest has runs of.
     pub fn fewest_rounds(&self) -> u32 {
         let mut of_cases: BTreeMap<u32, u32> = BTreeMap::new();
         for run in &self.runs {
@@ -185,8 +186,9 @@ impl Evidence {
         of_cases.into_values().min().unwrap_or_default().min(self.round_count())
     }
 
-    /// Rows are judged after each round, unless a comparison pairs no rounds. A single system is not judged: it has as
-    /// many rounds as were planned, until some are added.
+    /// Whether rows are judged after each round, so that intervals are those of a sequence.
+    /// They are not if a comparison pairs no rounds. A single system is not judged: it has as many rounds as were planned,
+    /// until some are added.
     pub fn is_judged_after_each_round(&self) -> bool {
         let plan = &self.header.plan;
         let is_paired = plan.schedule.order == Order::Interleaved && self.apart.is_none();
@@ -196,7 +198,7 @@ impl Evidence {
             })
     }
 
-    /// The evidence as it was before a round began.
+    /// Cuts the evidence down to the rounds before one.
     #[must_use]
     pub fn before_round(mut self, round: u32) -> Evidence {
         self.runs.retain(|run| run.planned.round < round);
@@ -216,11 +218,12 @@ impl Evidence {
         self
     }
 
+    /// Looks up a case by its index.
     pub fn case(&self, index: u32) -> Option<&Case> {
         self.cases.get(index as usize)
     }
 
-    /// The experiment that a case is of.
+    /// The header of the experiment that a case is of.
     pub fn header_of_case(&self, case: u32) -> &Header {
         let experiment = match (&self.apart, self.case(case)) {
             (Some(apart), Some(case)) => apart.experiment_of(&case.system),
@@ -237,12 +240,12 @@ impl Evidence {
         }
     }
 
-    /// Whether étalon did not measure a case itself.
+    /// Whether a case was imported, and not measured by étalon.
     pub fn is_imported(&self, case: u32) -> bool {
         self.header_of_case(case).build == IMPORTED
     }
 
-    /// The machines that made the load, each with what it is called.
+    /// Lists the machines that made the load, each with its name and facts.
     pub fn load_generators(&self) -> Vec<(&str, &Facts)> {
         let all = self.facts.iter().map(|(subject, facts)| (subject.as_str(), facts));
         all.filter(|(subject, _)| {
@@ -251,8 +254,8 @@ impl Evidence {
         .collect()
     }
 
-    /// The measured attempt at each position, else the last that failed, else the last: interrupting the repetition of
-    /// a failed run has not undone the failure.
+    /// Picks the attempt that counts at each position: the measured one, else the last that failed, else the last.
+    /// Interrupting the repetition of a failed run has not undone the failure.
     pub fn last_attempts(&self) -> Vec<&StoredRun> {
         let mut last: BTreeMap<u32, &StoredRun> = BTreeMap::new();
         for run in &self.runs {
@@ -266,24 +269,24 @@ impl Evidence {
         last.into_values().collect()
     }
 
-    /// Whether a place's last attempt has ended for good without a result; what was aborted may still be run, unless it was
-    /// imported.
+    /// Whether a position's last attempt has failed for good.
+    /// What was aborted may still be run, unless it was imported.
     pub fn has_failed(&self, last: &StoredRun) -> bool {
         last.state == RunState::Failed || last.state == RunState::Aborted && self.is_imported(last.planned.case)
     }
 
-    /// How many runs of a case failed for good: what the others gave is no figure of the case.
+    /// Counts the runs of a case that failed for good, so that the others give no figure of the case.
     pub fn failed_runs(&self, case: u32) -> usize {
         self.last_attempts().into_iter().filter(|run| run.planned.case == case && self.has_failed(run)).count()
     }
 
-    /// Whether it was imported as a whole: no system of it can be run here.
+    /// Whether the experiment was imported as a whole, so that no system of it can be run here.
     pub fn is_import(&self) -> bool {
         self.header.build == IMPORTED
     }
 
-    /// How far the experiment is, while a position is planned, running, or aborted and not repeated. What failed for
-    /// good has ended, and so has an import unless its table reports that it had not.
+    /// The progress of an experiment with a position planned, running, or aborted and not repeated; `None` at its end.
+    /// What failed for good has ended, and so has an import unless its table reports that it had not.
     pub fn unfinished(&self) -> Option<Unfinished> {
         if self.apart.is_some() {
             // Nothing else is joined.
@@ -310,14 +313,14 @@ impl Evidence {
         (left > 0).then(|| Unfinished { ended: of - left, of, unit })
     }
 
-    /// What a table of étalon's says of the experiment that it was exported of.
+    /// The progress of an imported experiment when étalon exported it; `None` if it was at its end.
     fn unfinished_when_exported(&self) -> Option<Unfinished> {
         let (ended, of) = self.facts.values().find_map(Facts::finished_runs)?;
         let unit = if self.header.plan.schedule.order == Order::Sequential { "run" } else { "round" };
         Some(Unfinished { ended, of, unit })
     }
 
-    /// Number of runs by state, each by its last attempt.
+    /// Counts the positions by the state of their last attempt.
     pub fn run_counts(&self) -> RunCounts {
         let mut counts = RunCounts::default();
         for run in self.last_attempts() {
@@ -332,29 +335,31 @@ impl Evidence {
         counts
     }
 
-    /// Imports without times have the time of import.
+    /// The time when a run began; `None` if that is not known, as of imports without times, which have that of the import.
     pub fn began_unix_ms(&self, run: &StoredRun) -> Option<i64> {
         let header = self.header_of_case(run.planned.case);
         let of_import = (header.build == IMPORTED).then_some(header.created_unix_ms);
         run.started_unix_ms.filter(|instant| Some(*instant) != of_import)
     }
 
+    /// Lists the marks on a run.
     pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &Mark> {
         self.marks.iter().filter(move |(id, _)| *id == run).map(|(_, mark)| mark)
     }
 
-    /// The system itself, or the one that it is an alias of; a server with a change is another system than without it.
+    /// The server of a system: itself, or the one that it is an alias of.
+    /// A server with a change is another system than without it.
     pub fn server_of<'a>(&'a self, system: &'a str) -> &'a str {
         let unchanged = self.header.plan.system(system).filter(|plan| plan.change.is_none());
         unchanged.and_then(|plan| plan.alias_of.as_deref()).unwrap_or(system)
     }
 
-    /// An alias without facts has its server's.
+    /// Looks up a system's facts; an alias without any has its server's.
     pub fn facts_of(&self, system: &str) -> Option<&Facts> {
         self.facts.get(system).or_else(|| self.facts.get(self.server_of(system)))
     }
 
-    /// What a system's settings promise at commit, or less if its runs are marked so.
+    /// The durability of a system's commits, by its settings, or less if its runs are marked so.
     pub fn durability_of(&self, system: &str) -> Option<Durability> {
         let promised = self.facts_of(system)?.durability()?;
         let measured = self
@@ -374,11 +379,12 @@ impl Evidence {
     }
 }
 
+/// Counts the distinct numbers.
 fn number_of_different(rounds: impl Iterator<Item = u32>) -> usize {
     rounds.collect::<BTreeSet<u32>>().len()
 }
 
-/// Ranks a run by what it shows: a measured one over a failed one.
+/// Ranks a run by what it shows: a measured one over a failed one over others.
 fn rank_of_state(run: &StoredRun) -> u8 {
     match run.state {
         RunState::Measured => 2,

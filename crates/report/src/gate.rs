@@ -39,7 +39,7 @@ pub enum Inconclusive {
 }
 
 impl Inconclusive {
-    /// Whether a gate fails with such a row.
+    /// Whether a gate fails with an undecided line like this one.
     fn fails_gate(self, line: &GateLine) -> bool {
         match self {
             Inconclusive::FailLimits => line.is_limit,
@@ -100,7 +100,7 @@ pub enum RowStatus {
 }
 
 impl RowStatus {
-    /// The gate fails by it.
+    /// Whether the gate fails by a row with this status.
     pub fn fails_gate(self) -> bool {
         matches!(self, RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed)
     }
@@ -163,24 +163,24 @@ pub struct Record {
 }
 
 impl Record {
-    /// How long the measured parts of these runs were, in seconds.
+    /// Adds up the measured time of these runs, in seconds.
     pub fn seconds_of(&self, runs: &[i64]) -> f64 {
         runs.iter().filter_map(|run| self.seconds.get(run)).fold(0.0, |sum, seconds| sum + seconds)
     }
 
-    /// How long those of all runs were. `sum` of nothing would be -0.
+    /// Adds up the measured time of all runs, in seconds.
     pub fn total_seconds(&self) -> f64 {
         self.seconds.values().fold(0.0, |sum, seconds| sum + seconds)
     }
 }
 
 impl GateOutcome {
-    /// Number of rows with a status.
+    /// Counts the lines with a status.
     pub fn count_of(&self, status: RowStatus) -> usize {
         self.lines.iter().filter(|line| line.status == status).count()
     }
 
-    /// Adds what JUnit says of the experiment.
+    /// Fills in the record that files for other programs carry, from the evidence.
     #[must_use]
     pub fn with_evidence(mut self, evidence: &Evidence, set: &ComparisonSet) -> GateOutcome {
         let header = &evidence.header;
@@ -200,12 +200,12 @@ impl GateOutcome {
         self
     }
 
-    /// Rows without an answer, but for those that are not asked for.
+    /// Counts the lines without an answer, but for those that are not asked for.
     fn open_rows(&self) -> usize {
         self.lines.iter().filter(|line| is_open(line)).count()
     }
 
-    /// A pass needs [`GateOutcome::rows_asked`].
+    /// Counts the rows that were compared; a pass needs [`GateOutcome::rows_asked`] of them.
     pub fn rows_compared(&self) -> usize {
         self.lines.len() - self.count_of(RowStatus::NotCompared) - self.count_of(RowStatus::Failed)
     }
@@ -215,7 +215,7 @@ impl GateOutcome {
         self.rules.min_rows.unwrap_or(self.lines.iter().filter(|line| line.is_asked).count()).max(1)
     }
 
-    /// What is left undecided, and how to fail on that, without a full stop; `None` where nothing is.
+    /// Says what is left undecided, and how to fail on that, without a full stop; `None` where nothing is.
     pub fn undecided_sentence(&self) -> Option<String> {
         let is_undecided = matches!(self.status, GateStatus::NotFailed | GateStatus::Inconclusive);
         let open: Vec<&GateLine> = self.lines.iter().filter(|line| is_undecided && is_open(line)).collect();
@@ -238,7 +238,8 @@ impl GateOutcome {
             .then(|| format!("left undecided: {named}{more}: the runs neither show nor exclude {what}; {ends}"))
     }
 
-    /// The counts, improvements next to regressions: findings on one side only suggest a broken process.
+    /// Writes the gate's status with the number of rows of each kind.
+    /// Improvements are next to regressions: findings on one side only suggest a broken process.
     pub fn summary_line(&self) -> String {
         let status = match self.status {
             GateStatus::Passed => "passed",
@@ -270,17 +271,18 @@ fn is_open(line: &GateLine) -> bool {
     line.is_asked && matches!(line.status, RowStatus::Open | RowStatus::NotCompared)
 }
 
-/// The number of broken limits, after a comma.
+/// Writes the number of broken limits after a comma; empty without any.
 fn broken_limits_text(limits: usize) -> String {
     if limits == 0 { String::new() } else { format!(", {} broken", count_noun(limits, "limit")) }
 }
 
+/// Writes the number of rows that are not asked for after a comma; empty without any.
 fn not_asked_words(rows: usize) -> String {
     if rows == 0 { String::new() } else { format!(", {rows} with too few operations in a run of this length") }
 }
 
-/// The answer with absolute limits: what the candidate's runs have to keep, whatever the baseline's do. A single system has
-/// these alone.
+/// Judges all rows and absolute limits, which the candidate has to keep whatever the baseline does.
+/// A single system has limits alone.
 ///
 /// # Errors
 /// A limit names what there is not, or a unit of another kind.
@@ -294,12 +296,12 @@ pub fn gate_with_limits(
     Ok(judge_with_limits(set, rules, of_limits).with_evidence(evidence, set))
 }
 
-/// Metrics without a better side are left out.
+/// Judges all rows of a set that have a better side, without limits.
 pub fn judge_gate(set: &ComparisonSet, rules: &GateRules) -> GateOutcome {
     judge_with_limits(set, rules, Vec::new())
 }
 
-/// Judges all rows, and adds the lines of limits.
+/// Judges all rows, adds the lines of limits, and sets the gate's status.
 fn judge_with_limits(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<GateLine>) -> GateOutcome {
     let lines: Vec<GateLine> = set
         .rows()
@@ -340,13 +342,13 @@ fn judge_with_limits(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<Gate
     outcome
 }
 
-/// The facts that differ between the sides of a table.
+/// Writes the facts that differ between the sides of a table; `None` if none do.
 fn differences_of(table: &Table) -> Option<String> {
     let differs = crate::text::differences_line(table, &crate::text::TextOptions::default())?;
     Some(format!("{} against {} {differs}", table.b, table.a))
 }
 
-/// The notes on what was measured apart.
+/// Collects the notes on what was measured apart.
 fn cross_experiment_notes(set: &ComparisonSet) -> Vec<String> {
     set.notes
         .iter()
@@ -355,6 +357,7 @@ fn cross_experiment_notes(set: &ComparisonSet) -> Vec<String> {
         .collect()
 }
 
+/// Makes the line of a row: its status, names, figures and reasons.
 fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLine {
     let status = row_status(row, set, rules);
     let parts = [row.benchmark.clone(), row.case_label(), metric_name(&row.metric.id)];
@@ -392,7 +395,7 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
     }
 }
 
-/// The line of a benchmark without results.
+/// Makes the line of a benchmark without results.
 fn unmeasured_line(benchmark: &Unmeasured) -> GateLine {
     let failed = match benchmark.failed {
         0 => String::new(),
@@ -409,7 +412,7 @@ fn unmeasured_line(benchmark: &Unmeasured) -> GateLine {
     }
 }
 
-/// The line of a case that only one side has.
+/// Makes the line of a case that only one side has.
 fn one_sided_line(case: &OneSided) -> GateLine {
     GateLine {
         status: RowStatus::NotCompared,
@@ -422,7 +425,7 @@ fn one_sided_line(case: &OneSided) -> GateLine {
     }
 }
 
-/// More failures than the baseline, or not comparable because of them.
+/// Whether B failed more often than A in a row, or has no comparable value since it failed.
 fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> bool {
     let lacks_value = match row.no_verdict() {
         // Other tools often do not report failures.
@@ -442,7 +445,7 @@ fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> boo
     }
 }
 
-/// Number of a side's runs that failed.
+/// Counts a side's runs in a row that failed.
 fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
     let of_side = row.warnings.iter().filter_map(|warning| match warning {
         Warning::Dropped { side, failed, .. } if *side == letter => Some(*failed),
@@ -451,7 +454,7 @@ fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
     of_side.sum::<usize>()
 }
 
-/// The status of a row, by its values, its failures and the rules.
+/// Judges a row by its values, its failures and the rules.
 fn row_status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     match status_by_values(row, set, rules) {
         RowStatus::Regressed => RowStatus::Regressed,
@@ -460,7 +463,7 @@ fn row_status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowSt
     }
 }
 
-/// Judges a row by its values alone; the interval is inverted so that above 1 is worse.
+/// Judges a row by its values alone; a ratio above 1 is worse whichever way the metric goes.
 fn status_by_values(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     let Some(estimate) = row.estimate.as_ref().filter(|e| e.rounds >= set.rules.min_rounds) else {
         return RowStatus::NotCompared;

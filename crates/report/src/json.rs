@@ -430,7 +430,7 @@ pub struct HostFigure {
     pub side: Side,
 }
 
-/// The object of a set.
+/// Makes the JSON object of a comparison set.
 pub fn make_document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     Document {
         schema_version: SCHEMA_VERSION,
@@ -459,7 +459,7 @@ pub fn make_document(evidence: &Evidence, set: &ComparisonSet) -> Document {
     }
 }
 
-/// The JSON Schema of [`Document`], as it is checked in.
+/// Makes the JSON Schema of [`Document`], as it is checked in.
 pub fn document_schema() -> serde_json::Value {
     schemars::schema_for!(Document).to_value()
 }
@@ -514,7 +514,7 @@ fn family_objects(set: &ComparisonSet) -> Vec<JudgedFamily> {
         .collect()
 }
 
-/// The differences of each pair of systems, once.
+/// Lists the facts in which each pair of systems differs, each pair once.
 fn difference_objects(tables: &[Table]) -> Vec<Difference> {
     let mut pairs: Vec<(&str, &str)> = Vec::new();
     let mut all = Vec::new();
@@ -590,7 +590,7 @@ fn case_value(value: &model::Value) -> CaseValue {
     }
 }
 
-/// The direction's word.
+/// The word for a direction in JSON.
 pub(crate) fn direction_word(direction: model::Direction) -> &'static str {
     match direction {
         model::Direction::Higher => "higher",
@@ -599,7 +599,7 @@ pub(crate) fn direction_word(direction: model::Direction) -> &'static str {
     }
 }
 
-/// The role's word.
+/// The word for a metric's role in JSON.
 pub(crate) fn role_word(role: model::Role) -> &'static str {
     match role {
         model::Role::Primary => "primary",

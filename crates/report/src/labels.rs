@@ -15,28 +15,28 @@ use crate::evidence::{Evidence, Unfinished};
 use crate::number::{Change, RowUnit, Script, count_noun, is_time, ordinal, percent_text};
 use crate::text::wrap_to_width;
 
-/// `response p99`.
+/// Writes a metric's name in words: `response p99`.
 pub fn metric_name(id: &str) -> String {
     id.replace(['_', '/'], " ")
 }
 
-/// Placeholder of a missing figure.
+/// The text in place of a missing figure: `n/a` or the kind of absence.
 pub fn missing_text(kind: Absence) -> &'static str {
     if kind.label().is_none() { "n/a" } else { kind.as_str() }
 }
 
-/// Placeholder for a side without values.
+/// The text in place of the figure of a side without values.
 pub fn missing_side_text(side: &Side) -> &'static str {
     side.unavailable.first().map_or("n/a", |(missing, _)| missing_text(missing.kind))
 }
 
-/// A side's figure in the unit; the sign says of a bound that it is one.
+/// Writes a side's figure in the unit, with the sign of a bound; `None` without an estimate.
 pub fn figure_of(side: &Side, unit: &RowUnit<'_>, script: Script) -> Option<String> {
     let figure = unit.print_to(side.estimate?, side.half_width, script);
     Some(format!("{}{figure}", side.bound.map_or("", Bound::sign)))
 }
 
-/// The better direction; empty if neither.
+/// The arrow of the better direction; empty if neither is better.
 pub fn direction_arrow(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "↑",
@@ -45,12 +45,12 @@ pub fn direction_arrow(direction: Direction) -> &'static str {
     }
 }
 
-/// The unit for both sides' figures.
+/// The unit in which a row shows the figures of both sides.
 pub fn row_unit(row: &Comparison) -> RowUnit<'_> {
     unit_of(&row.metric, [&row.a, &row.b])
 }
 
-/// The unit for the figures of these sides.
+/// Chooses the unit for the figures of these sides.
 pub fn unit_of<'m, 's>(metric: &'m Metric, sides: impl IntoIterator<Item = &'s Side>) -> RowUnit<'m> {
     let figures: Vec<f64> =
         sides.into_iter().filter_map(|side| side.estimate.or(side.summary.map(|s| s.median))).collect();
@@ -69,7 +69,7 @@ pub fn change_of(row: &Comparison) -> Option<Change> {
     row.change.map(|change| change_between(change.scale, change.ratio, lo, hi))
 }
 
-/// Above the tables of a family: empty at the experiment's end.
+/// Notes above the tables of a family that the experiment is not at its end; empty if it is.
 pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
     evidence.unfinished().map_or_else(String::new, |found| {
         wrap_to_width(
@@ -83,7 +83,7 @@ pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
     })
 }
 
-/// States that an experiment is under way or was stopped, without a full stop.
+/// Says that an experiment is under way or was stopped, without a full stop.
 pub fn unfinished_clause(found: &Unfinished, is_judged: bool, is_imported: bool) -> String {
     let what = if is_judged {
         "which are judged as after every round: what is decided stands, and what is open may still be decided"
@@ -95,7 +95,7 @@ pub fn unfinished_clause(found: &Unfinished, is_judged: bool, is_imported: bool)
     format!("the experiment is under way or was stopped: {how_far}, {what}{rest}")
 }
 
-/// Percent, factor, or points between two shares.
+/// Makes a change of a ratio, or of points between two shares.
 fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
     match scale {
         Scale::Ratio => Change::new(ratio, lo, hi),
@@ -103,7 +103,8 @@ fn change_between(scale: Scale, ratio: f64, lo: f64, hi: f64) -> Change {
     }
 }
 
-/// The verdict in a word. Only times and rates are faster or slower; sizes are smaller or larger, and anything else,
+/// The verdict in a word.
+/// Only times and rates are faster or slower; sizes are smaller or larger, and anything else,
 /// CPU time too, is less or more.
 pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     let is_less = match verdict {
@@ -120,7 +121,7 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
     }
 }
 
-/// Word and addition.
+/// Writes the verdict's word and an addition: failures, another plan, the margin or a reason.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     let (word, rest) = verdict_without_failures(row, set);
     let failures = if !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })) { row.failures } else { None };
@@ -160,7 +161,7 @@ fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
     }
 }
 
-/// Notes below a table: reasons that its cell cannot hold, and warnings.
+/// Lists the notes below a table for a row: reasons that its cell cannot hold, and warnings.
 fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     // Other reasons are complete in the cell, or a warning has the evidence.
     let reason = row
@@ -204,7 +205,7 @@ pub struct RowNotes {
 }
 
 impl RowNotes {
-    /// The notes of a table's rows, and those that all rows share.
+    /// Collects the notes that all rows of a table share, so that they need no number.
     pub fn of_rows(rows: &[Comparison]) -> RowNotes {
         let mut each = rows.iter().map(|row| row_notes(row).collect::<Vec<String>>());
         let first = if rows.len() > 1 { each.next().unwrap_or_default() } else { Vec::new() };
@@ -214,20 +215,20 @@ impl RowNotes {
         RowNotes { of_all, reason, ..RowNotes::default() }
     }
 
-    /// The word of a row and its addition, without a reason that stands above all rows.
+    /// Writes a row's verdict and addition, without a reason that stands above all rows.
     pub fn verdict_words(&self, row: &Comparison, set: &ComparisonSet) -> (String, String) {
         let (word, rest) = verdict_words(row, set);
         (word, if self.reason.is_some() { String::new() } else { rest })
     }
 
-    /// The number of what is to be known of a row, unless that is so of every row.
+    /// Numbers the notes that a row has and not every row; `None` without any.
     pub fn of_row(&mut self, row: &Comparison) -> Option<usize> {
         let own =
             row_notes(row).filter(|text| !self.of_all.contains(text) && Some(text) != self.reason.as_ref()).collect();
         self.number_notes(own)
     }
 
-    /// The number of these notes, the same for the same notes; `None` without notes.
+    /// The number of these notes, new or that of equal ones; `None` without notes.
     pub fn number_notes(&mut self, mut notes: Vec<String>) -> Option<usize> {
         if notes.is_empty() {
             return None;
@@ -240,12 +241,12 @@ impl RowNotes {
         Some(place + 1)
     }
 
-    /// What is so of every row.
+    /// The notes that all rows share.
     pub fn of_all_rows(&self) -> &[String] {
         &self.of_all
     }
 
-    /// The notes with their numbers; what an earlier note has said is not repeated.
+    /// Lists the notes with their numbers; what an earlier note has said is not repeated.
     pub fn numbered(&self) -> impl Iterator<Item = (usize, Vec<String>)> {
         let mut earlier: BTreeMap<BTreeSet<&str>, Vec<usize>> = BTreeMap::new();
         self.numbered.iter().enumerate().map(move |(index, notes)| {
@@ -262,7 +263,7 @@ impl RowNotes {
         })
     }
 
-    /// The longest of the earlier notes that `own` contains whole, of equally long ones the last.
+    /// Finds the longest of the earlier notes that `own` contains whole; of equally long ones the last.
     fn largest_part(&self, own: &BTreeSet<&str>, earlier: &BTreeMap<BTreeSet<&str>, Vec<usize>>) -> Option<usize> {
         let parts: Vec<&usize> = match u32::try_from(own.len()).ok().and_then(|notes| 1_usize.checked_shl(notes)) {
             // A row has few notes, and a table may have thousands.
@@ -275,23 +276,23 @@ impl RowNotes {
     }
 }
 
-/// Those texts whose bit is set.
+/// Picks the texts whose bit is set.
 fn subset_by_bits<'a>(own: &BTreeSet<&'a str>, bits: usize) -> BTreeSet<&'a str> {
     own.iter().enumerate().filter(|(at, _)| bits >> at & 1 == 1).map(|(_, text)| *text).collect()
 }
 
-/// Why no row has a verdict, if that is the same for all; else `None`.
+/// Says why no row has a verdict, if that is the same for all; else `None`.
 pub fn reason_of_all(rows: &[Comparison]) -> Option<String> {
     let first = rows.first()?.no_verdict()?;
     rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.reason_text())
 }
 
-/// The accepted error in percent: 4 % of 5 %.
+/// Writes the error that a family is accepted to have, in percent.
 fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
     percent_text((1.0 - set.rules.level) * set.families.error_part(family), script)
 }
 
-/// How primary rows are adjusted, without full stop; `None` for a single row with the whole error.
+/// Says how primary rows are adjusted, without a full stop; `None` for a single row with the whole error.
 pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     let rows = set.families.row_count(Family::Primary);
     let what = if set.apart.is_some() { "Findings" } else { "Verdicts" };
@@ -312,7 +313,7 @@ pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
     }
 }
 
-/// How the rows of queries, and those that are not primary, are judged; stands above them.
+/// Says how the rows of queries, and those that are not primary, are judged; `None` if none is.
 pub fn explain_exploring<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison>,
@@ -332,7 +333,7 @@ pub fn explain_exploring<'r>(
     (!lines.is_empty()).then(|| lines.join("; "))
 }
 
-/// How all families are judged, for tables without legend.
+/// Says how all families of these rows are judged, for tables without a legend.
 pub fn explain_families<'r>(
     set: &ComparisonSet,
     rows: impl IntoIterator<Item = &'r Comparison> + Clone,
@@ -345,7 +346,7 @@ pub fn explain_families<'r>(
     [primary, explain_exploring(set, rows, Script::Plain)].into_iter().flatten().collect()
 }
 
-/// `transactions, system a against system b` without the sides.
+/// Writes a table's title by its keys, without the sides; `all benchmarks` without keys.
 pub fn table_title(table: &Table) -> String {
     let parts: Vec<String> = table
         .title
@@ -359,24 +360,24 @@ pub fn table_title(table: &Table) -> String {
     if parts.is_empty() { "all benchmarks".to_owned() } else { parts.join(", ") }
 }
 
-/// Whether rows of one name may be of different pairs of systems.
+/// Whether tables are of several pairs of sides, so that rows of one name may differ.
 pub fn has_pairs(tables: &[Table]) -> bool {
     tables.iter().any(|table| (&table.a, &table.b) != (&tables[0].a, &tables[0].b))
 }
 
-/// Benchmark, case and metric; the sides where there are several pairs.
+/// Names a row by table, case and metric, and by its sides where there are several pairs.
 pub fn row_title(row: &Comparison, table: &Table, has_pairs: bool) -> String {
     let sides = has_pairs.then(|| format!("{} → {}", table.a, table.b));
     let parts = [Some(table_title(table)), Some(row.case_label()), Some(metric_name(&row.metric.id)), sides];
     parts.into_iter().flatten().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ")
 }
 
-/// A capacity, or what it costs.
+/// Whether a metric is a capacity, or what it costs.
 pub fn is_capacity(metric: &Metric) -> bool {
     metric.id.strip_prefix(CAPACITY).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
 }
 
-/// What a load must keep whose rate, or price, a row is: no figure of it stands without. After "at which".
+/// Says what a load has to keep whose capacity, or price, a row is, after "at which"; `None` for other rows.
 pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
     if !is_capacity(&row.metric) {
         return None;
@@ -390,7 +391,7 @@ pub fn promise_of(row: &Comparison, set: &ComparisonSet) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", or "))
 }
 
-/// How the intervals of a table are made.
+/// Says how the intervals of a table are made.
 pub fn interval_words(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "interval by the paired t test over the rounds".to_owned(),
@@ -413,7 +414,7 @@ pub fn interval_words(rules: &Rules) -> String {
     }
 }
 
-/// [`interval_words`] in a line of a picture.
+/// Says how intervals are made, in a line of a picture.
 pub fn interval_name(rules: &Rules) -> String {
     let kind = match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => "the paired t test".to_owned(),
@@ -425,13 +426,13 @@ pub fn interval_name(rules: &Rules) -> String {
     format!("{} interval by {kind}", percent_text(rules.level, Script::Plain))
 }
 
-/// A clause after the name of a side's own interval, which is that of the t test: where rows are judged after each
-/// round the verdict does not rest on it.
+/// The clause that a side's own interval is for one look, where rows are judged after each round; else empty.
+/// That interval is of the t test, and the verdict does not rest on it.
 pub fn of_one_look(rules: &Rules) -> &'static str {
     if rules.sequence.is_some() { " for one look, on which nothing rests" } else { "" }
 }
 
-/// `10 rounds of 4 cases`, or `6 to 79 rounds of 4 cases` where decided ones have left.
+/// Writes rounds and cases: `10 rounds of 4 cases`, or `6 to 79 rounds of 4 cases` where decided ones have left.
 pub fn rounds_of_cases(set: &ComparisonSet) -> String {
     let unit = if set.rules.order == TimeOrder::Unknown { "repetition" } else { "round" };
     let all = count_noun(set.rounds as usize, unit);
@@ -445,7 +446,7 @@ pub fn rounds_of_cases(set: &ComparisonSet) -> String {
     format!("{rounds} of {up_to}{}", count_noun(set.cases, "case"))
 }
 
-/// Rounds, order, lost runs.
+/// Describes the design: rounds, cases, order, and lost runs.
 pub fn design_sentence(set: &ComparisonSet) -> String {
     let order = match set.rules.order {
         TimeOrder::Interleaved => "in random order",
@@ -461,19 +462,19 @@ pub fn design_sentence(set: &ComparisonSet) -> String {
     text
 }
 
-/// UTC: `2026-03-01 12:00:00`; empty if out of range.
+/// The time when the experiment began, in UTC: `2026-03-01 12:00:00`; empty if it is out of range.
 pub fn created_text(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms)
         .map(|t| t.strftime("%Y-%m-%d %H:%M:%S").to_string())
         .unwrap_or_default()
 }
 
-/// `2026-03-01T12:00:00Z`.
+/// The time when the experiment began, as `2026-03-01T12:00:00Z`.
 pub fn created_rfc3339(evidence: &Evidence) -> String {
     Timestamp::from_millisecond(evidence.header.created_unix_ms).map(|t| t.to_string()).unwrap_or_default()
 }
 
-/// The better direction of a metric in words.
+/// Says in words which way of a metric is better.
 pub fn better_words(metric: &Metric) -> &'static str {
     match metric.direction {
         Direction::Higher => "higher is better",
@@ -482,7 +483,7 @@ pub fn better_words(metric: &Metric) -> &'static str {
     }
 }
 
-/// `median of the runs`, of those alone that are compared where others are not.
+/// Says what figures are, such as `median of the runs`, and that they are of rounds that both sides have.
 pub fn estimator_words(set: &ComparisonSet) -> String {
     let (what, but) = match set.rules.estimator {
         stats::Estimator::Geometric => ("geometric mean", ""),
@@ -503,7 +504,7 @@ pub fn estimator_words(set: &ComparisonSet) -> String {
     format!("{what} of the runs{but}{whole}")
 }
 
-/// `I/Os a second`.
+/// Writes the unit of a rate in words: `I/Os a second`.
 pub fn rate_words(metric: &Metric) -> &str {
     match metric.unit.as_str() {
         "io/s" => "I/Os a second",
@@ -514,13 +515,13 @@ pub fn rate_words(metric: &Metric) -> &str {
 
 pub type LatencyPick = fn(&CurvePoint) -> Option<(&Metric, f64)>;
 
-/// The latency of this kind at a point, with its metric.
+/// The latency of a kind at a point, with its metric.
 fn latency_at(point: &CurvePoint, kind: usize) -> Option<(&Metric, f64)> {
     let (metric, side) = point.latencies[kind].as_ref()?;
     Some((metric, side.estimate?))
 }
 
-/// p99, or the mean where no percentile is known; the same for all systems of a group.
+/// Picks the latency to show for all systems of a group: p99, or the mean where no percentile is known.
 pub fn latency_of(group: &CurveGroup) -> (LatencyPick, &'static str) {
     if has_latency(group, 0) || !has_latency(group, 1) {
         (|point| latency_at(point, 0), "p99")
@@ -529,7 +530,7 @@ pub fn latency_of(group: &CurveGroup) -> (LatencyPick, &'static str) {
     }
 }
 
-/// Tests whether any point of a group has a latency of this kind.
+/// Whether any point of a group has a latency of this kind.
 fn has_latency(group: &CurveGroup, kind: usize) -> bool {
     group.points().any(|point| latency_at(point, kind).is_some())
 }

@@ -27,7 +27,7 @@ pub struct LastRun {
     pub marks: Vec<String>,
 }
 
-/// The run that was started last among those that were measured or failed; `None` before the first, and for imports.
+/// Describes the run that began last of those measured or failed; `None` before the first, and for imports.
 pub fn last_run(evidence: &Evidence) -> Option<LastRun> {
     let ended = evidence.runs.iter().filter(|run| matches!(run.state, RunState::Measured | RunState::Failed));
     let run = ended.max_by_key(|run| (evidence.began_unix_ms(run), run.planned.position))?;
@@ -62,6 +62,7 @@ fn value_of_metric(id: &str, measured: &[&Measurement]) -> Option<f64> {
     measured.iter().find(|found| found.metric.id == id).and_then(|found| value_of(found))
 }
 
+/// A measurement's value, if it has one.
 fn value_of(measured: &Measurement) -> Option<f64> {
     match measured.reading {
         Reading::Value(value) => Some(value),
@@ -69,7 +70,7 @@ fn value_of(measured: &Measurement) -> Option<f64> {
     }
 }
 
-/// What is judged; of failures where there are any.
+/// Writes a primary metric's name and value; `None` for others, and for failures of 0.
 fn judged_figure(measured: &Measurement) -> Option<String> {
     if measured.metric.role != Role::Primary {
         return None;

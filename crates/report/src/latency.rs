@@ -18,7 +18,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Decodes a stored series.
+    /// Decodes a stored histogram with its failures; fails if it has more digits than étalon's.
     pub fn decode(part: &Series) -> Result<Latency, String> {
         // HdrHistogram V2 has the digits there. More of them take a hundred times the memory, however few bytes are stored.
         let digits = part.histogram.get(12..16).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes);
@@ -32,17 +32,18 @@ impl Latency {
         Ok(Latency { succeeded, failed: part.errors })
     }
 
-    /// Adds the latencies of another histogram.
+    /// Adds the latencies and failures of another histogram.
     pub fn add(&mut self, other: &Latency) -> Result<(), String> {
         self.failed = self.failed.saturating_add(other.failed);
         self.succeeded.add(&other.succeeded).map_err(|error| error.to_string())
     }
 
+    /// The histogram of the operations that succeeded.
     pub fn succeeded(&self) -> &Histogram<u64> {
         &self.succeeded
     }
 
-    /// Adds failures.
+    /// Adds failures to a latency.
     pub fn with_failures(self, more: u64) -> Latency {
         Latency { failed: self.failed.saturating_add(more), ..self }
     }
@@ -52,28 +53,28 @@ impl Latency {
         self.failed
     }
 
-    /// Failures included.
+    /// Number of operations, failed ones included.
     pub fn operation_count(&self) -> u64 {
         self.succeeded.len().saturating_add(self.failed)
     }
 
-    /// The quantile of all operations, to three digits.
+    /// Computes a quantile of all operations in nanoseconds, to three digits, or says why there is none.
     pub fn quantile_ns(&self, quantile: f64) -> Result<f64, NoQuantile> {
         let share = share_of_successes(quantile, self.succeeded.len(), self.failed)?;
         Ok(self.succeeded.value_at_quantile(share) as f64)
     }
 
-    /// The quantile for callers that do not need the reason why there is none.
+    /// Computes a quantile in nanoseconds, for callers that do not need the reason why there is none.
     pub fn quantile_ns_or_none(&self, quantile: f64) -> Option<f64> {
         self.quantile_ns(quantile).ok()
     }
 
-    /// `None` if any failed.
+    /// The longest response in nanoseconds; `None` if any operation failed.
     pub fn longest_ns(&self) -> Option<f64> {
         (self.failed == 0 && !self.succeeded.is_empty()).then(|| self.succeeded.max() as f64)
     }
 
-    /// The quantile in microseconds, as a measurement.
+    /// Computes a quantile in microseconds, as a reading with its reason if there is none.
     pub fn quantile_reading(&self, quantile: f64) -> Reading {
         self.quantile_ns(quantile).map(|ns| ns / 1e3).into()
     }

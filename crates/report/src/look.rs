@@ -14,7 +14,7 @@ use crate::{CompareError, Options, compare};
 // A plan cannot ask for a look that no verdict follows from.
 const _: () = assert!(model::plan::FEWEST_TO_JUDGE == stats::MIN_ROUNDS);
 
-/// Judges by all rounds that `evidence` has, which are complete.
+/// Judges all complete rounds of the evidence: which cases are settled, and how far each row is.
 ///
 /// # Errors
 /// There is nothing to compare.
@@ -29,12 +29,12 @@ pub fn judge_look(evidence: &Evidence) -> Result<Look, CompareError> {
     Ok(Look { settled, rows: rows_so_far(&set) })
 }
 
-/// The rows that further rounds may still decide.
+/// Lists the rows that further rounds may still decide.
 fn open_rows(set: &ComparisonSet) -> impl Iterator<Item = &Comparison> {
     set.rows().filter(|row| row_decision(row) == Standing::Open)
 }
 
-/// The rows in their order, each with what is known of it.
+/// Describes each row so far, in their order: name, standing and figures.
 pub fn rows_so_far(set: &ComparisonSet) -> Vec<RowSoFar> {
     let has_pairs = has_pairs(&set.tables);
     let rows = set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row)));
@@ -45,15 +45,15 @@ pub fn rows_so_far(set: &ComparisonSet) -> Vec<RowSoFar> {
     so_far.collect()
 }
 
-/// Rounds until every row is expected to be decided; `None` where that is not in sight for one, or is not looked at.
+/// The rounds until every row is expected to be decided; `None` if one is not in sight, or rounds are not judged.
 pub fn rounds_to_go(set: &ComparisonSet) -> Option<u32> {
     set.rules.sequence?;
     open_rows(set).map(|row| row.rounds_needed).try_fold(0, |most, needed| Some(needed?.max(most)))
 }
 
-/// What was repeated counts for less the more rounds there are, and under a clock's step rounds may still show that the sides
-/// are equivalent, or further apart. What else stands in the way of a verdict stays there: one run without the figure is
-/// enough of it, whatever the others have.
+/// Whether a row is decided, open to further rounds, or closed without a verdict.
+/// What was repeated counts for less the more rounds there are, and under a clock's step rounds may still show that the sides are
+/// equivalent, or further apart. What else stands in the way of a verdict stays there: one run without the figure is enough.
 pub(crate) fn row_decision(row: &Comparison) -> Standing {
     match row.outcome {
         Outcome::Verdict(Verdict::Inconclusive)
@@ -70,7 +70,7 @@ pub(crate) fn row_decision(row: &Comparison) -> Standing {
     }
 }
 
-/// `+2 % [-1, +5], about 4 rounds to go`.
+/// Writes a row's change and what is missing: `+2 % [-1, +5], about 4 rounds to go`.
 fn progress_text(row: &Comparison, standing: Standing) -> String {
     let so_far = change_of(row).map(|change| {
         let interval = row.estimate.map(|_| format!(" {}", change.print_interval(Script::Plain))).unwrap_or_default();

@@ -25,6 +25,7 @@ pub struct Lookup<'a> {
 }
 
 impl<'a> Lookup<'a> {
+    /// Indexes an evidence's runs by case and id, and its marks by run.
     pub fn new(evidence: &'a Evidence) -> Lookup<'a> {
         let last = evidence.last_attempts();
         let mut varying = BTreeMap::new();
@@ -43,6 +44,7 @@ impl<'a> Lookup<'a> {
         }
     }
 
+    /// The evidence that is looked up in.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
@@ -52,41 +54,42 @@ impl<'a> Lookup<'a> {
         self.varying.get(benchmark).map_or(&[], Vec::as_slice)
     }
 
+    /// Looks up a run by its id.
     pub fn run_by_id(&self, id: i64) -> Option<&'a StoredRun> {
         self.by_id.get(&id).copied()
     }
 
-    /// Every attempt at these cases, in the evidence's order.
+    /// Lists every attempt at these cases, in the evidence's order.
     pub fn attempts_of_cases(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
         let runs = &self.evidence.runs;
         positions_of_keys(&self.runs_of, cases).into_iter().map(move |place| &runs[place])
     }
 
-    /// The last attempt at each place of these cases, by position.
+    /// Lists the last attempt at each position of these cases, by position.
     pub fn last_attempts(&self, cases: &[u32]) -> impl Iterator<Item = &'a StoredRun> + use<'a> {
         let found: Vec<&'a StoredRun> =
             positions_of_keys(&self.last_of, cases).into_iter().map(|place| self.last[place]).collect();
         found.into_iter()
     }
 
-    /// Those of these cases, in the evidence's order.
+    /// Lists the ids of these cases' measured runs, in the evidence's order.
     pub fn measured_runs(&self, cases: &[u32]) -> Vec<i64> {
         self.attempts_of_cases(cases).filter(|run| run.state == RunState::Measured).map(|run| run.id).collect()
     }
 
-    /// Number of runs that failed, as [`Evidence::failed_runs`].
+    /// Counts the runs of a case that failed for good, as [`Evidence::failed_runs`] does.
     pub fn failed_runs(&self, case: u32) -> usize {
         self.last_attempts(&[case]).filter(|run| self.evidence.has_failed(run)).count()
     }
 
-    /// The marks of these runs, in the evidence's order.
+    /// Lists the marks on these runs, in the evidence's order.
     pub fn marks_of_runs(&self, runs: &[i64]) -> impl Iterator<Item = &'a (i64, Mark)> + use<'a> {
         let marks = &self.evidence.marks;
         positions_of_keys(&self.marks_of, runs).into_iter().map(move |place| &marks[place])
     }
 
-    /// What the commits of a case promised: what the system's settings say, unless its runs are marked otherwise. The weakest run
-    /// counts. `None`: unknown.
+    /// The durability of a case's commits, by the system's settings and the marks on its runs, of which the weakest counts.
+    /// `None` if it is not known.
     pub fn durability_of_case(&self, case: u32) -> Option<DurabilityTier> {
         let by_settings = self.evidence.facts_of(&self.evidence.case(case)?.system)?.durability()?.tier;
         self.measured_runs(&[case])
@@ -100,12 +103,13 @@ impl<'a> Lookup<'a> {
             .or(Some(by_settings))
     }
 
+    /// Lists the marks on a run.
     pub fn marks_of_run(&self, run: i64) -> impl Iterator<Item = &'a Mark> + use<'a> {
         self.marks_of_runs(&[run]).map(|(_, mark)| mark)
     }
 }
 
-/// The measurements of each run, in the evidence's order.
+/// Groups the measurements by run, in the evidence's order.
 pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
     let mut found: BTreeMap<i64, Vec<&StoredMeasurement>> = BTreeMap::new();
     for stored in &evidence.measurements {
@@ -114,7 +118,7 @@ pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
     found
 }
 
-/// The positions of each key.
+/// Groups positions in a list by key.
 pub fn positions_by_key<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Vec<usize>> {
     let mut found: BTreeMap<K, Vec<usize>> = BTreeMap::new();
     for (place, key) in keys.enumerate() {
@@ -123,7 +127,7 @@ pub fn positions_by_key<K: Ord>(keys: impl Iterator<Item = K>) -> BTreeMap<K, Ve
     found
 }
 
-/// The positions of any of these keys, ascending.
+/// Lists the positions of any of these keys, ascending.
 pub fn positions_of_keys<K: Ord>(places: &BTreeMap<K, Vec<usize>>, keys: &[K]) -> Vec<usize> {
     let mut all: Vec<usize> = keys.iter().filter_map(|key| places.get(key)).flatten().copied().collect();
     // Of one key they are in order.

@@ -10,7 +10,7 @@ use crate::number::{RowUnit, Script, half_width_text, percent_text};
 use crate::text::{clean_text, rows_of_remedy};
 use crate::views;
 
-/// The comparisons, and what families add to them.
+/// Writes the comparisons and the tables of families as Markdown.
 pub fn render_comparisons(evidence: &Evidence, set: &ComparisonSet) -> String {
     let mut out = String::new();
     out.push_str(&format!("**{}**\n\n", escape_markdown(&set.answer)));
@@ -68,11 +68,12 @@ pub fn render_comparisons(evidence: &Evidence, set: &ComparisonSet) -> String {
     )
 }
 
-/// A code span, unless the text would end it.
+/// Writes a text as a code span, or escaped if a backtick in it would end the span.
 fn code_span(text: &str) -> String {
     if text.contains('`') { escape_markdown(text) } else { format!("`{}`", clean_text(text)) }
 }
 
+/// Writes the row of a comparison in a Markdown table.
 fn table_line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> String {
     let unit = row_unit(row);
     let name = [
@@ -100,14 +101,14 @@ fn table_line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> St
     )
 }
 
-/// A side's figure, or why there is none.
+/// Writes a side's figure, or why there is none.
 fn figure_cell(side: &Side, unit: &RowUnit<'_>) -> String {
     let Some(figure) = figure_of(side, unit, Script::Plain) else { return missing_side_text(side).to_owned() };
     let half = side.half_width.map_or_else(String::new, |share| format!(" {}", half_width_text(share, Script::Plain)));
     format!("{figure}{half}")
 }
 
-/// No markup, HTML, cell borders or line ends.
+/// Escapes a text for Markdown, so that it has no markup, HTML, cell borders or line ends.
 pub(crate) fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean_text(text).chars() {

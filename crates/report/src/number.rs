@@ -17,6 +17,7 @@ impl Script {
         }
     }
 
+    /// The minus sign of the script.
     fn minus_sign(self) -> char {
         match self {
             Script::Plain => '-',
@@ -37,7 +38,7 @@ const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1
 const SIZES: [(&str, f64); 5] =
     [("B", 1.0), ("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("TiB", 1099511627776.0)];
 
-/// The unit's factor, and its family.
+/// The factor of a unit to the base of its family, and that family; `None` for a unit that has no scale.
 fn unit_family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
     match unit {
         "ns" => Some((1.0, &TIMES)),
@@ -49,12 +50,12 @@ fn unit_family(unit: &str) -> Option<(f64, &'static [(&'static str, f64)])> {
     }
 }
 
-/// Whether the unit is one of time, so that a clock stands behind its values.
+/// Whether a unit is one of time, so that its values come from a clock.
 pub fn is_time(unit: &str) -> bool {
     matches!(unit, "ns" | "us" | "µs" | "ms" | "s")
 }
 
-/// The largest unit in which the smallest value is at least 1; `None` keeps the stored unit.
+/// Chooses the largest unit in which the smallest value is at least 1; `None` keeps the stored unit.
 pub fn scale_for(unit: &str, values: impl IntoIterator<Item = f64>) -> Option<Scale> {
     let (size, family) = unit_family(unit)?;
     let smallest = values.into_iter().map(f64::abs).filter(|v| *v > 0.0 && v.is_finite()).fold(f64::INFINITY, f64::min);
@@ -77,11 +78,12 @@ pub struct RowUnit<'a> {
 }
 
 impl<'a> RowUnit<'a> {
+    /// Chooses the unit in which the smallest of the values is at least 1.
     pub fn new(stored: &'a str, values: impl IntoIterator<Item = f64>) -> RowUnit<'a> {
         RowUnit { stored, scale: scale_for(stored, values) }
     }
 
-    /// The unit of this name; the stored unit if that has no unit of this name.
+    /// Makes the unit of this name, or keeps the stored unit if its family has none of this name.
     pub fn with_name(stored: &'a str, name: &str) -> RowUnit<'a> {
         let scale = unit_family(stored).and_then(|(size, family)| {
             let (unit, of) = family.iter().find(|(unit, _)| *unit == name)?;
@@ -95,13 +97,13 @@ impl<'a> RowUnit<'a> {
         self.scale.map_or(self.stored, |scale| scale.unit)
     }
 
-    /// A value in this unit.
+    /// Converts a stored value to this unit.
     pub fn convert(&self, value: f64) -> f64 {
         self.scale.map_or(value, |scale| value / scale.divisor)
     }
 
-    /// Prints as many digits as the interval of this half width supports, three or four: fewer would not be enough to
-    /// work out the change.
+    /// Writes a value in the unit with the digits that its half width supports, three or four.
+    /// Fewer would not be enough to work out the change.
     pub fn print_to(&self, value: f64, half_width: Option<f64>, script: Script) -> String {
         if self.counts_whole() {
             return self.print(value, script);
@@ -114,12 +116,12 @@ impl<'a> RowUnit<'a> {
         significant_digits(self.convert(value), digits.clamp(3, 4), script)
     }
 
-    /// Whether parts of one are none, as of clients.
+    /// Whether the unit counts whole things, such as clients, of which there are no parts.
     pub fn counts_whole(&self) -> bool {
         self.stored == CLIENTS
     }
 
-    /// Three significant digits, or a whole number.
+    /// Writes a value in the unit with three significant digits, or as a whole number.
     pub fn print(&self, value: f64, script: Script) -> String {
         if self.counts_whole() {
             return whole_number(value.max(0.0).round() as u64, script);
@@ -128,13 +130,13 @@ impl<'a> RowUnit<'a> {
     }
 }
 
-/// Their geometric mean, or their mean where one of them has no logarithm; nothing of nothing.
+/// The geometric mean of values, or their mean where one of them has no logarithm; `None` without any.
 pub(crate) fn geometric_centre(values: impl Iterator<Item = f64>) -> Option<f64> {
     let runs = values.zip(0..).map(|(value, round)| stats::RunValue { round, value });
     stats::summarise(&stats::Sample::from_runs(runs)).map(|summary| summary.centre())
 }
 
-/// The middle one of these, or the mean of the middle two; nothing of nothing.
+/// The median of values, or the mean of the middle two; `None` without any.
 pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -143,7 +145,7 @@ pub(crate) fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     Some(f64::midpoint(*lower, *upper))
 }
 
-/// Grouped left of the point: `18 400`, `3.95`.
+/// Writes a value with significant digits, grouped left of the point: `18 400`, `3.95`.
 pub fn significant_digits(value: f64, digits: i32, script: Script) -> String {
     if !value.is_finite() {
         return if value.is_nan() { "n/a".to_owned() } else { with_sign("∞", value, script) };
@@ -163,7 +165,7 @@ pub fn significant_digits(value: f64, digits: i32, script: Script) -> String {
     with_sign(&group_digits(&format!("{rounded:.decimals$}"), script), value, script)
 }
 
-/// Prints a value with fixed decimals, and zero without a minus.
+/// Writes a value with fixed decimals, and zero without a minus.
 pub(crate) fn fixed_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -172,7 +174,7 @@ pub(crate) fn fixed_decimals(value: f64, decimals: usize) -> String {
     }
 }
 
-/// A whole number, thousands apart.
+/// Writes a whole number with gaps between thousands.
 pub fn whole_number(value: u64, script: Script) -> String {
     group_digits(&value.to_string(), script)
 }
@@ -182,7 +184,7 @@ fn with_sign(magnitude: &str, value: f64, script: Script) -> String {
     if value < 0.0 { format!("{}{magnitude}", script.minus_sign()) } else { magnitude.to_owned() }
 }
 
-/// Groups the digits of numbers with five digits or more.
+/// Groups the digits of numbers with four digits or more.
 fn group_digits(plain: &str, script: Script) -> String {
     let (left, right) = plain.split_once('.').map_or((plain, None), |(l, r)| (l, Some(r)));
     let mut text = String::with_capacity(plain.len() + 4);
@@ -225,6 +227,7 @@ enum Form {
 }
 
 impl Change {
+    /// Makes a change of a ratio with its interval, as a percentage or, if it is large, as a factor.
     pub fn new(ratio: f64, lo: f64, hi: f64) -> Change {
         let times = ratio >= 10.0 || ratio <= 0.1;
         let unit = if times { 1.0 } else { 100.0 };
@@ -242,7 +245,7 @@ impl Change {
         Change { ratio, lo, hi, decimals, form: if times { Form::Times } else { Form::Percent } }
     }
 
-    /// The change of a share, in percentage points.
+    /// Makes a change of a share, in percentage points.
     pub fn from_points(difference: f64, lo: f64, hi: f64) -> Change {
         let half = (hi - lo).abs() / 2.0 * 100.0;
         let decimals = if half.is_finite() && half > 0.0 { (1.0 - half.log10().floor()).clamp(0.0, 3.0) } else { 1.0 };
@@ -250,7 +253,7 @@ impl Change {
         Change { ratio: 1.0 + difference, lo: 1.0 + lo, hi: 1.0 + hi, decimals: decimals as usize, form: Form::Points }
     }
 
-    /// A ratio as a signed percentage or as a factor.
+    /// Writes a ratio as a signed percentage or as a factor, without its unit.
     fn print_ratio(&self, ratio: f64, script: Script) -> String {
         if !ratio.is_finite() {
             return "∞".to_owned();
@@ -275,7 +278,7 @@ impl Change {
         }
     }
 
-    /// `+4.8 %` or `×12.3`.
+    /// Writes the change: `+4.8 %`, `×12.3` or `+0.2 points`.
     pub fn print_change(&self, script: Script) -> String {
         match self.form {
             Form::Percent => format!("{}{}%", self.print_ratio(self.ratio, script), script.digit_gap()),
@@ -284,7 +287,7 @@ impl Change {
         }
     }
 
-    /// `[+3.1, +6.6]`; in words where its ends would mean nothing.
+    /// Writes the interval: `[+3.1, +6.6]`, or `unbounded` where its ends would mean nothing.
     pub fn print_interval(&self, script: Script) -> String {
         if self.lo.is_nan() {
             return "n/a".to_owned();
@@ -297,7 +300,7 @@ impl Change {
     }
 }
 
-/// Prints at most two significant digits: `±1 %`, `±0.4 %`, `±12 %`.
+/// Writes a share in whole percent, below 1 % in tenths: `12 %`, `0.4 %`.
 pub fn percent_text(share: f64, script: Script) -> String {
     let value = share * 100.0;
     let decimals = usize::from(value.abs() < 1.0);
@@ -308,7 +311,7 @@ pub fn percent_text(share: f64, script: Script) -> String {
     )
 }
 
-/// Enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
+/// Writes a share with enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
 pub fn failed_share(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),
@@ -318,7 +321,7 @@ pub fn failed_share(share: f64) -> String {
     }
 }
 
-/// `6th`, `22nd`.
+/// Writes an ordinal number: `6th`, `22nd`.
 pub fn ordinal(number: u32) -> String {
     let ending = match (number % 100, number % 10) {
         (11..=13, _) => "th",
@@ -330,12 +333,12 @@ pub fn ordinal(number: u32) -> String {
     format!("{number}{ending}")
 }
 
-/// `±1 %`; in words where it is more than the figure itself.
+/// Writes a half width as `±1 %`, or in words where it is more than the figure itself.
 pub fn half_width_text(share: f64, script: Script) -> String {
     if share > 1.0 { "varies widely".to_owned() } else { format!("±{}", percent_text(share, script)) }
 }
 
-/// Two significant digits, or `<0.0001`.
+/// Writes a p-value with two significant digits, or as `<0.0001`.
 pub fn p_value_text(p: f64) -> String {
     if p < 1e-4 {
         return "<0.0001".to_owned();
@@ -347,7 +350,7 @@ pub fn p_value_text(p: f64) -> String {
     format!("{p:.decimals$}")
 }
 
-/// A number with its noun, in the plural unless it is 1.
+/// Writes a number with its noun, which gets an `s` unless the number is 1.
 pub fn count_noun(n: usize, noun: &str) -> String {
     if n == 1 { format!("1 {noun}") } else { format!("{n} {noun}s") }
 }

@@ -46,6 +46,7 @@ struct Audited {
     allowed: &'static str,
 }
 
+/// Makes the row of a share that the specification bounds.
 const fn audited_share(metric: &'static str, what: &'static str, range: (f64, f64), allowed: &'static str) -> Audited {
     Audited { metric, what, least: range.0, most: range.1, allowed }
 }
@@ -60,7 +61,7 @@ const AUDITED: [Audited; 7] = [
     audited_share("skipped_deliveries", "Deliveries without an order, %", (0.0, 1.0), "at most 1"),
 ];
 
-/// The origin of the workload, for experiments that have such cases.
+/// Says where the workload comes from, for experiments that have such cases; `None` for others.
 pub fn workload_origin(evidence: &Evidence) -> Option<&'static str> {
     evidence.cases.iter().any(|case| case.workload == WORKLOAD).then_some(DERIVED)
 }
@@ -72,7 +73,7 @@ const LOCKED_BEFORE_USE: &str =
 /// What the strictest level allows, as the systems say it.
 const NOTHING: &str = "no anomaly";
 
-/// The systems that such cases ran on, in the plan's order.
+/// Names the systems that order entry ran on, in the plan's order.
 fn systems_of_workload(evidence: &Evidence) -> Vec<&str> {
     evidence
         .header
@@ -84,7 +85,7 @@ fn systems_of_workload(evidence: &Evidence) -> Vec<&str> {
         .collect()
 }
 
-/// What each level allows, as the systems reported it themselves, and whether the sides have the same one.
+/// Says what each isolation level allows, as the systems reported it, and whether the sides have the same one.
 pub fn isolation_sentences(evidence: &Evidence) -> Vec<String> {
     let levels: Vec<(&str, &str, Option<&str>)> = systems_of_workload(evidence)
         .into_iter()
@@ -134,8 +135,8 @@ pub fn isolation_sentences(evidence: &Evidence) -> Vec<String> {
     notes
 }
 
-/// States in how many of its runs each system made checkpoints, and how many, while it was loaded. What several systems
-/// have in common is stated once.
+/// Says in how many runs each system made checkpoints while it was loaded, and how many; `None` if none was asked.
+/// What several systems have in common is stated once.
 pub fn checkpoint_sentence(evidence: &Evidence) -> Option<String> {
     let mut said: Vec<(Vec<&str>, String)> = Vec::new();
     for name in systems_of_workload(evidence) {
@@ -157,7 +158,8 @@ enum Bound {
 }
 
 impl Bound {
-    /// Shows it next to a share. Each run's own check holds its mix to the bounds but for chance, and fails the run otherwise.
+    /// Writes the bound to stand next to a share, and whether it is missed.
+    /// Each run's own check keeps its mix to the bounds but for chance, and fails the run otherwise.
     fn next_to(self, share: f64) -> String {
         let (text, is_kept) = match self {
             Bound::AtMost(most) => (format!("at most {most}"), share <= most),
@@ -177,8 +179,8 @@ const MIX: [(&str, Bound); 5] = [
     ("stock-level", Bound::AtLeast(4.0)),
 ];
 
-/// Says in how many runs of each system the tables kept every condition and claim, and the mix next to what is required. Systems with
-/// the same text share a sentence.
+/// Says in how many runs of each system the tables kept every condition and claim, with the mix next to its bounds.
+/// Systems with the same text share a sentence.
 pub fn check_sentences(evidence: &Evidence) -> Vec<String> {
     let mut texts: Vec<(Vec<&str>, String)> = Vec::new();
     for name in systems_of_workload(evidence) {
@@ -191,7 +193,7 @@ pub fn check_sentences(evidence: &Evidence) -> Vec<String> {
     texts.into_iter().map(|(names, text)| format!("order entry on {}: {text}", names.join(", "))).collect()
 }
 
-/// Says how many conditions and claims held in each of a system's runs at least, and its mix.
+/// Says how many conditions and claims were kept in each of a system's runs at least, and its mix; `None` if unknown.
 fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     let rows: Vec<_> =
         evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system)).collect();
@@ -221,21 +223,22 @@ fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     Some(text)
 }
 
+/// The smallest of some counts.
 fn fewest(counts: &[f64]) -> Option<f64> {
     counts.iter().copied().reduce(f64::min)
 }
 
-/// Tests whether a case is of this workload and system.
+/// Whether a case is of order entry on a system.
 fn belongs_to_system(evidence: &Evidence, case: u32, system: &str) -> bool {
     evidence.case(case).is_some_and(|case| case.workload == WORKLOAD && case.system == system)
 }
 
-/// The cases of this workload on a system.
+/// Lists the cases of order entry on a system.
 fn cases_of_system<'e>(evidence: &'e Evidence, system: &str) -> impl Iterator<Item = &'e Case> {
     evidence.cases.iter().filter(move |case| case.workload == WORKLOAD && case.system == system)
 }
 
-/// Says in how many of a system's runs there were checkpoints, and the most in one.
+/// Says in how many of a system's runs there were checkpoints, and the most in one; `None` if none was asked.
 fn checkpoints_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     let rows = evidence.measurements.iter().filter(|row| belongs_to_system(evidence, row.case, system));
     let rows = rows.filter(|row| row.measurement.metric.id == CHECKPOINTS);
@@ -252,6 +255,7 @@ fn checkpoints_of_system(evidence: &Evidence, system: &str) -> Option<String> {
     }
 }
 
+/// Makes the tables of each order entry case: rates, response times, and what was entered.
 fn order_entry_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<View> {
     let index = Index::new(evidence);
     let of_points = case_views(evidence).into_iter().filter(|view| {
@@ -263,7 +267,7 @@ fn order_entry_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<V
         .collect()
 }
 
-/// The mean of the runs: geometric as in the results where that exists, so that a page has one figure of each.
+/// The mean of a metric over all runs of a case, geometric where that exists, as in the results, or why there is none.
 fn mean_of_runs(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
     let points = index.of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
@@ -277,6 +281,7 @@ fn mean_of_runs(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Res
     }
 }
 
+/// Makes a table of a case as a view.
 fn make_table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> View {
     View::Table(Table {
         family: WORKLOAD,
@@ -288,6 +293,7 @@ fn make_table(view: &CaseView<'_>, title: &str, columns: Vec<Column>, rows: Vec<
     })
 }
 
+/// Makes the table of new orders a minute, other rates, retries and conditions.
 fn rates_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     let is_paced = view.systems.iter().any(|system| mean_of_runs(index, system, "efficiency").is_ok());
     let mut columns = vec![
@@ -324,7 +330,7 @@ fn rates_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     )
 }
 
-/// The table of response times by transaction.
+/// Makes the table of response times by transaction, each next to its limit.
 fn responses_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     let columns = vec![
         Column::of_words("transaction"),
@@ -361,7 +367,7 @@ fn responses_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     make_table(view, "Response times by transaction", columns, rows.collect())
 }
 
-/// The table of shares that the specification prescribes.
+/// Makes the table of shares entered, each next to what the specification allows.
 fn audit_table(index: &Index<'_>, view: &CaseView<'_>) -> View {
     let systems = view.systems.iter().flat_map(|system| {
         [Column::new("entered", "").in_group(system.name), Column::of_words("within").in_group(system.name)]

@@ -136,7 +136,7 @@ pub struct PerCommit {
     pub wait_ms: Option<f64>,
 }
 
-/// Measured ones in run order: id and block.
+/// Lists a case's measured runs in run order, each with its id and round.
 fn measured_runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
     let mut found: Vec<_> = lookup
         .last_attempts(&[case])
@@ -150,12 +150,12 @@ fn measured_runs(lookup: &Lookup<'_>, case: u32) -> Vec<(i64, u32)> {
 /// The measurements of each run.
 type Measured<'e> = BTreeMap<i64, Vec<&'e StoredMeasurement>>;
 
-/// A run's reading of a metric.
+/// Looks up a run's reading of a metric.
 fn reading_of<'e>(measured: &Measured<'e>, run: i64, id: &str) -> Option<&'e Reading> {
     measured.get(&run)?.iter().map(|stored| &stored.measurement).find(|m| m.metric.id == id).map(|m| &m.reading)
 }
 
-/// A run's value of a metric, or why there is none.
+/// Looks up a run's value of a metric, or why there is none.
 fn figure_of(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
     match reading_of(measured, run, id) {
         Some(Reading::Value(value)) => Ok(*value),
@@ -164,13 +164,13 @@ fn figure_of(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
     }
 }
 
-/// The mean of a metric over all runs of a case.
+/// The mean of a metric over all runs of a case; `None` if one has no value.
 fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Option<f64> {
     let points = index.of_all_runs(case, id).ok()?;
     Some(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
-/// What the operating system counted, as means over the runs.
+/// Makes the account of what the operating system counted, as means over the runs.
 fn os_account(measured: &Measured<'_>, index: &Index<'_>, case: u32, runs: &[(i64, u32)]) -> OsAccount {
     let of = |id: &str| mean_of_runs(index, case, id);
     let lines = ACCOUNTS.map(|(name, metrics)| (name, metrics.map(of)));
@@ -186,7 +186,7 @@ fn os_account(measured: &Measured<'_>, index: &Index<'_>, case: u32, runs: &[(i6
     }
 }
 
-/// Unavailable values, grouped by reason.
+/// Lists the values that are unavailable, grouped by reason.
 fn unknown_values(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     let mut reasons: Vec<(&NoValue, Vec<String>)> = Vec::new();
     for (class, published) in CLASSES {
@@ -208,6 +208,7 @@ fn unknown_values(measured: &Measured<'_>, runs: &[(i64, u32)]) -> Vec<String> {
     reasons.iter().map(|(reason, what)| format!("{}: {reason}", what.join(", "))).collect()
 }
 
+/// Makes the table of a system: its files run by run, means, and the operating system's account.
 fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_>) -> SystemTable {
     let runs = measured_runs(&index.lookup, case.case);
     let means = MEASURES.map(|(_, reads, writes)| {
@@ -221,7 +222,7 @@ fn system_table(measured: &Measured<'_>, index: &Index<'_>, case: &SystemCase<'_
     SystemTable { system: case.name.to_owned(), rows, means, os, unknown, case: case.case }
 }
 
-/// The figures of one file in a run.
+/// Makes the row of one file in a run.
 fn file_row(measured: &Measured<'_>, (run, round): (i64, u32), (class, published): (&str, &'static str)) -> FileRow {
     FileRow {
         round,
@@ -232,13 +233,13 @@ fn file_row(measured: &Measured<'_>, (run, round): (i64, u32), (class, published
     }
 }
 
-/// Factor and winner; `None` if one is unknown or 0.
+/// Computes how many times the larger of two means is the smaller one, and whose is smaller; `None` if one is unknown or 0.
 fn gain_and_winner(a: Option<f64>, b: Option<f64>, names: (&str, &str)) -> Option<(f64, String)> {
     let (a, b) = (a.filter(|a| *a > 0.0)?, b.filter(|b| *b > 0.0)?);
     Some(if a <= b { (b / a, names.0.to_owned()) } else { (a / b, names.1.to_owned()) })
 }
 
-/// Which system is better, by measure and class of files.
+/// Concludes which of two systems is better, by measure and class of files; without gains if that is unfair.
 fn make_conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -> Vec<Conclusion> {
     let mut all = Vec::new();
     for (place, (measure, ..)) in MEASURES.into_iter().enumerate() {
@@ -253,7 +254,7 @@ fn make_conclusions(a: &SystemTable, b: &SystemTable, unfair: Option<&String>) -
     all
 }
 
-/// The points of page inserts.
+/// Filters the cases that are of page inserts.
 fn page_views_of(evidence: &Evidence) -> Vec<CaseView<'_>> {
     case_views(evidence)
         .into_iter()
@@ -266,7 +267,7 @@ fn page_views_of(evidence: &Evidence) -> Vec<CaseView<'_>> {
         .collect()
 }
 
-/// One per point; empty without page inserts.
+/// Makes a section for each case of page inserts; empty without any.
 pub fn page_sections(evidence: &Evidence) -> Vec<Section> {
     let views = page_views_of(evidence);
     if views.is_empty() {
@@ -292,7 +293,7 @@ pub fn page_sections(evidence: &Evidence) -> Vec<Section> {
         .collect()
 }
 
-/// What commits cost, by point, system and class.
+/// Computes what a commit costs, for each case, system and class of files.
 pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
     let views = page_views_of(evidence);
     if views.is_empty() {
@@ -308,6 +309,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
         .collect()
 }
 
+/// Computes what a commit costs a system in one class of files.
 fn per_commit_of(index: &Index<'_>, system: &SystemCase<'_>, (class, published): (&str, &'static str)) -> PerCommit {
     let waits = index.of_all_runs(system.case, &format!("wait_per_commit/{class}")).ok();
     PerCommit {
@@ -321,18 +323,20 @@ fn per_commit_of(index: &Index<'_>, system: &SystemCase<'_>, (class, published):
     }
 }
 
+/// The median over the runs of a counter's share per statement; `None` if a run does not have it.
 fn share_per_statement(index: &Index<'_>, case: u32, family: &str, class: &str) -> Option<f64> {
     let (own, statements) =
         (index.of_all_runs(case, &format!("{family}/{class}")).ok()?, index.of_all_runs(case, "statements").ok()?);
     median(own.iter().zip(&statements).map(|(own, all)| own.value / all.value))
 }
 
-/// One decimal, half up, as published.
+/// Computes the mean stall of an operation in ms, to one decimal, half up, as published.
 fn average_stall_ms(stall_ms: &Figure, count: &Figure) -> Figure {
     let (stall, count) = (stall_ms.clone()?, count.clone()?);
     Ok((stall / (1.0 + count) * 10.0 + 0.5).floor() / 10.0)
 }
 
+/// Makes the entries of a file's row, with the mean stalls of its counters.
 fn row_entries(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
     let [reads, _, read_stall, writes, _, write_stall] = counters;
     let averages = [average_stall_ms(read_stall, reads), average_stall_ms(write_stall, writes)];
@@ -343,11 +347,12 @@ fn row_entries(of: &FileRow, counters: &[Figure; 6]) -> Vec<Entry> {
     [round].into_iter().chain(size).chain(counters).chain(averages).collect()
 }
 
+/// Makes a table of a section with nothing but columns and rows.
 fn make_table(section: &Section, title: String, columns: Vec<Column>, rows: Vec<Vec<Entry>>) -> Table {
     Table { family: WORKLOAD, case: section.title.clone(), title, columns, rows, ..Table::default() }
 }
 
-/// The published table, of the runs or since the files were opened.
+/// Makes the published table, of the runs or since the files were opened.
 fn published_table(section: &Section, title: String, of: &SystemTable, counters: fn(&FileRow) -> &[Figure; 6]) -> View {
     let units = ["MiB", "", "bytes", "ms", "", "bytes", "ms", "ms", "ms"];
     let files = [Column::new("round", "").hidden(), Column::of_words(HEADS[0])];
@@ -375,11 +380,12 @@ const HEADS: [&str; 10] = [
 /// Why a mean, and what is made of it, is not known.
 const NO_MEAN: &str = "a run has no figure of it, or failed";
 
-/// The entry of a mean, or why there is none.
+/// Makes the entry of a mean, or why there is none.
 fn mean_entry(value: Option<f64>, form: Form) -> Entry {
     Entry::from_value(value, form, NO_MEAN)
 }
 
+/// Makes the tables of a system: its files, mean latencies, and the operating system's account.
 fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
     let runs = count_noun(of.rows.len() / CLASSES.len(), "run");
     let mut views =
@@ -429,7 +435,7 @@ fn system_views(section: &Section, of: &SystemTable) -> Vec<View> {
 }
 
 impl OsAccount {
-    /// What the engine did not count, or why that is unknown.
+    /// Says what the engine did not count, or why that is not known; `None` if there is nothing to say.
     fn missing_words(&self) -> Option<String> {
         let Some(unseen) = self.unseen else {
             return Some(format!("what the engine's counters left out: n/a: {}", self.reason.as_ref()?));
@@ -439,6 +445,7 @@ impl OsAccount {
     }
 }
 
+/// Makes the tables of all conclusions of a section.
 fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's {
     section
         .conclusions
@@ -446,7 +453,7 @@ fn conclusion_views<'s>(section: &'s Section) -> impl Iterator<Item = View> + 's
         .flat_map(move |pair| MEASURES.into_iter().filter_map(move |one| conclusion_view(section, pair, one)))
 }
 
-/// The table of one pair's conclusions on a measure.
+/// Makes the table of a pair's conclusions on a measure; `None` without any value.
 fn conclusion_view(
     section: &Section,
     ((a, b), all): &((String, String), Vec<Conclusion>),
@@ -486,7 +493,7 @@ fn conclusion_view(
     )))
 }
 
-/// Verdicts by metric; none where a side has no value.
+/// Makes a table of verdicts for each pair, without rows of which a side has no value.
 fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
     set.tables.iter().filter_map(move |compared| {
         let rows: Vec<&Comparison> =
@@ -520,7 +527,7 @@ fn verdict_views(set: &ComparisonSet) -> impl Iterator<Item = View> + '_ {
     })
 }
 
-/// The cost of commits as a table, and a chart of the bytes.
+/// Makes a table of what commits cost, and a chart of their bytes.
 fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
     let columns = [("writes", ""), ("syncs", ""), ("waited", "ms"), ("bytes", "bytes")];
     let columns = columns.map(|(name, unit)| {
@@ -557,7 +564,7 @@ fn commit_views(number: usize, title: &str, all: &[PerCommit]) -> [View; 2] {
     [View::Table(table), View::Bars(bars)]
 }
 
-/// The bars of what a commit costs in a class of files.
+/// Makes the bars of a commit's bytes in a class of files.
 fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
     BarGroup {
         name: class.to_owned(),
@@ -572,7 +579,7 @@ fn commit_bars(class: &str, all: &[PerCommit]) -> BarGroup {
     }
 }
 
-/// The views of experiments with page inserts.
+/// Makes the tables and charts of experiments with page inserts.
 fn page_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
     let sections = page_sections(evidence);
     let mut all: Vec<View> = per_commit(evidence)

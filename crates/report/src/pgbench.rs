@@ -10,7 +10,7 @@ use store::StoredRun;
 use crate::evidence::Evidence;
 use crate::text::clean_text;
 
-/// Every measured run with a transaction rate, by case and block.
+/// Writes every measured run with a transaction rate as pgbench does, by case and round.
 pub fn render_runs(evidence: &Evidence) -> String {
     let mut runs: Vec<&StoredRun> =
         evidence.last_attempts().into_iter().filter(|run| run.state == RunState::Measured).collect();
@@ -25,7 +25,7 @@ pub fn render_runs(evidence: &Evidence) -> String {
     text
 }
 
-/// Writes a run as pgbench prints it.
+/// Writes a run as pgbench prints it; nothing without a transaction rate.
 fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut String) -> std::fmt::Result {
     let Some(tps) = value_of_metric(evidence, run, "throughput") else { return Ok(()) };
     let varying = evidence.header.plan.varying_keys(&case.benchmark);
@@ -64,7 +64,7 @@ fn write_run(evidence: &Evidence, run: &StoredRun, case: &Case, text: &mut Strin
     writeln!(text, "tps = {tps:.6} (without initial connection time)\n")
 }
 
-/// A key's value in a case, harmless for a terminal.
+/// A key's value in a case, cleaned for a terminal.
 fn key_text(case: &Case, name: &str) -> Option<String> {
     case.point.get(name).map(|value| clean_text(&value.to_string()))
 }

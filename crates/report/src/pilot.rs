@@ -41,8 +41,9 @@ pub struct Rounds {
     pub once: Option<u32>,
 }
 
-/// The rounds of `plan` that settle each row that it shares with a pilot, if it differs as there, not at all, or by `effect`.
-/// Each row that is asked has its part of the level, as the first of Holm's has; what is equivalent is not adjusted.
+/// Forecasts for each row that a pilot shares with the plan after how many rounds it is settled.
+/// It may differ as in the pilot, not at all, or by `effect`. Each row that is asked has its part of the level, as the first of
+/// Holm's has; what is equivalent is not adjusted.
 ///
 /// # Errors
 /// There is nothing to compare in the pilot.
@@ -94,18 +95,19 @@ pub fn forecast_rounds(pilot: &Evidence, plan: &Plan, effect: f64) -> Result<Rou
     Ok(RoundsForecast { rows: rows.collect(), missing })
 }
 
-/// Tests whether a row is one of a system's cases.
+/// Whether a row is of one of the cases of a system.
 fn has_row(row: &Comparison, cases: &[Case], system: &str) -> bool {
     cases.iter().any(|case| case.system == system && is_row_of(row, case))
 }
 
+/// Whether a case is one that a row stands for: its benchmark, promise and keys.
 fn is_row_of(row: &Comparison, case: &Case) -> bool {
     let is_alike =
         case.benchmark == row.benchmark && Promise::from_point(&case.point) == Promise::from_point(&row.case);
     is_alike && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
 }
 
-/// Says why a row has no value.
+/// Says why a row has no ratio.
 fn why_no_value(row: &Comparison) -> String {
     let unavailable = row.a.unavailable.iter().chain(&row.b.unavailable).next();
     let reason = unavailable.map(|(reason, _)| reason.to_string());

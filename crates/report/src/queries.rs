@@ -39,7 +39,7 @@ pub const REPLAY_FAMILY: Family = Family {
     ..FAMILY
 };
 
-/// The views of experiments with a workload's statements.
+/// Makes the tables of experiments with a workload's queries or classes of statements.
 fn views_of(evidence: &Evidence, workload: &'static str) -> Vec<View> {
     let views: Vec<CaseView<'_>> =
         case_views(evidence).into_iter().filter(|view| is_of_workload(evidence, view, workload)).collect();
@@ -52,12 +52,13 @@ fn views_of(evidence: &Evidence, workload: &'static str) -> Vec<View> {
     tables.into_iter().map(View::Table).collect()
 }
 
+/// Whether a case is of a workload.
 fn is_of_workload(evidence: &Evidence, view: &CaseView<'_>, workload: &str) -> bool {
     let first = view.systems.first().and_then(|system| evidence.case(system.case));
     first.is_some_and(|case| case.workload == workload)
 }
 
-/// The table of each system next to the baseline, or of the only one.
+/// Makes a table for each system next to the baseline, or for the only one.
 fn system_tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Vec<Table> {
     let baseline = &evidence.header.plan.comparison.baseline;
     let Some(first) = view.systems.iter().find(|system| system.name == baseline).or(view.systems.first()) else {
@@ -76,21 +77,22 @@ fn system_tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) ->
     tables
 }
 
-/// The mean time of a query.
+/// The mean time of a query over all runs, or why there is none.
 fn query_time(index: &Index<'_>, system: &SystemCase<'_>, query: &str) -> Result<f64, NoValue> {
     mean_of_runs(index, system.case, &format!("{ELAPSED}{query}"))
 }
 
-/// The time, or why there is none.
+/// Makes the entry of a time, or of why there is none.
 fn time_entry(time: &Result<f64, NoValue>) -> Entry {
     Entry::from_reading(time.clone(), Form::Significant)
 }
 
-/// The entry of a query's share of the time of all.
+/// Makes the entry of a query's share of the time of all.
 fn share_entry(time: &Result<f64, NoValue>, all: f64) -> Entry {
     Entry::from_reading(time.clone().map(|time| time / all), Form::Percent)
 }
 
+/// Makes the table of a single system's queries, the longest first.
 fn single_system_table(index: &Index<'_>, queries: &[&str], system: &SystemCase<'_>) -> Table {
     let mut times: Vec<(&str, Result<f64, NoValue>)> =
         queries.iter().map(|query| (*query, query_time(index, system, query))).collect();
@@ -105,7 +107,7 @@ fn single_system_table(index: &Index<'_>, queries: &[&str], system: &SystemCase<
     }
 }
 
-/// A time, infinite if there is none.
+/// A time to sort by, infinite if there is none.
 fn known_or_infinite(time: &Result<f64, NoValue>) -> f64 {
     *time.as_ref().unwrap_or(&f64::INFINITY)
 }
@@ -124,12 +126,12 @@ impl Row<'_> {
         Some([*a.as_ref().ok()?, *b.as_ref().ok()?])
     }
 
-    /// What B takes more than A; infinite where a side has no time.
+    /// The time that B takes longer than A; infinite where a side has no time.
     fn lost_time(&self) -> f64 {
         self.both_times().map_or(f64::INFINITY, |[a, b]| b - a)
     }
 
-    /// The entries of the table's columns.
+    /// Makes the entries of the query for the table's columns.
     fn entries(&self, sums: [f64; 2]) -> Vec<Entry> {
         let [a, b] = &self.times;
         let lost = self.both_times().map(|[a, b]| b - a);
@@ -150,7 +152,7 @@ impl Row<'_> {
     }
 }
 
-/// The table of a system next to the baseline.
+/// Makes the table of a system next to the baseline, the largest differences first.
 fn pair_table(evidence: &Evidence, index: &Index<'_>, queries: &[&str], sides: [&SystemCase<'_>; 2]) -> Table {
     let mut rows: Vec<Row<'_>> = queries
         .iter()

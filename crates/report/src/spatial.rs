@@ -82,7 +82,7 @@ pub struct Conclusion {
     pub all: Vec<(&'static str, f64, String)>,
 }
 
-/// Empty without spatial queries.
+/// Makes a section for each case of spatial queries; empty without any.
 pub fn spatial_sections(evidence: &Evidence) -> Vec<Section> {
     let views: Vec<CaseView<'_>> = case_views(evidence)
         .into_iter()
@@ -97,7 +97,7 @@ pub fn spatial_sections(evidence: &Evidence) -> Vec<Section> {
     views.iter().filter_map(|view| make_section(evidence, &index, view)).collect()
 }
 
-/// The section of one point.
+/// Makes the section of a case, the baseline's column first.
 fn make_section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> Option<Section> {
     let case = view.systems.first()?.case;
     let queries = queries_of_view(evidence, view);
@@ -120,7 +120,7 @@ fn make_section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> 
     Some(Section { title: view.title.clone(), queries, columns, case })
 }
 
-/// The queries in the suite's order, the sum last.
+/// Lists the queries of a case in the suite's order, the sum last.
 fn queries_of_view(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for stored in evidence.measurements.iter().filter(|stored| view.systems.iter().any(|s| s.case == stored.case)) {
@@ -141,8 +141,8 @@ pub(crate) fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Time {
 }
 
 impl Column {
-    /// The factor over the first column for a query and a kind of time, and whether this column wins. `None` if a time
-    /// is unknown or 0.
+    /// Computes the gain over the first column for a query and a kind of time, and whether this column wins.
+    /// `None` if a time is unknown or 0, or if comparing the columns is unfair.
     pub fn gain_over(&self, first: &Column, query: usize, kind: usize) -> Option<(f64, bool)> {
         if self.unfair.is_some() {
             return None;
@@ -158,13 +158,13 @@ fn positive_time(column: &Column, query: usize, kind: usize) -> Option<f64> {
 }
 
 impl Section {
-    /// Each system compared with the first; none without common times.
+    /// Compares each system with the first; none without common times.
     pub fn conclusions(&self) -> Vec<Conclusion> {
         let [a, others @ ..] = self.columns.as_slice() else { return Vec::new() };
         others.iter().map(|b| self.conclude_pair(a, b)).filter(|one| one.of > 0).collect()
     }
 
-    /// How many queries one column answers faster than another, and by how much.
+    /// Counts the queries that one column answers faster than another, and computes the gain in all together.
     fn conclude_pair(&self, a: &Column, b: &Column) -> Conclusion {
         let single = (0..self.queries.len()).filter(|at| self.queries[*at] != SUITE);
         let gains: Vec<(f64, bool)> = single.filter_map(|at| b.gain_over(a, at, PUBLISHED)).collect();
@@ -183,7 +183,7 @@ impl Section {
         }
     }
 
-    /// Reasons for gaps, with systems and queries.
+    /// Lists the reasons for missing times and gains, with systems and queries.
     pub fn gap_reasons(&self) -> Vec<String> {
         let mut reasons: Vec<(&NoValue, Places<'_>)> = Vec::new();
         for column in &self.columns {
@@ -230,7 +230,7 @@ impl Section {
 }
 
 impl Conclusion {
-    /// The conclusion in words, against the system of that name.
+    /// Writes the conclusion in words, against the system of that name.
     pub fn in_words(&self, baseline: &str, script: Script) -> String {
         let Conclusion { system, faster, large, of, all } = self;
         let mut text = format!(
@@ -245,17 +245,17 @@ impl Conclusion {
     }
 }
 
-/// The query's name; `all` for the sum.
+/// A query's name; `all` for the sum.
 fn query_label(query: &str) -> &str {
     if query == SUITE { "all" } else { query }
 }
 
-/// The entry of a time, or why there is none.
+/// Makes the entry of a time, or of why there is none.
 fn time_entry(of: &Time) -> Entry {
     Entry::from_reading(of.clone(), Form::Significant)
 }
 
-/// The entry of a gain, with the letter of the faster side.
+/// Makes the entry of a gain, with the letter of the faster side.
 fn gain_entry(a: &Column, b: &Column, at: usize, kind: usize) -> Entry {
     let gain = b.gain_over(a, at, kind);
     let letter = if gain.is_some_and(|(_, of_b)| of_b) { 'B' } else { 'A' };
@@ -283,7 +283,7 @@ impl Section {
         Some(Table { family: WORKLOAD, case: self.title.clone(), title, columns, rows, ..Table::default() })
     }
 
-    /// Times of two systems, and who gains.
+    /// Makes the table of two systems' times, with gains.
     fn published_table(&self, a: &Column, b: &Column) -> Option<Table> {
         let kinds = [(CPU, "CPU ms"), (PUBLISHED, "T ms")];
         let heads = kinds.iter().flat_map(|(_, group)| {
@@ -303,7 +303,7 @@ impl Section {
         })
     }
 
-    /// The published gain next to the sound ratio with interval and verdict.
+    /// Makes the table of the published gain next to the change with interval and verdict; `None` if a query has no row.
     fn gain_and_ratio_table(&self, evidence: &Evidence, set: &ComparisonSet, a: &Column, b: &Column) -> Option<Table> {
         let found = self.queries.iter().map(|query| row_of(evidence, set, self, (&b.system, query)));
         let found: Vec<&Comparison> = found.collect::<Option<_>>()?;
@@ -321,7 +321,7 @@ impl Section {
         Some(Table { lead: explain_families(set, found.iter().copied()), placement: TablePlacement::Terminal, ..table })
     }
 
-    /// One system's two estimators.
+    /// Makes the table of one system's times by both estimators.
     fn single_system_table(&self, column: &Column) -> Option<Table> {
         let heads = [("CPU ms", "ms"), ("T ms", "ms"), ("mean of all executions, ms", "ms")];
         self.query_table(column.system.clone(), heads.map(|(head, unit)| Heading::new(head, unit)).into(), |at, _| {
@@ -329,7 +329,7 @@ impl Section {
         })
     }
 
-    /// The bars of a kind of time.
+    /// Makes the bars of a kind of time.
     fn time_bars(&self, number: usize, kind: usize) -> Bars {
         let bar = |column: &Column, at: usize| {
             let entry = time_entry(&column.times[at][kind]);
@@ -356,7 +356,7 @@ impl Section {
         }
     }
 
-    /// The tables and charts of the section.
+    /// Makes the tables and charts of the section.
     fn section_views(&self, evidence: &Evidence, set: Option<&ComparisonSet>, number: usize) -> Vec<View> {
         let Some((a, others)) = self.columns.split_first() else { return Vec::new() };
         let mut tables: Vec<Table> = others
@@ -382,7 +382,7 @@ impl Section {
     }
 }
 
-/// The row of a query in a comparison of two systems.
+/// Finds the row of a query in a comparison of two systems.
 fn row_of<'s>(
     evidence: &Evidence,
     set: &'s ComparisonSet,
@@ -396,7 +396,7 @@ fn row_of<'s>(
         .find(|row| row.case.iter().all(|(key, value)| case.point.get(key) == Some(value)))
 }
 
-/// The views of experiments with the spatial suite.
+/// Makes the tables and charts of experiments with the spatial suite.
 fn suite_views(evidence: &Evidence, set: Option<&ComparisonSet>) -> Vec<View> {
     let sections = spatial_sections(evidence);
     sections.iter().enumerate().flat_map(|(number, section)| section.section_views(evidence, set, number)).collect()

@@ -19,11 +19,12 @@ pub struct Chart {
     pub svg: String,
 }
 
+/// Cuts the charts out of a page of HTML, each as a standalone SVG.
 pub fn charts_in_page(html: &str) -> Vec<Chart> {
     html.split(FIGURE).skip(1).filter_map(chart_from_figure).collect()
 }
 
-/// `text` follows the figure's beginning.
+/// Makes a standalone SVG of a figure; `text` follows the figure's beginning. `None` without a picture.
 fn chart_from_figure(text: &str) -> Option<Chart> {
     let text = &text[..text.find("</figure>")?];
     let id = &text[..text.find('"')?];
@@ -47,13 +48,13 @@ fn chart_from_figure(text: &str) -> Option<Chart> {
     Some(Chart { id: id.to_owned(), svg })
 }
 
-/// What stands between two texts.
+/// Cuts out what is between two texts; `None` if one is not there.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> Option<&'a str> {
     let rest = &text[text.find(from)? + from.len()..];
     Some(&rest[..rest.find(to)?])
 }
 
-/// Swatches with names, in a row.
+/// Draws the legend of a caption, marks with names in a row.
 fn draw_legend(caption: &str) -> String {
     let mut legend = String::new();
     let mut x = 12.0;

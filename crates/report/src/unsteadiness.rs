@@ -9,8 +9,8 @@ use store::StoredMeasurement;
 /// Acceptable share of false marks.
 const ERROR: f64 = 0.05;
 
-/// Drops marks that tests adjusted by Benjamini and Hochberg do not support. Runs without tests, of older stores,
-/// keep theirs.
+/// Drops marks of unsteady runs that tests adjusted by Benjamini and Hochberg do not support.
+/// Runs without tests, of older stores, keep theirs.
 pub fn drop_unconfirmed_marks(measurements: &[StoredMeasurement], marks: &mut Vec<(i64, Mark)>) {
     let tests: Vec<(i64, f64)> = measurements
         .iter()

@@ -21,7 +21,7 @@ const NAMED: usize = 3;
 /// Letters of a part's name.
 const NAME: usize = 24;
 
-/// What the parts of a question took on B against A; `None` if it has no parts, or several of a name.
+/// Says which parts of a question, such as queries, take longer on B; `None` if it has no parts, or several of one name.
 pub fn parts_sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<String> {
     let parts: Vec<Part<'_>> = question.rows.iter().map(|row| Part::from_row(row)).collect::<Option<_>>()?;
     let names: BTreeSet<&str> = parts.iter().map(|part| part.name).collect();
@@ -65,7 +65,7 @@ impl<'a> Part<'a> {
         (row.metric.quantity() == Quantity::Time).then_some(Part { name, row })
     }
 
-    /// What B takes more than A; less than 0 where it takes less.
+    /// The time that B takes longer than A for the part; below 0 where it takes less.
     fn lost_time(&self) -> f64 {
         self.row.b.estimate.zip(self.row.a.estimate).map_or(0.0, |(b, a)| b - a)
     }
@@ -76,6 +76,7 @@ impl<'a> Part<'a> {
     }
 }
 
+/// Sorts parts by the time that they lose on B, the most first.
 fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p Part<'a>> {
     let mut parts: Vec<&Part<'_>> = parts.collect();
     parts.sort_by(|one, other| other.lost_time().total_cmp(&one.lost_time()));
@@ -84,7 +85,7 @@ fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p
 
 type IsOfKind = fn(&Comparison) -> bool;
 
-/// The parts whose answers differ, that failed, or that an engine does not have.
+/// Says which parts gave other answers or wrong ones, failed, or are not supported, a clause each.
 fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
     let kinds: [(IsOfKind, [&str; 2]); 4] = [
         (gives_several_answers, ["gives another answer", "give other answers"]),
@@ -104,21 +105,22 @@ fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
     clauses.collect()
 }
 
-/// Tells whether a part gave several answers, or a wrong one.
+/// Whether a part gave several answers, or a wrong one.
 pub fn has_no_right_answer(row: &Comparison) -> bool {
     gives_several_answers(row) || is_without_figure(row, Absence::Wrong)
 }
 
+/// Whether a row has no verdict since its answers differ.
 fn gives_several_answers(row: &Comparison) -> bool {
     matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }))
 }
 
-/// Tells whether a side has no figure for this reason.
+/// Whether a side has no figure for this reason.
 fn is_without_figure(row: &Comparison, why: Absence) -> bool {
     matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == why)
 }
 
-/// `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
+/// Names the first parts with their change: `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
 fn changed_parts(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
     let mut named: Vec<String> = parts
         .iter()
@@ -137,7 +139,7 @@ fn changed_parts(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> 
     (!named.is_empty()).then(|| named.join(", "))
 }
 
-/// A ratio of times in words: `40 % longer`.
+/// Writes a ratio of times in words: `40 % longer`.
 fn change_words(ratio: f64) -> String {
     if ratio >= TIMES {
         format!("{} as long", times_words([ratio; 2]).text)
@@ -148,13 +150,13 @@ fn change_words(ratio: f64) -> String {
     }
 }
 
-/// `all together take 31 % longer`.
+/// Says how much longer all parts together take: `all together take 31 % longer`; `None` if that is not decided.
 fn total_sentence(all: &Part<'_>) -> Option<String> {
     matches!(all.row.verdict()?, Verdict::Faster | Verdict::Slower).then_some(())?;
     Some(format!("all together take {}", change_words(all.row.ratio_estimate()?.ratio)))
 }
 
-/// The first names, and how many more.
+/// Lists the first names, and how many more there are.
 fn list_names(names: &[String]) -> String {
     let shown = names.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
     let more = names.len().saturating_sub(NAMED);

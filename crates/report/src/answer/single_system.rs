@@ -13,8 +13,7 @@ use crate::text::clean_text;
 /// A number of clients that is off by less is whole.
 const EXACT: f64 = 1e-6;
 
-/// The answer for a single system: what it did in each case, or the range from the lowest to the highest where the
-/// cases do not fit with the trail.
+/// Writes the answer for a single system: its figure in each case, or their range where the cases do not fit with the trail.
 pub fn answer_figures(figures: &[Figure], trail: &str) -> Vec<String> {
     if let Some(carried) = capacity_sentences(figures, trail) {
         return vec![carried, "Nothing was compared.".to_owned()];
@@ -59,13 +58,13 @@ pub fn answer_figures(figures: &[Figure], trail: &str) -> Vec<String> {
     }
 }
 
-/// A value with its unit.
+/// Writes a value with the unit of a figure.
 fn print_figure(first: &Figure, value: f64) -> String {
     let unit = RowUnit::new(&first.metric.unit, [value]);
     format!("{} {}", unit.print(value, Script::Plain), clean_text(unit.unit_name()))
 }
 
-/// The case's label after a word; empty without a label.
+/// Writes the case's label after a word; empty without a label.
 fn label_after(figure: &Figure, word: &str) -> String {
     match figure.label.as_str() {
         "" => String::new(),
@@ -73,7 +72,7 @@ fn label_after(figure: &Figure, word: &str) -> String {
     }
 }
 
-/// What the system carries in each case that keeps a promise; of more cases than fit the first ones. `None` where none of them does.
+/// Says what the system carries in each case that keeps a promise, of more cases than fit the first; `None` without any.
 fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
     let of_clients: Vec<&Figure> = figures.iter().filter(|figure| figure.metric.id == CAPACITY_CLIENTS).collect();
     let is_rate_of =
@@ -117,8 +116,7 @@ fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
     fitting.next().or_else(|| Some(text(&parts[..1], "")))
 }
 
-/// Says that the limit is not the system's: the load generator was at its own, or more at once may carry more, unless another
-/// case had more.
+/// Says that the load generator or the number of clients set the limit, unless another case asked for more; else empty.
 fn whose_limit(load: &Figure, loads: &[&Figure]) -> &'static str {
     let is_of_client = |warning| matches!(warning, &Warning::Marked { kind: MarkKind::ClientSaturated, .. });
     if load.warnings.iter().any(is_of_client) {
@@ -131,7 +129,7 @@ fn whose_limit(load: &Figure, loads: &[&Figure]) -> &'static str {
     if load.warnings.iter().any(has_too_few_clients) && !is_surpassed { more_at_once(&load.metric) } else { "" }
 }
 
-/// `44 clients (40 to 48)`, `at least 64 clients`, `no figure`.
+/// Writes the load that a case carries: `44 clients (40 to 48)`, `at least 64 clients`.
 fn load_text(load: &Figure) -> String {
     let (Some(estimate), Some(figure)) = (load.side.estimate, figure_with_unit(load)) else {
         return "no known load".to_owned();
@@ -152,7 +150,7 @@ fn load_text(load: &Figure) -> String {
     }
 }
 
-/// A bound is one of the mean: what single runs found may lie on either side of it.
+/// Says between what values single runs lie around a bound, which is one of their mean; empty if they are alike.
 fn from_run_to_run(load: &Figure, unit: &RowUnit) -> String {
     let values = || load.side.runs.iter().map(|run| run.value);
     let [low, high] = [values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max)];
@@ -164,7 +162,7 @@ fn from_run_to_run(load: &Figure, unit: &RowUnit) -> String {
     }
 }
 
-/// `1 740 tx/s`, `less than 12 tx/s`.
+/// Writes a figure with its unit and bound: `1 740 tx/s`, `less than 12 tx/s`; `None` without an estimate.
 fn figure_with_unit(figure: &Figure) -> Option<String> {
     let unit = RowUnit::new(&figure.metric.unit, figure.side.estimate);
     let text = figure_of(&figure.side, &unit, Script::Plain)?;

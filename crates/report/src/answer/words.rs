@@ -10,7 +10,7 @@ pub enum Tense {
 }
 
 impl Tense {
-    /// The verbs for a rate and for a time.
+    /// The verbs for a rate and for a time, such as `runs` and `takes`.
     pub fn verbs(self) -> [&'static str; 2] {
         match self {
             Tense::Present => ["runs", "takes"],
@@ -20,7 +20,7 @@ impl Tense {
 }
 
 impl Tense {
-    /// The verb for a capacity.
+    /// The verb for a capacity, `carries` or `carried`.
     pub fn carries_verb(self) -> &'static str {
         match self {
             Tense::Present => "carries",
@@ -29,7 +29,7 @@ impl Tense {
     }
 }
 
-/// Lowest and highest.
+/// Finds the lowest and the highest of the finite values above 0.
 pub fn extremes(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.filter(|value| value.is_finite() && *value > 0.0).fold(None, |found: Option<(f64, f64)>, value| {
         Some(found.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
@@ -43,7 +43,7 @@ pub struct Spread {
     pub is_range: bool,
 }
 
-/// `about twice`, `4.4 to 5.5 times`.
+/// Writes a range of factors in words: `about twice`, `4.4 to 5.5 times`.
 pub fn times_words(ends: [f64; 2]) -> Spread {
     let [low, high] = ends.map(|factor| match factor {
         factor if factor >= 1_000.0 => "over 1000".to_owned(),
@@ -61,7 +61,7 @@ pub fn times_words(ends: [f64; 2]) -> Spread {
     }
 }
 
-/// `12 %`, `12 % to 22 %`.
+/// Writes a range of shares in percent: `12 %`, `12 % to 22 %`.
 pub fn percents_words(ends: [f64; 2]) -> Spread {
     let [low, high] = ends.map(|share| percent_text(share, Script::Plain));
     if low == high {

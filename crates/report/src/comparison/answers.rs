@@ -12,7 +12,7 @@ use crate::evidence::Evidence;
 /// Before a query's name in the metric of its time.
 pub const ELAPSED: &str = "elapsed/";
 
-/// Why a metric of a query has no verdict: its runs gave several answers. `None` if all are alike, or none is known.
+/// Says why a query's metric has no verdict: its runs gave several answers; `None` if all are alike, or none is known.
 pub fn different_answers(
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
@@ -41,7 +41,7 @@ pub fn cached_answers(
     })
 }
 
-/// What runs say under `kind/QUERY` of the query that a metric is about, or of every query if it is about all.
+/// Lists the metrics `kind/QUERY` for the query that a metric is about, or for all queries, with the query's name.
 fn said_of_queries<'m>(
     metric: &'m Metric,
     metrics: &'m [Metric],
@@ -54,12 +54,12 @@ fn said_of_queries<'m>(
     })
 }
 
-/// The query of a metric `kind/QUERY`.
+/// The query in the name of a metric `kind/QUERY`; `None` for another kind.
 fn query_of_metric<'m>(metric: &'m Metric, kind: &str) -> Option<&'m str> {
     metric.id.strip_prefix(kind)?.strip_prefix('/')
 }
 
-/// Says that all queries that ended gave the same answers. `None` if one did not, or a system has none.
+/// Says that all queries that ended gave the same answers; `None` if one did not, or there are not two systems.
 pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
     let mut hashes: BTreeMap<(&str, &str), BTreeSet<u64>> = BTreeMap::new();
     let (mut systems, mut asked) = (BTreeSet::new(), BTreeSet::new());
@@ -86,19 +86,19 @@ pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// Puts the queries with the largest change in time first: all together, then those without a figure or with
-/// other answers, then by what they lost or gained.
+/// Sorts the queries with the largest change in time first.
+/// All together come before them, then those without a figure or with other answers.
 pub fn largest_change_first(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank_of_row(one).total_cmp(&rank_of_row(other)));
 }
 
-/// A's time of a row's query.
+/// A's time of a row's query; `None` if the row is of all queries or no time.
 fn time_on_a(row: &Comparison) -> Option<f64> {
     let query = row.metric.id.strip_prefix(ELAPSED)?;
     if row.metric.role == Role::Primary && !is_of_all(query) { row.a.estimate } else { None }
 }
 
-/// Gives each query its percent of A's time for all queries, which add up to 100.
+/// Gives each query its whole percent of A's time for all queries; they add up to 100.
 pub fn divide_the_whole(rows: &mut [Comparison]) {
     let mut parts: Vec<(usize, f64)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
@@ -121,12 +121,12 @@ pub fn divide_the_whole(rows: &mut [Comparison]) {
     }
 }
 
-/// Whether a part of a metric's name is that of all queries together.
+/// Whether a part of a metric's name means all queries together, or their mean.
 pub fn is_of_all(part: &str) -> bool {
     [ALL_QUERIES, MEAN_OF_QUERIES].contains(&part)
 }
 
-/// The place of a row: totals, then queries without comparable times, then the largest changes.
+/// The rank of a row to sort by: totals, then queries without comparable times, then the largest changes.
 fn rank_of_row(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
     let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
@@ -139,6 +139,7 @@ fn rank_of_row(row: &Comparison) -> f64 {
     }
 }
 
+/// Whether runs of these cases have several values of a metric.
 fn has_several(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
     index.points_of_cases(cases, id).iter().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
 }

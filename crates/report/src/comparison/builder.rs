@@ -48,6 +48,7 @@ struct Group {
 }
 
 impl<'a> Builder<'a> {
+    /// Makes the builder of tables, with what it reads from the evidence once for all of them.
     pub fn new(evidence: &'a Evidence, index: &'a Index<'a>, projection: &'a Projection, rules: Rules) -> Builder<'a> {
         let unused = projection.unused_keys(&evidence.cases);
         let cut_off = missing_runs::cut_off(evidence, &index.ends);
@@ -55,7 +56,7 @@ impl<'a> Builder<'a> {
         Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
 
-    /// The tables that compare two sides, in the order of the plan's cases.
+    /// Makes the tables that compare two sides, in the order of the plan's cases; tables without rows are left out.
     pub fn tables_of_sides(&self, a: &str, b: &str, row_use: RowUse<'_>) -> Vec<Table> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let mut tables = Vec::new();
@@ -71,7 +72,7 @@ impl<'a> Builder<'a> {
         tables
     }
 
-    /// Groups cases by the values of keys.
+    /// Groups cases by their values of keys.
     fn group_cases(&self, cases: &[u32], keys: &[String]) -> Vec<Group> {
         let mut groups: IndexMap<Vec<String>, Vec<u32>> = IndexMap::new();
         for &index in cases {
@@ -81,6 +82,7 @@ impl<'a> Builder<'a> {
         groups.into_iter().map(|(values, cases)| Group { values, cases }).collect()
     }
 
+    /// Makes the table of a group of cases, with a row for each case and metric that two sides have.
     fn group_table(&self, group: &Group, a: &str, b: &str, row_use: RowUse<'_>) -> Table {
         let title = self.projection.by.iter().cloned().zip(group.values.iter().cloned()).collect();
         let row_groups = self.group_cases(&group.cases, &self.projection.rows);
@@ -97,7 +99,7 @@ impl<'a> Builder<'a> {
         Table { title, compared: self.projection.cols.join(", "), a: a.to_owned(), b: b.to_owned(), rows, differences }
     }
 
-    /// The facts in which two systems differ.
+    /// Lists the facts in which two systems differ.
     fn fact_differences(&self, a: &str, b: &str) -> Vec<model::facts::Difference> {
         match (self.evidence.facts_of(a), self.evidence.facts_of(b)) {
             (Some(a), Some(b)) => a.differences(b),
@@ -105,7 +107,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The rows of a group under a label.
+    /// Makes the rows of a group under a label; none if a side has no case in it.
     fn group_rows(
         &self,
         group: &Group,
@@ -159,11 +161,12 @@ impl<'a> Builder<'a> {
         rows
     }
 
-    /// Whether the cases are of a workload that writes nothing, so that what a commit promises does not matter.
+    /// Whether the cases' workloads write nothing, so that what a commit promises does not matter.
     fn only_read(&self, cases: &[u32]) -> bool {
         self.cases(cases).iter().all(|case| is_of_queries(case))
     }
 
+    /// Finds the cases of a group that belong to a side.
     fn cases_of_side(&self, group: &Group, side: &str) -> Vec<u32> {
         group
             .cases
@@ -175,7 +178,7 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// The cases that only one of the two sides has.
+    /// Lists the cases that only one of the two sides has.
     pub fn one_sided(&self, a: &str, b: &str) -> Vec<OneSided> {
         let all: Vec<u32> = (0..).zip(&self.evidence.cases).map(|(index, _)| index).collect();
         let keys: Vec<String> = self.projection.by.iter().chain(&self.projection.rows).cloned().collect();
@@ -201,7 +204,7 @@ impl<'a> Builder<'a> {
         cases.any(|case| side_label(case, &self.projection.cols) == side)
     }
 
-    /// The metrics of cases, each once, ordered by role.
+    /// Lists the metrics of cases, each once, ordered by role.
     fn metrics_of_cases(&self, cases: &[u32]) -> Vec<Metric> {
         let (mut metrics, mut known) = (Vec::new(), BTreeSet::new());
         for case in cases.iter().filter_map(|index| self.evidence.case(*index)) {
@@ -215,7 +218,7 @@ impl<'a> Builder<'a> {
         metrics
     }
 
-    /// Prevents verdicts on all metrics of these cases.
+    /// Says why no metric of these cases has a verdict: order, change, mark or durability; `None` if nothing prevents one.
     fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         let both = [a, b].concat();
         if self.rules.order == TimeOrder::Sequential {
@@ -227,7 +230,7 @@ impl<'a> Builder<'a> {
             .or_else(|| self.unequal_durability(a, b))
     }
 
-    /// Finds rows that differ between sides of one plan. Where the plans differ, that is what the row says.
+    /// Finds a difference in rows between sides of one plan; `None` where the plans differ, as the row says that instead.
     fn different_rows(&self, a: &[u32], b: &[u32]) -> Option<DifferentRows> {
         let benchmark = &self.evidence.case(*a.first()?)?.benchmark;
         let is_confounded = self.evidence.apart.as_ref().is_some_and(|apart| apart.confounded.contains_key(benchmark));
@@ -237,7 +240,7 @@ impl<'a> Builder<'a> {
         work::different_rows(self.evidence, self.index, (a, b), &self.rules)
     }
 
-    /// Why there is no verdict if the sides' commits promise different things.
+    /// Says why there is no verdict if the sides' commits promise different things.
     fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         if self.rules.unequal_durability != AllowedBy::Nothing || (self.only_read(a) && self.only_read(b)) {
             return None;
@@ -247,7 +250,7 @@ impl<'a> Builder<'a> {
         (a != b).then_some(NoVerdict::UnequalDurability { a, b })
     }
 
-    /// Warnings about cases, the same for all of their metrics.
+    /// Lists the warnings about cases, the same for all of their metrics.
     fn case_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let mut warnings = self.varying_key_warnings(a, b);
         if self.projection.cols == [KEY_SYSTEM] && self.servers_of_cases(a) == self.servers_of_cases(b) {
@@ -264,7 +267,7 @@ impl<'a> Builder<'a> {
         warnings
     }
 
-    /// The servers of cases, without repeats next to each other.
+    /// Names the servers of cases, without repeats next to each other.
     fn servers_of_cases(&self, cases: &[u32]) -> Vec<&'a str> {
         let systems = cases.iter().filter_map(|i| self.evidence.case(*i)).map(|case| case.system.as_str());
         let mut servers: Vec<&str> = systems.map(|system| self.evidence.server_of(system)).collect();
@@ -272,7 +275,7 @@ impl<'a> Builder<'a> {
         servers
     }
 
-    /// Unused keys that vary.
+    /// Warns of unused keys that vary: within a side, or between the sides.
     fn varying_key_warnings(&self, a: &[u32], b: &[u32]) -> Vec<Warning> {
         let (cases_a, cases_b) = (self.cases(a), self.cases(b));
         let apart = self.evidence.apart.as_ref();
@@ -292,12 +295,12 @@ impl<'a> Builder<'a> {
         pooled.into_iter().chain(confounded).collect()
     }
 
-    /// The cases of these indices.
+    /// Looks up the cases of these indices.
     fn cases(&self, indices: &[u32]) -> Vec<&'a model::Case> {
         indices.iter().filter_map(|index| self.evidence.case(*index)).collect()
     }
 
-    /// Failed places of these cases, and attempts that were repeated.
+    /// Warns of failed positions of these cases, and of attempts that were repeated; `None` without any.
     fn dropped_warning(&self, cases: &[u32], side: SideLetter) -> Option<Warning> {
         let lookup = &self.index.lookup;
         let lost: Vec<&store::StoredRun> =
@@ -317,22 +320,23 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Tests whether a row has no value on a side.
+/// Whether a row has no verdict since a side has no value.
 fn has_no_figure(row: &Comparison) -> bool {
     matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { .. }))
 }
 
+/// Whether a run ended as failed; an aborted one did not.
 fn has_failed(run: &store::StoredRun) -> bool {
     run.state == RunState::Failed
 }
 
-/// The weakest promise of the cases' runs; `None` if that of one is unknown.
+/// The weakest durability of the cases' runs; `None` if that of one is not known.
 fn weakest_tier(lookup: &Lookup<'_>, cases: &[u32]) -> Option<DurabilityTier> {
     let tiers: Option<Vec<DurabilityTier>> = cases.iter().map(|case| lookup.durability_of_case(*case)).collect();
     tiers?.into_iter().min()
 }
 
-/// One table per metric, with the metric in the title.
+/// Splits a table into one per metric, with the metric in the title.
 fn split_by_metric(table: Table) -> Vec<Table> {
     let mut tables: IndexMap<String, Table> = IndexMap::new();
     let Table { title, compared, a, b, rows, differences } = table;

@@ -9,8 +9,8 @@ use super::options::Pairing;
 use super::row::{ChangePoint, Estimate, Scale, Side, stats_direction};
 use super::set::Rules;
 
-/// Puts the figures of what is compared into both sides, and returns what one makes of the other: B / A, or the exponential of
-/// B - A of two shares. `None` without a figure of each side, or if one is not positive.
+/// Fills in both sides' figures of the compared runs, and returns B / A, or the exponential of B - A of two shares.
+/// `None` without a figure of each side, or if one is not positive.
 pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&mut Side; 2]) -> Option<ChangePoint> {
     let is_share = metric.quantity() == Quantity::Failures;
     let samples = match rules.pairing {
@@ -43,7 +43,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
     (is_share || a > 0.0 && b > 0.0).then_some(ChangePoint { scale, ratio, rounds })
 }
 
-/// The change to the last digit of the estimate's, which another order of adding up may round otherwise.
+/// Replaces the change's ratio by the estimate's, if both are geometric means: another order of adding may round otherwise.
 pub fn exact_change(change: Option<ChangePoint>, estimate: Option<&Estimate>, rules: &Rules) -> Option<ChangePoint> {
     let mut change = change?;
     if rules.estimator == Estimator::Geometric
@@ -54,7 +54,7 @@ pub fn exact_change(change: Option<ChangePoint>, estimate: Option<&Estimate>, ru
     Some(change)
 }
 
-/// Undoes [`super::failures::as_exponentials`].
+/// Converts exponentials back to shares in percent: undoes [`super::failures::as_exponentials`].
 fn as_shares(exponentials: &Sample) -> Sample {
     Sample::from_runs(
         exponentials.runs().iter().map(|run| RunValue { round: run.round, value: run.value.ln() * 100.0 }),

@@ -14,7 +14,7 @@ const CLIENTS: &str = "clients";
 const PUBLISHED: [i64; 3] = [4, 40, 80];
 
 impl CurveGroup {
-    /// The published 4, 40 and 80 clients if two of them were measured, else fewest, middle and most.
+    /// The numbers of clients to draw bars at: the published 4, 40 and 80 if two were measured, else fewest, middle and most.
     pub fn bars_at(&self) -> Vec<i64> {
         let all = self.places();
         let published: Vec<i64> = PUBLISHED.into_iter().filter(|clients| all.contains(clients)).collect();
@@ -28,7 +28,7 @@ impl CurveGroup {
     }
 }
 
-/// The curves over clients in the plan's order; each has at least two numbers of clients.
+/// Makes the curves of throughput over clients, in the plan's order; each has at least two numbers of clients.
 pub fn client_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
     let all = group_curves(evidence, systems, CLIENTS, |_| true);
     all.into_iter()
@@ -42,7 +42,7 @@ pub fn client_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String],
         .collect()
 }
 
-/// `update-select, protocol=prepared`, without the key `but`.
+/// Names a case by its benchmark and varying keys, without the key `but`: `update-select, protocol=prepared`.
 pub(super) fn case_label(index: &Index<'_>, case: &Case, but: &str) -> String {
     let further = index.lookup.varying_keys(&case.benchmark).iter().filter(|key| *key != but);
     let further = further.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));

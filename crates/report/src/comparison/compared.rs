@@ -19,7 +19,7 @@ const VALUE: usize = 16;
 /// Letters of a change's statement.
 const CHANGE: usize = 60;
 
-/// What was compared, in at most five lines.
+/// Says what was compared in at most five lines: systems, machine, design and time.
 pub fn compared_lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     let systems: Vec<&str> = evidence.header.plan.systems.iter().map(|system| system.name.as_str()).collect();
     let shown = if systems.len() > SYSTEMS { SYSTEMS - 1 } else { SYSTEMS };
@@ -41,7 +41,7 @@ pub fn compared_lines(evidence: &Evidence, set: &ComparisonSet) -> Vec<String> {
     lines
 }
 
-/// `On this machine`, if that is where every system was; empty if that is unknown.
+/// The words `On this machine` if every system was there; empty if it was not or that is not known.
 pub fn place_words(evidence: &Evidence) -> &'static str {
     let plan = &evidence.header.plan;
     let is_local = evidence.header.build != IMPORTED
@@ -52,7 +52,7 @@ pub fn place_words(evidence: &Evidence) -> &'static str {
     if is_local { "On this machine" } else { "" }
 }
 
-/// What is to be said with a verdict on systems that do not promise the same at commit.
+/// Says which side may lose commits that the other keeps, if there is a verdict; `None` if they promise the same.
 pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
     let judged = set.tables.iter().filter(|table| table.rows.iter().any(|row| row.verdict().is_some()));
     let lesser = judged.filter(|table| table.compared == KEY_SYSTEM).find_map(|table| {
@@ -63,12 +63,12 @@ pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String
     Some(format!("But {less} may lose commits that {more} keeps."))
 }
 
-/// The durability that a system's commits have.
+/// The durability of a system's commits; `None` if it is not known.
 fn tier_of_system(evidence: &Evidence, system: &str) -> Option<model::DurabilityTier> {
     Some(evidence.durability_of(system)?.tier)
 }
 
-/// `A  wal: SQLite 3.46.1, journal_mode wal`.
+/// Writes the line of a side: `A  wal: SQLite 3.46.1, journal_mode wal`.
 fn side_line(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&str]) -> String {
     let letter = match set.tables.as_slice() {
         [first, ..] if systems.len() == 2 && first.compared == KEY_SYSTEM && first.a == name => "A  ",
@@ -88,13 +88,13 @@ fn side_line(evidence: &Evidence, set: &ComparisonSet, name: &str, systems: &[&s
     if parts.is_empty() { format!("{letter}{shown}") } else { format!("{letter}{shown}: {}", parts.join(", ")) }
 }
 
-/// The systems' names, clipped so that they differ.
+/// Clips the systems' names so that they still differ.
 fn clipped_names(systems: &[&str]) -> Vec<String> {
     let names: Vec<String> = systems.iter().map(|name| clean_text(name)).collect();
     clipped_apart(&names.iter().map(String::as_str).collect::<Vec<_>>(), NAME)
 }
 
-/// `PostgreSQL 15.4`: without what a distribution adds to a version.
+/// Names product and version, `PostgreSQL 15.4`, without what a distribution adds to a version.
 fn product_text(facts: &Facts) -> String {
     let [product, version] =
         ["server.product", "server.version"].map(|fact| facts.get(fact).map(clean_text).unwrap_or_default());
@@ -108,7 +108,7 @@ fn product_text(facts: &Facts) -> String {
     [product.as_str(), version.unwrap_or_default()].join(" ").trim().to_owned()
 }
 
-/// Settings, storage and platform in which a system differs from another one of the same product.
+/// Lists settings, storage and platform in which a system differs from others of the same product.
 fn own_facts<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<String> {
     const PLATFORM: [&str; 5] =
         ["os.name", "os.version", "cpu.model", "data_directory.filesystem", "data_directory.device"];
@@ -140,7 +140,7 @@ fn own_facts<'f>(facts: &Facts, others: impl Iterator<Item = &'f Facts>) -> Vec<
     settings
 }
 
-/// The machines; of experiments that were measured apart the machines of each, unless they are alike.
+/// Describes the machines, one line if they are alike, else one for each that made load.
 fn machine_lines(evidence: &Evidence) -> Vec<String> {
     let all: Vec<(&str, String)> = evidence
         .load_generators()
@@ -153,7 +153,7 @@ fn machine_lines(evidence: &Evidence) -> Vec<String> {
     }
 }
 
-/// `Debian GNU/Linux 12, 2 × AMD EPYC, 23.5 GiB, ext4 on vda`: the machine that made the load.
+/// Describes the machine that made the load: `Debian GNU/Linux 12, 2 × AMD EPYC, 23.5 GiB memory, ext4 on vda`.
 fn machine_text(evidence: &Evidence, client: &Facts) -> Option<String> {
     let system = [clean_fact(client, "os.name"), clean_fact(client, "os.version")]
         .into_iter()
@@ -183,7 +183,7 @@ fn machine_text(evidence: &Evidence, client: &Facts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// A fact, harmless for a terminal.
+/// A fact's value, cleaned for a terminal.
 fn clean_fact(facts: &Facts, name: &str) -> Option<String> {
     facts.get(name).map(clean_text)
 }

@@ -61,7 +61,7 @@ impl CurvePoint {
         self.rate.estimate
     }
 
-    /// `None` without enough runs, and of what is judged after each round.
+    /// The interval of the mean rate; `None` without enough runs, or if rounds were judged one after the other.
     pub fn interval(&self) -> Option<(f64, f64)> {
         if !self.has_interval {
             return None;
@@ -72,46 +72,46 @@ impl CurvePoint {
 }
 
 impl SystemCurve {
-    /// Why its runs give no best and no peak.
+    /// Says why the curve has no best and no peak: the reason of its first point without a figure.
     pub fn missing_reason(&self) -> NoValue {
         self.first_gap()
             .map_or_else(|| Absence::Unavailable.because("no run was measured"), |gap| gap.rate.missing_reason())
     }
 
-    /// The point at a number of clients or a depth.
+    /// The point of the curve at a number of clients or a depth.
     pub fn point_at(&self, place: i64) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.at == place)
     }
 
-    /// The highest point, the first of equal ones. `None` where a point lacks its figure, which may be the highest.
+    /// Finds the highest point by a figure, the first of equal ones; `None` if one has no figure, as it may be the highest.
     fn highest_by(&self, of: impl Fn(&CurvePoint) -> Option<f64>) -> Option<(&CurvePoint, f64)> {
         let known: Option<Vec<_>> = self.points.iter().map(|point| Some((point, of(point)?))).collect();
         known?.into_iter().reduce(|best, one| if best.1 >= one.1 { best } else { one })
     }
 
-    /// The highest mean.
+    /// The point with the highest mean, and that mean.
     pub fn peak(&self) -> Option<(&CurvePoint, f64)> {
         self.highest_by(CurvePoint::mean)
     }
 
-    /// The highest value of all runs, as published figures of disks are.
+    /// The point with the highest value of all runs, as published figures of disks are, and that value.
     pub fn best(&self) -> Option<(&CurvePoint, f64)> {
         self.highest_by(|point| point.rate.summary.map(|summary| summary.max))
     }
 
-    /// The first place without figures.
+    /// The first point without a mean.
     pub fn first_gap(&self) -> Option<&CurvePoint> {
         self.points.iter().find(|point| point.mean().is_none())
     }
 
-    /// Whether the means at knee and top are known more precisely than [`KNEE_SHARE`]; single runs never are.
+    /// Whether the means at the knee and the top are known more precisely than [`KNEE_SHARE`]; single runs never are.
     pub fn knee_is_sure(&self) -> bool {
         let Knee::At(knee) = self.knee() else { return false };
         let top = self.points.iter().max_by(|x, y| x.mean().unwrap_or(0.0).total_cmp(&y.mean().unwrap_or(0.0)));
         has_narrow_interval(knee) && top.is_some_and(has_narrow_interval)
     }
 
-    /// Where the curve bends: more brings little beyond it.
+    /// Finds the knee, the first point near the highest mean, beyond which more brings little.
     pub fn knee(&self) -> Knee<'_> {
         let known: Vec<(&CurvePoint, f64)> =
             self.points.iter().filter_map(|point| Some((point, point.mean()?))).collect();
@@ -126,17 +126,18 @@ impl SystemCurve {
     }
 }
 
+/// Whether a point's interval is narrower than the share of the knee.
 fn has_narrow_interval(point: &CurvePoint) -> bool {
     point.rate.half_width.is_some_and(|share| share <= 1.0 - KNEE_SHARE)
 }
 
 impl CurveGroup {
-    /// The points of all curves.
+    /// Lists the points of all curves.
     pub fn points(&self) -> impl Iterator<Item = &CurvePoint> {
         self.curves.iter().flat_map(|curve| &curve.points)
     }
 
-    /// Every place that a system has, each once.
+    /// Lists every number of clients, or depth, that a system has, sorted and each once.
     pub fn places(&self) -> Vec<i64> {
         let mut all: Vec<i64> = self.points().map(|point| point.at).collect();
         all.sort_unstable();
@@ -145,7 +146,7 @@ impl CurveGroup {
     }
 }
 
-/// Cases that differ in the key and the system alone, in the plan's order.
+/// Groups cases that differ in the key and the system alone, in the plan's order.
 pub(super) fn group_curves<'e>(
     evidence: &'e Evidence,
     systems: &[String],
@@ -163,24 +164,25 @@ pub(super) fn group_curves<'e>(
     found.into_values().collect()
 }
 
-/// What cases have in common that differ in one key and the system alone: the benchmark, and all other keys, by a text that is
-/// the same for equal values only.
+/// The benchmark of a case and all its keys but one, which cases of one curve have in common.
+/// A key's value is a text that is the same for equal values only.
 pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str, String)>) {
     let others = case.point.iter().filter(|(key, _)| *key != but);
     (&case.benchmark, others.map(|(key, value)| (key.as_str(), format!("{value:?}"))).collect())
 }
 
-/// A clause for the label of a group whose rates are the highest that kept a promise, and not the highest there were.
+/// The clause ` at its promise` for a group whose rates are the highest that kept one; empty for others.
 pub(super) fn at_promise(case: &Case) -> &'static str {
     Promise::from_point(&case.point).map_or("", |_| " at its promise")
 }
 
-/// The names of the rate of a case: where it keeps a promise, the capacity.
+/// The names of a case's rate: the capacity where it keeps a promise, else `otherwise`.
 pub(super) fn rate_of<'n>(case: &Case, otherwise: &'n [&'n str]) -> &'n [&'n str] {
     if Promise::from_point(&case.point).is_some() { &[CAPACITY] } else { otherwise }
 }
 
-/// One for each system; `latencies` are the names of p99 and mean, of which the first that is known is taken.
+/// Makes a curve for each system over a key.
+/// `latencies` are the names of p99 and mean, of which the first that is known is taken.
 pub(super) fn system_curves(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -218,7 +220,7 @@ pub(super) fn system_curves(
         .collect()
 }
 
-/// The first of these metrics that is known.
+/// Finds the first of these metrics that a benchmark has.
 pub(super) fn first_known_metric(index: &Index<'_>, benchmark: &str, names: &[&str]) -> Option<Metric> {
     let known = index.metrics.get(benchmark)?;
     names.iter().find_map(|name| known.iter().find(|metric| metric.id == *name)).cloned()

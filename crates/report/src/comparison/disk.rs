@@ -21,7 +21,7 @@ const P99: [&str; 3] = ["response_p99", "latency_p99", "service_p99"];
 /// Little's law comes last.
 const MEAN_LATENCY: [&str; 3] = ["response_mean", "latency_little", "latency_mean"];
 
-/// The disk curves in the plan's order, only of the given systems.
+/// Makes the disk curves over depth in the plan's order, only of the given systems.
 pub fn disk_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<CurveGroup> {
     let found = group_curves(evidence, systems, DEPTH, |case| is_disk(&case.point));
     let firsts: Vec<&Case> = found.iter().map(|cases| cases[0].1).collect();
@@ -36,12 +36,12 @@ pub fn disk_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], r
         .collect()
 }
 
-/// A case is one of the disk workload if it has that workload's keys.
+/// Whether a case is one of the disk workload, by that workload's keys.
 pub fn is_disk(point: &Point) -> bool {
     SHAPE.iter().all(|key| point.contains_key(*key)) && point.get(DEPTH).and_then(model::Value::as_int).is_some()
 }
 
-/// I/Os a second for random I/O, MiB a second for sequential, and the capacity where a promise is kept.
+/// The rate of a disk case: I/Os a second if random, MiB a second if sequential, and the capacity if it keeps a promise.
 fn metric_of(index: &Index<'_>, case: &Case) -> Option<Metric> {
     let sequential = text_at(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
@@ -53,7 +53,7 @@ fn text_at(case: &Case, key: &str) -> String {
     case.point.get(key).map_or_else(String::new, ToString::to_string)
 }
 
-/// `random read, 8 KB, threads=24`: with the keys that distinguish groups of one shape.
+/// Names a group: `random read, 8 KB, threads=24`, with the keys that distinguish groups of one shape.
 fn group_label(case: &Case, all: &[&Case]) -> String {
     let like: Vec<&&Case> =
         all.iter().filter(|other| SHAPE.iter().all(|key| other.point.get(*key) == case.point.get(*key))).collect();

@@ -81,6 +81,7 @@ pub(super) struct Readings {
 }
 
 impl Readings {
+    /// Reads the load of other programs and the stolen time of each run from the evidence.
     fn from_evidence(evidence: &Evidence) -> Readings {
         let mut cores: BTreeMap<(i64, &str), f64> = BTreeMap::new();
         let mut used: Vec<(i64, &str, f64)> = Vec::new();
@@ -113,7 +114,7 @@ impl Readings {
         readings
     }
 
-    /// How much a run had of it.
+    /// Measures how much a run was disturbed: the busy share of processors, the stolen share, or 1 if it is marked.
     fn disturbance_level(&self, lookup: &Lookup<'_>, run: i64, kind: MarkKind) -> Option<f64> {
         match kind {
             MarkKind::MachineBusy => self.loads.get(&run).map(|load| load.used / load.of),
@@ -122,13 +123,13 @@ impl Readings {
         }
     }
 
-    /// The mean level over runs.
+    /// The mean level of a disturbance over runs; `None` if no run has one.
     fn mean_level(&self, lookup: &Lookup<'_>, runs: &[i64], kind: MarkKind) -> Option<f64> {
         let levels: Vec<f64> = runs.iter().filter_map(|run| self.disturbance_level(lookup, *run, kind)).collect();
         (!levels.is_empty()).then(|| levels.iter().sum::<f64>() / levels.len() as f64)
     }
 
-    /// `None` if both sides had about as much.
+    /// The mean levels of both sides if one had more of a disturbance; `None` if both had about as much.
     fn unequal_means(&self, lookup: &Lookup<'_>, a: &[i64], b: &[i64], kind: MarkKind) -> Option<Means> {
         if !a.iter().chain(b).any(|run| lookup.marks_of_run(*run).any(|mark| mark.kind == kind)) {
             return None;
@@ -137,7 +138,7 @@ impl Readings {
         ((means.a - means.b).abs() >= Limits::of_unequal(kind)).then_some(means)
     }
 
-    /// How much a run had of it, for a note.
+    /// Measures how much a run was disturbed, in cores or as a share, for a note.
     fn amount_in_run(&self, run: i64, kind: MarkKind) -> Amount {
         match kind {
             MarkKind::MachineBusy => {
@@ -149,7 +150,7 @@ impl Readings {
     }
 }
 
-/// What disturbed the measured runs, in the order of [`MarkKind::DISTURBANCES`].
+/// Lists what disturbed the measured runs, in the order of [`MarkKind::DISTURBANCES`].
 pub(super) fn list_disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Disturbance> {
     let evidence = lookup.evidence();
     let readings = Readings::from_evidence(evidence);
@@ -184,7 +185,7 @@ pub(super) fn list_disturbances(lookup: &Lookup<'_>, tables: &[Table]) -> Vec<Di
         .collect()
 }
 
-/// Each pair of sides once, over all of its tables.
+/// Lists the pairs of sides of which one had more of a disturbance, over all tables of the pair.
 fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kind: MarkKind) -> Vec<Unequal> {
     let mut pairs: Vec<Unequal> = Vec::new();
     for table in tables {
@@ -207,12 +208,12 @@ fn unequal_pairs(lookup: &Lookup<'_>, readings: &Readings, tables: &[Table], kin
     pairs
 }
 
-/// `None` if nothing disturbed any run.
+/// Reads what disturbed the runs; `None` if no run is marked as disturbed.
 pub(super) fn read_disturbances(evidence: &Evidence) -> Option<Readings> {
     evidence.marks.iter().any(|(_, mark)| mark.kind.is_disturbance()).then(|| Readings::from_evidence(evidence))
 }
 
-/// The warnings for the rows of these cases.
+/// Warns of disturbances that one side's runs of these cases had more of.
 pub(super) fn disturbance_warnings(lookup: &Lookup<'_>, readings: &Readings, a: &[u32], b: &[u32]) -> Vec<Warning> {
     let (a, b) = (lookup.measured_runs(a), lookup.measured_runs(b));
     MarkKind::DISTURBANCES
@@ -223,7 +224,7 @@ pub(super) fn disturbance_warnings(lookup: &Lookup<'_>, readings: &Readings, a: 
         .collect()
 }
 
-/// Why the load of other programs is not known of any run; `None` if it is of some, or no run was watched.
+/// Says why the load of other programs is not known of any run; `None` if it is of some, or no run was watched.
 pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
     let of_load = evidence.measurements.iter().map(|row| &row.measurement);
     let of_load = of_load.filter(|one| one.metric.id.split(ON).next() == Some(OTHER_LOAD));
@@ -236,7 +237,7 @@ pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
 }
 
 impl Means {
-    /// `38 % of the processors in A's runs, 12 % in B's`.
+    /// Writes both means: `38 % of the processors' time with A, 12 % with B`.
     pub fn words(&self, kind: MarkKind, a: &str, b: &str) -> String {
         let (of_a, of_b) = (percent_text(self.a, Script::Plain), percent_text(self.b, Script::Plain));
         let of_what = match kind {
@@ -248,7 +249,7 @@ impl Means {
 }
 
 impl Disturbance {
-    /// The disturbance for a list of notes, without a full stop.
+    /// Writes the disturbance for a list of notes, without a full stop.
     pub fn note_text(&self) -> String {
         let runs = format!("{} of {}", self.runs, count_noun(self.of, "run"));
         let unequal = self.unequal.iter().map(|pair| {
@@ -258,7 +259,7 @@ impl Disturbance {
         format!("{} in {runs}; the most: {}{}", mark_name(self.kind), self.worst, unequal.collect::<String>())
     }
 
-    /// The disturbance as the beginning of a sentence, without a full stop.
+    /// Writes the disturbance as the beginning of a sentence, without a full stop.
     fn sentence_start(&self) -> String {
         let machine = match &self.hosts[..] {
             [] => "The machine".to_owned(),
@@ -283,8 +284,7 @@ impl Disturbance {
     }
 }
 
-/// States what disturbed the test most, as a sentence of its own after the answer's first: notes list the others. `None`
-/// if nothing did.
+/// Writes the first disturbance as a sentence after the answer's first; notes list the others. `None` if nothing disturbed.
 pub fn worst_sentence(disturbances: &[Disturbance]) -> Option<String> {
     let first = disturbances.first()?;
     let more = first.unequal.first().map(|pair| {

@@ -21,8 +21,8 @@ use crate::number::is_time;
 /// Shares this close are equivalent: the plan's margin is one of ratios.
 pub const SHARE_MARGIN: f64 = 0.001;
 
-/// Exponentials of the shares, so that comparing logarithms of ratios compares shares by difference. Shares may be 0,
-/// which has no ratio.
+/// Converts shares in percent to exponentials, so that comparing logarithms of ratios compares shares by difference.
+/// Shares may be 0, which has no ratio.
 pub fn as_exponentials(shares: &Sample) -> Sample {
     Sample::from_runs(shares.runs().iter().map(|run| RunValue { round: run.round, value: (run.value / 100.0).exp() }))
 }
@@ -35,8 +35,8 @@ pub struct Found {
     pub unknown: Vec<Warning>,
 }
 
-/// Runs with a figure whose share of failures is not known: it may be of what succeeded alone. Where neither side reports it,
-/// it was not asked for.
+/// Warns of a side's runs with a figure whose share of failures is not known: it may be of what succeeded alone.
+/// `None` where neither side reports it, as it was not asked for.
 fn unknown_failures(
     index: &Index<'_>,
     (metric, cases): (&Metric, &[u32]),
@@ -55,7 +55,7 @@ fn unknown_failures(
     Some(Warning::FailuresUnknown { side, runs, reason })
 }
 
-/// Failures among a metric's operations.
+/// Finds what failures mean for a row: shares that differ, an obstacle to a verdict, shares that are not known.
 pub fn compare_shares(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -102,12 +102,12 @@ pub fn compare_shares(
     }
 }
 
-/// The largest share of failures in a run.
+/// The largest share of failures in a run; 0 without any.
 fn worst_share(points: &[RunPoint]) -> f64 {
     points.iter().map(|point| point.value / 100.0).fold(0.0, f64::max)
 }
 
-/// The shares of failures, run by run.
+/// The shares of failures by run: those of a kind of operation where they are known, else those of all.
 fn failure_points(index: &Index<'_>, of_kind: Option<&String>, cases: &[u32]) -> Vec<RunPoint> {
     let mut points: Vec<RunPoint> = of_kind.iter().flat_map(|id| index.points_of_cases(cases, id)).collect();
     let known: BTreeSet<i64> = points.iter().map(|point| point.run).collect();
@@ -116,7 +116,7 @@ fn failure_points(index: &Index<'_>, of_kind: Option<&String>, cases: &[u32]) ->
     points
 }
 
-/// The shares of both sides, unless they are the same within the margin beyond doubt. Operations of one side failed.
+/// The mean failed shares of both sides; `None` if they are the same within the margin beyond doubt.
 fn differing_shares(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Failures> {
     let shares = Failures { a: mean_share(a), b: mean_share(b) };
     let (Some(of_a), Some(of_b)) = (shares.a, shares.b) else { return Some(shares) };
@@ -128,12 +128,12 @@ fn differing_shares(a: &[RunPoint], b: &[RunPoint], rules: &Rules) -> Option<Fai
     (!is_same).then_some(shares)
 }
 
-/// The sample of exponentials of shares, so that a ratio becomes a difference.
+/// Makes a sample of exponentials of shares, so that a ratio becomes a difference.
 fn exponentials_of(points: &[RunPoint]) -> Sample {
     as_exponentials(&Sample::from_runs(points.iter().map(|p| RunValue { round: p.round, value: p.value })))
 }
 
-/// The mean share of failures.
+/// The mean share of failures; `None` without runs.
 fn mean_share(points: &[RunPoint]) -> Option<f64> {
     let sum: f64 = points.iter().map(|point| point.value / 100.0).sum();
     (!points.is_empty()).then(|| sum / points.len() as f64)

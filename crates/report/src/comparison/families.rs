@@ -36,7 +36,7 @@ pub enum Family {
 impl Family {
     pub const ALL: [Family; 3] = [Family::Primary, Family::Queries, Family::Exploratory];
 
-    /// The family of a metric of these cases.
+    /// The family of a metric of these cases, by its role and whether it is of a single query.
     pub fn new(metric: &Metric, cases: &[&Case]) -> Family {
         let is_query = metric.id.split_once('/').is_some_and(|(_, part)| !is_of_all(part))
             && cases.iter().all(|case| is_of_queries(case));
@@ -47,7 +47,7 @@ impl Family {
         }
     }
 
-    /// The method's name as in JSON.
+    /// The name, as in JSON, of the method that adjusts the family's p-values.
     pub fn method_name(self) -> &'static str {
         match self {
             Family::Primary => "holm",
@@ -65,7 +65,7 @@ pub struct Families {
 }
 
 impl Families {
-    /// Number of the family's rows.
+    /// Number of rows in a family.
     pub fn row_count(&self, family: Family) -> usize {
         match family {
             Family::Primary => self.primary,
@@ -74,13 +74,13 @@ impl Families {
         }
     }
 
-    /// The family's part of the error: the whole for a single one.
+    /// The family's part of the error; the whole if there is no other.
     pub fn error_part(&self, family: Family) -> f64 {
         let all: f64 = Family::ALL.into_iter().map(|family| self.error_weight(family)).sum();
         if all > 0.0 { self.error_weight(family) / all } else { 1.0 }
     }
 
-    /// Primary rows have 4 % of 5 % next to others, and leave three quarters of that to queries where there are some.
+    /// The weight of a family's error: primary rows have 4 % of 5 % next to others, and leave three quarters of that to queries.
     fn error_weight(&self, family: Family) -> f64 {
         match family {
             _ if self.row_count(family) == 0 => 0.0,
@@ -95,7 +95,7 @@ impl Families {
 /// Row index and p-value.
 type Asked = (usize, f64);
 
-/// Adjusts the p-values of all families, and judges every row without an obstacle.
+/// Adjusts the p-values of all families, and judges every row without an obstacle; returns the families' sizes.
 pub fn judge_rows(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     let asked = Family::ALL.map(|family| (family, asked_of_family(rows, rules, family)));
     let [(_, primary), (_, queries), (_, exploratory)] = &asked;
@@ -118,24 +118,27 @@ pub fn judge_rows(rows: &mut [&mut Comparison], rules: &Rules) -> Families {
     families
 }
 
+/// Lists the rows of a family that were asked, by index, with the p-value to adjust.
 fn asked_of_family(rows: &[&mut Comparison], rules: &Rules, family: Family) -> Vec<Asked> {
     let own = rows.iter().enumerate().filter(|(_, row)| row.family == family);
     own.filter_map(|(place, row)| Some((place, p_to_adjust(row, rules)?))).collect()
 }
 
+/// The p-value of a row that was asked and has enough rounds; `None` for another.
 fn p_to_adjust(row: &Comparison, rules: &Rules) -> Option<f64> {
     let estimate = row.estimate.as_ref().filter(|estimate| estimate.rounds >= rules.min_rounds)?;
     is_asked(row).then_some(estimate.p_t)
 }
 
-/// Whether enough rounds ask this row, both before it is judged and after. "Differs" counts as a finding without a better side,
-/// too. A row that its own values keep from a verdict has been asked like the others: a family that such rows leave would be
-/// as small as chance makes it.
+/// Whether enough rounds ask this row, both before it is judged and after.
+/// "Differs" counts as a finding without a better side, too. A row that its own values keep from a verdict has been asked like
+/// the others: a family that such rows leave would be as small as chance makes it.
 pub(crate) fn is_asked(row: &Comparison) -> bool {
     let is_judged = matches!(row.no_verdict(), None | Some(NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide));
     row.estimate.is_some() && (is_judged || is_kept_by_its_values(row))
 }
 
+/// Whether a row's own values keep it from a verdict, by repeated runs or the clock's step.
 fn is_kept_by_its_values(row: &Comparison) -> bool {
     let obstacle = row.no_verdict();
     matches!(
@@ -149,12 +152,12 @@ fn is_kept_by_its_values(row: &Comparison) -> bool {
     )
 }
 
-/// Tests whether a row is still to be judged.
+/// Whether a row has an estimate and no obstacle, so that it is to be judged.
 fn is_open(row: &Comparison) -> bool {
     matches!(row.outcome, Outcome::Verdict(_)) && row.estimate.is_some()
 }
 
-/// Gives a row its verdict by its interval and margin.
+/// Gives a row its verdict by its interval and the margin, and the rounds that it still needs.
 fn judge_row(row: &mut Comparison, rules: &Rules) {
     let Some(estimate) = &row.estimate else { return };
     let ratio = as_ratio(estimate);
@@ -178,7 +181,8 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
     };
 }
 
-/// Converts an estimate for [`stats::judge`]. Unpaired data have no spread between rounds: the equivalent one for as
+/// Converts an estimate for [`stats::judge`].
+/// Unpaired data have no spread between rounds: the equivalent one for as
 /// many rounds as the smaller side has runs stands in, so that "rounds needed" means runs per side.
 fn as_ratio(estimate: &Estimate) -> PairedRatio {
     let n = f64::from(estimate.rounds.max(2));

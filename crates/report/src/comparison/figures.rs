@@ -23,19 +23,19 @@ pub struct Figure {
     pub no_verdict: Option<NoVerdict>,
 }
 
-/// Whether a metric is a mean of which no quantile that a verdict rests on has a value: there were too few operations.
+/// Whether a metric is a mean whose quantiles have no value in this case, for too few operations, so that it is shown instead.
 fn stands_in(index: &Index<'_>, case: u32, mean: &str, metrics: &[Metric]) -> bool {
     let quantiles: Vec<&Metric> =
         metrics.iter().filter(|metric| metric.role == Role::Primary && is_quantile_of(&metric.id, mean)).collect();
     !quantiles.is_empty() && quantiles.iter().all(|metric| index.points_of_cases(&[case], &metric.id).is_empty())
 }
 
-/// The figures of every case and metric, whatever is shown.
+/// Makes the figures of every case and metric, whatever is shown.
 pub fn all_figures(evidence: &Evidence, rules: &Rules) -> Vec<Figure> {
     case_figures(evidence, &Index::new(evidence), &MetricFilter::All, rules)
 }
 
-/// The figures of every case.
+/// Makes the figures of every case for the metrics that are shown.
 pub fn case_figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilter, rules: &Rules) -> Vec<Figure> {
     let mut figures = Vec::new();
     for (number, case) in evidence.cases.iter().enumerate() {

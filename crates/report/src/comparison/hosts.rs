@@ -43,12 +43,12 @@ pub struct HostRow {
 }
 
 impl HostRow {
-    /// Far slower than the middle host.
+    /// Whether the host's p99 is far above that of the middle host.
     pub fn is_slow(&self) -> bool {
         self.of_middle.is_some_and(|ratio| ratio > SLOW)
     }
 
-    /// The host's 99th percentile.
+    /// The host's 99th percentile; `None` if it has none.
     fn p99(&self) -> Option<f64> {
         let place = COLUMNS.iter().position(|(prefix, _)| *prefix == P99)?;
         self.figures.get(place).and_then(|(_, side)| side.estimate)
@@ -56,12 +56,13 @@ impl HostRow {
 }
 
 impl HostsGroup {
+    /// Names of the columns of figures.
     pub fn column_names() -> impl Iterator<Item = &'static str> {
         COLUMNS.iter().map(|(_, name)| *name)
     }
 }
 
-/// The groups in the plan's order; only loads that name their hosts have one.
+/// Makes the groups of client hosts in the plan's order; only loads that name their hosts have one.
 pub fn host_groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], rules: &Rules) -> Vec<HostsGroup> {
     let mut found: IndexMap<_, (&Case, Vec<u32>)> = IndexMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
@@ -81,6 +82,7 @@ pub fn host_groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], r
         .collect()
 }
 
+/// Makes a row for each host that made load in these cases, with its p99 over that of the middle host.
 fn host_rows(evidence: &Evidence, index: &Index<'_>, case: &Case, cases: &[u32], rules: &Rules) -> Vec<HostRow> {
     let metrics = index.metrics.get(&case.benchmark).map(Vec::as_slice).unwrap_or_default();
     // A transaction type named `on_something` has throughput that is no diagnostic.

@@ -43,6 +43,7 @@ pub struct Index<'a> {
 }
 
 impl<'a> Index<'a> {
+    /// Indexes the evidence's readings by case and metric, and the metrics by benchmark.
     pub fn new(evidence: &'a Evidence) -> Index<'a> {
         let mut index = Index {
             lookup: Lookup::new(evidence),
@@ -84,12 +85,12 @@ impl<'a> Index<'a> {
         index
     }
 
-    /// Whether a case has anything of a metric, if only why there is no value.
+    /// Whether a case has readings of a metric, if only why there is no value.
     pub fn has_metric(&self, case: u32, metric: &str) -> bool {
         self.readings.contains_key(&(case, metric))
     }
 
-    /// The metrics that a case has anything of, by name.
+    /// Lists the metrics that a case has readings of, by name.
     pub fn metrics_of(&self, case: u32) -> impl Iterator<Item = &'a str> {
         self.readings
             .range((case, "")..)
@@ -98,7 +99,7 @@ impl<'a> Index<'a> {
             .map(|(_, id)| id)
     }
 
-    /// Another unit or direction in which runs of these cases, of one benchmark or of several, report a metric.
+    /// Finds another unit or direction in which runs of these cases report a metric; `None` if all agree.
     fn find_conflict(&self, evidence: &Evidence, cases: &RowCases<'_>, metric: &Metric) -> Option<Conflict> {
         let benchmarks = cases.a.iter().chain(cases.b).filter_map(|case| evidence.case(*case)).map(|c| &c.benchmark);
         let mut reported = benchmarks.flat_map(|name| {
@@ -113,25 +114,25 @@ impl<'a> Index<'a> {
         })
     }
 
-    /// The values of the requested rounds in run order.
+    /// Collects a case's values of a metric in the requested rounds, in run order.
     pub fn sample_of_rounds(&self, case: u32, metric: &str, is_asked: impl Fn(u32) -> bool) -> Sample {
         let points = self.pooled_readings(&[case], metric).points.into_iter().filter(|point| is_asked(point.round));
         Sample::from_runs(points.map(|point| RunValue { round: point.round, value: point.value }))
     }
 
-    /// The rounds in which a case has a value.
+    /// The rounds in which a case has a value of a metric.
     pub fn measured_rounds(&self, case: u32, metric: &str) -> BTreeSet<u32> {
         let readings = self.readings.get(&(case, metric));
         readings.into_iter().flat_map(|readings| &readings.points).map(|point| point.round).collect()
     }
 
-    /// The values of several cases in run order.
+    /// Collects the values of several cases in run order.
     pub fn points_of_cases(&self, cases: &[u32], metric: &str) -> Vec<RunPoint> {
         self.pooled_readings(cases, metric).points
     }
 
-    /// The values in run order, if each run of the case has one; else why not, and how many runs have none: the others
-    /// would stand for them.
+    /// Collects a case's values in run order, if each run has one; else says why not, and how many runs have none.
+    /// The others would stand for those.
     pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
         let Readings { points, unavailable: missing } = self.pooled_readings(&[case], metric);
         let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
@@ -152,12 +153,12 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// Reasons for missing values, with counts.
+    /// Lists the reasons why values of a metric are missing, each with the number of runs.
     pub fn missing_reasons(&self, cases: &[u32], metric: &str) -> Vec<(NoValue, usize)> {
         self.pooled_readings(cases, metric).unavailable
     }
 
-    /// The readings of several cases in run order.
+    /// Collects the readings of several cases in run order, with the reasons for missing ones.
     fn pooled_readings(&self, cases: &[u32], metric: &str) -> Readings {
         let mut all = Readings::default();
         for case in cases {
@@ -172,6 +173,7 @@ impl<'a> Index<'a> {
     }
 }
 
+/// Makes a missing value with a reason.
 fn unavailable(reason: &str) -> NoValue {
     Absence::Unavailable.because(reason)
 }
@@ -184,7 +186,7 @@ enum Conflict {
 }
 
 impl Conflict {
-    /// The conflict as a reason.
+    /// Writes the conflict as a reason.
     fn text(self) -> String {
         match self {
             Conflict::Units(why) => why,
@@ -194,7 +196,7 @@ impl Conflict {
 }
 
 impl Readings {
-    /// Counts runs that have no value for this reason.
+    /// Counts runs that have no value for a reason.
     fn add_missing(&mut self, missing: NoValue, runs: usize) {
         match self.unavailable.iter_mut().find(|(known, _)| *known == missing) {
             Some((_, count)) => *count += runs,
@@ -223,7 +225,7 @@ pub struct RowCases<'a> {
     pub is_shown: &'a dyn Fn(&Metric) -> bool,
 }
 
-/// Makes a row whose verdict is still open: a verdict needs all rows of the family.
+/// Makes the row of a metric, judged later: a verdict needs all rows of the family.
 pub fn make_row(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -305,7 +307,7 @@ pub fn make_row(
     }
 }
 
-/// Says why no value of the row is shown.
+/// Says why no value of the row is shown: its units differ, or its runs have too few operations.
 fn withheld_reason(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> Option<NoValue> {
     match (conflict, too_few) {
         (Some(Conflict::Units(why)), _) => Some(Absence::Unavailable.because(why)),
@@ -314,7 +316,7 @@ fn withheld_reason(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> 
     }
 }
 
-/// Where more rounds alone would not help, the reason for having no verdict is this one instead.
+/// Replaces "too few rounds" by the cases' own reason for no verdict, as more rounds alone would not help.
 fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
     let is_of_rounds = matches!(refusal, NoVerdict::TooFewRounds { .. }) && metric.role != Role::Diagnostic;
     match &cases.no_verdict {
@@ -334,7 +336,7 @@ pub fn join_distinct<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     seen.join(" + ")
 }
 
-/// Keys with equal values in all cases.
+/// Collects the keys that have equal values in all cases.
 fn common_point(cases: &[&Case]) -> model::Point {
     let Some(first) = cases.first() else { return model::Point::new() };
     first
@@ -345,7 +347,7 @@ fn common_point(cases: &[&Case]) -> model::Point {
         .collect()
 }
 
-/// The side of a row: its values and their summary.
+/// Makes the side of a row: its values and their summary; returns it with the sample of the values.
 pub fn make_side(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -370,7 +372,7 @@ pub fn make_side(
     (note_bound(index, side, metric), sample)
 }
 
-/// Notes that runs found a bound of the capacity. An interval of what they found holds no capacity.
+/// Marks a side of a capacity as a bound if its runs found only that; an interval of what they found holds no capacity.
 fn note_bound(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
     if !is_capacity(metric) {
         return side;
@@ -387,8 +389,8 @@ fn note_bound(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
     Side { bound: Some(bound), half_width: None, ..side }
 }
 
-/// Says why bounds of capacities decide nothing: the true ratio may be lower or higher than that of the bounds, and only a
-/// difference the other way stands.
+/// Says why bounds of capacities decide nothing: the true ratio may be lower or higher; `None` if the difference stands.
+/// Only a difference the other way stands.
 fn undecided_by_bounds(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &Rules) -> Option<NoVerdict> {
     let may_be_lower = b.bound == Some(Bound::Below) || a.bound == Some(Bound::AtLeast);
     let may_be_higher = b.bound == Some(Bound::AtLeast) || a.bound == Some(Bound::Below);
@@ -402,7 +404,7 @@ fn undecided_by_bounds(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &
     ((may_be_lower || may_be_higher) && !stands).then(|| NoVerdict::NotComparable(why.to_owned()))
 }
 
-/// The side of cases by themselves, without figures where a run has none.
+/// Makes the side of cases by themselves, without figures where a run has none.
 pub fn point_side(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -422,17 +424,17 @@ pub fn point_side(
     }
 }
 
-/// Why there is no verdict if a side has no value.
+/// Says why there is no verdict if a side has no value, A's reason first.
 fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
     missing_figure(a, SideLetter::A).or_else(|| missing_figure(b, SideLetter::B))
 }
 
-/// Why there is no verdict if this side has no value.
+/// Says why there is no verdict if this side has no value.
 fn missing_figure(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
     side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing_reason() })
 }
 
-/// Estimates the difference of matched values, as a share or a ratio.
+/// Estimates the difference of matched values, as a share or a ratio, or says why it cannot be.
 fn estimate_matched(
     matched: &Matched,
     metric: &Metric,
@@ -445,13 +447,14 @@ fn estimate_matched(
     }
 }
 
-/// Exponentials by [`failures::as_exponentials`].
+/// Estimates the difference of two failed shares, which are exponentials by [`failures::as_exponentials`].
 fn share_estimate(a: &Sample, b: &Sample, rules: &Rules, seed: Option<u64>) -> (Option<Estimate>, Option<NoVerdict>) {
     let (estimate, refusal) = estimate_ratio(a, b, rules, seed);
     (estimate.map(|estimate| Estimate { scale: Scale::Points, ..estimate }), refusal)
 }
 
-/// Estimates the ratio of two sides. Where a side has no value, `missing_side` has said so. Without a seed the estimate
+/// Estimates the ratio of two sides, or says why they cannot be compared.
+/// Where a side has no value, `missing_side` has said so. Without a seed the estimate
 /// has no permutation test and no bootstrap: they take most of the time, and no verdict rests on them.
 pub fn estimate_ratio(
     a: &Sample,
@@ -533,7 +536,7 @@ fn estimate_unpaired(
     })
 }
 
-/// A side without any value already has that as its reason.
+/// Warns of runs without a value on a side; none for a side without any value, which has that as its reason.
 fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     if side.summary.is_some() {
         side.unavailable
@@ -552,12 +555,12 @@ fn unpaired_warning(matched: &Matched, rules: &Rules) -> Option<Warning> {
     (a + b > 0).then_some(Warning::Unpaired { a, b })
 }
 
-/// What its interval rests on and does not have.
+/// Warns of what makes an estimate's interval doubtful: tests that disagree, or skewed values.
 fn doubts_about(estimate: &Estimate) -> impl Iterator<Item = Warning> {
     disagreement_warning(estimate).into_iter().chain(estimate.skewed.map(Warning::Skewed))
 }
 
-/// When only one of the two tests finds a difference.
+/// Warns when only one of the two tests finds a difference.
 fn disagreement_warning(estimate: &Estimate) -> Option<Warning> {
     let alpha = 1.0 - estimate.level;
     // Below six rounds the permutation test finds nothing: no disagreement.
@@ -566,7 +569,7 @@ fn disagreement_warning(estimate: &Estimate) -> Option<Warning> {
     decides.then_some(Warning::TestsDisagree { p_t: estimate.p_t, p })
 }
 
-/// The detectable difference is per metric, the warning per case.
+/// Fills the detectable difference, which is per metric, into the case's warning of one server.
 fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     for warning in warnings {
         if let Warning::SameServer { detectable } = warning {
@@ -575,7 +578,7 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
     }
 }
 
-/// Says that runs of a side are of a system that was no longer the one before its first run.
+/// Says that runs of a side are of a system that changed after its first run; `None` if it did not.
 pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
     let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run_by_id(*id)).collect();
@@ -589,7 +592,7 @@ pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> O
     Some(NoVerdict::SystemChanged { side, what: mark.detail.clone(), last_before, first_after })
 }
 
-/// The first mark that voids the verdict, in words, with the number of runs that carry it; or how many failed.
+/// Finds the first mark that voids the verdict, with its number of runs, or how many runs failed; `None` without any.
 pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
     let voiding = lookup.marks_of_runs(&lookup.measured_runs(cases)).filter(|(_, mark)| mark.kind.voids_verdict());
     let marks: Vec<(i64, &'static str)> = voiding.map(|(id, mark)| (*id, mark_name(mark.kind))).collect();
@@ -603,7 +606,8 @@ pub fn voiding_mark(lookup: &Lookup<'_>, cases: &[u32]) -> Option<NoVerdict> {
     Some(NoVerdict::Voided { what: (*what).to_owned(), runs: with_it.len() })
 }
 
-/// One warning per kind. What disturbed the machine is reported for all runs at once, and here only if one side had more of it.
+/// Makes a warning of each kind of mark on the runs of cases.
+/// What disturbed the machine is reported for all runs at once, and here only if one side had more of it.
 pub fn mark_warnings(lookup: &Lookup<'_>, cases: &[u32], side: Option<SideLetter>) -> Vec<Warning> {
     let runs = lookup.measured_runs(cases);
     let mut found: Vec<(MarkKind, Vec<(i64, &Mark)>)> = Vec::new();

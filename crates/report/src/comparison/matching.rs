@@ -16,8 +16,8 @@ use crate::lookup::Lookup;
 /// Runs of a round further apart are reported.
 const FAR_MS: u64 = 3_600_000;
 
-/// Cases of A with their counterparts of B: equal in every key that varies within a side, also if the sides differ as
-/// a whole in it. `unused` keys make neither sides nor rows.
+/// Pairs cases of A with those of B that are equal in every key that varies within a side.
+/// The sides may differ as a whole in a key. `unused` keys make neither sides nor rows.
 pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String]) -> MatchedCases {
     let mut keys = varying_keys(&cases_of(evidence, a), unused);
     keys.extend(varying_keys(&cases_of(evidence, b), unused));
@@ -29,12 +29,12 @@ pub fn matched_cases(evidence: &Evidence, a: &[u32], b: &[u32], unused: &[String
     MatchedCases { pairs, without_counterpart }
 }
 
-/// What cases of both sides must have in common, by the values of these keys.
+/// The values of the keys that a case has in common with its counterpart.
 fn identity_of(evidence: &Evidence, keys: &[String], index: u32) -> Option<Vec<String>> {
     evidence.case(index).map(|case| values_of_keys(case, keys))
 }
 
-/// The cases of these indices.
+/// Looks up the cases of these indices.
 fn cases_of<'a>(evidence: &'a Evidence, indices: &[u32]) -> Vec<&'a model::Case> {
     indices.iter().filter_map(|index| evidence.case(*index)).collect::<Vec<_>>()
 }
@@ -54,7 +54,8 @@ pub struct Matched {
     pub left_out: Option<Warning>,
 }
 
-/// The values of matched cases. Of several cases only complete rounds count: one without its slow case would look
+/// Collects the values of matched cases on both sides, and counts what is left out.
+/// Of several cases only complete rounds count: one without its slow case would look
 /// fast. Unpaired, a round has one value, since cases are no repetitions. Failed shares are pooled as exponentials,
 /// whose logarithms' mean is the shares' mean.
 pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pairing: Pairing) -> Matched {
@@ -88,7 +89,7 @@ pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pa
     Matched { a: side(0), b: side(1), left_out }
 }
 
-/// The values of a case in the requested rounds.
+/// Collects a case's values in the requested rounds, failed shares as exponentials.
 fn sample_of(index: &Index<'_>, case: u32, metric: &Metric, is_asked: &dyn Fn(u32) -> bool) -> Sample {
     let own = index.sample_of_rounds(case, &metric.id, is_asked);
     if metric.quantity() == Quantity::Failures { failures::as_exponentials(&own) } else { own }
@@ -104,6 +105,7 @@ struct CasePair {
 }
 
 impl CasePair {
+    /// Makes the pair, with the rounds in which both sides, or each of them, have a value.
     fn new(index: &Index<'_>, cases: [u32; 2], metric: &str, pairing: Pairing) -> CasePair {
         let of_sides = cases.map(|case| index.measured_rounds(case, metric));
         let [a, b] = &of_sides;
@@ -116,13 +118,13 @@ impl CasePair {
         CasePair { cases, measured, compared }
     }
 
-    /// Tests whether both sides have rounds that are compared.
+    /// Whether both sides have rounds that are compared.
     fn takes_part(&self) -> bool {
         self.compared.iter().all(|rounds| !rounds.is_empty())
     }
 }
 
-/// Counts rounds whose runs began an hour or more apart, as after a resume.
+/// Warns of rounds whose runs began an hour or more apart, as after a resume.
 pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
     for (a, b) in cases {
@@ -138,6 +140,7 @@ pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
     Some(Warning::FarApart { rounds: far.len(), of: apart_ms.len(), hours: *longest as f64 / FAR_MS as f64 })
 }
 
+/// The instants at which the measured runs of a case began, by round.
 fn began_by_round(lookup: &Lookup<'_>, case: u32) -> BTreeMap<u32, i64> {
     let measured = lookup.attempts_of_cases(&[case]).filter(|run| run.state == RunState::Measured);
     measured.filter_map(|run| Some((run.planned.round, lookup.evidence().began_unix_ms(run)?))).collect()

@@ -60,12 +60,13 @@ fn counterpart_has(index: &Index<'_>, cases: &RowCases<'_>, case: u32, metric: &
     others.any(|other| !index.points_of_cases(&[other], &metric.id).is_empty())
 }
 
+/// Counts the runs of a case that have too few operations for a metric.
 fn runs_with_too_few(index: &Index<'_>, case: u32, metric: &Metric) -> usize {
     let missing = index.missing_reasons(&[case], &metric.id).into_iter();
     missing.filter(|(why, _)| why.operations_needed().is_some()).map(|(_, runs)| runs).sum()
 }
 
-/// The row is n/a if a run of either side had too few operations for the metric and no run misses it for another reason.
+/// Says that the row has no figure since a run had too few operations for the metric; `None` if some miss it for other reasons.
 /// Run by run, chance would decide which runs have it. Cases that have it on neither side take no part, unless all are such.
 pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let has = |case: u32| !index.points_of_cases(&[case], &metric.id).is_empty();
@@ -85,8 +86,8 @@ pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metr
     })
 }
 
-/// The reason of the side on which more runs have no value of the metric. A case that has none takes no part, unless
-/// its counterpart has one.
+/// Says why there is no verdict by the side on which more runs failed or have no value; `None` if neither has such runs.
+/// A case that has none takes no part, unless its counterpart has one.
 pub fn missing_runs_reason(index: &Index<'_>, cases_of_row: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let (a, b) = (
         incomplete_side(index, cases_of_row, metric, cases_of_row.a, SideLetter::A),
@@ -96,7 +97,7 @@ pub fn missing_runs_reason(index: &Index<'_>, cases_of_row: &RowCases<'_>, metri
     worse.map(|(_, found)| found)
 }
 
-/// Why there is no verdict if runs of a side failed or have no value.
+/// Counts the runs of a side that failed or have no value, with the reason for no verdict; `None` without any.
 fn incomplete_side(
     index: &Index<'_>,
     cases_of_row: &RowCases<'_>,
@@ -119,7 +120,7 @@ fn incomplete_side(
 /// One run in so many, or just one, may be repeated on a side beyond those of the other.
 const MOST_REPEATED: usize = 10;
 
-/// Tests whether so many repeats on one side choose among its runs.
+/// Whether one side has more repeats than the other by a number that lets them choose among its runs.
 fn is_choice(repeated: usize, of_other: usize, rounds: usize) -> bool {
     repeated.abs_diff(of_other) > (rounds / MOST_REPEATED).max(1)
 }
@@ -127,7 +128,8 @@ fn is_choice(repeated: usize, of_other: usize, rounds: usize) -> bool {
 /// Largest p at which étalon's own ends are believed to come whatever side runs.
 const CHANCE: f64 = 0.05;
 
-/// Whether so many ends of étalon's on either side are beyond chance: two-sided p of a fair coin.
+/// Whether étalon ended under one side so much more often than under the other that it is not chance.
+/// It is the two-sided p of a fair coin.
 fn is_beyond_chance(a: usize, b: usize) -> bool {
     let (few, all) = (a.min(b), a + b);
     let mut term = 0.5_f64.powi(all.try_into().unwrap_or(i32::MAX));
@@ -139,13 +141,13 @@ fn is_beyond_chance(a: usize, b: usize) -> bool {
     a != b && 2.0 * tail <= CHANCE
 }
 
-/// The rounds of which some cases' runs were measured only after such an end.
+/// Collects the rounds of some cases that `of` lists, such as those measured only after a failure.
 fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
     ends.iter().flat_map(|ends| of(ends)).copied().collect()
 }
 
-/// Why none of some cases is the best, whatever figures that stand without a verdict say: no row of theirs would have one,
-/// since they are not at their end, were measured apart, or one was repeated too often.
+/// Says why none of some cases may be called the best: not at their end, measured apart, or one repeated too often.
+/// No row of theirs would have a verdict, whatever figures stand without one.
 pub fn unfair_choice(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
     if let Some(found) = evidence.unfinished() {
         return Some(found.sentence());
@@ -165,6 +167,7 @@ pub fn unfair_choice(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> O
     .or_else(|| repeated_more_often(evidence, &ends, |ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
 }
 
+/// Says which case had more runs repeated than the others, if `is_choice` calls that unfair; else `None`.
 fn repeated_more_often(
     evidence: &Evidence,
     all: &[(u32, &Ends)],
@@ -178,7 +181,7 @@ fn repeated_more_often(
     is_choice(most, least).then(|| format!("{} of {system} {what} at first", count_noun(most, "run")))
 }
 
-/// How often étalon ended under each system, in whatever case: few in each case may be many in all.
+/// Counts how often étalon ended under each system, in all its cases: few in each may be many in all.
 pub fn cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeMap<&'a str, usize> {
     let mut found = BTreeMap::new();
     for (case, ends) in ends {
@@ -188,7 +191,7 @@ pub fn cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeM
     found
 }
 
-/// How often étalon ended under the systems of each side.
+/// Counts how often étalon ended under the systems of each side; 0 where both sides are of the same systems.
 pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, sides: [&[u32]; 2]) -> [usize; 2] {
     let [of_a, of_b] = sides.map(|cases| {
         cases
@@ -202,8 +205,8 @@ pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, 
     [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| cut_off.get(system)).sum())
 }
 
-/// Why there is no verdict if what was repeated or measured again is a choice; else the largest p of the row by what might have
-/// been measured instead, if there is anything.
+/// Fails with a reason for no verdict if what was repeated or measured again is a choice; else the largest p that it may have.
+/// That is the p of what might have been measured instead, if there is anything.
 pub fn verdict_if_chosen(
     index: &Index<'_>,
     cases: &RowCases<'_>,
@@ -216,9 +219,9 @@ pub fn verdict_if_chosen(
     Ok(repeated.into_iter().chain(first).reduce(f64::max))
 }
 
-/// Why there is no verdict if too much was repeated on one side, or the row would say something else if what was had been
-/// as bad as the worst run of both sides; else the p of a t test of just that, if anything was repeated. A connection that
-/// was lost once changes little; a server that is asked again until it lives, much.
+/// Fails with a reason for no verdict if one side was repeated too often, or repeats as bad as the worst run change the row.
+/// Else it is the p of a t test of just that, if anything was repeated. A connection that was lost once changes little; a server
+/// that is asked again until it lives, much.
 fn verdict_if_repeated(
     index: &Index<'_>,
     cases: &RowCases<'_>,
@@ -263,12 +266,12 @@ fn verdict_if_repeated(
     p_if_same(otherwise, found, metric, rules).ok_or(no_verdict).map(Some)
 }
 
-/// How the runs of these cases ended.
+/// Looks up how the runs of these cases ended.
 fn ends_of<'a>(index: &'a Index<'_>, cases: &[u32]) -> Vec<&'a Ends> {
     cases.iter().filter_map(|case| index.ends.get(case)).collect()
 }
 
-/// The sample with repeated rounds at the worst value.
+/// Replaces the values of repeated rounds by the worst value.
 fn sample_at_worst(sample: &Sample, repeated: &BTreeSet<u32>, worst: f64) -> Sample {
     Sample::from_runs(sample.runs().iter().map(|run| {
         let value = if repeated.contains(&run.round) { worst } else { run.value };
@@ -276,12 +279,12 @@ fn sample_at_worst(sample: &Sample, repeated: &BTreeSet<u32>, worst: f64) -> Sam
     }))
 }
 
-/// The side with more repeats, and how many.
+/// The side with more repeats, and how many; B if both have as many.
 fn more_repeated([a, b]: [usize; 2]) -> (SideLetter, usize) {
     if b >= a { (SideLetter::B, b) } else { (SideLetter::A, a) }
 }
 
-/// The p of another estimate that says the same.
+/// The p of another estimate if it says the same as the one found; else `None`.
 fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rules: &Rules) -> Option<f64> {
     let margin = if metric.quantity() == Quantity::Failures { SHARE_MARGIN } else { rules.margin };
     let (low, high) = stats::margin_bounds(margin);
@@ -290,12 +293,12 @@ fn p_if_same(otherwise: Option<Estimate>, found: &Estimate, metric: &Metric, rul
         .map(|otherwise| otherwise.p_t)
 }
 
-/// What an interval says: higher, lower, or within the margin.
+/// Whether an interval says higher, lower, or within the margin.
 fn finding_of(e: &Estimate, low: f64, high: f64) -> (bool, bool, bool) {
     (e.lo > 1.0, e.hi < 1.0, low <= e.lo && e.hi <= high)
 }
 
-/// What runs that were measured again had said first.
+/// Collects the first values of runs that were measured again, by case, metric and round.
 pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u32, f64>> {
     let mut first: BTreeMap<(u32, String), BTreeMap<u32, f64>> = BTreeMap::new();
     let mut superseded: Vec<&StoredMeasurement> = evidence.superseded.iter().collect();
@@ -309,8 +312,8 @@ pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u
     first
 }
 
-/// Why there is no verdict if the row says something else by what runs that were measured again had said first; else the p of
-/// that, if there are any: interrupting until the result pleases must not pay. Rows of several cases are not asked.
+/// Fails with a reason for no verdict if the first values of runs measured again change the row; else their p, if there are any.
+/// Interrupting until the result pleases must not pay. Rows of several cases are not asked.
 fn as_first(
     index: &Index<'_>,
     cases: &RowCases<'_>,
@@ -328,6 +331,7 @@ fn as_first(
     p_if_same(otherwise, found, metric, rules).ok_or(NoVerdict::MeasuredAgain { runs }).map(Some)
 }
 
+/// Replaces the values of runs that were measured again by their first ones, and counts them.
 fn with_first_values(index: &Index<'_>, metric: &Metric, sample: &Sample, cases: &[u32]) -> (Sample, usize) {
     let first = if let [case] = cases { index.first.get(&(*case, metric.id.clone())) } else { None };
     let of_round = |round: u32| first.and_then(|first| first.get(&round)).copied();

@@ -23,6 +23,7 @@ use crate::{labels, order_entry};
 /// [`store::Header::build`] with comparable figures.
 const RELEASE: &str = "release";
 
+/// Collects the notes on all rows of a set: experiments, sources, promises, builds, order, durability and more.
 pub fn all_notes(
     evidence: &Evidence,
     tables: &[Table],
@@ -97,7 +98,7 @@ pub fn all_notes(
     notes.0
 }
 
-/// Why there is no row.
+/// Says why there is no row.
 fn why_no_rows(evidence: &Evidence) -> &'static str {
     if evidence.header.plan.systems.len() == 1 && !evidence.measurements.is_empty() {
         "a single system: figures, and nothing to compare them with"
@@ -112,11 +113,12 @@ fn why_no_rows(evidence: &Evidence) -> &'static str {
 struct Notes(Vec<Note>);
 
 impl Notes {
+    /// Adds a note of a kind.
     fn add(&mut self, kind: NoteKind, text: String) {
         self.0.push(Note { kind, text });
     }
 
-    /// Adds that sides were measured apart, and that étalon was no release build.
+    /// Adds notes that sides were measured apart, and that étalon was no release build.
     fn add_experiments(&mut self, evidence: &Evidence) {
         if let Some(apart) = &evidence.apart {
             self.add(NoteKind::Apart, apart.times_sentence());
@@ -138,7 +140,7 @@ impl Notes {
 /// Queries that are named in the note on their plans.
 const NAMED_QUERIES: usize = 3;
 
-/// Names the queries whose plans differ between sides.
+/// Names the queries whose plans differ between sides, in a note; `None` without any.
 fn query_plans(evidence: &Evidence, tables: &[Table]) -> Option<String> {
     let rows = tables.iter().flat_map(|table| &table.rows).filter(|row| row.plan_differs == Some(true));
     let differing: BTreeSet<&str> = rows.filter_map(|row| Some(row.metric.id.split_once('/')?.1)).collect();
@@ -152,7 +154,7 @@ fn query_plans(evidence: &Evidence, tables: &[Table]) -> Option<String> {
     (!named.is_empty()).then(|| format!("{differ} {names}{more} {verb}: `etalon report {store}` shows both"))
 }
 
-/// What only some workloads ask for.
+/// Lists the notes that only some workloads need: checks, isolation, checkpoints, query plans and virtual disks.
 fn workload_notes(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item = (NoteKind, String)> {
     let isolation = order_entry::isolation_sentences(evidence).into_iter().map(|text| (NoteKind::Isolation, text));
     let checks = order_entry::check_sentences(evidence).into_iter().map(|text| (NoteKind::Checks, text));
@@ -167,7 +169,7 @@ fn workload_notes(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item =
         .chain(virtual_disk_note(evidence).map(|text| (NoteKind::VirtualDisk, text)))
 }
 
-/// What restricts it, by a system's licence or the workload's origin.
+/// Says what restricts publication, by a system's licence or the workload's origin.
 fn publication_notes(evidence: &Evidence) -> Vec<String> {
     let origin = order_entry::workload_origin(evidence).map(str::to_owned);
     texts_of_fact(evidence, PUBLICATION)
@@ -177,7 +179,7 @@ fn publication_notes(evidence: &Evidence) -> Vec<String> {
         .collect()
 }
 
-/// Keys that the plan leaves out, by benchmark.
+/// Collects the keys that the plan leaves at their defaults, by benchmark.
 pub(super) fn by_default(evidence: &Evidence) -> BTreeMap<String, BTreeSet<String>> {
     let benchmarks = evidence.header.plan.benchmarks.iter();
     benchmarks.map(|benchmark| (benchmark.name.clone(), benchmark.by_default.clone())).collect()
@@ -196,8 +198,8 @@ pub(super) fn list_promises(evidence: &Evidence) -> Vec<(String, Promise)> {
     found
 }
 
-/// What differs between the étalons on the hosts of the systems, or between those that made a load together. That of the
-/// conductor may be another: it makes no load there.
+/// Says which builds of étalon differ between the systems' hosts, or between those that made load; `None` if none do.
+/// That of the conductor may be another: it makes no load there.
 fn different_builds(evidence: &Evidence) -> Option<String> {
     if evidence.apart.is_some() {
         // Said among all that differs.
@@ -218,7 +220,7 @@ fn different_builds(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// `profile release (alpha), debug (beta)`: the facts with this prefix that differ, of the machines that have them.
+/// Lists the facts with a prefix that differ between machines: `profile release (alpha), debug (beta)`; `None` without any.
 fn differing_facts(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String> {
     let names: BTreeSet<&str> = machines
         .iter()
@@ -241,7 +243,7 @@ fn differing_facts(prefix: &str, machines: Vec<(&str, &Facts)>) -> Option<String
     (!differences.is_empty()).then(|| differences.join("; "))
 }
 
-/// Effect of an order that does not interleave the sides.
+/// Says what an order does that does not interleave the sides; `None` if it interleaves them.
 fn sequential_note(rules: &Rules) -> Option<String> {
     match rules.order {
         // What was measured apart has notes of its own.
@@ -265,7 +267,7 @@ fn sequential_note(rules: &Rules) -> Option<String> {
     }
 }
 
-/// A virtual machine hides its real disk.
+/// Says that a virtual machine hides its real disk; `None` if none was measured in one.
 fn virtual_disk_note(evidence: &Evidence) -> Option<String> {
     let machines = evidence.load_generators();
     let machine =
@@ -279,7 +281,7 @@ fn virtual_disk_note(evidence: &Evidence) -> Option<String> {
     })
 }
 
-/// What a reader must know of some of the systems.
+/// Lists what a reader has to know of some of the systems: unknown disks, untried products, layers.
 fn cautions_of_systems(evidence: &Evidence) -> Vec<(NoteKind, String)> {
     let unknown = unknown_disks(evidence).into_iter().map(|(systems, why)| {
         (NoteKind::DiskUnknown, format!("whether the commits of {systems} reach a disk is not known: {why}"))
@@ -290,12 +292,12 @@ fn cautions_of_systems(evidence: &Evidence) -> Vec<(NoteKind, String)> {
     unknown.chain(others).collect()
 }
 
-/// The texts that a fact has, with their systems.
+/// Collects the texts that a fact has, each with its systems.
 fn texts_of_fact(evidence: &Evidence, fact: &str) -> Vec<(String, String)> {
     systems_by_text(evidence, |facts| facts.get(fact))
 }
 
-/// Systems on whose disk étalon cannot look, and why; none where all that ran only reads.
+/// Lists the systems on whose disk étalon cannot look, and why; none where all that ran only reads.
 fn unknown_disks(evidence: &Evidence) -> Vec<(String, String)> {
     if evidence.cases.iter().all(is_of_queries) {
         return Vec::new();
@@ -303,6 +305,7 @@ fn unknown_disks(evidence: &Evidence) -> Vec<(String, String)> {
     systems_by_text(evidence, |facts| facts.entries.get(DATA_FILESYSTEM)?.reading.as_ref().err().map(String::as_str))
 }
 
+/// Groups the systems by a text of their facts, for those that have it.
 fn systems_by_text(evidence: &Evidence, text: impl Fn(&Facts) -> Option<&str>) -> Vec<(String, String)> {
     let mut systems: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (system, facts) in &evidence.facts {
@@ -331,7 +334,8 @@ fn incomplete_note(evidence: &Evidence) -> Option<String> {
     Some(text)
 }
 
-/// Two folders of one filesystem are one disk. Volumes that étalon makes are compared by what they are made as.
+/// Says that two systems' folders are on one device; `None` if they are not.
+/// Volumes that étalon makes are compared by what they are made as.
 fn same_device(evidence: &Evidence, table: &Table) -> Option<String> {
     let (a, b) = (device_of(evidence, &table.a)?, device_of(evidence, &table.b)?);
     let (mount_point, source) = a;
@@ -344,7 +348,7 @@ fn same_device(evidence: &Evidence, table: &Table) -> Option<String> {
     })
 }
 
-/// Mount point and source of a disk system's folder.
+/// The mount point and source of a disk system's folder; `None` for a volume that étalon makes.
 fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a str)> {
     let facts = evidence.facts_of(system).filter(|facts| facts.get("server.product") == Some("disk"))?;
     if facts.get("volume.filesystem").is_some() {
@@ -353,7 +357,7 @@ fn device_of<'a>(evidence: &'a Evidence, system: &str) -> Option<(&'a str, &'a s
     facts.get("data_directory.mount_point").zip(facts.get("data_directory.source"))
 }
 
-/// Says that both sides ran on one server.
+/// Says that both sides ran on one server, and what difference would be found; `None` if they did not.
 fn same_server_note(table: &Table) -> Option<String> {
     let detectable = table
         .rows
@@ -380,7 +384,7 @@ fn same_server_note(table: &Table) -> Option<String> {
     Some(text)
 }
 
-/// Says that the sides' commits promise different things.
+/// Says that the sides' commits promise different things; `None` if they promise the same.
 fn unequal_durability_note(evidence: &Evidence, table: &Table, rules: &Rules) -> Option<String> {
     let refused = table.rows.iter().find_map(|row| match row.no_verdict() {
         Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.reason_text()),

@@ -41,13 +41,14 @@ pub(crate) fn is_named(id: &str, name: &str) -> bool {
     id == name || id.split_once('/').is_some_and(|(family, _)| family == name)
 }
 
-/// Whether the one is `response_p99` and the other `response_mean`.
+/// Whether one metric is a quantile of what the other is the mean of, as `response_p99` of `response_mean`.
 pub(crate) fn is_quantile_of(quantile: &str, mean: &str) -> bool {
     let of_mean = mean.strip_suffix("_mean").and_then(|family| quantile.strip_prefix(family)?.strip_prefix("_p"));
     of_mean.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 impl MetricFilter {
+    /// Whether a metric is shown.
     pub fn shows(&self, metric: &Metric) -> bool {
         match self {
             MetricFilter::All => true,
@@ -140,7 +141,7 @@ pub enum CompareError {
 }
 
 impl CompareError {
-    /// What was probably meant.
+    /// Says what was probably meant; `None` if nothing comes near.
     pub fn hint(&self) -> Option<String> {
         match self {
             CompareError::UnknownValue { value, known, .. } => did_you_mean(value, known),
@@ -161,14 +162,13 @@ impl CompareError {
     }
 }
 
-/// The nearest known word, as a question.
+/// Asks whether the nearest known word was meant.
 fn did_you_mean(word: &str, known: &[String]) -> Option<String> {
     near::did_you_mean(word, known.iter().map(String::as_str))
 }
 
 impl Options {
-    /// Compares the values of a key, unless something is asked for, where a single system was measured at several values of this
-    /// key alone.
+    /// Compares the values of a key, unless asked otherwise, where it is all that varies in a single system's cases.
     #[must_use]
     pub fn by_factor(self, evidence: &Evidence) -> Options {
         let asked = [&self.cols, &self.rows, &self.by].iter().any(|keys| keys.is_some());
@@ -181,7 +181,7 @@ impl Options {
         }
     }
 
-    /// Checks margin and level.
+    /// Fails if the margin or the level is out of its range.
     pub(crate) fn check_shares(margin: f64, level: f64) -> Result<(), CompareError> {
         share::MARGIN.check(margin).map_err(CompareError::BadMargin)?;
         share::LEVEL.check(level).map_err(CompareError::BadLevel)?;

@@ -28,7 +28,7 @@ pub struct PlanOfQuery<'a> {
 }
 
 impl<'a> PlanOfQuery<'a> {
-    /// The last known plan of a query in these runs, and the first round in which it changed.
+    /// Finds the last known plan of a query in these runs, and the first round in which it changed.
     fn from_runs(runs: &[(u32, PlanText<'a>)]) -> Option<PlanOfQuery<'a>> {
         let read: Vec<(u32, &str)> = runs.iter().filter_map(|(round, text)| Some((*round, text.ok()?))).collect();
         let changed_in = read.windows(2).find(|pair| pair[0].1 != pair[1].1).map(|pair| pair[1].0);
@@ -41,6 +41,7 @@ impl<'a> PlanOfQuery<'a> {
 pub struct Plans<'a>(BTreeMap<(u32, &'a str), PlansOfRounds<'a>>);
 
 impl<'a> Plans<'a> {
+    /// Collects the query plans of measured runs, by case and query.
     pub fn new(evidence: &'a Evidence) -> Plans<'a> {
         let mut plans: BTreeMap<(u32, &str), PlansOfRounds<'_>> = BTreeMap::new();
         if evidence.query_plans.is_empty() {
@@ -58,20 +59,20 @@ impl<'a> Plans<'a> {
         Plans(plans)
     }
 
-    /// The queries of a case that have a plan, or a reason why not, by name.
+    /// Lists the queries of a case by name, each with its plan or a reason why it has none.
     pub fn queries_of_case(&self, case: u32) -> impl Iterator<Item = (&'a str, PlanOfQuery<'a>)> {
         let own = self.0.range((case, "")..).take_while(move |((other, _), _)| *other == case);
         own.filter_map(|((_, query), runs)| Some((*query, PlanOfQuery::from_runs(runs)?)))
     }
 
-    /// A query's plan over all runs of these cases.
+    /// Finds a query's plan over all runs of these cases.
     fn of_query(&self, cases: &[u32], query: &str) -> Option<PlanOfQuery<'a>> {
         let runs: Vec<_> = cases.iter().filter_map(|case| self.0.get(&(*case, query))).flatten().copied().collect();
         PlanOfQuery::from_runs(&runs)
     }
 
-    /// Tells whether the sides answered the query of a primary metric by different plans, and warns where one changed; `None` where
-    /// that is not known.
+    /// Whether the sides answered the query of a primary metric by different plans; warns where one changed.
+    /// `None` where that is not known.
     pub fn compare_plans(
         &self,
         evidence: &Evidence,
@@ -91,7 +92,7 @@ impl<'a> Plans<'a> {
         self.plans_differ(evidence, (a, b), query)
     }
 
-    /// Tells whether the sides answered a query by different plans; `None` where a side has none, or they are different products.
+    /// Whether the sides answered a query by different plans; `None` where a side has none, or they are different products.
     pub fn plans_differ(&self, evidence: &Evidence, (a, b): (&[u32], &[u32]), query: &str) -> Option<bool> {
         let (plan_a, plan_b) = (self.of_query(a, query)?.text.ok()?, self.of_query(b, query)?.text.ok()?);
         let (product_a, product_b) = (product_of(evidence, a)?, product_of(evidence, b)?);
@@ -99,17 +100,17 @@ impl<'a> Plans<'a> {
     }
 }
 
-/// The product that cases were measured on.
+/// The product that cases were measured on, by the first of them.
 fn product_of<'e>(evidence: &'e Evidence, cases: &[u32]) -> Option<&'e str> {
     evidence.facts_of(&evidence.case(*cases.first()?)?.system)?.get("server.product")
 }
 
-/// The first digits of a hash, by which people and programs tell plans apart.
+/// The first digits of a plan's hash, by which people and programs distinguish plans.
 pub fn plan_fingerprint(plan: &str) -> String {
     Sha256::digest(plan.as_bytes()).iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Marks the lines of a plan that do not stand, in this order, in the other.
+/// Marks the lines of a plan that are not, in this order, in the other; none in plans that are too long.
 pub fn differing_lines<'p>(plan: &'p str, other: &str) -> Vec<(&'p str, bool)> {
     let (own, other): (Vec<&str>, Vec<&str>) = (plan.lines().collect(), other.lines().collect());
     if own.len().max(other.len()) > MOST_LINES {

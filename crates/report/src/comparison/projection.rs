@@ -23,7 +23,7 @@ pub struct Projection {
     pub table_per_metric: bool,
 }
 
-/// `None` if the workload has no such key.
+/// A case's value of a key as text; `None` if the workload has no such key.
 pub fn value_of_key(case: &Case, key: &str) -> Option<String> {
     match key {
         KEY_BENCHMARK => Some(case.benchmark.clone()),
@@ -32,12 +32,12 @@ pub fn value_of_key(case: &Case, key: &str) -> Option<String> {
     }
 }
 
-/// `-` if the workload has no such key.
+/// A case's values of keys as texts, `-` where the workload has no such key.
 pub fn values_of_keys(case: &Case, keys: &[String]) -> Vec<String> {
     keys.iter().map(|key| value_of_key(case, key).unwrap_or_else(|| "-".to_owned())).collect()
 }
 
-/// The value of a single key, else `key=value`.
+/// The label of a case's side: the value of a single key, else `key=value` of each.
 pub fn side_label(case: &Case, cols: &[String]) -> String {
     let values = values_of_keys(case, cols);
     match (cols, values.as_slice()) {
@@ -46,13 +46,13 @@ pub fn side_label(case: &Case, cols: &[String]) -> String {
     }
 }
 
-/// The keys by which any result can be selected.
+/// Lists the keys by which any result can be selected.
 pub fn known_keys(cases: &[Case]) -> Vec<String> {
     let points: BTreeSet<&String> = cases.iter().flat_map(|case| case.point.keys()).collect();
     [KEY_BENCHMARK, KEY_SYSTEM, KEY_METRIC].into_iter().map(str::to_owned).chain(points.into_iter().cloned()).collect()
 }
 
-/// Sweep keys with several values within a benchmark.
+/// Lists the sweep keys with several values within a benchmark.
 pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
     let mut firsts: BTreeMap<&str, &Point> = BTreeMap::new();
     for case in cases {
@@ -69,8 +69,8 @@ pub fn varying_point_keys(cases: &[Case]) -> Vec<String> {
 const AXES: [&str; 10] =
     ["clients", "depth", "rate", "scale", "size_mb", "size_mib", "span_mb", "tasks", "threads", "warehouses"];
 
-/// The key whose values are the sides, with the value that the others are compared with: a single system was measured at
-/// several values of this key alone, in all benchmarks.
+/// Finds the only key that varies in a single system's cases, with the value that others are compared with; else `None`.
+/// It has to have the same values in all benchmarks.
 pub fn only_factor(cases: &[Case]) -> Option<(String, String)> {
     let first = cases.first()?;
     let varying = varying_point_keys(cases);
@@ -87,12 +87,12 @@ pub fn only_factor(cases: &[Case]) -> Option<(String, String)> {
     is_factor.then(|| (key.clone(), baseline))
 }
 
-/// Keys with several values in `cases`.
+/// Filters the keys that have several values in `cases`.
 pub fn varying_keys(cases: &[&Case], keys: &[String]) -> Vec<String> {
     keys.iter().filter(|key| varies(cases, key)).cloned().collect()
 }
 
-/// Tests whether a key has several values.
+/// Whether a key has several values in `cases`.
 fn varies(cases: &[&Case], key: &str) -> bool {
     let mut values = cases.iter().map(|case| value_of_key(case, key));
     let first = values.next();
@@ -100,12 +100,13 @@ fn varies(cases: &[&Case], key: &str) -> bool {
 }
 
 impl Projection {
-    /// The sides where they are systems; none, which stands for all, where something else is compared.
+    /// The sides if they are systems; none, which stands for all, where something else is compared.
     pub fn systems_among<'s>(&self, sides: impl Iterator<Item = &'s String>) -> Vec<String> {
         if self.cols == [KEY_SYSTEM] { sides.cloned().collect() } else { Vec::new() }
     }
 
-    /// Defaults: systems are compared, benchmarks make tables, other varying keys rows.
+    /// Makes the projection that the options ask for.
+    /// By default systems are compared, benchmarks make tables, and other varying keys rows.
     ///
     /// # Errors
     /// An unknown or repeated key, or metrics compared with each other.
@@ -131,28 +132,28 @@ impl Projection {
         Ok(Projection { by: without_metric(by), rows: without_metric(rows), cols, table_per_metric })
     }
 
-    /// Keys that may be hidden.
+    /// Lists the keys that make neither tables, rows nor sides.
     pub fn unused_keys(&self, cases: &[Case]) -> Vec<String> {
         known_keys(cases).into_iter().filter(|key| !self.uses_key(key)).collect()
     }
 
-    /// Tests whether a key distinguishes tables, rows or columns.
+    /// Whether a key distinguishes tables, rows or columns.
     fn uses_key(&self, key: &String) -> bool {
         key == KEY_METRIC || [&self.by, &self.rows, &self.cols].into_iter().any(|keys| keys.contains(key))
     }
 }
 
-/// Keys but for that of metrics.
+/// Filters out the key of metrics.
 fn without_metric(keys: Vec<String>) -> Vec<String> {
     keys.into_iter().filter(|key| key != KEY_METRIC).collect()
 }
 
-/// The key, unless it is taken.
+/// The key in a list; an empty list if it is taken.
 fn unless_taken(key: &str, taken: &[String]) -> Vec<String> {
     if !taken.iter().any(|t| t == key) { vec![key.to_owned()] } else { Vec::new() }
 }
 
-/// Refuses keys that no case has, or that are named twice.
+/// Fails on keys that no case has, or that are named twice.
 fn check_keys(keys: &[String], cases: &[Case]) -> Result<(), CompareError> {
     let known = known_keys(cases);
     for (index, key) in keys.iter().enumerate() {

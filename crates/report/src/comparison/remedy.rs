@@ -43,7 +43,7 @@ enum LengthValue {
 }
 
 impl RunLength {
-    /// The length as a plan writes it.
+    /// Writes the length as a plan does.
     fn value_text(&self) -> String {
         match self.value {
             LengthValue::Seconds(seconds) => format!("{seconds}s"),
@@ -51,7 +51,7 @@ impl RunLength {
         }
     }
 
-    /// The length with its key's name.
+    /// Writes the length in words, such as `runs of 60 s` or `1 000 tasks a run`.
     fn in_words(&self) -> String {
         let key = self.key.rsplit('.').next().unwrap_or_default();
         match self.value {
@@ -122,7 +122,7 @@ enum Remedy {
 }
 
 impl Remedy {
-    /// Whether it can be followed with results that others measured: they cannot be run again.
+    /// Whether the remedy can be followed with imported results, which cannot be measured again.
     fn is_for_imports(&self) -> bool {
         match self {
             Remedy::MoreRounds(_)
@@ -174,7 +174,7 @@ struct Context<'a> {
     fewest: OnceCell<BTreeMap<u32, f64>>,
 }
 
-/// One line for each remedy, with all its rows.
+/// Lists what would give rows without a verdict one, a line for each remedy with all its rows.
 pub fn list_remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Vec<RemedyLine> {
     if evidence.apart.is_some() {
         // One experiment of both, which its notes say.
@@ -210,7 +210,7 @@ pub fn list_remedies(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Ve
     found.into_iter().map(|(remedy, rows)| context.remedy_line(&remedy, rows, &again)).collect()
 }
 
-/// One remedy for both rows, if they are of one kind.
+/// Merges two remedies of one kind into one that is enough for both; `None` if they are of different kinds.
 fn merge_remedies(a: &Remedy, b: &Remedy) -> Option<Remedy> {
     match (a, b) {
         (Remedy::MoreRounds(a), Remedy::MoreRounds(b)) => Some(Remedy::MoreRounds(*a.max(b))),
@@ -239,7 +239,7 @@ fn merge_remedies(a: &Remedy, b: &Remedy) -> Option<Remedy> {
 }
 
 impl Context<'_> {
-    /// What would help a row to a verdict.
+    /// Lists what would help a row to a verdict.
     fn remedies_for_row(&self, row: &Comparison) -> Vec<Remedy> {
         let of_outcome = match &row.outcome {
             // Its rounds are planned already.
@@ -288,12 +288,12 @@ impl Context<'_> {
         })
     }
 
-    /// The remedy for so many missing rounds.
+    /// The remedy for missing rounds: the whole plan after its quick form, else more rounds.
     fn enough_rounds(&self, missing: u32) -> Remedy {
         if rerun_command::is_quick(&self.evidence.header) { Remedy::WholePlan } else { self.more_rounds(Some(missing)) }
     }
 
-    /// The remedy of more rounds, by how many if that is known and not too many.
+    /// The remedy of more rounds, or of less noise where too many would be needed.
     fn more_rounds(&self, missing: Option<u32>) -> Remedy {
         match missing.filter(|missing| *missing <= MOST_MORE) {
             Some(missing) => Remedy::MoreRounds((self.evidence.round_count() + missing).max(self.rules.min_rounds)),
@@ -301,7 +301,7 @@ impl Context<'_> {
         }
     }
 
-    /// Too few operations, searches that found nothing, or runs that failed.
+    /// The remedy for missing values: other load, longer runs or another quantile, or failures to fix.
     fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
         let has_failed = row.warnings.iter().any(|warning| matches!(warning, Warning::Dropped { .. }));
         if let Some((reason, _)) = missing_values(row).next()
@@ -324,7 +324,7 @@ impl Context<'_> {
         }
     }
 
-    /// The fewest that a run of the row's cases had.
+    /// The fewest operations that a run of the row's cases had.
     fn operations_of_row(&self, row: &Comparison) -> Option<f64> {
         let fewest = self.fewest.get_or_init(|| self.fewest_operations());
         fewest.iter().filter(|(case, _)| self.is_of_row(**case, row)).map(|(_, fewest)| *fewest).reduce(f64::min)
@@ -336,7 +336,7 @@ impl Context<'_> {
         })
     }
 
-    /// The fewest operations that a run of each case had, by rate and length.
+    /// Computes the fewest operations that a run of each case had, by rate and length.
     fn fewest_operations(&self) -> BTreeMap<u32, f64> {
         let mut fewest: BTreeMap<u32, f64> = BTreeMap::new();
         for stored in self.evidence.measurements.iter().filter(|stored| counts_operations(&stored.measurement.metric)) {
@@ -351,7 +351,7 @@ impl Context<'_> {
         fewest
     }
 
-    /// The length by the key that ends the row's runs; `None` if the runs would become too long.
+    /// The length of runs, by the key that ends them, that is longer by a factor; `None` if they would become too long.
     fn longer_runs(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
         const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
         let schedule = &self.evidence.header.plan.schedule;
@@ -394,7 +394,7 @@ impl Context<'_> {
         )
     }
 
-    /// A warm-up that ends a fifth after the last change of level that a run of the row has shown.
+    /// The remedy of a warm-up that ends a fifth after the last change of level that a run of the row has shown.
     fn longer_warm_up(&self, row: &Comparison) -> Option<Remedy> {
         if !row.warnings.iter().any(|warning| matches!(warning, Warning::Marked { kind: MarkKind::WarmUpTooShort, .. }))
         {
@@ -416,6 +416,7 @@ impl Context<'_> {
         Some(Remedy::LongerWarmUp { seconds: (warmup_s + latest_s * 1.2).ceil() as u64 })
     }
 
+    /// The remedy for the first mark on the row's runs that voids a verdict.
     fn remedy_for_mark(&self, row: &Comparison) -> Remedy {
         let voiding = row.warnings.iter().find_map(|warning| match warning {
             Warning::Marked { kind, .. } if kind.voids_verdict() => Some(*kind),
@@ -459,7 +460,7 @@ impl Context<'_> {
         }
     }
 
-    /// Short runs that have enough operations at the lowest capacity of the row without being lengthened.
+    /// The remedy of short runs that have enough operations at the row's lowest capacity without being lengthened.
     fn longer_short_runs(&self, row: &Comparison) -> Remedy {
         let runs: Vec<i64> = row.a.runs.iter().chain(&row.b.runs).map(|point| point.run).collect();
         let capacities = self
@@ -473,7 +474,7 @@ impl Context<'_> {
         Remedy::LongerRuns { needed: model::Promise::ENOUGH as u64, length }
     }
 
-    /// The length of the row's longest run.
+    /// The length in seconds of the row's longest run.
     fn longest_run_s(&self, row: &Comparison) -> f64 {
         row.a
             .runs
@@ -483,7 +484,7 @@ impl Context<'_> {
             .fold(1e-9, f64::max)
     }
 
-    /// The line of a remedy with its command.
+    /// Makes the line of a remedy for its rows, with the command to type.
     fn remedy_line(&self, remedy: &Remedy, rows: Vec<String>, again: &RerunCommand) -> RemedyLine {
         let is_imported = self.evidence.header.build == IMPORTED;
         let store = self.store_argument();
@@ -517,24 +518,24 @@ impl Context<'_> {
         RemedyLine { rows, text: remedy_text(remedy, self.rules) + &with_password, command }
     }
 
-    /// Quoted for a shell.
+    /// The store's path quoted for a shell; `STORE` if it is not known.
     fn store_argument(&self) -> String {
         let path = self.evidence.store.as_ref().map_or_else(|| "STORE".into(), |path| path.to_string_lossy());
         shlex::try_quote(&path).map_or_else(|_| "STORE".to_owned(), std::borrow::Cow::into_owned)
     }
 }
 
-/// Tests whether a metric is a rate of operations.
+/// Whether a metric is a rate of operations.
 fn counts_operations(metric: &model::Metric) -> bool {
     metric.quantity() == Quantity::Rate && metric.role != Role::Diagnostic && !metric.unit.contains('B')
 }
 
-/// A count times a factor, rounded up.
+/// Multiplies a count by a factor, rounded up.
 fn count_times(value: u64, factor: f64) -> LengthValue {
     LengthValue::Count((value as f64 * factor).ceil() as u64)
 }
 
-/// Reasons why the row's sides have no values.
+/// Lists the reasons why the row's sides have no values.
 fn missing_values(row: &Comparison) -> impl Iterator<Item = &(model::NoValue, usize)> {
     row.a.unavailable.iter().chain(&row.b.unavailable)
 }
@@ -548,7 +549,7 @@ fn integer_at(point: &Point, key: &str) -> Option<i64> {
     point.get(key).and_then(model::Value::as_int)
 }
 
-/// More rows for a row whose clients waited for one another in most runs.
+/// The remedy of more rows to lock, for a row whose clients waited for one another in most runs.
 fn more_rows(row: &Comparison) -> Option<Remedy> {
     /// Keys whose every step has a row that many transactions lock.
     const KEYS: [&str; 2] = ["scale", "warehouses"];
@@ -562,7 +563,7 @@ fn more_rows(row: &Comparison) -> Option<Remedy> {
     Some(Remedy::MoreRows(key.map(|key| (settable_key(&row.benchmark, key), clients.unsigned_abs()))))
 }
 
-/// The plan's key as `--set` takes it.
+/// Writes a benchmark's key as `--set` takes it.
 fn settable_key(benchmark: &str, key: &str) -> String {
     let is_plain = benchmark.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_') && !benchmark.is_empty();
     if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
@@ -590,7 +591,7 @@ fn more_rounds_text(rounds: u32, rules: &Rules) -> String {
     }
 }
 
-/// What is judged after each round can go on.
+/// Says that what was repeated is no fair choice; only what is judged after each round can go on.
 fn measure_again(rules: &Rules) -> &'static str {
     match rules.sequence {
         Some(_) => "what was repeated is no fair choice until more rounds outweigh it",
@@ -598,7 +599,7 @@ fn measure_again(rules: &Rules) -> &'static str {
     }
 }
 
-/// Says that what failed is to be fixed first.
+/// Says that what failed is to be fixed first, and why it failed.
 fn fix_failures_text(reason: &str, is_lost_to_others: bool) -> String {
     let advice = "fix what failed, then measure anew: longer or more runs do not help";
     if reason.is_empty() {
@@ -612,7 +613,7 @@ fn fix_failures_text(reason: &str, is_lost_to_others: bool) -> String {
     format!("{advice} ({reason}){tries}")
 }
 
-/// `own`: the key of étalon's own tables, and its value.
+/// Says that clients waited for the same rows, and what gives them more; `own` is a key of étalon's tables with its value.
 fn spread_rows(own: Option<&(String, u64)>) -> String {
     let rest = match own {
         Some((key, value)) => {

@@ -9,8 +9,8 @@ use store::StoredMeasurement;
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, Script};
 
-/// A note on how the systems' tables came back, if they did so in different ways, if a run paid for what a copy shares,
-/// or if the runs began with empty caches.
+/// Says how the systems' tables came back before each run, if that differs, was asked for, or caches were emptied.
+/// Else it is `None`.
 pub fn reset_note(evidence: &Evidence) -> Option<String> {
     let systems = &evidence.header.plan.systems;
     let ways: Vec<(&str, &str)> = systems
@@ -30,7 +30,7 @@ pub fn reset_note(evidence: &Evidence) -> Option<String> {
     Some(format!("tables before each run: {}{caches}", texts.join("; ")))
 }
 
-/// `kept: clone in 1.2 s, with copies of 85 MiB (copied whole, since …)`.
+/// Says how a system's tables came back: `kept: clone in 1.2 s, with copies of 85 MiB (copied whole, since …)`.
 fn reset_text(evidence: &Evidence, system: &str, way: &str) -> String {
     let own: Vec<&StoredMeasurement> = evidence
         .measurements
@@ -54,7 +54,7 @@ fn reset_text(evidence: &Evidence, system: &str, way: &str) -> String {
     format!("{system}: {way}{time}{read}{copy}{why}")
 }
 
-/// The median of a metric over the measurements asked for.
+/// The median of a metric over the measurements asked for, the lower one of two.
 fn median_of(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeasurement) -> bool) -> Option<f64> {
     let asked = own.iter().copied().filter(|one| one.measurement.metric.id == id && is_asked(one));
     let mut values: Vec<f64> = asked.filter_map(|one| one.measurement.reading.value()).collect();
@@ -62,6 +62,7 @@ fn median_of(own: &[&StoredMeasurement], id: &str, is_asked: &dyn Fn(&StoredMeas
     values.get(values.len().saturating_sub(1) / 2).copied()
 }
 
+/// Writes a value with its unit.
 fn print_with_unit(value: f64, unit: &str) -> String {
     let unit = RowUnit::new(unit, [value]);
     format!("{} {}", unit.print(value, Script::Plain), unit.unit_name())

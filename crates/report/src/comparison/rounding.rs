@@ -11,7 +11,8 @@ use super::warning::Warning;
 use crate::evidence::Evidence;
 use crate::number::{RowUnit, is_time};
 
-/// The coarser clock's step. Each side is checked alone: they may have different clocks.
+/// Finds the coarser step of the clocks that a metric's times are multiples of; `None` if no side shows one.
+/// Each side is checked alone: they may have different clocks.
 pub fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     if !is_time(&metric.unit) {
         return None;
@@ -19,7 +20,8 @@ pub fn clock_step(metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
     [a, b].into_iter().filter_map(|side| stats::clock_step(side.values())).reduce(f64::max)
 }
 
-/// Finds how coarsely another tool rounded these values, in the metric's unit: from the decimals that it is known to print, else
+/// Finds how coarsely another tool rounded these values, in the metric's unit; `None` if that does not show.
+/// It goes by the decimals that the tool is known to print, else
 /// from the digits of a side whose values hardly vary. A time is taken to be printed in the unit that leaves one to three digits
 /// before the point.
 fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample, b: &Sample) -> Option<f64> {
@@ -33,12 +35,13 @@ fn printed_step(evidence: &Evidence, cases: &[u32], metric: &Metric, a: &Sample,
     stats::rounding_step(&values_in_unit(a, unit), &values_in_unit(b, unit)).map(|step| step * unit)
 }
 
-/// Values as multiples of a unit.
+/// Converts values to multiples of a unit.
 fn values_in_unit(side: &Sample, unit: f64) -> Vec<f64> {
     side.values().iter().map(|value| value / unit).collect::<Vec<f64>>()
 }
 
-/// One in the last decimal that the tool prints, where that is known of all sides: zeros at the end of a value are digits, too.
+/// The step of the last decimal that the tool prints, in the metric's unit; `None` if that is not known of all sides.
+/// Zeros at the end of a value are digits, too.
 fn step_of_tool(evidence: &Evidence, cases: &[u32], metric: &Metric) -> Option<f64> {
     if !is_time(&metric.unit) && metric.quantity() != Quantity::Rate {
         return None;
@@ -54,7 +57,7 @@ fn step_of_tool(evidence: &Evidence, cases: &[u32], metric: &Metric) -> Option<f
     Some(if is_time(&metric.unit) { step / RowUnit::with_name(&metric.unit, "ms").convert(1.0) } else { step })
 }
 
-/// A percentile of a tool that counts times in buckets is the edge of one: its width, as a share of the value.
+/// The share of its value that a percentile may be off by, where the tool counts times in buckets; `None` for others.
 fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<f64> {
     let rank = metric.id.rsplit_once("_p")?.1;
     let is_percentile = is_time(&metric.unit) && !rank.is_empty() && rank.bytes().all(|byte| byte.is_ascii_digit());
@@ -64,8 +67,9 @@ fn percentile_bucket(evidence: &Evidence, case: u32, metric: &Metric) -> Option<
     evidence.facts_of(&evidence.case(case)?.system)?.get(model::facts::PERCENTILE_BUCKET)?.parse().ok()
 }
 
-/// What the values of both sides may be rounded to, where those of one hardly vary: étalon's own times have the resolution
-/// of its histograms, processor time that of the system's ticks, and of other tools' figures only the values show it.
+/// Finds the step that both sides' values may be rounded to, where those of one hardly vary; else `None`.
+/// Étalon's own times have the resolution of its histograms, processor time that of the system's ticks, and of other tools'
+/// figures only the values show it.
 pub fn rounding_step(
     evidence: &Evidence,
     index: &Index<'_>,
@@ -111,14 +115,14 @@ pub fn rounding_step(
         .reduce(f64::max)
 }
 
-/// How long the runs of a case are.
+/// The length of a case's runs.
 fn run_length_of(evidence: &Evidence, case: u32) -> Length {
     let schedule = &evidence.header_of_case(case).plan.schedule;
     evidence.case(case).map_or(schedule.length, |case| schedule.length_at(&case.point))
 }
 
-/// The operations by which a count in the measured part may move at once. `None` where those at its edges count by their
-/// shares, which stores of earlier builds do not: there all clients of a closed loop may end together.
+/// The number of operations by which a count may move at once, as they end together; `None` where edges count by shares.
+/// Stores of earlier builds do not count so: there all clients of a closed loop may end together.
 fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
     let point = &evidence.case(case)?.point;
     if positive_at(point, "rate").is_some() {
@@ -128,12 +132,12 @@ fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<
     (!has_shares).then(|| positive_at(point, "clients").or_else(|| positive_at(point, "depth")).unwrap_or(1.0))
 }
 
-/// A key's value, if it is above 0.
+/// A key's value in a case, if it is above 0.
 fn positive_at(point: &model::Point, key: &str) -> Option<f64> {
     point.get(key).and_then(Value::as_float).filter(|value| *value > 0.0)
 }
 
-/// The estimate with an interval that holds what both sides may be off by rounding to a step of a clock, or of their digits.
+/// Widens an estimate's interval by what rounding to a step of a clock, or of printed digits, may change.
 pub fn widen_for_rounding(
     estimate: Estimate,
     clock: Option<f64>,
@@ -152,7 +156,7 @@ pub fn widen_for_rounding(
     Estimate { lo: estimate.lo * (-half).exp(), hi: estimate.hi * half.exp(), ..estimate }
 }
 
-/// Says what the interval is of, where the runs of each side are all alike: not of their spread, since they have none.
+/// Warns that the runs of each side are all alike, so that the interval is of rounding and not of their spread.
 pub fn no_spread(
     estimate: Option<&Estimate>,
     step: Option<f64>,
@@ -166,12 +170,12 @@ pub fn no_spread(
     is_constant.then(|| Warning::NoSpread { step, unit: metric.unit.clone() })
 }
 
-/// Tests whether the interval shows a difference.
+/// Whether the interval shows a difference.
 pub fn excludes_one(estimate: &Estimate) -> bool {
     estimate.lo > 1.0 || estimate.hi < 1.0
 }
 
-/// Such a clock cannot show a difference of one step, but equality within the margin if its step is within the margin.
+/// Says that the sides differ by no more than a clock's or digit's step; `None` if more, or if they are equal in the margin.
 pub fn under_step(
     step: f64,
     a: &Side,
@@ -190,6 +194,7 @@ pub fn under_step(
     (((a - b).abs() <= JITTER * step || is_open) && !are_equal).then_some(NoVerdict::UnderClockStep)
 }
 
+/// Whether a ratio is within the margin of 1.
 fn is_within_margin(ratio: f64, rules: &Rules) -> bool {
     ratio.ln().abs() <= (1.0 + rules.margin).ln()
 }

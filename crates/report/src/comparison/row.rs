@@ -60,7 +60,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// The sign before a figure.
+    /// The sign before a figure that is a bound.
     pub fn sign(self) -> &'static str {
         match self {
             Bound::Below => "< ",
@@ -70,20 +70,20 @@ impl Bound {
 }
 
 impl Side {
-    /// Why it has no value.
+    /// Says why the side has no value, by the first of its reasons.
     pub fn missing_reason(&self) -> NoValue {
         let first = self.unavailable.first().map(|(missing, _)| missing.clone());
         first.unwrap_or_else(|| Absence::Unavailable.because("no run was measured"))
     }
 
-    /// Removes the figures and the values of the runs: the row has no figure of them.
+    /// Removes the side's figures and the values of its runs, with a reason, for a row that shows none of them.
     pub fn withheld(mut self, why: NoValue) -> Side {
         let missing: usize = self.unavailable.iter().map(|(_, runs)| runs).sum();
         let runs = std::mem::take(&mut self.runs).len() + missing;
         self.without_figures(why, runs)
     }
 
-    /// Replaces the figures by the reason why there are none, and the number of runs that it is about.
+    /// Replaces the side's figures by the reason why there are none, and the number of runs that it is about.
     pub fn without_figures(self, why: NoValue, runs: usize) -> Side {
         Side { summary: None, estimate: None, bound: None, half_width: None, unavailable: vec![(why, runs)], ..self }
     }
@@ -107,12 +107,12 @@ pub struct Failures {
 }
 
 impl Failures {
-    /// The larger of both.
+    /// The larger failed share of both sides.
     pub fn worst_share(&self) -> f64 {
         self.a.unwrap_or_default().max(self.b.unwrap_or_default())
     }
 
-    /// The rows of each side in words.
+    /// Writes the failed share of each side, or that it is not known.
     pub fn in_words(&self) -> [String; 2] {
         [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share))
     }
@@ -147,7 +147,7 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Whether the rule of the verdict finds a difference, which may still be too small to matter.
+    /// Whether a difference is significant by the rule of verdicts; it may still be too small to matter.
     pub fn is_difference(&self) -> bool {
         self.adjusted.is_some_and(|p| stats::is_difference((self.lo, self.hi), p, self.level))
     }
@@ -290,6 +290,7 @@ pub enum NoVerdict {
 }
 
 impl CrossFinding {
+    /// Says what sides measured apart gave, as a clause.
     fn sentence(self) -> &'static str {
         match self {
             CrossFinding::Higher => "B was higher, beyond what the runs within each experiment vary by",
@@ -310,12 +311,12 @@ fn between_rounds(last_before: Option<u32>, first_after: u32) -> String {
 }
 
 impl NoVerdict {
-    /// Rounds that are missing to the fewest with which there is a verdict.
+    /// Number of rounds that are missing to the fewest with which there is a verdict; `None` for other reasons.
     pub fn rounds_missing(&self) -> Option<u32> {
         if let NoVerdict::TooFewRounds { missing } = self { Some(*missing) } else { None }
     }
 
-    /// The reason without a full stop.
+    /// Writes the reason in full, without a full stop.
     pub fn reason_text(&self) -> String {
         match self {
             NoVerdict::Unfinished(found) => found.sentence(),
@@ -389,7 +390,7 @@ impl NoVerdict {
         }
     }
 
-    /// The reason for a column.
+    /// Writes the reason in a few words, for a column.
     pub fn short_reason(&self) -> String {
         match self {
             NoVerdict::Unfinished(found) => found.how_far(),
@@ -422,7 +423,7 @@ impl NoVerdict {
 
 const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair choice";
 
-/// Says that a query had several answers.
+/// Says that a query had several answers, and how they differ.
 fn several_answers(query: &str, how: Option<&str>) -> String {
     let how = how.map_or_else(String::new, |how| format!(": {how}"));
     format!("the runs gave several answers to {query}{how}")
@@ -470,6 +471,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The row's verdict, if it has one.
     pub fn verdict(&self) -> Option<Verdict> {
         match self.outcome {
             Outcome::Verdict(verdict) => Some(verdict),
@@ -477,7 +479,7 @@ impl Comparison {
         }
     }
 
-    /// Why the row has no verdict, if it has none.
+    /// The reason why the row has no verdict; `None` if it has one.
     pub fn no_verdict(&self) -> Option<&NoVerdict> {
         match &self.outcome {
             Outcome::Verdict(_) => None,
@@ -485,7 +487,7 @@ impl Comparison {
         }
     }
 
-    /// Replaces the verdict of sides that were measured apart: what was found is no verdict on the systems.
+    /// Turns the row's verdict into a finding of sides that were measured apart, which is no verdict on the systems.
     pub(super) fn without_verdict(&mut self) {
         let is_higher = self.estimate.is_some_and(|estimate| estimate.ratio > 1.0);
         let found = match &self.outcome {
@@ -499,7 +501,7 @@ impl Comparison {
         self.outcome = Outcome::None(NoVerdict::Apart(found));
     }
 
-    /// What sides that were measured apart gave.
+    /// The finding of a row whose sides were measured apart; `None` for others.
     pub fn cross_finding(&self) -> Option<CrossFinding> {
         match self.outcome {
             Outcome::None(NoVerdict::Apart(found)) => Some(found),
@@ -507,21 +509,22 @@ impl Comparison {
         }
     }
 
-    /// An A/A comparison.
+    /// Whether both sides ran on one server (A/A).
     pub fn is_one_server(&self) -> bool {
         self.warnings.iter().any(|warning| matches!(warning, Warning::SameServer { .. }))
     }
 
-    /// `None` for shares, which have a difference.
+    /// The estimate of a ratio; `None` for shares, which have a difference.
     pub fn ratio_estimate(&self) -> Option<&Estimate> {
         self.estimate.as_ref().filter(|estimate| estimate.scale == Scale::Ratio)
     }
 
-    /// `clients=4, scale=10`; empty for a table's only case.
+    /// Names the case by its keys: `clients=4, scale=10`; empty for a table's only case.
     pub fn case_label(&self) -> String {
         model::keys_text(self.label.iter().map(|(key, value)| (key.as_str(), value.clone())))
     }
 
+    /// The side of a letter, with its values.
     pub fn side(&self, letter: SideLetter) -> &Side {
         match letter {
             SideLetter::A => &self.a,
@@ -530,7 +533,7 @@ impl Comparison {
     }
 }
 
-/// The direction as the statistics have it.
+/// Converts a metric's direction to that of the statistics.
 pub(crate) fn stats_direction(direction: Direction) -> stats::Direction {
     match direction {
         Direction::Higher => stats::Direction::Higher,

@@ -65,6 +65,7 @@ pub enum AllowedBy {
 }
 
 impl AllowedBy {
+    /// Says what allows a verdict: the plan, else the command line, else nothing.
     fn from_plan_or_options(plan: bool, command_line: bool) -> AllowedBy {
         match (plan, command_line) {
             (true, _) => AllowedBy::Plan,
@@ -80,6 +81,7 @@ impl AllowedBy {
 }
 
 impl Rules {
+    /// Makes the rules for an experiment from its plan and the options.
     fn for_evidence(evidence: &Evidence, options: &Options) -> Rules {
         let plan = &evidence.header.plan;
         let allowed = &plan.comparison;
@@ -115,12 +117,12 @@ impl Rules {
         }
     }
 
-    /// What is not judged before its end: of a sequence every look is as good as the last.
+    /// The progress of an experiment that may not be judged yet; `None` for a sequence, where every look is as good as the last.
     pub(crate) fn unfinished(&self) -> Option<Unfinished> {
         if self.sequence.is_none() { self.unfinished } else { None }
     }
 
-    /// How intervals are made, as in JSON.
+    /// The name, as in JSON, of the method that makes intervals.
     pub fn interval_method(&self) -> &'static str {
         match (self.pairing, self.sequence) {
             (Pairing::Unpaired, _) => "welch",
@@ -129,7 +131,7 @@ impl Rules {
         }
     }
 
-    /// Another comparison by these rules.
+    /// Puts these rules into the options of another comparison.
     pub fn apply_to(&self, to: Options) -> Options {
         Options {
             margin: Some(self.margin),
@@ -163,8 +165,8 @@ pub enum TimeOrder {
 }
 
 impl TimeOrder {
-    /// A request for unpaired comparison (imports without rounds) overrides the plan's order, which then means
-    /// nothing.
+    /// Finds what is known of the order in which the sides ran, and whether that is allowed.
+    /// A request for unpaired comparison (imports without rounds) overrides the plan's order, which then means nothing.
     fn for_evidence(evidence: &Evidence, asked: Pairing, allowed: AllowedBy) -> TimeOrder {
         let plan = &evidence.header.plan;
         match (plan.schedule.order, asked) {
@@ -199,7 +201,7 @@ pub struct OneSided {
 }
 
 impl OneSided {
-    /// Which side has runs of the case, without a full stop.
+    /// Says which side has runs of the case, without a full stop.
     pub fn sentence(&self) -> String {
         let (has, missing_from) = match self.missing_from {
             SideLetter::A => (&self.b, &self.a),
@@ -282,27 +284,29 @@ pub struct ComparisonSet {
 }
 
 impl ComparisonSet {
+    /// Lists the rows of all tables.
     pub fn rows(&self) -> impl Iterator<Item = &Comparison> {
         self.tables.iter().flat_map(|table| &table.rows)
     }
 
-    /// Whether the plan leaves a key of a benchmark out; of several that one row is of, all of them.
+    /// Whether the plan leaves a key of a benchmark at its default; of several that one row is of, of all of them.
     pub fn is_by_default(&self, benchmark: &str, key: &str) -> bool {
         let own = self.by_default.get(benchmark);
         own.map_or_else(|| self.by_default.values().all(|keys| keys.contains(key)), |keys| keys.contains(key))
     }
 
-    /// Runs in no figure, without a later attempt.
+    /// Counts the attempts without a result whose runs were not repeated.
     pub fn lost_runs(&self) -> usize {
         self.dropped.iter().filter(|dropped| !dropped.repeated).count()
     }
 
-    /// What stands above [`ComparisonSet::dropped`], which holds attempts: what was measured when repeated is no dropped run.
+    /// Writes the heading above [`ComparisonSet::dropped`].
+    /// It counts attempts: what was measured when repeated is no dropped run.
     pub fn dropped_heading(&self) -> String {
         format!("{} without a result", count_noun(self.dropped.len(), "attempt"))
     }
 
-    /// Grouped by text, with the number of further ones.
+    /// Groups the attempts without a result by reason: the first of each, with the number of further ones.
     pub fn dropped_by_reason(&self) -> Vec<(&DroppedRun, usize)> {
         let mut found: Vec<(&DroppedRun, usize)> = Vec::new();
         let mut places: BTreeMap<(&str, [bool; 2], &String), usize> = BTreeMap::new();
@@ -319,7 +323,8 @@ impl ComparisonSet {
     }
 }
 
-/// Errors if the options cannot be satisfied. An experiment without measurements is no error.
+/// Compares the systems of an experiment by the options; fails if those cannot be satisfied.
+/// An experiment without measurements is no error.
 pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CompareError> {
     let rules = Rules::for_evidence(evidence, options);
     Options::check_shares(rules.margin, rules.level)?;
@@ -392,8 +397,8 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
     Ok(add_words(evidence, set))
 }
 
-/// A note on an experiment that was to continue until it was sure, and did not get so far: nothing else ends one before
-/// its most rounds with a row open. By other rules than its own a row may be open that was not.
+/// Notes that an experiment ended by its `max_time` before it was sure or ran all rounds; `None` if it did not.
+/// Nothing else ends one early with a row open. By other rules than its own a row may be open that was not.
 fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<Note> {
     let plan = &evidence.header.plan;
     let until = plan.schedule.until_sure?;
@@ -420,7 +425,7 @@ fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<N
     is_it.then_some(Note { kind: NoteKind::MaxTime, text })
 }
 
-/// Adds what was compared, and the answer.
+/// Adds what was compared and the answer, in words, to a set.
 fn add_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set.compared = compared::compared_lines(evidence, &set);
     let disturbed = super::disturbance::worst_sentence(&set.disturbances);
@@ -433,7 +438,7 @@ fn add_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     set
 }
 
-/// The sides of each table.
+/// Lists the sides A and B of each table.
 fn pairs_of_sides(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec<(String, String)> {
     match &evidence.apart {
         Some(apart) => apart.pairs.clone(),
@@ -441,6 +446,7 @@ fn pairs_of_sides(evidence: &Evidence, baseline: &str, others: &[String]) -> Vec
     }
 }
 
+/// Judges the rows of all tables, and warns of unsteady ones; returns the families' sizes.
 /// Hidden rows are judged, too: looking at one metric, or at one pair of sides, does not reduce the questions.
 fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     let mut rows: Vec<&mut Comparison> = tables.iter_mut().flat_map(|table| &mut table.rows).collect();
@@ -448,6 +454,7 @@ fn judge_tables(tables: &mut [Table], rules: &Rules) -> Families {
     families::judge_rows(&mut rows, rules)
 }
 
+/// Lists the benchmarks without any measured run.
 fn find_unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projection, baseline: &str) -> Vec<Unmeasured> {
     let mut cases: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for (number, case) in (0..).zip(&evidence.cases) {
@@ -467,6 +474,7 @@ fn find_unmeasured(evidence: &Evidence, index: &Index<'_>, projection: &Projecti
         .collect()
 }
 
+/// Makes the entry of a benchmark without a measured run: how many runs failed, and a reason.
 fn unmeasured_benchmark(
     lookup: &Lookup<'_>,
     cases: &[u32],
@@ -491,6 +499,7 @@ fn unmeasured_benchmark(
     }
 }
 
+/// Fails if a metric that is asked for by name is not there.
 fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), CompareError> {
     let MetricFilter::Named(names) = filter else { return Ok(()) };
     let mut known: Vec<String> = index.metrics.values().flatten().map(|metric| metric.id.clone()).collect();
@@ -502,11 +511,12 @@ fn check_metrics(index: &Index<'_>, filter: &MetricFilter) -> Result<(), Compare
     }
 }
 
-/// Shows what the filter asks for, and always the whole run's share of failures.
+/// Whether a metric is shown: by the filter, or as the whole run's share of failures.
 pub(super) fn is_shown(filter: &MetricFilter, metric: &Metric) -> bool {
     filter.shows(metric) || metric.id == FAILED_SHARE
 }
 
+/// Removes the rows that the filter does not show, and tables that are then empty.
 fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
         let shown: Vec<bool> = table
@@ -522,8 +532,9 @@ fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
     tables.retain(|table| !table.rows.is_empty());
 }
 
-/// Whether a row is of a mean of which no quantile that a verdict rests on has a value: there were too few operations.
+/// Whether a row is a mean whose quantiles have no figures, for too few operations, so that it is shown instead.
 fn stands_in(mean: &Comparison, rows: &[Comparison]) -> bool {
+    /// Whether a row has a figure on a side.
     fn has_figures(row: &Comparison) -> bool {
         row.a.estimate.is_some() || row.b.estimate.is_some()
     }
@@ -533,7 +544,7 @@ fn stands_in(mean: &Comparison, rows: &[Comparison]) -> bool {
     has_figures(mean) && quantiles.next().is_some_and(|first| !has_figures(first)) && !quantiles.any(has_figures)
 }
 
-/// The baseline and all that may be compared with it.
+/// Finds the baseline's label, and those of all that may be compared with it; fails if one that is named is not there.
 fn baseline_and_others(
     evidence: &Evidence,
     projection: &Projection,
@@ -573,7 +584,7 @@ fn baseline_and_others(
     Ok((a, others))
 }
 
-/// The attempts that are in no figure.
+/// Lists the attempts that are in no figure.
 fn dropped_runs(lookup: &Lookup<'_>) -> Vec<DroppedRun> {
     let evidence = lookup.evidence();
     let measured = evidence.runs.iter().filter(|run| run.state == RunState::Measured);

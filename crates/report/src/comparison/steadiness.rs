@@ -17,7 +17,8 @@ struct Watched {
     motion: Motion,
 }
 
-/// Warns of drift or two groups. The tests of a family's rows and sides are adjusted together by Benjamini and
+/// Warns of sides that drift or have two groups of values.
+/// The tests of a family's rows and sides are adjusted together by Benjamini and
 /// Hochberg, within the family's part of the error.
 pub fn add_warnings(rows: &mut [&mut Comparison], rules: &Rules) {
     let watched = Family::ALL.map(|family| (family, watched_of_family(rows, family)));
@@ -36,6 +37,7 @@ pub fn add_warnings(rows: &mut [&mut Comparison], rules: &Rules) {
     }
 }
 
+/// Collects the sides of a family's rows whose values can be tested.
 fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
     let own = rows.iter().enumerate().filter(|(_, row)| row.family == family);
     own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched_values(place, row, letter)))
@@ -43,7 +45,8 @@ fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
         .collect()
 }
 
-/// The values of one side. Of several cases a round has one value, and only where it has all of them: a fast and a slow
+/// Tests the values of one side in run order; `None` if they are too few.
+/// Of several cases a round has one value, and only where it has all of them: a fast and a slow
 /// case are no two modes, and where the slow one is missing nothing has changed.
 fn watched_values(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
     let side: &Side = comparison.side(letter);
@@ -60,7 +63,7 @@ fn watched_values(row: usize, comparison: &Comparison, letter: SideLetter) -> Op
     Some(Watched { row, letter, motion: Motion::from_series(&values)? })
 }
 
-/// Geometric mean, so that cases of any size count alike, where all values have a logarithm.
+/// The geometric mean of values, so that cases of any size count alike; their mean if one is not above 0.
 fn central_value(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     match values {

@@ -104,7 +104,7 @@ pub enum Warning {
 }
 
 impl Warning {
-    /// The kind's word in JSON.
+    /// The word for the kind of warning in JSON.
     pub fn as_str(&self) -> &'static str {
         match self {
             Warning::Drift { .. } => "drift",
@@ -129,7 +129,7 @@ impl Warning {
         }
     }
 
-    /// The side that it warns of, if one.
+    /// The side that the warning is about; `None` if it is about both.
     pub fn side(&self) -> Option<SideLetter> {
         match self {
             Warning::Drift { side, .. }
@@ -143,7 +143,7 @@ impl Warning {
         }
     }
 
-    /// What a side's runs do in run order.
+    /// Makes a warning of runs that drift or have two modes; `None` if they are steady.
     pub(crate) fn from_steadiness(found: &Steadiness, side: SideLetter, unit: &str) -> Option<Warning> {
         match *found {
             Steadiness::Steady => None,
@@ -154,7 +154,7 @@ impl Warning {
         }
     }
 
-    /// The warning without a full stop.
+    /// Writes the warning without a full stop.
     pub fn text(&self) -> String {
         match self {
             Warning::Drift { side, p, change } => format!(
@@ -244,7 +244,7 @@ fn plan_changed(side: SideLetter, query: &str, round: u32) -> String {
     format!("{} answers {query} by another plan from round {} on", side.as_str(), round + 1)
 }
 
-/// Says that both sides ran on one server.
+/// Says that both sides ran on one server, and what difference would be found.
 fn same_server(detectable: Option<f64>) -> String {
     let found = detectable.map(|share| {
         format!("; {} is the smallest difference that so many rounds find", percent_text(share, Script::Plain))
@@ -252,7 +252,7 @@ fn same_server(detectable: Option<f64>) -> String {
     format!("A and B are one server (A/A){}", found.unwrap_or_default())
 }
 
-/// Adds what holds for skewed differences, too, where that says something.
+/// Says that differences are skewed, and what is true of skewed ones, too, where that says something.
 fn skewed_text(found: &stats::Skewed) -> String {
     let stats::Skewed { skewness, rounds, signs } = found;
     let lean = format!(
@@ -266,7 +266,7 @@ fn skewed_text(found: &stats::Skewed) -> String {
     format!("{lean}; that {favour} favour one side has p {} at most, whatever they are like", p_value_text(signs.p))
 }
 
-/// Says how many values have no partner.
+/// Says how many values have no partner in their round.
 fn unpaired_text(a: usize, b: usize) -> String {
     let why = match (a, b) {
         (_, 0) => "only A has a value there".to_owned(),
@@ -284,11 +284,12 @@ fn left_out(cases: usize, rounds: usize) -> String {
     [cases, rounds].into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
+/// Says how many of something are not in the ratio, and why.
 fn not_in_the_ratio(n: usize, what: &str, why: &str) -> String {
     format!("{} {} not in the ratio: {why}", count_noun(n, what), if n == 1 { "is" } else { "are" })
 }
 
-/// A mark's name in words.
+/// Names a mark in words.
 pub fn mark_name(kind: MarkKind) -> &'static str {
     match kind {
         MarkKind::ClientSaturated => "client saturated",

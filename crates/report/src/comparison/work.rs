@@ -52,7 +52,7 @@ struct Count {
 }
 
 impl DifferentRows {
-    /// The difference without a full stop.
+    /// Writes the difference without a full stop.
     pub fn text(&self) -> String {
         let what = match self.what {
             Work::RowsReturned => "returned",
@@ -76,17 +76,18 @@ impl DifferentRows {
     }
 }
 
-/// Tests whether it is one row but for rounding.
+/// Whether a number of rows is 1 but for rounding.
 fn is_one(rows: f64) -> bool {
     (rows - 1.0).abs() < NONE
 }
 
-/// A number of rows; `none` stands for 0.
+/// Writes a number of rows; `none` stands for 0.
 fn rows_text(rows: f64, none: &str) -> String {
     if rows < NONE { none.to_owned() } else { significant_digits(rows, 3, Script::Plain) }
 }
 
-/// Finds work that differs by more than the tolerance beyond chance: of all transactions, then of each script of a mix. All tests
+/// Finds work that differs by more than the tolerance beyond chance: of all transactions, then of each script of a mix.
+/// All tests
 /// of a pair of sides together are wrong about equal sides as often as the level allows one verdict to be.
 pub fn different_rows(
     evidence: &Evidence,
@@ -119,7 +120,7 @@ pub fn different_rows(
     })
 }
 
-/// Finds the metrics of the benchmarks that count work.
+/// Finds the metrics of the benchmarks that count work, those of all transactions first.
 fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> {
     let ids = benchmarks.iter().filter_map(|name| index.metrics.get(*name)).flatten().map(|metric| metric.id.as_str());
     ids.filter_map(|id| {
@@ -136,13 +137,13 @@ fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> 
     .collect()
 }
 
-/// Names the metric of the failures of all transactions, or of a script's.
+/// Names the metric for the failed share of all transactions, or of a script's.
 fn failed_share(script: Option<&str>) -> String {
     script.map_or_else(|| FAILED_SHARE.to_owned(), |script| format!("{FAILED_SHARE}_{script}"))
 }
 
-/// Gives the most rows that a successful transaction may have had: those per try, had the failed tries had none. What failed
-/// has a metric of its own, and is no other work.
+/// Computes the most rows that a successful transaction may have had: those per try, had failed tries had none.
+/// What failed has a metric of its own, and is no other work.
 fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec<RunPoint> {
     let failed: BTreeMap<i64, f64> = failed_percent.iter().map(|point| (point.run, point.value / 100.0)).collect();
     points
@@ -154,7 +155,7 @@ fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec
         .collect()
 }
 
-/// Gives the p of "the one did not do more than the other beyond the tolerance".
+/// Computes the p of "the first did not do more than the second beyond the tolerance".
 fn excess_p(more: &Sample, less: &Sample, rules: &Rules) -> f64 {
     match rules.pairing {
         Pairing::Paired => stats::excess_p(&stats::pair_by_round(more, less), 1.0 + TOLERANCE, rules.sequence.as_ref()),
@@ -162,16 +163,19 @@ fn excess_p(more: &Sample, less: &Sample, rules: &Rules) -> f64 {
     }
 }
 
+/// The workload of a benchmark in the plan.
 fn workload_of<'a>(evidence: &'a Evidence, benchmark: &str) -> Option<&'a str> {
     let known = evidence.header.plan.benchmarks.iter().find(|known| known.name == benchmark);
     known.map(|known| known.workload.as_str())
 }
 
+/// The mean of values; `None` without any.
 fn mean_of(points: &[RunPoint]) -> Option<f64> {
     let sum: f64 = points.iter().map(|point| point.value).sum();
     (!points.is_empty()).then(|| sum / points.len() as f64)
 }
 
+/// Makes a sample of values by round.
 fn sample_of(points: &[RunPoint]) -> Sample {
     Sample::from_runs(points.iter().map(|point| RunValue { round: point.round, value: point.value }))
 }

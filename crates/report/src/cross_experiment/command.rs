@@ -9,7 +9,7 @@ use crate::comparison::run_command_with;
 const OTHER_URL: &str = "URL";
 
 impl CrossExperiment {
-    /// What to type for a verdict, without a full stop.
+    /// Says what to type to measure the systems in one experiment, without a full stop.
     pub(super) fn one_experiment(&self) -> String {
         let [first, .., last] = self.experiments.as_slice() else { return String::new() };
         let url = own_url(first, last);
@@ -24,14 +24,14 @@ impl CrossExperiment {
     }
 }
 
-/// The URL of the last experiment's first system that the first experiment does not have under any name.
+/// Finds the URL of a system of the last experiment that the first one does not have; passwords are masked.
 fn own_url(first: &JoinedExperiment, last: &JoinedExperiment) -> Option<String> {
     let known = &first.header.plan.systems;
     let urls = last.header.plan.systems.iter().map(|system| &system.url);
     urls.filter(|url| !url.is_empty()).find(|url| known.iter().all(|own| own.url != **url)).map(|url| redact_url(url))
 }
 
-/// A system's name made of a label.
+/// Makes a system's name of a label, with `-` for what a name may not have.
 fn system_name_from(label: &str) -> String {
     let is_allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     label.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect()

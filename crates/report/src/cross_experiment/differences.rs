@@ -38,7 +38,7 @@ impl Found {
     }
 }
 
-/// What differs between stores besides the systems' own facts.
+/// Finds what differs between stores besides the systems' own facts.
 pub fn find_differences(
     sources: &[Source],
     tracks: &[Vec<Option<String>>],
@@ -110,7 +110,7 @@ pub fn find_differences(
     found.0
 }
 
-/// A value of each of the compared systems.
+/// Collects a value of each of the compared systems.
 fn values_of_systems(
     sources: &[Source],
     track: &[Option<String>],
@@ -120,13 +120,13 @@ fn values_of_systems(
     here.iter().map(|place| system_plan_of(sources, track, *place).and_then(value)).collect::<Vec<_>>()
 }
 
-/// The plan of the system that a track takes from a source.
+/// Looks up the plan of the system that a track takes from a source.
 fn system_plan_of<'a>(sources: &'a [Source], track: &[Option<String>], place: usize) -> Option<&'a model::SystemPlan> {
     let name = track[place].as_ref()?;
     sources[place].evidence.header.plan.system(name)
 }
 
-/// A value of each source's schedule; `None` for an import.
+/// Collects a value of each source's schedule; `None` for an import.
 fn values_of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) -> Values {
     sources
         .iter()
@@ -137,11 +137,13 @@ fn values_of_schedules(sources: &[Source], value: &dyn Fn(&Schedule) -> String) 
         .collect::<Vec<_>>()
 }
 
+/// Collects a value of each source.
 fn values_of_sources(sources: &[Source], value: &dyn Fn(&Source) -> String) -> Values {
     sources.iter().map(|source| Some(value(source))).collect::<Vec<_>>()
 }
 
-/// The texts of the plans' scripts, which have only their names there. A store of an older étalon does not have them.
+/// Adds the scripts whose texts differ; plans have only their names.
+/// A store of an older étalon does not have the texts.
 fn add_script_texts(sources: &[Source], found: &mut Found) {
     let all: Vec<Facts> =
         sources.iter().map(|source| source.evidence.facts.get(TEXTS).cloned().unwrap_or_default()).collect();
@@ -155,7 +157,7 @@ fn add_script_texts(sources: &[Source], found: &mut Found) {
     }
 }
 
-/// Adds what differs between the load generators.
+/// Adds what differs between the load generators, and in what they cost.
 fn add_load_generators(sources: &[Source], counterparts: &[Counterparts], found: &mut Found) {
     const ABOUT: &str = "load generator";
     if let Some((name, values)) = largest_cost_difference(sources, counterparts) {
@@ -176,7 +178,7 @@ fn add_load_generators(sources: &[Source], counterparts: &[Counterparts], found:
     }
 }
 
-/// Adds what differs between the machines of this subject, and between the étalons on them.
+/// Adds what differs between the machines of a subject, and between the étalons on them.
 fn add_machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str; 2], found: &mut Found) {
     // Who imported a table of other tools knows nothing of its machine.
     let hosts: Option<Vec<_>> = sources.iter().map(|source| source.evidence.facts.get(subject)).collect();
@@ -207,7 +209,7 @@ fn add_machines(sources: &[Source], subject: &str, [about, about_etalon]: [&str;
     }
 }
 
-/// The largest difference in what the load generator itself spent on an operation: a dearer one may be the difference.
+/// Finds the case with the largest difference in processor time of the load generator; a dearer one may be the difference.
 fn largest_cost_difference(sources: &[Source], counterparts: &[Counterparts]) -> Option<(String, Values)> {
     let known: Vec<_> = sources.iter().map(costs_of_operations).collect();
     let cost = |source: usize, case: u32, metric: &str| {
@@ -243,7 +245,7 @@ fn largest_cost_difference(sources: &[Source], counterparts: &[Counterparts]) ->
     worst.map(|(_, name, values)| (name, values))
 }
 
-/// The load generator's, by case and metric, with their units, from the least on.
+/// Collects the load generator's cost of an operation by case and metric, sorted, with units.
 fn costs_of_operations(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)>> {
     let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for stored in &source.evidence.measurements {
@@ -260,6 +262,7 @@ fn costs_of_operations(source: &Source) -> BTreeMap<(u32, &str), Vec<(f64, &str)
     found
 }
 
+/// Writes the length of runs: `10 s`, `500 transactions of each client`.
 fn length_text(length: Length) -> String {
     match length {
         Length::Duration(duration) => format!("{} s", duration.as_secs_f64()),
@@ -267,6 +270,7 @@ fn length_text(length: Length) -> String {
     }
 }
 
+/// The word for an order of runs.
 fn order_word(order: Order) -> &'static str {
     match order {
         Order::Interleaved => "interleaved",

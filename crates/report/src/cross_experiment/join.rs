@@ -34,7 +34,7 @@ pub enum JoinError {
 }
 
 impl JoinError {
-    /// What can be typed.
+    /// Says what to type instead.
     pub fn hint(&self) -> String {
         match self {
             JoinError::Unfinished { is_imported: true, .. } => {
@@ -60,7 +60,7 @@ impl JoinError {
 /// A system across the sources, where they have it.
 type Track = Vec<Option<String>>;
 
-/// Joins stores, of which the first is what the others are compared with.
+/// Joins stores into one evidence, of which the first is what the others are compared with.
 ///
 /// # Errors
 /// One is not at its end or without a measured run, two are one experiment, a system that was named is missing, or they have no
@@ -106,7 +106,7 @@ pub fn join_stores(sources: &[Source]) -> Result<Evidence, JoinError> {
     Ok(joined.evidence)
 }
 
-/// Refuses stores that cannot be joined.
+/// Fails if a store is not at its end or without measurements, or two are one experiment.
 fn check_sources(sources: &[Source]) -> Result<(), JoinError> {
     for (place, source) in sources.iter().enumerate() {
         let (file, header) = (source.file.clone(), &source.evidence.header);
@@ -130,11 +130,12 @@ fn check_sources(sources: &[Source]) -> Result<(), JoinError> {
     Ok(())
 }
 
+/// Names of a source's systems.
 fn system_names(source: &Source) -> Vec<String> {
     source.evidence.header.plan.systems.iter().map(|system| system.name.clone()).collect()
 }
 
-/// The system that was named of each source, else those of one name, else the single one of each.
+/// Pairs the systems of all sources: the named ones, else those of one name, else the single one of each.
 fn pair_systems(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
     for source in sources {
         if let Some(system) = source.system.as_ref().filter(|system| !system_names(source).contains(system)) {
@@ -158,6 +159,7 @@ fn pair_systems(sources: &[Source]) -> Result<Vec<Track>, JoinError> {
     Err(JoinError::NoCommonSystem { systems: systems.collect(), example: example.collect::<Vec<_>>().join(" ") })
 }
 
+/// Makes a track for each system of the first source that another source has by name.
 fn tracks_by_name(sources: &[Source]) -> Vec<Track> {
     let first = system_names(&sources[0]);
     first
@@ -169,7 +171,7 @@ fn tracks_by_name(sources: &[Source]) -> Vec<Track> {
         .collect::<Vec<Track>>()
 }
 
-/// The system of a source that is named, or its single one.
+/// The system of a source that is named, or its single one; `None` without either.
 fn only_system(source: &Source, named: Option<&String>) -> Option<String> {
     let all = system_names(source);
     let of_that_name = named.filter(|name| all.contains(name)).cloned();
@@ -211,7 +213,7 @@ struct Matching<'a> {
 /// A benchmark and its workload.
 type Asked = (String, String);
 
-/// Étalon's own, where each source has a single one and another tool's results are among them: these have names of their own.
+/// Finds étalon's own single benchmark where each source has only one, and some are of other tools, which name theirs otherwise.
 fn single_benchmark(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> Option<Asked> {
     let all: Vec<Asked> = sources
         .iter()
@@ -229,12 +231,13 @@ fn single_benchmark(sources: &[Source], cases: &[Vec<(u32, usize, Point)>]) -> O
     are_apart.then(|| all.into_iter().nth(own)).flatten()
 }
 
-/// Tests whether étalon itself measured a source.
+/// Whether étalon itself measured a source.
 fn is_own(source: &Source) -> bool {
     source.evidence.header.build != IMPORTED
 }
 
 impl<'a> Matching<'a> {
+    /// Collects the cases of those systems that take part.
     fn new(sources: &'a [Source], tracks: &'a [Track]) -> Matching<'a> {
         let cases: Vec<Vec<(u32, usize, Point)>> = sources
             .iter()
@@ -255,17 +258,17 @@ impl<'a> Matching<'a> {
         Matching { sources, tracks, cases, index: Vec::new(), confounded: BTreeMap::new(), single }
     }
 
-    /// What a case is matched by.
+    /// The benchmark and the workload that a case is matched by.
     fn match_key(&self, case: &Case) -> Asked {
         self.single.clone().unwrap_or_else(|| (case.benchmark.clone(), case.workload.clone()))
     }
 
-    /// A source's case of this index.
+    /// Looks up a source's case by its index.
     fn case(&self, place: usize, index: u32) -> &Case {
         &self.sources[place].evidence.cases[index as usize]
     }
 
-    /// The values of a key in a benchmark of a source.
+    /// Collects the values of a key in a benchmark of a source, each once.
     fn values_of_key(&self, place: usize, asked: &Asked, key: &str) -> Vec<Option<&Value>> {
         let mut values = Vec::new();
         for (index, _, point) in &self.cases[place] {
@@ -277,8 +280,8 @@ impl<'a> Matching<'a> {
         values
     }
 
-    /// Takes keys out of the points that have one value in each store, and not the same: they are said instead. Such a key
-    /// that a store of an older étalon does not know yet is no other case.
+    /// Removes keys from the points that have one value in each store but not the same; returns these differences.
+    /// Such a key that a store of an older étalon does not know yet is no other case.
     fn align_points(&mut self) -> Vec<ExperimentDifference> {
         let keys: BTreeSet<(Asked, String)> = self
             .cases
@@ -338,7 +341,7 @@ impl<'a> Matching<'a> {
             .collect()
     }
 
-    /// What the sources call their single benchmarks.
+    /// Makes a difference of what the sources call their single benchmarks; `None` if they agree.
     fn asked_for(&self) -> Option<ExperimentDifference> {
         self.single.as_ref()?;
         let (about, values): (_, Vec<_>) = (
@@ -349,7 +352,7 @@ impl<'a> Matching<'a> {
         differ.then(|| ExperimentDifference { about, name: "benchmark".to_owned(), values })
     }
 
-    /// A script whose text has changed under its name is another one.
+    /// Records the benchmarks whose script's text has changed under its name, which makes it another script.
     fn confound_texts(&mut self) {
         let facts: Vec<_> = self.sources.iter().filter_map(|source| source.evidence.facts.get(TEXTS)).collect();
         let names = facts.first().into_iter().flat_map(|facts| facts.entries.keys());
@@ -371,7 +374,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The place that a case takes in the joined experiment.
+    /// Makes the identity of a source's case in the joined experiment.
     fn place_of(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
         let (benchmark, workload) = self.match_key(self.case(source, *index));
         Place {
@@ -382,18 +385,18 @@ impl<'a> Matching<'a> {
         }
     }
 
-    /// The case of a source at a place.
+    /// Finds the case of a source that has an identity.
     fn case_at(&self, source: usize, place: &Place) -> Option<&(u32, usize, Point)> {
         self.cases[source].get(*self.index[source].get(place)?)
     }
 
-    /// The places of the first source that another source has too.
+    /// Lists the identities of the first source's cases that another source has, too.
     fn shared_places(&self) -> Vec<Place> {
         let of_first = self.cases[0].iter().map(|case| self.place_of(0, case));
         of_first.filter(|place| (1..self.sources.len()).any(|source| self.case_at(source, place).is_some())).collect()
     }
 
-    /// The cases of all sources at a place.
+    /// Finds the cases of all sources that have an identity.
     fn counterparts(&self, place: &Place) -> Counterparts {
         let cases = (0..self.sources.len()).map(|source| self.case_at(source, place).map(|(index, ..)| *index));
         let cases: Vec<Option<u32>> = cases.collect();
@@ -401,12 +404,13 @@ impl<'a> Matching<'a> {
         Counterparts { name, cases }
     }
 
+    /// Labels a source's case by its varying keys.
     fn case_label(&self, source: usize, index: u32) -> String {
         let case = self.case(source, index);
         case.label(&self.sources[source].evidence.header.plan.varying_keys(&case.benchmark))
     }
 
-    /// Systems, and cases of those that take part.
+    /// Lists the systems, and the cases of systems that take part, that have no counterpart.
     fn find_unmatched(&self, places: &[Place]) -> Vec<Alone> {
         let (mut all, known) = (Vec::new(), places.iter().collect::<BTreeSet<&Place>>());
         for (experiment, source) in self.sources.iter().enumerate() {
@@ -420,6 +424,7 @@ impl<'a> Matching<'a> {
         all
     }
 
+    /// Makes the error for stores without a case in common, which lists what each has.
     fn nothing_in_common(&self) -> JoinError {
         let systems = self.sources.iter().enumerate().map(|(place, source)| {
             let all = &self.cases[place];
@@ -442,6 +447,7 @@ struct Joined {
 }
 
 impl Joined {
+    /// Joins the runs and facts of all sources, with new numbers for runs and cases.
     fn new(
         sources: &[Source],
         matching: &Matching<'_>,
@@ -484,7 +490,7 @@ impl Joined {
         joined
     }
 
-    /// Gives the first position that is free behind them.
+    /// Appends a source's runs, measurements and marks under new numbers; returns the first free position after them.
     fn append_runs(&mut self, from: &Evidence, indices: &BTreeMap<u32, u32>, positions: u32) -> u32 {
         let into = &mut self.evidence;
         let offset = into.runs.iter().map(|run| run.id).max().unwrap_or(0);
@@ -510,7 +516,7 @@ impl Joined {
         last
     }
 
-    /// Adds the facts of a source's systems and other subjects, by their new names.
+    /// Adds the facts of a source's systems and other subjects under their new names.
     fn append_facts(
         &mut self,
         place: usize,
@@ -534,7 +540,7 @@ impl Joined {
     }
 }
 
-/// A measurement under its new run, case and position.
+/// Copies a measurement with its new run, case and position; `None` if its case takes no part.
 fn moved(
     one: &StoredMeasurement,
     indices: &BTreeMap<u32, u32>,
@@ -545,7 +551,7 @@ fn moved(
     Some(StoredMeasurement { run_id: one.run_id + offset, case, position: one.position + positions, ..one.clone() })
 }
 
-/// Each text once.
+/// Joins texts by a separator, each once.
 fn distinct_texts(texts: impl Iterator<Item = String>, separator: &str) -> String {
     let mut found: Vec<String> = Vec::new();
     for text in texts {
@@ -556,6 +562,7 @@ fn distinct_texts(texts: impl Iterator<Item = String>, separator: &str) -> Strin
     found.join(separator)
 }
 
+/// Makes one header of all sources' headers.
 fn joined_header(
     sources: &[Source],
     cases: &[Case],
@@ -580,15 +587,17 @@ fn joined_header(
     }
 }
 
+/// Joins a field of all headers, each value once.
 fn distinct_in_headers(sources: &[Source], of: fn(&Header) -> &String, separator: &str) -> String {
     distinct_texts(headers(sources).map(|header| of(header).clone()), separator)
 }
 
+/// Lists the headers of all sources.
 fn headers(sources: &[Source]) -> impl Iterator<Item = &Header> {
     sources.iter().map(|source| &source.evidence.header)
 }
 
-/// A plan that has these systems and cases: it is what reports read, and cannot be run.
+/// Makes a plan with these systems and cases, for reports to read; it cannot be run.
 fn joined_plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dyn Fn(usize, &str) -> String) -> Plan {
     let first = &sources[0].evidence.header.plan;
     let mut systems = Vec::new();
@@ -645,6 +654,7 @@ fn joined_plan(sources: &[Source], cases: &[Case], tracks: &[Track], called: &dy
     }
 }
 
+/// Lists the plans of all sources.
 fn plans(sources: &[Source]) -> impl Iterator<Item = &Plan> {
     sources.iter().map(|source| &source.evidence.header.plan)
 }

@@ -13,8 +13,7 @@ const LONGEST: usize = 12;
 /// A time to the minute, with its year.
 const MINUTE: &str = "%Y-%m-%d %H:%M";
 
-/// One for each source, all different: the file's name, the experiment's, the words in which the files' names differ, or the
-/// time, whichever is short and distinguishes them.
+/// Labels each source by what is short and distinguishes it: file name, experiment's name, differing words, or time.
 pub fn source_labels(sources: &[Source]) -> Vec<String> {
     let stems = names_of_sources(sources, &|source: &Source| {
         Path::new(&source.file).file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned())
@@ -36,7 +35,7 @@ pub fn source_labels(sources: &[Source]) -> Vec<String> {
     found.unwrap_or_else(|| (1..=sources.len()).map(|number| format!("store {number}")).collect())
 }
 
-/// A store's name without the time that `etalon run` adds to it: `-20261128-032826`.
+/// Cuts the time that `etalon run` adds, `-20261128-032826`, off a store's name.
 fn without_time(stem: &str) -> &str {
     let Some((name, clock)) = stem.rsplit_once('-') else { return stem };
     let Some((name, day)) = name.rsplit_once('-') else { return stem };
@@ -44,8 +43,7 @@ fn without_time(stem: &str) -> &str {
     if is_number(day, 8) && is_number(clock, 6) { name } else { stem }
 }
 
-/// The part of each name in which they differ, in whole words, with as many of the words before and behind it as there is room
-/// for.
+/// Finds the words in which names differ, with as many of the words around them as there is room for.
 fn different_words(names: &[&str]) -> Vec<String> {
     let words: Vec<Vec<&str>> =
         names.iter().map(|name| name.split_inclusive(|c: char| !c.is_alphanumeric()).collect()).collect();
@@ -64,22 +62,23 @@ fn has_common_word(names: &[Vec<&str>], index: impl Fn(usize) -> usize) -> bool 
     words.all(|word| Some(word) == first)
 }
 
-/// Each name without its first and its last words.
+/// Cuts the first and the last words off each name.
 fn distinguishing_parts(names: &[Vec<&str>], before: usize, behind: usize) -> Vec<String> {
     let parts = names.iter().map(|one| one[before..one.len() - behind].concat());
     parts.map(|part| part.trim_matches(|c: char| !c.is_alphanumeric()).to_owned()).collect()
 }
 
-/// Tests whether names are short enough for labels.
+/// Whether names are short enough for labels.
 fn fit_as_labels(names: &[String]) -> bool {
     names.iter().all(|name| (1..=LONGEST).contains(&name.chars().count()))
 }
 
+/// Names each source by a function.
 fn names_of_sources(sources: &[Source], name: &dyn Fn(&Source) -> String) -> Vec<String> {
     sources.iter().map(name).collect::<Vec<String>>()
 }
 
-/// Names a source by when it ran, in this format.
+/// Makes a function that names a source by when it ran, in this format.
 fn time_formatter(format: &'static str) -> impl Fn(&Source) -> String {
     move |source: &Source| {
         let began = first_and_last_ms(source).map_or(source.evidence.header.created_unix_ms, |(first, _)| first);
@@ -87,7 +86,7 @@ fn time_formatter(format: &'static str) -> impl Fn(&Source) -> String {
     }
 }
 
-/// The first and the last beginning of a measured run.
+/// The first and the last beginning of a source's runs; `None` if none is known.
 pub fn first_and_last_ms(source: &Source) -> Option<(i64, i64)> {
     let began = source.evidence.runs.iter().filter_map(|run| source.evidence.began_unix_ms(run));
     began.fold(None, |known: Option<(i64, i64)>, at| {
@@ -95,17 +94,17 @@ pub fn first_and_last_ms(source: &Source) -> Option<(i64, i64)> {
     })
 }
 
-/// `2026-03-01 12:00 UTC`.
+/// Writes an instant as `2026-03-01 12:00 UTC`.
 pub fn minute_text(unix_ms: i64) -> String {
     format_time(unix_ms, "%Y-%m-%d %H:%M UTC")
 }
 
-/// An instant in a format; empty if it is out of range.
+/// Writes an instant in a format; empty if it is out of range.
 fn format_time(unix_ms: i64, format: &str) -> String {
     Timestamp::from_millisecond(unix_ms).map(|at| at.strftime(format).to_string()).unwrap_or_default()
 }
 
-/// How far apart the first and the last of them are: `7 days between`; `None` if that is not known of one.
+/// Says how long the longest gap between experiments is: `7 days between`; `None` if the time of one is not known.
 pub fn time_between(experiments: &[JoinedExperiment]) -> Option<String> {
     let mut ran: Vec<(i64, i64)> = experiments.iter().map(|one| one.ran_unix_ms).collect::<Option<_>>()?;
     ran.sort_unstable();

@@ -83,17 +83,17 @@ const NAMED: usize = 12;
 const SEED: &str = "seed of data and order";
 
 impl CrossExperiment {
-    /// The labels of all experiments.
+    /// The labels of all experiments, in their order.
     pub fn labels(&self) -> Vec<&str> {
         self.experiments.iter().map(|one| one.label.as_str()).collect()
     }
 
-    /// The experiment of a system.
+    /// Finds the experiment that a system is of.
     pub fn experiment_of(&self, system: &str) -> Option<&JoinedExperiment> {
         self.experiments.iter().find(|one| one.systems.iter().any(|own| own == system))
     }
 
-    /// `7 days between`, if that is known.
+    /// Says how long the longest gap between the experiments is: `7 days between`; `None` if that is not known.
     pub fn time_between(&self) -> Option<String> {
         label::time_between(&self.experiments)
     }
@@ -111,7 +111,7 @@ impl CrossExperiment {
         )
     }
 
-    /// States how the experiments ended, as a clause after "the runs within each".
+    /// Says whose number of runs followed from their values, as a clause after "the runs within each"; `None` if it was fixed.
     fn until_sure(&self) -> Option<String> {
         let open: Vec<&str> = self
             .experiments
@@ -127,7 +127,7 @@ impl CrossExperiment {
         })
     }
 
-    /// What differs besides the systems' own facts, without a full stop.
+    /// Says what differs besides the systems' own facts, without a full stop.
     pub fn differences_sentence(&self) -> String {
         let labels = self.labels().join(" and ");
         if self.differences.is_empty() {
@@ -151,7 +151,7 @@ impl CrossExperiment {
         format!("differs between {labels}: {}{more}", parts.collect::<Vec<_>>().join("; "))
     }
 
-    /// What only the first has: the others lack it.
+    /// Lists the cases that only the first experiment has, as missing from the others.
     pub(crate) fn only_in_first(&self) -> Vec<OneSided> {
         let labels = self.labels();
         let (a, b) = (labels[0].to_owned(), labels[1..].join(", "));
@@ -160,7 +160,7 @@ impl CrossExperiment {
             .collect()
     }
 
-    /// What only one of them has, a text for each, without a full stop.
+    /// Says what only one experiment has, a text for each, without a full stop.
     pub fn only_in(&self) -> Vec<String> {
         self.experiments
             .iter()
@@ -184,7 +184,7 @@ impl CrossExperiment {
 }
 
 impl JoinedExperiment {
-    /// `ran on 2026-03-01 12:00 UTC`.
+    /// Says when the experiment ran: `ran on 2026-03-01 12:00 UTC`, or that this is not known of an import.
     pub fn when_ran(&self) -> String {
         match self.ran_unix_ms {
             Some((first, _)) => format!("ran on {}", label::minute_text(first)),
@@ -194,7 +194,7 @@ impl JoinedExperiment {
 }
 
 impl ExperimentDifference {
-    /// `kernel.version (6.1 | 6.18)`.
+    /// Writes the difference with its values: `kernel.version (6.1 | 6.18)`.
     fn in_words(&self) -> String {
         if self.name == SEED {
             return self.name.clone();
@@ -222,18 +222,19 @@ pub struct JoinedSeries<S> {
 }
 
 impl<S: SeriesSource> JoinedSeries<S> {
-    /// The series of an evidence that was not joined.
+    /// Makes the histograms of a single store, whose runs keep their numbers.
     pub fn of_one(source: S) -> JoinedSeries<S> {
         JoinedSeries { parts: vec![(0, source)] }
     }
 
-    /// One source for each of the experiments.
+    /// Makes the histograms of all experiments, each from its source.
     pub fn new(apart: &CrossExperiment, sources: impl IntoIterator<Item = S>) -> JoinedSeries<S> {
         JoinedSeries { parts: apart.experiments.iter().map(|one| one.run_offset).zip(sources).collect() }
     }
 }
 
 impl<S: SeriesSource> SeriesSource for JoinedSeries<S> {
+    /// Reads the histograms of a joined run from the store that it came from.
     fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
         match self.parts.iter().rev().find(|(offset, _)| run > *offset) {
             Some((offset, source)) => source.series(run - offset),

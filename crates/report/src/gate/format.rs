@@ -40,6 +40,7 @@ impl FromStr for Format {
     }
 }
 
+/// Writes the outcome in a format.
 pub fn render_outcome(outcome: &GateOutcome, format: Format) -> String {
     match format {
         Format::Text => render_text(outcome),
@@ -49,11 +50,12 @@ pub fn render_outcome(outcome: &GateOutcome, format: Format) -> String {
     }
 }
 
+/// Writes a line's name, sides and detail as one text, cleaned for a terminal.
 fn line_sentence(line: &GateLine) -> String {
     clean_text(&format!("{} ({}): {}", line.name, line.sides, line.detail))
 }
 
-/// The outcome for a terminal.
+/// Writes the outcome as text for a terminal.
 fn render_text(outcome: &GateOutcome) -> String {
     let mut out: String = outcome.apart.iter().map(|text| format!("note: {}\n", clean_text(text))).collect();
     for line in &outcome.lines {
@@ -72,7 +74,7 @@ fn render_text(outcome: &GateOutcome) -> String {
     out
 }
 
-/// The outcome as annotations of GitHub Actions.
+/// Writes the outcome as annotations of GitHub Actions.
 fn render_github(outcome: &GateOutcome) -> String {
     let mut out: String = outcome
         .apart
@@ -103,7 +105,7 @@ fn render_github(outcome: &GateOutcome) -> String {
     out
 }
 
-/// The level of a line's annotation; `None` for none.
+/// The level of a line's annotation on GitHub; `None` if it has none.
 fn annotation_level(line: &GateLine) -> Option<&'static str> {
     match line.status {
         RowStatus::Regressed | RowStatus::Broken | RowStatus::Failed => Some("error"),
@@ -114,11 +116,12 @@ fn annotation_level(line: &GateLine) -> Option<&'static str> {
     }
 }
 
-/// GitHub's escapes for a command's message.
+/// Escapes a message as GitHub's commands have it.
 fn github_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
 
+/// Writes the outcome as JUnit XML.
 fn render_junit(outcome: &GateOutcome) -> String {
     let failures = outcome.lines.iter().filter(|line| line.status.fails_gate()).count();
     let skipped = outcome.count_of(RowStatus::Open) + outcome.count_of(RowStatus::NotCompared);
@@ -167,13 +170,13 @@ fn render_junit(outcome: &GateOutcome) -> String {
     out
 }
 
-/// When the experiment began, as JUnit has it.
+/// Writes the time when the experiment began as JUnit's attribute; empty if it is not known.
 fn junit_timestamp(record: &Record) -> String {
     let started = record.started_unix_ms.and_then(|at| jiff::Timestamp::from_millisecond(at).ok());
     started.map_or_else(String::new, |at| format!(" timestamp=\"{}\"", at.strftime("%Y-%m-%dT%H:%M:%S")))
 }
 
-/// The experiment's properties, as JUnit has them.
+/// Writes the experiment's properties as JUnit XML; empty without any.
 fn junit_properties(record: &Record) -> String {
     if record.properties.is_empty() {
         return String::new();
@@ -185,12 +188,14 @@ fn junit_properties(record: &Record) -> String {
     out + "  </properties>\n"
 }
 
+/// Escapes a text for XML, without the characters that XML cannot have.
 fn escape_xml(text: &str) -> String {
     let escaped = clean_text(text).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     // Not allowed in XML 1.0.
     escaped.replace('"', "&quot;").replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}")
 }
 
+/// Writes the outcome as Markdown, with a table of the lines.
 fn render_markdown(outcome: &GateOutcome) -> String {
     let noted: String = outcome.apart.iter().map(|text| format!("> {}.\n\n", escape_markdown(text))).collect();
     let mut out =

@@ -22,7 +22,7 @@ enum Bound {
 }
 
 impl Bound {
-    /// The sign of the bound.
+    /// The sign of the bound, `<=` or `>=`.
     fn as_str(self) -> &'static str {
         match self {
             Bound::AtMost => "<=",
@@ -56,7 +56,7 @@ pub enum LimitError {
 }
 
 impl LimitError {
-    /// What to write instead.
+    /// Says what to write instead.
     pub fn hint(&self) -> String {
         match self {
             LimitError::NoLimit(_) => {
@@ -91,12 +91,13 @@ impl fmt::Display for Limit {
 impl FromStr for Limit {
     type Err = LimitError;
 
+    /// Parses `[BENCHMARK/]METRIC <= VALUE [UNIT]`, or the same with `>=`.
     fn from_str(text: &str) -> Result<Limit, LimitError> {
         parse_limit(text).ok_or_else(|| LimitError::NoLimit(text.to_owned()))
     }
 }
 
-/// Reads `[BENCHMARK/]METRIC <= VALUE [UNIT]`, or the same with `>=`.
+/// Parses a limit; `None` if it has no sign, metric or number.
 fn parse_limit(text: &str) -> Option<Limit> {
     let at = text.find(['<', '>'])?;
     let bound = if text[at..].starts_with('<') { Bound::AtMost } else { Bound::AtLeast };
@@ -117,7 +118,7 @@ fn parse_limit(text: &str) -> Option<Limit> {
 }
 
 impl Limit {
-    /// The metrics that are meant: those of this name, or else those of which it is a part, as `p99` is of `response_p99`.
+    /// Finds the metrics that are meant: those of this name, or else those of which it is a part, as `p99` is of `response_p99`.
     fn matching_metrics(&self, figures: &[&Figure]) -> Vec<String> {
         let asked = self.metric.to_lowercase().replace(['-', ' '], "_");
         let asked = if asked == "tps" { "throughput" } else { &asked };
@@ -137,7 +138,7 @@ impl Limit {
         found
     }
 
-    /// The limit's value in the unit of the metric.
+    /// Converts the limit's value to the unit of the metric; `None` if the units are of different kinds.
     fn in_unit(&self, metric: &Metric) -> Option<f64> {
         let unit = self.unit.replace("us", "µs");
         let is_time = crate::number::is_time(&metric.unit);
@@ -153,7 +154,7 @@ impl Limit {
     }
 }
 
-/// The lines of the limits: one for each case of the candidate that has the metric.
+/// Judges the limits: a line for each case of the candidate that has the metric.
 ///
 /// # Errors
 /// A limit names what there is not, or a unit of another kind.
@@ -193,7 +194,7 @@ pub(super) fn limit_lines(
     Ok(lines)
 }
 
-/// Each name once.
+/// Lists names, each once.
 fn distinct_names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for name in all {
@@ -204,7 +205,7 @@ fn distinct_names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
     names
 }
 
-/// The line of a limit for one case.
+/// Judges a limit in one case and makes its line; fails if their units are of different kinds.
 fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, LimitError> {
     let value = limit.in_unit(&figure.metric).ok_or_else(|| LimitError::Unit {
         metric: limit.metric.clone(),
@@ -224,7 +225,7 @@ fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine,
     })
 }
 
-/// Judges a case by one-sided bounds of its mean, that of the logarithms where all values have one.
+/// Judges a case by one-sided bounds of its mean, that of the logarithms where all values have one; says why.
 fn judge_by_bounds(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) -> (RowStatus, String) {
     let side = &figure.side;
     let values: Vec<f64> = side.runs.iter().map(|point| point.value).collect();
@@ -281,7 +282,7 @@ fn judge_by_bounds(limit: &Limit, value: f64, figure: &Figure, rules: &Rules) ->
     )
 }
 
-/// The one-sided bounds at this level, each for itself.
+/// Computes the lower and the upper bound of the mean, each one-sided at this level.
 fn one_sided_bounds(values: &[f64], level: f64) -> Option<(f64, f64)> {
     let first = *values.first()?;
     if values.iter().all(|value| *value == first) {

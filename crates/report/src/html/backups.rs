@@ -14,7 +14,7 @@ const HEIGHT: i32 = 280;
 /// Radius of a mark that takes as long as without a codec.
 const RADIUS: f64 = 6.0;
 
-/// Saving on x, CPU time on y, time as the mark's size.
+/// Draws each codec of the backups: saving on x, CPU time on y, time as the mark's size.
 pub fn worth_chart(evidence: &Evidence) -> Markup {
     let rows = crate::backup::backup_rows(evidence);
     if rows.is_empty() {
@@ -75,7 +75,7 @@ pub fn worth_chart(evidence: &Evidence) -> Markup {
     html! { h3 { "What it is worth" } div.grid { (figure.render_with_table(table)) } }
 }
 
-/// A row's value of a metric, or `n/a`.
+/// Writes a row's value of a metric, or `n/a`.
 fn figure_text(row: &BackupRow, metric: &str) -> String {
     let value = row.figures.get(metric).map(|value| significant_digits(*value, 3, Script::Typographic));
     value.unwrap_or_else(|| "n/a".to_owned())

@@ -66,6 +66,7 @@ pub fn render_bars(of: &Bars) -> Markup {
     Figure { title: &of.title, panel: &panel, id: &of.id, legend, live: None }.render_with_table(values_table(of))
 }
 
+/// Makes the table of the bars' values.
 fn values_table(of: &Bars) -> Markup {
     html! {
         table.small {
@@ -84,12 +85,12 @@ fn bar_end(bar: &Bar) -> Option<f64> {
     Some(bar.entry.interval.map_or(value, |[_, hi]| hi.min(WIDEST * value).max(value)))
 }
 
-/// Room for a group's name.
+/// The height of a group's name; 0 without a name.
 fn name_height(group: &BarGroup) -> i32 {
     if group.name.is_empty() { 0 } else { NAME }
 }
 
-/// A bar `offset` below the upper edge.
+/// Draws a bar with its figure and interval, `offset` below the upper edge.
 fn draw_bar(panel: &mut Panel, bar: &Bar, offset: i32) {
     let middle = panel.y.hi - f64::from(offset) - f64::from(BAR) / 2.0;
     let baseline = f64::from(TOP + offset + BAR - 5);

@@ -25,7 +25,7 @@ struct Tried<'a> {
     found: Option<Side>,
 }
 
-/// A figure for each case that promises; nothing where none does.
+/// Draws a figure for each case that keeps a promise: the loads tried, with their response times; none without such cases.
 pub fn capacity_figures(index: &Index<'_>, set: &ComparisonSet) -> Vec<Markup> {
     let evidence = index.lookup.evidence();
     // A search that was broken off found nothing, and what it tried was tried.
@@ -55,7 +55,7 @@ pub fn capacity_figures(index: &Index<'_>, set: &ComparisonSet) -> Vec<Markup> {
     drawn.collect()
 }
 
-/// The points of loads that were sought, with the response times that are known: few responses have the median alone.
+/// Lists the tried points whose load is known, each with it.
 fn measured_points<'a>(tried: &'a Tried<'_>) -> impl Iterator<Item = (&'a LoadPoint, f64)> {
     tried.points.iter().filter_map(|point| Some((*point, point.load()?)))
 }
@@ -65,7 +65,7 @@ fn capacity_estimate(tried: &Tried<'_>) -> Option<f64> {
     tried.found.as_ref()?.estimate
 }
 
-/// The system with its capacity.
+/// Writes the system's name with its capacity.
 fn name_with_figure(tried: &Tried<'_>, unit: &str) -> String {
     let unit = RowUnit::new(unit, capacity_estimate(tried));
     let figure = tried.found.as_ref().and_then(|side| figure_of(side, &unit, Script::Typographic));
@@ -73,12 +73,12 @@ fn name_with_figure(tried: &Tried<'_>, unit: &str) -> String {
     format!("{}: {figure}", tried.system.name)
 }
 
-/// 99th percentile and median.
+/// Lists the 99th percentile and the median of a point, in µs, as far as they are known.
 fn times_us(point: &LoadPoint) -> impl Iterator<Item = f64> {
     [point.response_p99_us, point.response_p50_us].into_iter().flatten().filter(|us| *us > 0.0)
 }
 
-/// The figure of a case: response times over the loads that were tried.
+/// Draws the figure of a case: response times over the loads that were tried.
 fn capacity_figure(
     view: &CaseView<'_>,
     promise: Promise,
@@ -119,7 +119,7 @@ fn capacity_figure(
         .render_with_table(values_table(tried, of_clients, &unit))
 }
 
-/// The line's name, where low rates have few marks: above it, unless that is the picture's upper edge.
+/// Writes the name of the promise's line, above it unless that is the picture's upper edge.
 fn promise_label(panel: &Panel, y: f64, name: &str) -> String {
     const LETTERS_HIGH: f64 = 16.0;
     let plot = panel.plot_box();
@@ -128,7 +128,7 @@ fn promise_label(panel: &Panel, y: f64, name: &str) -> String {
     text_element("tick", (plot.left + 6.0, base), "start", name)
 }
 
-/// Draws the loads that were tried on a system.
+/// Draws the loads that were tried on a system, and its capacity.
 fn draw_tried(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
     let index = tried.system.index;
     if let Some(found) = capacity_estimate(tried) {
@@ -164,7 +164,7 @@ fn draw_tried(panel: &mut Panel, tried: &Tried<'_>, unit: &RowUnit<'_>) {
     }
 }
 
-/// The points in the order of their loads.
+/// Makes the table of the points, in the order of their loads.
 fn values_table(tried: &[Tried<'_>], of_clients: bool, unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
@@ -186,6 +186,7 @@ fn values_table(tried: &[Tried<'_>], of_clients: bool, unit: &RowUnit<'_>) -> Ma
     }
 }
 
+/// Says whether a load kept the promise.
 fn is_kept_text(point: &LoadPoint) -> &'static str {
     match point.is_kept {
         Some(true) => "yes",
@@ -195,17 +196,18 @@ fn is_kept_text(point: &LoadPoint) -> &'static str {
     }
 }
 
-/// A rate with four digits.
+/// Writes a rate with four digits.
 fn rate_text(rate: f64) -> String {
     significant_digits(rate, 4, Script::Typographic)
 }
 
-/// A time in this unit, or `n/a`.
+/// Writes a time in this unit, or `n/a`.
 fn time_text(us: Option<f64>, unit: &RowUnit<'_>) -> String {
     us.map_or_else(|| "n/a".to_owned(), |us| unit.print(us, Script::Typographic))
 }
 
-/// A share in percent. Next to a promise of 1 %, 1.04 % is another answer than 0.96 %.
+/// Writes a share in percent with two decimals.
+/// Next to a promise of 1 %, 1.04 % is another answer than 0.96 %.
 fn share_text(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),
@@ -213,6 +215,7 @@ fn share_text(share: f64) -> String {
     }
 }
 
+/// Sorts points by their loads.
 fn sorted_by_load<'a>(points: &[&'a LoadPoint]) -> Vec<&'a LoadPoint> {
     let mut sorted = points.to_vec();
     sorted.sort_by(|a, b| a.load().unwrap_or(f64::INFINITY).total_cmp(&b.load().unwrap_or(f64::INFINITY)));

@@ -24,7 +24,7 @@ pub struct SystemCase<'a> {
     pub case: u32,
 }
 
-/// The cases in the plan's order.
+/// Groups the cases by benchmark and point, in the plan's order, with each system's case.
 pub fn case_views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     let plan = &evidence.header.plan;
     let mut varying = BTreeMap::new();
@@ -48,7 +48,7 @@ pub fn case_views(evidence: &Evidence) -> Vec<CaseView<'_>> {
     views.into_values().collect()
 }
 
-/// The case's title: its benchmark and what varies.
+/// Titles a case by its benchmark and what varies.
 fn case_title(evidence: &Evidence, case: &Case, varying: &[String]) -> String {
     let values = varying.iter().filter_map(|key| Some(format!("{key}={}", case.point.get(key)?)));
     let several = evidence.header.plan.benchmarks.len() > 1;
@@ -65,7 +65,7 @@ pub struct Common<'a> {
     pub responses: Option<RowUnit<'static>>,
 }
 
-/// The units that the cases of each benchmark share.
+/// Chooses the units of each benchmark that the charts of its cases share.
 pub fn common_units(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
     const MEDIAN: &str = "response_p50";
     let mut primary: Vec<(&str, &Metric)> = Vec::new();
@@ -106,7 +106,7 @@ pub fn common_units(evidence: &Evidence) -> BTreeMap<&str, Common<'_>> {
     found
 }
 
-/// The benchmark of a measurement.
+/// The name of a measurement's benchmark.
 fn benchmark_of<'a>(evidence: &'a Evidence, stored: &StoredMeasurement) -> Option<&'a str> {
     evidence.case(stored.case).map(|case| case.benchmark.as_str())
 }

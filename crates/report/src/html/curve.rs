@@ -17,7 +17,7 @@ const HIGHEST_INTERVAL: f64 = 1.5;
 /// The marks of more points than this are smaller, and are read on hover.
 const MANY_POINTS: usize = 24;
 
-/// Depths double from one to the next, clients do not.
+/// The position of a point on the x axis: depths by their logarithm, as they double; clients as they are.
 fn dot_position(curve: &Curve, dot: &CurveDot) -> f64 {
     if curve.key == "depth" { (dot.at.max(1) as f64).log2() } else { dot.at as f64 }
 }
@@ -61,7 +61,7 @@ pub fn render_curve(curve: &Curve) -> Markup {
         .render_with_table(values_table(curve))
 }
 
-/// The axis of clients or depths.
+/// Makes the axis of clients or depths, labelled where there is room.
 fn place_axis(curve: &Curve) -> Axis {
     let mut all: Vec<(f64, i64)> =
         curve.lines.iter().flat_map(|line| &line.points).map(|dot| (dot_position(curve, dot), dot.at)).collect();
@@ -78,7 +78,7 @@ fn place_axis(curve: &Curve) -> Axis {
     Axis { lo: lo - room, hi: hi + room, ticks }
 }
 
-/// Draws one system's curve with its intervals.
+/// Draws one system's curve with its intervals, marks and knee.
 fn draw_line(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edge: f64) {
     let band = line.points.iter().filter_map(|dot| Some((dot_position(curve, dot), dot.mean.interval?)));
     let band: Vec<(f64, f64, f64)> = band.map(|(x, [lo, hi])| (x, lo, hi.min(edge))).collect();
@@ -115,7 +115,7 @@ fn draw_line(panel: &mut Panel, curve: &Curve, line: &CurveLine, shift: f64, edg
     }
 }
 
-/// A curve's values for the page's pointer.
+/// Collects a curve's values for the page's pointer.
 fn live_series(curve: &Curve, line: &CurveLine) -> LiveSeries {
     let known: Vec<(f64, f64, Option<[f64; 2]>)> = line
         .points
@@ -131,6 +131,7 @@ fn live_series(curve: &Curve, line: &CurveLine) -> LiveSeries {
     }
 }
 
+/// Makes the table of the curves' values.
 fn values_table(curve: &Curve) -> Markup {
     html! {
         table.small {

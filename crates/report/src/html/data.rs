@@ -13,19 +13,19 @@ use crate::comparison::ComparisonSet;
 use crate::evidence::Evidence;
 use crate::json;
 
-/// Safe inside `script`: `<` and JavaScript's two line separators are escaped.
+/// Writes a value as JSON that is safe inside `script`: `<` and JavaScript's two line separators are escaped.
 pub fn script_safe_json(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned());
     let text = text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026");
     text.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// The experiment's JSON, as the page embeds it.
+/// Writes the comparison as JSON for the page to embed.
 pub fn embedded_document(evidence: &Evidence, set: &ComparisonSet) -> String {
     script_safe_json(&json::make_document(evidence, set))
 }
 
-/// Links that save the page's data as files.
+/// Makes links that save the page's data as files.
 pub fn download_links(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let document = serde_json::to_string(&json::make_document(evidence, set)).unwrap_or_default();
     let files = [
@@ -43,7 +43,7 @@ pub fn download_links(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// All measurements as CSV, a line for each run and metric.
+/// Writes all measurements as CSV, a line for each run and metric.
 pub fn runs_csv(evidence: &Evidence) -> String {
     let keys: std::collections::BTreeSet<&String> = evidence.cases.iter().flat_map(|case| case.point.keys()).collect();
     let mut out = String::from("position,round,benchmark,system");

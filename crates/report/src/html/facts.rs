@@ -9,7 +9,7 @@ use crate::comparison::{ComparisonSet, DroppedRun, Table, Warning};
 use crate::evidence::{CLIENT, Evidence};
 use crate::labels::{metric_name, table_title};
 
-/// The facts: those that differ first, the others folded.
+/// Makes the tables of the systems' facts side by side: those that differ first, the others folded.
 pub fn facts_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let systems: Vec<(&str, Option<&Facts>)> = evidence
         .header
@@ -40,7 +40,7 @@ pub fn facts_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The machines that made the load: étalon's own, and its agents'; of experiments that were measured apart, those of each.
+/// Makes the table of facts of the machines that made the load, folded; empty without any.
 fn load_generators(evidence: &Evidence) -> Markup {
     let all: Vec<(&str, Option<&Facts>)> = evidence
         .load_generators()
@@ -58,7 +58,8 @@ fn load_generators(evidence: &Evidence) -> Markup {
     }
 }
 
-/// Whether systems differ in an identity fact. One that could not be read is no difference; passing ones never are.
+/// Whether systems differ in an identity fact.
+/// One that could not be read is no difference; passing ones never are.
 fn identity_differs(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
     let all: Vec<Option<model::Fact>> =
         systems.iter().map(|(_, facts)| facts.and_then(|facts| facts.entries.get(name)).cloned()).collect();
@@ -71,12 +72,13 @@ fn known_value(fact: &Option<model::Fact>) -> Option<String> {
     fact.as_ref().and_then(|fact| fact.reading.clone().ok())
 }
 
-/// Whether a setting is unknown to a system, as those of another product are.
+/// Whether a fact is a setting that only some of the systems have, as those of another product do not.
 fn is_of_some(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
     name.starts_with("setting.")
         && !systems.iter().all(|(_, facts)| facts.is_some_and(|facts| facts.entries.contains_key(name)))
 }
 
+/// Makes a table of facts with a column for each system, marking those that differ.
 fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
     html! {
         div.scroll { table.facts {
@@ -92,7 +94,7 @@ fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
     }
 }
 
-/// A fact's value, or why it could not be read.
+/// Shows a fact's value, or why it could not be read.
 fn fact_cell(facts: Option<&Facts>, name: &str) -> Markup {
     html! {
         @match facts.and_then(|facts| facts.entries.get(name)).map(|fact| &fact.reading) {
@@ -106,7 +108,7 @@ fn fact_cell(facts: Option<&Facts>, name: &str) -> Markup {
 /// A value of so many characters or more stands folded, since it would push all others off the page.
 const LONG: usize = 200;
 
-/// A value; of a long one its beginning, the whole of it one click away.
+/// Shows a value; of a long one its beginning, with the whole of it folded.
 fn fold_long(value: &str) -> Markup {
     html! {
         @if value.chars().count() < LONG { (value) }
@@ -114,7 +116,7 @@ fn fold_long(value: &str) -> Markup {
     }
 }
 
-/// What was found to warn of, and the runs that are in no figure.
+/// Lists the warnings with the rows that they are about, and the attempts without a result.
 pub fn warnings_section(set: &ComparisonSet) -> Markup {
     let found = collect_warnings(&set.tables);
     html! {
@@ -143,7 +145,7 @@ pub fn warnings_section(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Whether what was dropped was run again, or was itself a repetition.
+/// Says whether an attempt without a result was run again, or was itself a repetition.
 fn how_repeated(run: &DroppedRun) -> &'static str {
     match (run.repeated, run.was_measured) {
         (_, true) => "measured before",
@@ -155,14 +157,14 @@ fn how_repeated(run: &DroppedRun) -> &'static str {
 /// A warning's text, and by name the cases that it is about, each with its place among them and its metrics.
 type Found = (String, BTreeMap<String, (usize, Vec<String>)>);
 
-/// The cases in the order of the tables.
+/// Lists the cases with their metrics, in the order of the tables.
 fn cases_in_order(places: &BTreeMap<String, (usize, Vec<String>)>) -> Vec<(&String, &Vec<String>)> {
     let mut all: Vec<_> = places.iter().map(|(name, (place, metrics))| (place, (name, metrics))).collect();
     all.sort_by_key(|(place, _)| **place);
     all.into_iter().map(|(_, case)| case).collect()
 }
 
-/// Each warning once, with the rows that it is about.
+/// Collects each warning once, with the cases and metrics that it is about.
 fn collect_warnings(tables: &[Table]) -> Vec<Found> {
     let several = tables.len() > 1;
     let (mut found, mut texts) = (Vec::<Found>::new(), BTreeMap::<String, usize>::new());

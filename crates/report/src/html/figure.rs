@@ -33,7 +33,7 @@ pub struct LiveSeries {
     pub range: Option<Vec<(f64, f64)>>,
 }
 
-/// Values with four significant digits: more is never shown, and the page is a third smaller.
+/// Serializes values with five significant digits: more is never shown, and the page is a third smaller.
 fn serialize_short<S: serde::Serializer>(values: &[f64], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(values.iter().map(|value| {
         if *value == 0.0 || !value.is_finite() {
@@ -70,7 +70,7 @@ pub struct Figure<'a> {
 }
 
 impl Figure<'_> {
-    /// The figure; `table` holds its values.
+    /// Makes the figure's HTML: title, legend, picture, values for scripts, and `table` folded.
     pub fn render_with_table(&self, table: Markup) -> Markup {
         let zoom = self.live.as_ref().is_some_and(|live| live.zoom);
         html! {
@@ -83,7 +83,7 @@ impl Figure<'_> {
         }
     }
 
-    /// The figure across the page, as `across`; where there is room for half of it only, as itself.
+    /// Makes the figure's HTML with `across` over the page's width; where there is little room, the usual picture shows.
     pub fn render_across(&self, across: &Panel, table: Markup) -> Markup {
         html! {
             figure.chart.across id=(self.id) {
@@ -95,7 +95,7 @@ impl Figure<'_> {
         }
     }
 
-    /// The values for the page's pointer.
+    /// Embeds the curves' values as JSON for the page's pointer.
     fn live_values(&self, live: &Live) -> Markup {
         let plot = self.panel.plot_box();
         let frame = Frame {
@@ -111,12 +111,12 @@ impl Figure<'_> {
     }
 }
 
-/// Says why there is no picture.
+/// Makes a figure that says why it has no picture.
 pub fn empty_figure(title: &str, why: &str) -> Markup {
     html! { figure.chart.empty { figcaption { span.what dir="auto" { (title) } } p.note { (why) } } }
 }
 
-/// Names the systems by colour, dashes and form.
+/// Makes a legend that names the systems by colour, dashes and mark.
 pub fn systems_legend(systems: &[&SystemCase<'_>]) -> Markup {
     html! {
         span.legend {
@@ -127,7 +127,7 @@ pub fn systems_legend(systems: &[&SystemCase<'_>]) -> Markup {
     }
 }
 
-/// A piece of a system's line with its mark.
+/// Draws a piece of a system's line with its mark, for legends.
 pub fn swatch(index: usize) -> Markup {
     let class = series_class(index);
     html! {

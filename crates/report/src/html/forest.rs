@@ -56,7 +56,7 @@ const MOST_PICTURES: usize = 300;
 /// A row with the table that it is of.
 type Placed<'a> = (&'a Table, &'a Comparison);
 
-/// One picture per metric, or family of metrics.
+/// Draws a forest plot for each metric, or family of metrics, up to a number of pictures.
 pub fn forest_figures(set: &ComparisonSet) -> Vec<Markup> {
     let mut metrics: IndexMap<&str, Vec<Placed<'_>>> = IndexMap::new();
     for table in &set.tables {
@@ -82,7 +82,7 @@ pub fn forest_figures(set: &ComparisonSet) -> Vec<Markup> {
     figures
 }
 
-/// The family of a metric, and its part there: what stands before and after a `/`.
+/// Splits a metric's name at a `/` into its family and its part there.
 fn family_and_part(metric: &str) -> (&str, Option<&str>) {
     metric.split_once('/').map_or((metric, None), |(family, part)| (family, Some(part)))
 }
@@ -96,7 +96,8 @@ enum Item<'a> {
     Promise(String, i32),
 }
 
-/// The lines of a picture, and its height. Rows of several pairs of sides stand under the names of theirs.
+/// Lays out the lines of a picture under headings; returns them with the picture's height.
+/// Rows of several pairs of sides stand under the names of theirs.
 fn lay_out_rows<'a>(
     set: &ComparisonSet,
     rows: &[Placed<'a>],
@@ -127,7 +128,7 @@ fn lay_out_rows<'a>(
     (items, offset)
 }
 
-/// A heading, wrapped.
+/// Wraps a heading into lines.
 fn heading_lines(text: &str) -> Vec<String> {
     wrap_to_width(text, LONGEST_HEAD, 0).lines().map(str::to_owned).collect()
 }
@@ -139,7 +140,7 @@ struct Headings {
 }
 
 impl Headings {
-    /// Which headings these rows need.
+    /// Finds which headings these rows need: tables' titles, sides, or both, where they differ.
     fn for_rows(rows: &[Placed<'_>]) -> Headings {
         Headings {
             titles: rows.windows(2).any(|pair| table_title(pair[0].0) != table_title(pair[1].0)),
@@ -147,7 +148,7 @@ impl Headings {
         }
     }
 
-    /// Its title if titles differ, and its B.
+    /// Writes a table's heading: its title if titles differ, and its B if sides do.
     fn heading_text(&self, table: &Table) -> String {
         let title = self.titles.then(|| table_title(table));
         let side = self.sides.then(|| table.b.clone());
@@ -155,6 +156,7 @@ impl Headings {
     }
 }
 
+/// Draws the figure of a metric's rows, with a wide form if it is a family of many.
 fn metric_figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number: usize) -> Markup {
     let (x, beyond) = change_axis(set, rows);
     let half = draw_panel(set, metric, rows, &x, &HALF);
@@ -168,7 +170,7 @@ fn metric_figure(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], number:
     figure.render_with_table(values_table(set, rows))
 }
 
-/// Draws the rows in this layout.
+/// Draws the rows in a layout.
 fn draw_panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, layout: &Layout) -> Panel {
     let headings = Headings::for_rows(rows);
     let (items, tall) = lay_out_rows(set, rows, &headings, layout);
@@ -212,7 +214,7 @@ fn draw_panel(set: &ComparisonSet, metric: &str, rows: &[Placed<'_>], x: &Axis, 
     panel
 }
 
-/// The axis of the logarithm of the ratio, labelled in percent, and whether an interval goes beyond it.
+/// Makes the axis of the logarithm of the ratio, labelled in percent; says whether an interval goes beyond it.
 fn change_axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
     let margin = set.rules.margin.ln_1p();
     let (mut lo, mut hi) = (-1.6 * margin, 1.6 * margin);
@@ -229,7 +231,7 @@ fn change_axis(set: &ComparisonSet, rows: &[Placed<'_>]) -> (Axis, bool) {
     (Axis { lo, hi, ticks: change_ticks(lo, hi) }, beyond)
 }
 
-/// Round changes that are far enough apart to be read; 0 % is always one.
+/// Picks round changes in percent that are far enough apart to be read; 0 % is always one.
 fn change_ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
     const ROUND: [f64; 33] = [
         0.0, 100.0, -50.0, 50.0, -30.0, 300.0, -80.0, 900.0, -90.0, 20.0, -20.0, 10.0, -10.0, 5.0, -5.0, 200.0, -65.0,
@@ -250,7 +252,7 @@ fn change_ticks(lo: f64, hi: f64) -> Vec<(f64, String)> {
     ticks
 }
 
-/// A change in percent, or as a factor from 10 on.
+/// Writes a change in percent, as a factor from 10 on.
 fn tick_label(percent: f64) -> String {
     let magnitude = percent.abs();
     match percent {
@@ -261,7 +263,7 @@ fn tick_label(percent: f64) -> String {
     }
 }
 
-/// The caption of the axis: which side is compared with which, and which way is better.
+/// Writes the caption of the axis: which side is compared with which, and which way is better.
 fn caption_text(rows: &[Placed<'_>]) -> String {
     let Some((table, row)) = rows.first() else { return String::new() };
     let better = match row.metric.direction {
@@ -275,7 +277,7 @@ fn caption_text(rows: &[Placed<'_>]) -> String {
     format!("{side}against {a}{better}")
 }
 
-/// What stands at the left of each item: as short as its kind has room for, and different where the items are.
+/// Writes the names at the left of the items, clipped to their room so that they still differ.
 fn shown_names(items: &[Item<'_>], headings: &Headings) -> Vec<String> {
     let names: Vec<String> = items
         .iter()
@@ -297,7 +299,7 @@ fn is_nameless(row: &Comparison) -> bool {
     row.label.is_empty() && family_and_part(&row.metric.id).1.is_none()
 }
 
-/// What distinguishes a row from the others under its heading, or its heading where nothing does.
+/// Writes what distinguishes a row from the others under its heading, or its heading where nothing does.
 fn distinguishing_name(headings: &Headings, table: &Table, row: &Comparison) -> String {
     let label = row.case_label();
     match family_and_part(&row.metric.id) {
@@ -309,7 +311,7 @@ fn distinguishing_name(headings: &Headings, table: &Table, row: &Comparison) -> 
     }
 }
 
-/// Shortens a text to this many characters.
+/// Shortens a text to a number of characters, with an ellipsis.
 fn shorten(text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
@@ -317,7 +319,7 @@ fn shorten(text: &str, most: usize) -> String {
     text.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// The row's name at the left, its verdict and figures at the right.
+/// Writes the row's name at the left, its verdict and figures at the right, as SVG.
 fn row_label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
     let said = match (row.no_verdict(), crate::labels::change_of(row)) {
@@ -337,12 +339,12 @@ fn row_label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: 
         + &text_element(&format!("row v-{}", verdict_class(row)), (right, y), "end", &said)
 }
 
-/// The first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
+/// Writes the first words of a reason: `wrong answer` of `wrong answer: pairs: expected 360, got 342`.
 fn first_words(NoValue { kind, reason }: &NoValue) -> String {
     shorten(kind.label().unwrap_or_else(|| reason.split_once(": ").map_or(reason.as_str(), |(first, _)| first)), GIST)
 }
 
-/// The CSS class of a verdict.
+/// The CSS class of a row's verdict.
 pub fn verdict_class(row: &Comparison) -> &'static str {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => "faster",
@@ -353,7 +355,7 @@ pub fn verdict_class(row: &Comparison) -> &'static str {
     }
 }
 
-/// The form of a verdict, which distinguishes it without colours.
+/// The shape of a row's verdict, which distinguishes it without colours.
 pub fn verdict_shape(row: &Comparison) -> Shape {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => Shape::Up,
@@ -364,6 +366,7 @@ pub fn verdict_shape(row: &Comparison) -> Shape {
     }
 }
 
+/// Makes a row's mark, whose title has its figures and verdict.
 fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     let change = crate::labels::change_of(row);
     let figures = change.map_or_else(String::new, |c| {
@@ -381,6 +384,7 @@ fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
     }
 }
 
+/// Makes the table of a picture's rows with change, interval and verdict.
 fn values_table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
     html! {
         @let headings = Headings::for_rows(rows);

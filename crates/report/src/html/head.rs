@@ -7,7 +7,7 @@ use crate::comparison::{Comparison, ComparisonSet, NoteKind};
 use crate::evidence::Evidence;
 use crate::number::{Script, count_noun, percent_text};
 
-/// Title, answer, what holds for all rows, and what the experiment was.
+/// Makes the top of the page: title, answer, what was compared, notes on all rows, and the experiment's identity.
 pub fn page_header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         header.top {
@@ -27,7 +27,7 @@ pub fn page_header(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The valid runs, étalon's version and the plan's hash, or a line for each joined experiment.
+/// Lists the valid runs, étalon's version and the plan's hash, or a line for each joined experiment.
 fn experiment_identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     let header = &evidence.header;
     let counts = set.counts;
@@ -54,12 +54,12 @@ fn experiment_identity(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Links to the parts that are there: their places in the page, and what they are called here.
+/// Makes links to the parts of the page, each an id and a title.
 pub fn navigation_links<'a>(parts: impl Iterator<Item = (&'a str, &'a str)>) -> Markup {
     html! { nav aria-label="Parts of the report" { @for (id, title) in parts { a href={ "#" (id) } { (title) } } } }
 }
 
-/// The form of a verdict.
+/// Draws the shape of a row's verdict.
 pub fn verdict_icon(row: &Comparison) -> Markup {
     html! {
         svg.icon viewBox="0 0 16 16" aria-hidden="true" {

@@ -37,7 +37,7 @@ struct Open {
     latency: Option<Latency>,
 }
 
-/// Merges the histograms of a case's measured runs.
+/// Merges the histograms of a case's measured runs, as a whole and by interval.
 pub fn case_latency(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -> Result<CaseLatency, ReportError> {
     let mut whole = None;
     let mut open: BTreeMap<u32, Open> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub fn case_latency(lookup: &Lookup<'_>, source: &dyn SeriesSource, case: u32) -
     Ok(CaseLatency { whole, slots: merge_slots(open, &lasts, nominal_ms)? })
 }
 
-/// Merges down to [`MOST_SLOTS`]; a missing interval before a run's end counts as idle.
+/// Merges intervals down to [`MOST_SLOTS`]; a missing one before a run's end counts as idle.
 fn merge_slots(
     open: BTreeMap<u32, Open>,
     lasts: &BTreeMap<i64, u32>,
@@ -108,7 +108,7 @@ fn merge_slots(
         .collect())
 }
 
-/// Adds a histogram to a sum.
+/// Adds a histogram to a sum, which may be empty; fails if they do not fit.
 fn merge_latency(into: &mut Option<Latency>, from: &Latency, run: i64) -> Result<(), ReportError> {
     match into {
         None => *into = Some(from.clone()),
@@ -122,7 +122,7 @@ fn decode_latency(part: &Series, run: i64) -> Result<Latency, ReportError> {
     Latency::decode(part).map_err(|detail| ReportError::Histogram { run, detail })
 }
 
-/// Values of whole response times, with counts.
+/// Reads a run's response times, each with its count, over all intervals.
 pub fn response_counts(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     let mut all = Vec::new();
     let series = source.series(run)?;

@@ -7,7 +7,7 @@ use crate::labels::{created_text, estimator_words, rounds_of_cases};
 use crate::look;
 use crate::number::{Script, count_noun, ordinal, percent_text, whole_number};
 
-/// Explains how the experiment was run and judged.
+/// Explains how the experiment was run and judged, with the command and the plan.
 pub fn method_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
     html! {
         ol.method {
@@ -83,7 +83,7 @@ fn explain_sample(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// How an experiment ended that is judged after each round, as far as its runs and rows show it.
+/// Says how an experiment ended that is judged after each round, as the end of a sentence.
 fn explain_end(evidence: &Evidence, set: &ComparisonSet) -> String {
     let schedule = &evidence.header.plan.schedule;
     let rounds = count_noun(set.rounds as usize, "round");
@@ -149,6 +149,7 @@ fn explain_findings(set: &ComparisonSet) -> Markup {
     }
 }
 
+/// Explains what each verdict means, and when there is none.
 fn explain_verdicts(set: &ComparisonSet) -> Markup {
     let margin = percent_text(set.rules.margin, Script::Typographic);
     html! {

@@ -53,7 +53,7 @@ pub enum ReportError {
     Histogram { run: i64, detail: String },
 }
 
-/// Renders an experiment as a page of HTML.
+/// Writes an experiment as a page of HTML.
 pub fn render_page(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<String, ReportError> {
     let parts = page_parts(evidence, set, source)?;
     let page = html! {
@@ -94,11 +94,12 @@ struct Part {
 }
 
 impl Part {
+    /// Makes a part of the page: its id, short and full title, a lead, and content.
     fn new(id: &'static str, short: &'static str, title: &'static str, lead: &str, content: Markup) -> Part {
         Part { id, short, title, lead: lead.to_owned(), content }
     }
 
-    /// Renders the part as a section.
+    /// Makes the part's section with its title, lead and content.
     fn render_part(&self) -> Markup {
         html! {
             section id=(self.id) {
@@ -110,7 +111,7 @@ impl Part {
     }
 }
 
-/// The parts in order; only those that apply.
+/// Makes the parts of the page that apply, in order.
 fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSource) -> Result<Vec<Part>, ReportError> {
     let index = Index::new(evidence);
     let charts = draw_charts(&index, source)?;
@@ -178,14 +179,14 @@ fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
     Ok(parts)
 }
 
-/// What the benchmarks stand for, by the plan.
+/// Lists what the benchmarks stand for, by the plan; `None` if they stand for nothing.
 fn stands_for(evidence: &Evidence) -> Option<Markup> {
     let known = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
     known().next()?;
     Some(html! { dl.stands { @for (name, text) in known() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
 }
 
-/// What stands above the charts of disks.
+/// Writes what stands above the charts of disks.
 fn disk_lead(set: &ComparisonSet) -> String {
     format!(
         "Bars are the highest mean of a group over its depths{}. ◇ is what is published of such tests, the highest of all \
@@ -197,7 +198,7 @@ fn disk_lead(set: &ComparisonSet) -> String {
     )
 }
 
-/// What stands above the curves over clients.
+/// Writes what stands above the curves over clients.
 fn clients_lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
@@ -206,7 +207,7 @@ fn clients_lead(set: &ComparisonSet) -> String {
     )
 }
 
-/// A note on the intervals around means, which are not drawn where rows were judged after each round.
+/// Says of which level the intervals around means are, after `lead`; empty where rows were judged after each round.
 fn one_look(set: &ComparisonSet, lead: &str) -> String {
     match set.rules.sequence {
         Some(_) => String::new(),
@@ -240,7 +241,7 @@ const FACTS: &str = "Read from the servers and the machine, not typed in. A mark
 const FACTS_OF_FILES: &str = "Read from the files that were imported. A mark shows where compared systems differ.";
 const DATA: &str = "Everything above as files; they are part of this page.";
 
-/// Text with what is typed, which stands between backticks, as code.
+/// Shows a text in which what is between backticks is code.
 fn with_code(text: &str) -> Markup {
     let is_whole = text.matches('`').count().is_multiple_of(2);
     html! {
@@ -252,7 +253,7 @@ fn with_code(text: &str) -> Markup {
     }
 }
 
-/// The tables of results, and the remedies.
+/// Makes the tables of results, and the remedies.
 fn results_section(set: &ComparisonSet) -> Markup {
     html! {
         @if single::is_single(set) { (single::figures_table(set)) } @else {
@@ -321,7 +322,7 @@ fn draw_charts(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Charts, R
     Ok(Charts { runs: with_left_out(fold_all_but_first(dots), left_out), responses })
 }
 
-/// Says how many have no room.
+/// Adds to charts how many more have no room.
 fn with_left_out(charts: Markup, more: usize) -> Markup {
     html! {
         (charts)
@@ -334,7 +335,7 @@ fn with_left_out(charts: Markup, more: usize) -> Markup {
     }
 }
 
-/// The first ones open, the others folded.
+/// Shows the figures of the first cases, and folds those of the others.
 fn fold_all_but_first(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
     let rest = cases.split_off(cases.len().min(UNFOLDED));
     html! {
@@ -345,7 +346,7 @@ fn fold_all_but_first(mut cases: Vec<(String, Vec<Markup>)>) -> Markup {
     }
 }
 
-/// The page's policy: it loads nothing, and only its own scripts and styles run.
+/// Makes the page's security policy: it loads nothing, and only its own scripts and styles run.
 fn content_policy() -> String {
     format!(
         "default-src 'none'; script-src {}; style-src {}; base-uri 'none'; form-action 'none'",
@@ -354,12 +355,12 @@ fn content_policy() -> String {
     )
 }
 
-/// The hash by which a policy allows a script.
+/// The hash by which a security policy allows a script or a style.
 fn script_hash(text: &str) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// The response times of one run in nanoseconds, with their counts, merged over seconds and hosts.
+/// Reads the response times of a run in nanoseconds, with their counts, merged over seconds and hosts.
 pub fn response_times_ns(source: &dyn SeriesSource, run: i64) -> Result<Vec<(u64, u64)>, ReportError> {
     load::response_counts(source, run)
 }

@@ -12,7 +12,7 @@ pub const LEAD: &str = "How the systems said, in the last run, that they would a
 /// A system's plan of a query.
 type SystemPlan<'a> = (&'a SystemCase<'a>, PlanOfQuery<'a>);
 
-/// The plans of all queries, those that differ unfolded; `None` if no run has one.
+/// Shows the plans of all queries, those that differ unfolded; `None` if no run has one.
 pub fn plans_section(index: &Index<'_>) -> Option<Markup> {
     let evidence = index.lookup.evidence();
     if evidence.query_plans.is_empty() {
@@ -28,7 +28,7 @@ pub fn plans_section(index: &Index<'_>) -> Option<Markup> {
     })
 }
 
-/// The plans of each query, in the order of the systems.
+/// Collects the plans of each query of a case, in the order of the systems.
 fn of_view<'a>(index: &Index<'a>, view: &'a CaseView<'a>) -> Vec<(&'a str, Vec<SystemPlan<'a>>)> {
     let mut found: Vec<(&str, Vec<SystemPlan<'_>>)> = Vec::new();
     for system in &view.systems {
@@ -42,7 +42,7 @@ fn of_view<'a>(index: &Index<'a>, view: &'a CaseView<'a>) -> Vec<(&'a str, Vec<S
     found
 }
 
-/// The plans of one query, system by system.
+/// Shows the plans of one query, system by system, with the lines that differ marked.
 fn plans_of_query(index: &Index<'_>, query: &str, systems: &[SystemPlan<'_>]) -> Markup {
     let evidence = index.lookup.evidence();
     let [(first, first_plan), others @ ..] = systems else { return html! {} };
@@ -84,7 +84,7 @@ fn changed_text(plan: &PlanOfQuery<'_>) -> String {
     plan.changed_in.map_or_else(String::new, |round| format!(", another plan before round {}", round + 1))
 }
 
-/// The plan's lines, with whether each differs from the other plan's.
+/// Lists the plan's lines, with whether each differs from the other plan's.
 fn compared_lines<'p>(text: &'p str, against: Option<&PlanOfQuery<'_>>) -> Vec<(&'p str, bool)> {
     differing_lines(text, against.and_then(|plan| plan.text.ok()).unwrap_or(text))
 }

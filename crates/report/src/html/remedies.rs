@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use crate::comparison::ComparisonSet;
 use crate::text::rows_of_remedy;
 
-/// Empty where every row has its verdict.
+/// Lists what would give rows their verdicts; empty where every row has one.
 pub(super) fn remedies_list(set: &ComparisonSet) -> Markup {
     html! {
         @if !set.remedies.is_empty() {

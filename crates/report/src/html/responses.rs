@@ -42,7 +42,7 @@ enum Better {
     Neither,
 }
 
-/// The tables of all cases that count their responses by limits; nothing where none does.
+/// Makes the tables of all cases that count their responses by limits; `None` if there are none.
 pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result<Option<Markup>, ReportError> {
     let evidence = index.lookup.evidence();
     let of_cases = OnceCell::new();
@@ -79,7 +79,8 @@ pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result
     Ok((!parts.is_empty()).then(|| html! { @for part in &parts { (part) } }))
 }
 
-/// Tasks that people wait for, as the published ones: a number of tasks, or a task log. Limits say nothing of closed
+/// Whether a case has tasks that people wait for, as the published ones: a number of tasks, or a task log.
+/// Limits say nothing of closed
 /// loops.
 fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
     let Some(case) = cases.first().and_then(|case| index.lookup.evidence().case(*case)) else { return false };
@@ -87,7 +88,7 @@ fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
         || cases.iter().any(|case| index.metrics_of(*case).any(|metric| metric.starts_with(LIMITS[1])))
 }
 
-/// Milliseconds and counting metric, the shortest first.
+/// Finds the limits that metrics count by, in ms with the metric's name, the shortest first.
 fn limits_ms(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
     for stored in measurements.iter().map(|place| &evidence.measurements[*place]) {
@@ -103,13 +104,13 @@ fn limits_ms(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> 
     found
 }
 
-/// `100ms`, `5s`, `1m`.
+/// Parses a length of time such as `100ms`, `5s` or `1m` to milliseconds.
 fn parse_ms(text: &str) -> Option<u64> {
     let duration = model::duration::parse(text).ok()?;
     u64::try_from(duration.as_millis()).ok()
 }
 
-/// The column of a system: its response times and shares within limits.
+/// Makes the column of a system: its executions, response times and shares within limits.
 fn system_column(
     index: &Index<'_>,
     source: &dyn SeriesSource,
@@ -149,7 +150,7 @@ fn system_column(
     })
 }
 
-/// A metric's value, if only one run has one.
+/// A metric's value, if exactly one run has one.
 fn only_value(index: &Index<'_>, system: &SystemCase<'_>, id: &str) -> Option<f64> {
     match values_of(index, system, id).as_slice() {
         [value] => Some(*value),
@@ -173,7 +174,7 @@ fn has_succeeded(all: &Latency) -> bool {
     !all.succeeded().is_empty()
 }
 
-/// A time of a column with its unit, or `n/a`.
+/// Writes a time of a column with its unit, or `n/a`.
 fn time_text(column: &Column, at: usize) -> String {
     let Some(us) = column.times_us[at] else { return "n/a".to_owned() };
     // Exact, for comparison with published values.
@@ -184,17 +185,18 @@ fn time_text(column: &Column, at: usize) -> String {
     format!("{} {}", unit.print(us, Script::Typographic), unit.unit_name())
 }
 
-/// A limit in seconds.
+/// Writes a limit in seconds.
 fn limit_text(limit_ms: u64) -> String {
     format!("{} s", significant_digits(limit_ms as f64 / 1e3, 1, Script::Typographic))
 }
 
-/// The share of executions within a limit.
+/// The share of executions within a limit; `None` if they were not counted.
 fn share_within(column: &Column, at: usize) -> Option<f64> {
     let within = column.within.get(at).copied().flatten()?;
     (column.executions > 0).then(|| within as f64 / column.executions as f64)
 }
 
+/// Makes the table of executions, errors, times and shares within limits, with winners unless that is unfair.
 fn responses_table(limits: &[(u64, String)], columns: &[Column], unfair: Option<&str>) -> Markup {
     let several = columns.len() > 1;
     html! {
@@ -228,19 +230,19 @@ fn responses_table(limits: &[(u64, String)], columns: &[Column], unfair: Option<
     }
 }
 
-/// A number with its digits in groups.
+/// Writes a number with its digits in groups.
 fn count_text(n: u64) -> String {
     whole_number(n, Script::Typographic)
 }
 
-/// Number and share of executions within a limit, or `n/a`.
+/// Writes number and share of executions within a limit, or `n/a`.
 fn within_text(column: &Column, at: usize) -> String {
     let Some(within) = column.within.get(at).copied().flatten() else { return "n/a".to_owned() };
     share_within(column, at)
         .map_or_else(|| count_text(within), |share| format!("{} ({:.2} %)", count_text(within), share * 100.0))
 }
 
-/// A row with the value of each column and who is best.
+/// Makes a row with the value of each column, and the winner.
 fn table_row(
     name: &str,
     columns: &[Column],
@@ -257,7 +259,7 @@ fn table_row(
     }
 }
 
-/// Ties share the place.
+/// Names the columns with the best value, several if they tie; `n/a` if a value is missing or a run failed.
 fn winners(columns: &[Column], better: Better, value: impl Fn(&Column) -> Option<f64>) -> String {
     if columns.iter().any(|column| column.failed > 0) {
         return "n/a".to_owned();
@@ -296,7 +298,7 @@ fn runs_note(columns: &[Column]) -> Markup {
     }
 }
 
-/// The bars of shares within limits.
+/// Draws the bars of the shares within limits.
 fn share_bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column], number: usize) -> Markup {
     let groups = limits.iter().enumerate().map(|(at, (limit_ms, _))| {
         let bars = columns.iter().map(|column| share_bar(column, at)).collect();
@@ -311,6 +313,7 @@ fn share_bars(view: &CaseView<'_>, limits: &[(u64, String)], columns: &[Column],
     })
 }
 
+/// Makes the bar of a column's share within a limit.
 fn share_bar(column: &Column, at: usize) -> Bar {
     let share = share_within(column, at).map(|share| share * 100.0);
     let entry = Entry::from_value(share, Form::Hundredths, "executions were not counted");

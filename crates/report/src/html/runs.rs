@@ -26,7 +26,7 @@ pub struct RunOrder {
     bands: Vec<(f64, f64)>,
 }
 
-/// The figure of all runs in their order.
+/// Draws a mark for every run of a case and metric, in the order in which they ran.
 pub fn runs_figure(
     (index, order): (&Index<'_>, &RunOrder),
     view: &CaseView<'_>,
@@ -64,7 +64,7 @@ pub fn runs_figure(
     Figure { title: &title, panel: &panel, id, legend, live: None }.render_with_table(values_table(&sides, unit))
 }
 
-/// The order of the runs, with labels of their rounds.
+/// Makes the axis of the runs in their order, labelled by rounds, with a band for every other round.
 pub fn run_order(evidence: &Evidence) -> RunOrder {
     let plan = &evidence.header.plan;
     let last = evidence.runs.iter().map(|run| run.planned.position).max().unwrap_or(0);
@@ -97,7 +97,7 @@ fn round_edges((lo, hi): (u32, u32)) -> (f64, f64) {
     (f64::from(lo) - 0.5, f64::from(hi) + 0.5)
 }
 
-/// The mark of a run, with its figures.
+/// Makes the mark of a run, whose title has its value and what it is marked with.
 fn run_mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit: &RowUnit<'_>) -> Mark {
     let mut title = format!(
         "{}, round {}: {} {}",
@@ -123,7 +123,7 @@ fn run_mark(lookup: &Lookup<'_>, system: &SystemCase<'_>, point: &RunPoint, unit
     }
 }
 
-/// Explains crosses and hollow marks.
+/// Makes a legend that explains crosses and hollow marks, if there are any.
 fn mark_legend(panel: &Panel) -> Markup {
     html! {
         @if has_mark(panel, "pt lost") || has_mark(panel, "pt void") { span.legend {
@@ -133,17 +133,17 @@ fn mark_legend(panel: &Panel) -> Markup {
     }
 }
 
-/// Tests whether a panel has marks of a class.
+/// Whether a panel has marks whose class begins so.
 fn has_mark(panel: &Panel, class: &str) -> bool {
     panel.marks.iter().any(|mark| mark.class.starts_with(class))
 }
 
-/// A mark for the legend.
+/// Draws a mark for the legend.
 fn legend_sample(class: &str, shape: Shape) -> Markup {
     html! { svg.icon viewBox="0 0 16 16" aria-hidden="true" { path class=(class) d=(shape.path_data(8.0, 8.0, 4.0)) {} } }
 }
 
-/// Crosses at the lower edge.
+/// Makes a cross at the lower edge for each run without a result.
 fn lost_run_marks(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> Vec<Mark> {
     let lost =
         lookup.last_attempts(&[system.case]).filter(|run| matches!(run.state, RunState::Failed | RunState::Aborted));
@@ -164,7 +164,7 @@ fn lost_run_marks(lookup: &Lookup<'_>, system: &SystemCase<'_>, floor: f64) -> V
     .collect()
 }
 
-/// The table of the values by round.
+/// Makes the table of the values by round.
 fn values_table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
@@ -186,7 +186,7 @@ fn values_table(sides: &[(&SystemCase<'_>, Vec<RunPoint>)], unit: &RowUnit<'_>) 
     }
 }
 
-/// The rounds in which a side has a value.
+/// Lists the rounds in which a side has a value.
 fn all_rounds(sides: &[(&SystemCase<'_>, Vec<RunPoint>)]) -> Vec<u32> {
     let mut rounds: Vec<u32> = sides.iter().flat_map(|(_, points)| points.iter().map(|point| point.round)).collect();
     rounds.sort_unstable();

@@ -25,12 +25,12 @@ const NAMED: [(f64, &str); 6] =
 
 pub type Loaded<'a> = Vec<(&'a SystemCase<'a>, CaseLatency)>;
 
-/// Number of nines: each further digit of the quantile takes equal room.
+/// Counts the nines of a quantile, so that each further digit takes equal room on an axis.
 fn count_of_nines(quantile: f64) -> f64 {
     -(1.0 - quantile).log10()
 }
 
-/// Latency over quantiles, in the unit of other cases of the benchmark, if that is known.
+/// Draws latency over quantiles, in the unit of other cases of the benchmark if that is known.
 pub fn latency_chart(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Markup {
     let merged: Vec<(&SystemCase<'_>, &Latency)> =
         loaded.iter().filter_map(|(system, latency)| Some((*system, latency.whole.as_ref()?))).collect();
@@ -94,8 +94,8 @@ pub fn latency_chart(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<Row
         .render_with_table(quantile_table(&merged, &unit))
 }
 
-/// The curve from the fastest twentieth, so that one fast operation does not stretch the axis, to the last quantile
-/// with enough samples beyond.
+/// Samples the curve of latency over nines, up to the last quantile with enough operations beyond it.
+/// It begins at the fastest twentieth, so that one fast operation does not stretch the axis.
 fn quantile_curve(latency: &Latency) -> Vec<(f64, f64)> {
     let end = (latency.operation_count() as f64 / SAMPLES_BEYOND as f64).log10();
     // Below 20 operations not even the median has ten beyond.
@@ -111,6 +111,7 @@ fn quantile_curve(latency: &Latency) -> Vec<(f64, f64)> {
         .collect()
 }
 
+/// Makes the table of the named percentiles of each system.
 fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) -> Markup {
     html! {
         table.small {
@@ -130,7 +131,7 @@ fn quantile_table(merged: &[(&SystemCase<'_>, &Latency)], unit: &RowUnit<'_>) ->
     }
 }
 
-/// The charts of throughput and latency over time.
+/// Draws throughput and latency over the time of the measured part.
 pub fn over_time_charts(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<RowUnit<'_>>, id: &str) -> Vec<Markup> {
     let loaded: Vec<(&SystemCase<'_>, &CaseLatency)> =
         loaded.iter().filter(|(_, l)| l.slots.len() > 1).map(|(system, l)| (*system, l)).collect();
@@ -142,7 +143,7 @@ pub fn over_time_charts(view: &CaseView<'_>, loaded: &Loaded<'_>, known: Option<
     all
 }
 
-/// The chart of throughput over time.
+/// Draws throughput over time: the median of the runs, and their range.
 fn throughput_chart(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatency)], id: &str) -> Markup {
     let values = loaded.iter().flat_map(|(_, l)| l.slots.iter().flat_map(|slot| slot.rates.iter().copied()));
     let y = Axis::from_zero(values, 5);
@@ -174,7 +175,7 @@ fn throughput_chart(view: &CaseView<'_>, loaded: &[(&SystemCase<'_>, &CaseLatenc
         .render_with_table(table)
 }
 
-/// Time, lowest, median and highest of the runs.
+/// The time with the lowest, the median and the highest rate of the runs.
 fn spread_of_runs(at: f64, rates: &[f64]) -> (f64, f64, f64, f64) {
     let mut ordered = rates.to_vec();
     ordered.sort_by(f64::total_cmp);
@@ -188,7 +189,7 @@ fn value_at_index(ordered: &[f64], index: usize) -> f64 {
     ordered.get(index).copied().unwrap_or(0.0)
 }
 
-/// An empty panel over the time of a run.
+/// Makes an empty panel over the time of a run.
 fn time_panel(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
     let ends = loaded.iter().filter_map(|(_, l)| l.slots.last()).map(|slot| slot.at_s);
     let end = ends.fold(0.0, f64::max);
@@ -199,7 +200,7 @@ fn time_panel(loaded: &[(&SystemCase<'_>, &CaseLatency)], y: Axis) -> Panel {
     panel
 }
 
-/// The highest percentile with samples in most intervals.
+/// Draws over time the highest percentile that most intervals have; `None` if none has.
 fn tail_chart(
     view: &CaseView<'_>,
     loaded: &[(&SystemCase<'_>, &CaseLatency)],
@@ -258,7 +259,7 @@ fn tail_chart(
     )
 }
 
-/// One line per system; long series are thinned.
+/// Lists each system's values over time, a line each.
 fn series_table(live: &Live, what: &str) -> Markup {
     html! {
         dl.values {
@@ -267,6 +268,7 @@ fn series_table(live: &Live, what: &str) -> Markup {
     }
 }
 
+/// Writes a series' values with three digits, separated by dots.
 fn values_text(series: &LiveSeries) -> String {
     let mut text = String::new();
     for y in &series.y {

@@ -10,16 +10,17 @@ use crate::labels::{
 };
 use crate::number::{RowUnit, Script, half_width_text, percent_text};
 
-/// Figures instead of comparisons.
+/// Whether a set has figures of a single system instead of comparisons.
 pub fn is_single(set: &ComparisonSet) -> bool {
     set.tables.is_empty() && !set.figures.is_empty()
 }
 
+/// The unit in which a figure is shown.
 fn figure_unit(figure: &Figure) -> RowUnit<'_> {
     unit_of(&figure.metric, [&figure.side])
 }
 
-/// Cards with the main figures of a single system.
+/// Makes cards with the main figures of a single system.
 pub fn figure_cards(set: &ComparisonSet) -> Markup {
     let mut metrics: IndexMap<&str, Vec<&Figure>> = IndexMap::new();
     for figure in set.figures.iter().filter(|figure| figure.metric.role == Role::Primary) {
@@ -31,7 +32,7 @@ pub fn figure_cards(set: &ComparisonSet) -> Markup {
     } } } }
 }
 
-/// The figure, or its range over the cases.
+/// Shows the figure with its half width, or its range over the cases.
 fn figure_range(figures: &[&Figure]) -> Markup {
     let mut known: Vec<(&Figure, f64)> = figures.iter().filter_map(|f| Some((*f, f.side.estimate?))).collect();
     known.sort_by(|x, y| x.1.total_cmp(&y.1));
@@ -50,12 +51,13 @@ fn figure_range(figures: &[&Figure]) -> Markup {
     }
 }
 
-/// A value with the sign of the figure's bound, and its unit.
+/// Writes a value with the sign of the figure's bound, and its unit.
 fn print_with_unit(figure: &Figure, value: f64) -> String {
     let sign = figure.side.bound.map_or("", Bound::sign);
     format!("{sign}{} {}", figure_unit(figure).print(value, Script::Typographic), figure_unit(figure).unit_name())
 }
 
+/// Makes the table of a single system's figures.
 pub fn figures_table(set: &ComparisonSet) -> Markup {
     let several = set.figures.iter().any(|figure| figure.benchmark != set.figures[0].benchmark);
     let level = percent_text(set.rules.level, Script::Typographic);
@@ -88,6 +90,7 @@ struct Columns {
     extremes: bool,
 }
 
+/// Makes the row of a figure in the table.
 fn table_line(figure: &Figure, columns: Columns) -> Markup {
     let unit = figure_unit(figure);
     let benchmark = (columns.several || figure.label.is_empty()).then_some(figure.benchmark.as_str());
@@ -119,7 +122,7 @@ fn table_line(figure: &Figure, columns: Columns) -> Markup {
     }
 }
 
-/// The lowest or highest run, or `n/a`.
+/// Writes the lowest or highest run, or `n/a`.
 fn extreme_text(value: Option<f64>, unit: &RowUnit<'_>) -> String {
     value.map_or("n/a".to_owned(), |value| unit.print(value, Script::Typographic))
 }

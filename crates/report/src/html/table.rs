@@ -15,6 +15,7 @@ use crate::number::{RowUnit, Script, half_width_text, p_value_text, percent_text
 /// Rows of a table that are shown at once; the others are folded, as many at a time.
 const PAGE: usize = 1_000;
 
+/// Makes the tables of all comparisons with a filter and a legend.
 pub fn comparison_tables(set: &ComparisonSet) -> Markup {
     html! {
         @if set.tables.is_empty() { p.notice { "There is nothing to compare." } }
@@ -23,7 +24,7 @@ pub fn comparison_tables(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// The tables without legend, after `others` tables, from which the numbers of footnotes continue.
+/// Makes the tables and their legend, after `others` tables, from which the numbers of footnotes continue.
 pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
     html! {
         @for (index, table) in set.tables.iter().enumerate() { (comparison_table(table, set, others + index)) }
@@ -31,7 +32,7 @@ pub fn tables_after(others: usize, set: &ComparisonSet) -> Markup {
     }
 }
 
-/// One table of comparisons with its notes.
+/// Makes one table of comparisons with its notes.
 fn comparison_table(table: &Table, set: &ComparisonSet, index: usize) -> Markup {
     let mut notes = RowNotes::of_rows(&table.rows);
     let with_p = has_p(table, set);
@@ -78,8 +79,8 @@ fn comparison_table(table: &Table, set: &ComparisonSet, index: usize) -> Markup 
     }
 }
 
-/// The p of a row. Where rows are judged after each round the p of one look says nothing: the p on which the verdict
-/// rests stands in.
+/// The p of a row that the column shows; `None` if it has none.
+/// Where rows are judged after each round the p of one look says nothing: the p on which the verdict rests stands in.
 fn p_of(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
     let estimate = row.estimate.as_ref()?;
     if set.rules.sequence.is_some() { estimate.adjusted } else { estimate.p }
@@ -90,11 +91,12 @@ fn p_heading(set: &ComparisonSet) -> &'static str {
     if set.rules.sequence.is_some() { "adjusted p" } else { "p" }
 }
 
-/// A table has a p only after the experiment's end.
+/// Whether a row of a table has a p to show, which is so only after the experiment's end.
 fn has_p(table: &Table, set: &ComparisonSet) -> bool {
     table.rows.iter().any(|row| p_of(row, set).is_some())
 }
 
+/// Makes the row of a comparison in the table.
 fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
     let unit = row_unit(row);
     let mark = notes.of_row(row);
@@ -127,6 +129,7 @@ fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNo
     }
 }
 
+/// Makes the cell of a side's figure, or of the reason why it is missing.
 fn figure_cell(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     html! {
         td.num data-l={ (letter) " " (side.label) } data-v=[side.estimate.map(|value| value.to_string())] {
@@ -141,7 +144,7 @@ fn figure_cell(side: &Side, unit: &RowUnit<'_>, letter: &str) -> Markup {
     }
 }
 
-/// Whether a row has no figure, or no interval, or no p while other rows have one.
+/// Whether a row has no figure or no interval, or no p while other rows have one.
 fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
     let with_p = has_p(table, set);
     table.rows.iter().any(|row| {
@@ -150,7 +153,7 @@ fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
     })
 }
 
-/// Explains the columns.
+/// Explains the columns of the tables.
 fn tables_legend(set: &ComparisonSet) -> Markup {
     let level = percent_text(set.rules.level, Script::Typographic);
     let margin = percent_text(set.rules.margin, Script::Typographic);
@@ -168,7 +171,7 @@ fn tables_legend(set: &ComparisonSet) -> Markup {
     }
 }
 
-/// Explains where p comes from.
+/// Explains where the p of a row comes from.
 fn explain_p(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
         (Pairing::Paired, None) => p_of_row("sign-flip permutation over the rounds"),
@@ -180,6 +183,7 @@ fn explain_p(rules: &Rules) -> String {
     }
 }
 
+/// Writes the explanation of a row's own p, by the name of its test.
 fn p_of_row(test: &str) -> String {
     format!("p: {test}, of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family")
 }

@@ -11,7 +11,7 @@ use crate::views::{Column, Entry, Series, Table, TablePlacement, View};
 const WIDTH: i32 = 480;
 const HEIGHT: i32 = 280;
 
-/// Tables one below the other, charts side by side.
+/// Shows tables one below the other with their cases' headings, and charts side by side.
 pub fn render_views(views: &[View]) -> Markup {
     let mut cases = views.iter().scan("", |last, view| {
         let case = view.table().map_or(*last, |table| table.case.as_str());
@@ -29,10 +29,12 @@ pub fn render_views(views: &[View]) -> Markup {
     }
 }
 
+/// Whether a view is a table, and not a chart.
 fn is_table(view: &View) -> bool {
     view.table().is_some()
 }
 
+/// Shows a view as a table, folded or not, or as a chart; empty for one that only terminals show.
 fn render_view(view: &View) -> Markup {
     match view {
         View::Table(shown) if shown.placement == TablePlacement::Terminal => html! {},
@@ -46,6 +48,7 @@ fn render_view(view: &View) -> Markup {
     }
 }
 
+/// Makes a table with its conclusions, lead and notes, and its title as a caption if asked.
 fn render_table(table: &Table, is_titled: bool) -> Markup {
     let all: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_hidden).collect();
     let columns: Vec<&Column> = all.iter().map(|at| &table.columns[*at]).collect();
@@ -79,12 +82,13 @@ fn render_table(table: &Table, is_titled: bool) -> Markup {
     }
 }
 
+/// Makes a heading cell over a number of header rows.
 fn column_head(column: &Column, rows: usize) -> Markup {
     let class = (column.align == Align::Right).then_some("num");
     html! { th class=[class] scope="col" rowspan=[(rows > 1).then_some(rows)] { bdi { (column.head) } } }
 }
 
-/// Its heading shows on phones, where rows are cards.
+/// Makes a cell of an entry; its heading shows on phones, where rows are cards.
 fn entry_cell(of: &Entry, column: &Column) -> Markup {
     let label = [column.group.as_str(), column.head.as_str()];
     let label = label.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", ");
@@ -98,7 +102,7 @@ fn entry_cell(of: &Entry, column: &Column) -> Markup {
     html! { td class=(class) data-l=(label) data-v=[of.value.map(|value| value.to_string())] { span { (render_entry(of)) } } }
 }
 
-/// An entry with its unit, interval and remark.
+/// Shows an entry with its unit, interval and remark.
 fn render_entry(of: &Entry) -> Markup {
     let number = of.number_text(Script::Typographic);
     html! {
@@ -115,11 +119,12 @@ fn render_entry(of: &Entry) -> Markup {
     }
 }
 
-/// A legend of systems or codecs.
+/// Makes a legend of systems or codecs by their marks.
 pub fn names_legend<'n>(names: impl Iterator<Item = (usize, &'n str)>) -> Markup {
     html! { span.legend { @for (index, name) in names { span.key { (swatch(index)) bdi { (name) } } } } }
 }
 
+/// Draws a line for each of the series.
 fn lines_chart(series: &Series) -> Markup {
     let points: Vec<(f64, f64)> = series.lines.iter().flat_map(|line| line.points.iter().copied()).collect();
     let end = points.iter().map(|(x, _)| *x).fold(0.0, f64::max);
@@ -141,6 +146,7 @@ fn lines_chart(series: &Series) -> Markup {
     Figure { title: &series.title, panel: &panel, id: &series.id, legend, live: None }.render_with_table(table)
 }
 
+/// Writes the points' values with three digits, separated by dots.
 fn values_text(points: &[(f64, f64)]) -> String {
     points.iter().map(|(_, y)| significant_digits(*y, 3, Script::Typographic)).collect::<Vec<_>>().join(" · ")
 }

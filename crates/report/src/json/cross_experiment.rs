@@ -62,6 +62,7 @@ pub struct OnlyIn {
 }
 
 impl Apart {
+    /// Makes the JSON object of experiments that were measured apart.
     pub(super) fn new(all: &cross_experiment::CrossExperiment) -> Apart {
         Apart {
             experiments: all

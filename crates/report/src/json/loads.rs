@@ -42,7 +42,7 @@ pub struct LoadTried {
     pub is_client_saturated: bool,
 }
 
-/// All, in the order in which they were tried.
+/// Lists all loads that were tried in searches, in the order in which they were tried.
 pub(super) fn loads_tried(evidence: &Evidence) -> Vec<LoadTried> {
     let runs: BTreeMap<i64, &store::StoredRun> = evidence.runs.iter().map(|run| (run.id, run)).collect();
     evidence

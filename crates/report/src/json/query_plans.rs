@@ -31,7 +31,7 @@ pub struct QueryPlan {
     pub changed_in_round: Option<u32>,
 }
 
-/// The plans of all cases.
+/// Lists the query plans of all cases, or why a plan is missing.
 pub fn query_plan_objects(evidence: &Evidence) -> Vec<QueryPlan> {
     if evidence.query_plans.is_empty() {
         return Vec::new();

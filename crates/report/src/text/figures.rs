@@ -5,7 +5,7 @@ use crate::comparison::{ComparisonSet, Figure};
 use crate::labels::{RowNotes, direction_arrow, estimator_words, metric_name, unit_of};
 use crate::number::{RowUnit, Script};
 
-/// Some figures of a set.
+/// Writes a table of some figures of a set, with their notes.
 pub fn render_figures<'f>(
     set: &ComparisonSet,
     figures: impl IntoIterator<Item = &'f Figure>,
@@ -34,6 +34,7 @@ pub fn render_figures<'f>(
     out
 }
 
+/// Makes the cells of a figure: name, unit, value, half width, extremes and notes.
 fn figure_cells(one: &Figure, notes: String) -> Vec<GridCell> {
     let unit = unit_of(&one.metric, [&one.side]);
     let mut figure = figure_and_half_width(&one.side, &unit);
@@ -47,7 +48,7 @@ fn figure_cells(one: &Figure, notes: String) -> Vec<GridCell> {
     texts.into_iter().map(GridCell::new).collect()
 }
 
-/// The lowest or highest run; empty if unknown.
+/// Writes the lowest or highest run; empty if it is not known.
 fn extreme_text(value: Option<f64>, unit: &RowUnit<'_>) -> String {
     value.map_or_else(String::new, |value| unit.print(value, Script::Plain))
 }

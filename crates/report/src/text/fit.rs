@@ -25,7 +25,7 @@ const MOST_COUNTS: usize = 6;
 /// Letters of a note.
 const LONGEST_NOTE: usize = 200;
 
-/// Shows as many cases as fit into so many lines, at least one.
+/// Writes the cases that differ most, as many as fit into this number of lines, at least one.
 pub(super) fn render_to_fit(set: &ComparisonSet, options: &TextOptions, lines: usize) -> String {
     let options = TextOptions { rows: Rows::Fit(lines), ..*options };
     let ranked = ranked_cases(set);
@@ -46,6 +46,7 @@ pub(super) fn render_to_fit(set: &ComparisonSet, options: &TextOptions, lines: u
 /// A case of a benchmark: the table's title, and the values of its keys.
 type Case<'s> = (&'s [(String, String)], &'s [(String, String)]);
 
+/// Identifies the case of a row by the table's title and the row's keys.
 fn case_of_row<'s>(table: &'s Table, row: &'s Comparison) -> Case<'s> {
     (&table.title, &row.label)
 }
@@ -59,7 +60,7 @@ struct Rank {
     size: f64,
 }
 
-/// Ranks a row by how much it shows.
+/// Ranks a row by how much it shows: sure differences first, then open ones, then by size.
 fn rank_of_row(row: &Comparison) -> Rank {
     let is_sure = matches!(row.outcome, Outcome::Verdict(Verdict::Faster | Verdict::Slower));
     let is_open = !matches!(row.outcome, Outcome::Verdict(Verdict::Equivalent));
@@ -81,7 +82,7 @@ fn compare_by_rank(one: &Ranked<'_>, other: &Ranked<'_>) -> Ordering {
     other.rank.partial_cmp(&one.rank).unwrap_or(Ordering::Equal)
 }
 
-/// All cases, those that show most first; of each two that differ one where B is better and one where it is worse.
+/// Lists all cases, those that show most first, in turns one where B is better and one where it is worse.
 fn ranked_cases(set: &ComparisonSet) -> Vec<Case<'_>> {
     let mut best: BTreeMap<Case<'_>, Ranked<'_>> = BTreeMap::new();
     for (table, row) in set.tables.iter().flat_map(|table| table.rows.iter().map(move |row| (table, row))) {
@@ -106,7 +107,7 @@ fn ranked_cases(set: &ComparisonSet) -> Vec<Case<'_>> {
     turns
 }
 
-/// Renders these cases, and at most so many figures.
+/// Writes these cases, and at most this number of figures.
 fn render_part(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>], most_figures: usize) -> String {
     let mut out = render_head(set, options);
     out.push_str(&shorten_notes(&set.notes, options.width));
@@ -128,7 +129,7 @@ fn render_part(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>], m
     out
 }
 
-/// The first notes of each kind, shortened, and how many more there are.
+/// Writes the first notes of each kind, shortened, and how many more there are.
 fn shorten_notes(notes: &[Note], width: usize) -> String {
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut out = String::new();
@@ -148,7 +149,7 @@ fn shorten_notes(notes: &[Note], width: usize) -> String {
     out
 }
 
-/// The rows of some cases of a table.
+/// Cuts a table down to the rows of some cases.
 fn rows_of_cases(table: &Table, cases: &BTreeSet<Case<'_>>) -> Table {
     let rows = table.rows.iter().filter(|row| cases.contains(&case_of_row(table, row))).cloned().collect();
     let Table { title, compared, a, b, differences, .. } = table;
@@ -156,7 +157,7 @@ fn rows_of_cases(table: &Table, cases: &BTreeSet<Case<'_>>) -> Table {
     Table { title, compared, a, b, rows, differences: differences.clone() }
 }
 
-/// Some cases of each table of a pair.
+/// Writes the tables with the rows of some cases, and counts the verdicts of the others.
 fn render_tables(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) -> String {
     let shown: BTreeSet<Case<'_>> = cases.iter().copied().collect();
     let (mut out, mut rest) = (String::new(), Vec::new());
@@ -182,7 +183,7 @@ fn render_tables(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>])
     out + &count_lines(rest, options.width) + &how_to_see_all(set.rows().count(), options.width)
 }
 
-/// Some cases of several systems, and how each pair came out.
+/// Writes some cases of several systems side by side, and counts each pair's verdicts.
 fn side_by_side(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) -> String {
     let shown: BTreeSet<Case<'_>> = cases.iter().copied().collect();
     let parts: Vec<Table> = set.tables.iter().map(|table| rows_of_cases(table, &shown)).collect();
@@ -206,7 +207,7 @@ fn side_by_side(set: &ComparisonSet, options: &TextOptions, cases: &[Case<'_>]) 
         + &how_to_see_all(set.rows().count(), options.width)
 }
 
-/// A line for each of the first names.
+/// Writes a line for each of the first names with its counts, and how many more there are.
 fn count_lines(named: Vec<(String, String)>, width: usize) -> String {
     if named.is_empty() {
         return String::new();
@@ -221,6 +222,7 @@ fn count_lines(named: Vec<(String, String)>, width: usize) -> String {
     out
 }
 
+/// Says that not all rows are shown, and which command shows them.
 fn how_to_see_all(rows: usize, width: usize) -> String {
     let text = format!(
         "\nOf {} those of the cases are shown that differ most. `etalon compare STORE --all` shows every row, \
@@ -230,7 +232,7 @@ fn how_to_see_all(rows: usize, width: usize) -> String {
     wrap_to_width(&text, width, 0)
 }
 
-/// `30 faster, 12 equivalent, 4 no verdict`.
+/// Counts the rows by verdict: `30 faster, 12 equivalent, 4 no verdict`.
 fn verdict_counts(rows: &[&Comparison], set: &ComparisonSet) -> String {
     let mut words: Vec<(String, usize)> = Vec::new();
     for row in rows {
@@ -244,7 +246,7 @@ fn verdict_counts(rows: &[&Comparison], set: &ComparisonSet) -> String {
     words.iter().map(|(word, rows)| format!("{rows} {word}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The leading figure of some cases, in turns of each benchmark.
+/// Writes the leading figure of some cases, taken from the benchmarks in turns.
 fn some_figures(set: &ComparisonSet, options: &TextOptions, most: usize) -> String {
     let mut benchmarks: Vec<(&str, Vec<&Figure>)> = Vec::new();
     let mut known = BTreeSet::new();

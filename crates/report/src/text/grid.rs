@@ -21,7 +21,7 @@ pub enum Style {
 }
 
 impl Style {
-    /// A text in a colour, if colours are on.
+    /// Puts a text in a colour, if colours are on.
     pub fn paint(self, ansi: Ansi, text: &str) -> String {
         match self {
             Style::Plain => text.to_owned(),
@@ -39,11 +39,12 @@ pub struct GridCell {
 }
 
 impl GridCell {
+    /// Makes a cell in no colour.
     pub fn new(text: impl Into<String>) -> GridCell {
         GridCell { text: text.into(), ansi: Ansi::new() }
     }
 
-    /// A cell in a colour.
+    /// Makes a cell in a colour.
     pub fn painted(text: impl Into<String>, ansi: Ansi) -> GridCell {
         GridCell { text: text.into(), ansi }
     }
@@ -58,7 +59,7 @@ impl GridCell {
         self.text.split('\n').count()
     }
 
-    /// Columns of a terminal that its widest line takes.
+    /// The terminal columns that the cell's widest line takes.
     pub fn width(&self) -> usize {
         self.text.split('\n').map(UnicodeWidthStr::width).max().unwrap_or(0)
     }
@@ -83,14 +84,17 @@ pub struct Grid {
 const GAP: usize = 2;
 
 impl Grid {
+    /// Makes a grid without lines, by the columns' alignment.
     pub fn new(columns: Vec<Align>) -> Grid {
         Grid { columns, lines: Vec::new() }
     }
 
+    /// Appends a line to the grid.
     pub fn push_line(&mut self, line: GridLine) {
         self.lines.push(line);
     }
 
+    /// The width of each column, that of its widest cell.
     fn column_widths(&self) -> Vec<usize> {
         let mut widths = vec![0; self.columns.len()];
         for line in &self.lines {
@@ -103,12 +107,13 @@ impl Grid {
         widths
     }
 
-    /// Columns of a terminal that the grid takes.
+    /// The terminal columns that the grid takes.
     pub fn total_width(&self) -> usize {
         let widths = self.column_widths();
         widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
     }
 
+    /// Writes the grid as text, columns aligned.
     pub fn render_grid(&self, style: Style) -> String {
         let widths = self.column_widths();
         let mut out = String::new();
@@ -126,6 +131,7 @@ impl Grid {
         out
     }
 
+    /// Writes a line of cells, over as many lines of text as the highest has.
     fn render_cells(&self, cells: &[GridCell], widths: &[usize], style: Style, out: &mut String) {
         let height = cells.iter().map(GridCell::height).max().unwrap_or(1);
         for index in 0..height {
@@ -153,7 +159,7 @@ impl Grid {
     }
 }
 
-/// The line of headings above groups of columns.
+/// Writes the line of headings above groups of columns.
 fn group_headings(groups: &[(String, usize)], widths: &[usize]) -> String {
     let (mut line, mut at, mut end) = (String::new(), 0, 0);
     for (name, columns) in groups {
@@ -166,7 +172,7 @@ fn group_headings(groups: &[(String, usize)], widths: &[usize]) -> String {
     line
 }
 
-/// Escape sequences in names must not control the terminal.
+/// Replaces control characters and direction marks in a text, so that names cannot control the terminal.
 pub fn clean_text(text: &str) -> String {
     text.chars().map(|c| if is_unsafe(c) { '\u{fffd}' } else { c }).collect()
 }
@@ -176,12 +182,12 @@ pub fn is_unsafe(c: char) -> bool {
     c.is_control() || is_bidi_control(c)
 }
 
-/// They would reorder text outside the name.
+/// Whether a character changes the direction of text, which would reorder what is around a name.
 fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}')
 }
 
-/// Shortens a text with an ellipsis at the end.
+/// Clips a text to terminal columns, with an ellipsis at its end.
 pub fn clip_to_width(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -197,7 +203,8 @@ pub fn clip_to_width(text: &str, width: usize) -> String {
     kept
 }
 
-/// Breaks a text at spaces, but for those within numbers and before their percent signs; further lines are indented.
+/// Wraps a text at spaces to a width, further lines indented, and ends it with a line feed.
+/// It does not break within numbers or before their percent signs.
 pub fn wrap_to_width(text: &str, width: usize, indent: usize) -> String {
     let mut out = String::new();
     let mut column = 0;
@@ -224,7 +231,7 @@ pub fn wrap_to_width(text: &str, width: usize, indent: usize) -> String {
     out
 }
 
-/// Whether a word goes on with the number before it: three further digits, or a percent sign.
+/// Whether a word continues the number before it: three further digits, or a percent sign.
 fn belongs_to_number(before: &str, word: &str) -> bool {
     let digits = word.chars().take_while(char::is_ascii_digit).count();
     before.ends_with(|last: char| last.is_ascii_digit()) && (digits == 3 || word.starts_with('%'))

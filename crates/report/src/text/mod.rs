@@ -62,7 +62,7 @@ impl Default for TextOptions {
 /// The most rows that are read at a glance, with the pictures below them.
 const GLANCE_ROWS: usize = 24;
 
-/// Many rows, or a text that is twice as long as asked for, are cut.
+/// Whether a text is to be cut: it is too long and of many rows, or twice as long as asked for.
 fn is_long(set: &ComparisonSet, lines: usize, most: usize) -> bool {
     let rows: usize = set.tables.iter().map(|table| table.rows.len()).sum();
     lines > most && (rows > GLANCE_ROWS || lines > 2 * most)
@@ -75,7 +75,7 @@ const LONGEST_COMPARED: usize = 78;
 /// Longest value in the line of differences.
 const LONGEST_VALUE: usize = 40;
 
-/// The answer, what was compared, tables, notes and legend.
+/// Writes a set as text: answer, what was compared, notes, tables and legend; cut to what the options ask for.
 pub fn render_set(set: &ComparisonSet, options: &TextOptions) -> String {
     let options = TextOptions { width: options.width.max(LEAST_WIDTH), ..*options };
     let text = render_all(set, &TextOptions { rows: Rows::All, ..options });
@@ -86,7 +86,7 @@ pub fn render_set(set: &ComparisonSet, options: &TextOptions) -> String {
     }
 }
 
-/// The answer, and what was compared.
+/// Writes the answer, and what was compared.
 fn render_head(set: &ComparisonSet, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
     let answer = wrap_to_width(&clean_text(&set.answer), options.width, 0);
@@ -97,7 +97,7 @@ fn render_head(set: &ComparisonSet, options: &TextOptions) -> String {
     out
 }
 
-/// Renders everything in full.
+/// Writes a set in full, whatever its length.
 fn render_all(set: &ComparisonSet, options: &TextOptions) -> String {
     let mut out = render_head(set, options);
     for note in &set.notes {
@@ -138,7 +138,7 @@ fn render_all(set: &ComparisonSet, options: &TextOptions) -> String {
     out
 }
 
-/// The published charts, and what they hide.
+/// Writes the published charts of disks, and what they hide.
 fn render_disk(set: &ComparisonSet, width: usize) -> String {
     let views = curves::disk_views(set);
     let mut out: String = views
@@ -159,7 +159,7 @@ fn render_disk(set: &ComparisonSet, width: usize) -> String {
     out + &render_views(&views, width)
 }
 
-/// What stands above a table: its title, its sides and what they share.
+/// Writes the lines above a table: its title, its sides and what its rows share.
 fn lines_above(table: &Table, set: &ComparisonSet, differs: Option<String>, options: &TextOptions) -> String {
     let bold = anstyle::Style::new().bold();
     let sides = format!("A = {}, B = {}", clean_text(&table.a), clean_text(&table.b));
@@ -178,13 +178,13 @@ fn lines_above(table: &Table, set: &ComparisonSet, differs: Option<String>, opti
     out
 }
 
-/// Begins what is so of every row of a table.
+/// The words that begin what all rows of a table share.
 fn every_row(options: &TextOptions) -> &'static str {
     if options.rows == Rows::All { "all rows" } else { "these rows" }
 }
 
-/// `all rows: clients=16, scale=10`, as many as a line holds. Keys that the plan leaves out are left out here, too, and
-/// those that are not known in any row.
+/// Writes the keys that all rows share: `all rows: clients=16, scale=10`, as many as a line has room for.
+/// Keys at the plan's defaults, and those that are not known in any row, are left out.
 fn fixed_keys(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Option<String> {
     let first = table.rows.first()?;
     let shared: Vec<String> = first
@@ -209,7 +209,7 @@ fn fixed_keys(table: &Table, set: &ComparisonSet, options: &TextOptions) -> Opti
     })
 }
 
-/// The line of shared keys, as far as they fit.
+/// Writes the line of shared keys with the first of them, and how many more there are.
 fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
     let rest = shared.len() - keys;
     let more = if rest > 0 { format!(", and {rest} more") } else { String::new() };
@@ -219,7 +219,7 @@ fn keys_line(shared: &[String], options: &TextOptions, keys: usize) -> String {
 /// They follow from settings or a note.
 const SAID_ELSEWHERE: [&str; 2] = ["durability.because", "durability.except"];
 
-/// `differs: setting.synchronous_commit (on, off), and 3 more`.
+/// Writes the facts in which the sides differ: `differs: setting.synchronous_commit (on | off), and 3 more`.
 pub(crate) fn differences_line(table: &Table, options: &TextOptions) -> Option<String> {
     let shown: Vec<_> = table.differences.iter().filter(|d| !SAID_ELSEWHERE.contains(&d.name.as_str())).collect();
     let named: Vec<String> = shown
@@ -235,12 +235,12 @@ pub(crate) fn differences_line(table: &Table, options: &TextOptions) -> Option<S
     Some(format!("differs: {}{rest}", named.join(", ")))
 }
 
-/// A value, clipped, or that it is not known.
+/// Writes a value, clipped, or that it is not known.
 fn value_text(value: &Option<String>) -> String {
     value.as_deref().map_or_else(|| "not known".to_owned(), |v| clean_text(&clip_to_width(v, LONGEST_VALUE)))
 }
 
-/// Explains the columns of the tables.
+/// Explains the columns and verdicts of the tables.
 fn legend_text(set: &ComparisonSet, width: usize) -> String {
     let rules = &set.rules;
     let ratio = interval_words(rules);
@@ -271,7 +271,7 @@ fn legend_text(set: &ComparisonSet, width: usize) -> String {
     wrap_to_width(&text, width, 0)
 }
 
-/// Each reason with its first run.
+/// Writes each reason for attempts without a result, with the first of them.
 fn dropped_lines(set: &ComparisonSet, reasons: &[(&DroppedRun, usize)], width: usize) -> String {
     if set.dropped.is_empty() {
         return String::new();

@@ -6,7 +6,8 @@ use crate::comparison::{ComparisonSet, RemedyLine};
 /// Longer lists of rows are counted.
 const MOST_NAMED: usize = 2;
 
-/// A command has a line of its own, however long: it can be copied.
+/// Writes what would help, each remedy with its rows and command.
+/// A command has a line of its own, however long, so that it can be copied.
 pub(super) fn render_remedies(set: &ComparisonSet, lines: &[RemedyLine], width: usize) -> String {
     if lines.is_empty() {
         return String::new();
@@ -24,7 +25,7 @@ pub(super) fn render_remedies(set: &ComparisonSet, lines: &[RemedyLine], width: 
     out
 }
 
-/// `points, clients=4, response p99`, or how many.
+/// Names the rows of a remedy: `points, clients=4, response p99`, the first of many, or `all rows`.
 pub fn rows_text(names: &[String], set: &ComparisonSet) -> String {
     match names.len() {
         all if all > 1 && all == set.rows().count() => "all rows".to_owned(),

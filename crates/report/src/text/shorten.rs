@@ -9,8 +9,8 @@ use super::clip_to_width;
 /// Number of places in which names are told apart.
 const MOST_DIFFERENCES: usize = 3;
 
-/// Shortens each name to `width` columns. Names that would end up as the same text lose what they have in common instead:
-/// `postgres-16-or…(store 1)` and `postgres-16-or…(store 2)`.
+/// Shortens each name to `width` columns so that they still differ.
+/// Names that would end up alike lose what they have in common: `postgres-16-or…(store 1)` and `postgres-16-or…(store 2)`.
 pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
     let mut shown: Vec<String> = names.iter().map(|name| clip_to_width(name, width)).collect();
     let mut differences: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); names.len()];
@@ -35,19 +35,19 @@ pub fn clipped_apart(names: &[&str], width: usize) -> Vec<String> {
     shown
 }
 
-/// Both sides of a table, as [`clipped_apart`] has them.
+/// Shortens the names of both sides so that they still differ, as [`clipped_apart`] does.
 pub fn pair_apart(a: &str, b: &str, width: usize) -> [String; 2] {
     let mut names = clipped_apart(&[a, b], width).into_iter();
     std::array::from_fn(|_| names.next().unwrap_or_default())
 }
 
-/// Number of letters that two names have in common at their start.
+/// Counts the letters that two names have in common at their start.
 fn common_start(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(a, b)| a == b).count()
 }
 
-/// Keeps what follows the first letters of a name from its `differences` on, with the words that they are in, and the start of
-/// the name if there is room.
+/// Shortens a name to what follows its `differences`, indices of letters, with the words that they are in.
+/// The start of the name stays, too, if there is room.
 fn shortened_around(name: &str, differences: &BTreeSet<usize>, width: usize) -> String {
     let letters: Vec<char> = name.chars().collect();
     let each = (width / differences.len().max(1)).saturating_sub(2).max(1);

@@ -26,7 +26,7 @@ enum Heads {
     Above,
 }
 
-/// Renders the table in the widest form that fits.
+/// Writes the table in the widest form that fits, with its notes.
 pub fn render_table(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let mut notes = RowNotes::of_rows(&table.rows);
     let marks: Vec<String> = table.rows.iter().map(|row| note_mark(notes.of_row(row))).collect();
@@ -40,18 +40,18 @@ pub fn render_table(table: &Table, set: &ComparisonSet, options: &TextOptions) -
     text + &render_notes(&notes, options.width)
 }
 
-/// `(1)`.
+/// Writes the mark of a note, such as `(1)`; empty without one.
 pub(super) fn note_mark(number: Option<usize>) -> String {
     number.map_or_else(String::new, |number| format!("({number})"))
 }
 
-/// Warnings, and the reason of a missing figure.
+/// Lists the notes of a figure: warnings, and the reason if it is missing.
 pub(super) fn figure_notes(warnings: &[Warning], side: &Side) -> Vec<String> {
     let reasons = side.unavailable.iter().filter(|_| side.estimate.is_none());
     warnings.iter().map(Warning::text).chain(reasons.map(|(reason, _)| format!("n/a: {reason}"))).collect()
 }
 
-/// Each on its own lines.
+/// Writes the numbered notes, each on its own lines.
 pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     let mut out = String::new();
     for (number, texts) in notes.numbered() {
@@ -66,6 +66,7 @@ pub(super) fn render_notes(notes: &RowNotes, width: usize) -> String {
     out
 }
 
+/// Lays out a table's rows as a grid, with heads in a form.
 fn make_grid(
     table: &Table,
     set: &ComparisonSet,
@@ -124,6 +125,7 @@ fn make_grid(
     grid
 }
 
+/// Makes the cells of the table's head.
 fn head_cells(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool) -> Vec<GridCell> {
     let interval = if table.rows.iter().any(|row| row.estimate.is_some()) {
         format!("{} interval", percent_text(set.rules.level, Script::Plain))
@@ -137,6 +139,7 @@ fn head_cells(table: &Table, set: &ComparisonSet, heads: Heads, has_shares: bool
     figures.chain(["verdict".to_owned()]).map(|text| GridCell::painted(text, Ansi::new().bold())).collect()
 }
 
+/// Writes the head of a side's column: its letter, with its name if there is room.
 fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     match heads {
         Heads::Named => format!("{} {name}", letter.as_str()),
@@ -144,12 +147,12 @@ fn side_head(heads: Heads, letter: SideLetter, name: &str) -> String {
     }
 }
 
-/// A query that took some time is no 0 %.
+/// Writes a share in percent; one below 1 % is no 0 %.
 fn share_text(percent: f64) -> String {
     if percent < 1.0 { "< 1 %".to_owned() } else { format!("{percent} %") }
 }
 
-/// All but the verdict.
+/// Writes the cells of a row, all but the verdict.
 fn row_cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     let unit = row_unit(row);
     let name = clip_to_width(&clean_text(&metric_name(&row.metric.id)), LONGEST_METRIC);
@@ -173,12 +176,12 @@ fn row_cells(row: &Comparison, has_shares: bool) -> Vec<String> {
     figures.into_iter().chain(has_shares.then_some(share)).collect()
 }
 
-/// A side's figure, or why there is none.
+/// Writes a side's figure, or why there is none.
 fn figure_text(side: &Side, unit: &RowUnit<'_>) -> String {
     figure_of(side, unit, Script::Plain).unwrap_or_else(|| missing_side_text(side).to_owned())
 }
 
-/// `no verdict: unequal durability (1)`.
+/// Writes the cell of a verdict: `no verdict: unequal durability (1)`.
 fn verdict_cell(row: &Comparison, word: &str, rest: &str, marks: &str) -> String {
     let separator = match row.outcome {
         _ if rest.is_empty() => " ",
@@ -189,14 +192,14 @@ fn verdict_cell(row: &Comparison, word: &str, rest: &str, marks: &str) -> String
     format!("{word}{separator}{rest} {marks}").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `18 400` and `±1 %`, of a single system.
+/// Writes a single system's figure and its half width, if it has one: `18 400` and `±1 %`.
 pub fn figure_and_half_width(side: &Side, unit: &RowUnit<'_>) -> Vec<String> {
     let Some(figure) = figure_of(side, unit, Script::Plain) else { return vec![missing_side_text(side).to_owned()] };
     let half = side.half_width.map(|share| half_width_text(share, Script::Plain));
     [Some(figure), half].into_iter().flatten().collect()
 }
 
-/// The colour of a verdict.
+/// The colour of a row's verdict.
 fn verdict_style(row: &Comparison) -> Ansi {
     match row.outcome {
         Outcome::Verdict(Verdict::Faster) => foreground(AnsiColor::Green).bold(),
@@ -207,12 +210,12 @@ fn verdict_style(row: &Comparison) -> Ansi {
     }
 }
 
-/// Text in a colour.
+/// The style of text in a colour.
 fn foreground(colour: AnsiColor) -> Ansi {
     Ansi::new().fg_color(Some(colour.into()))
 }
 
-/// The values of a side's runs, in their order.
+/// Writes the values of a side's runs, in their order, wrapped.
 fn run_values(row: &Comparison, letter: SideLetter, width: usize) -> String {
     let unit = row_unit(row);
     let side = row.side(letter);

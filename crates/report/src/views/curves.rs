@@ -63,7 +63,7 @@ pub struct CurveDot {
     pub latency_text: String,
 }
 
-/// The unit is that of all of a group: no rate is scaled.
+/// Makes the entry of a point's mean with its interval; no rate is scaled, so that a group has one unit.
 fn mean_entry(point: &CurvePoint) -> Entry {
     let mean = point.mean().ok_or_else(|| point.rate.missing_reason());
     let entry = Entry::from_reading(mean, Form::Significant).with_half_width(point.rate.half_width);
@@ -76,7 +76,7 @@ fn mean_entry(point: &CurvePoint) -> Entry {
     }
 }
 
-/// The latency of a point, and how it is written.
+/// The latency of a point, and its text.
 fn latency_of_point(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, String) {
     let (pick, name) = latency_of(group);
     let Some((metric, value)) = pick(point) else { return (None, format!("n/a {name}")) };
@@ -84,6 +84,7 @@ fn latency_of_point(group: &CurveGroup, point: &CurvePoint) -> (Option<f64>, Str
     (Some(value), format!("{} {} {name}", unit.print(value, Script::Plain), unit.unit_name()))
 }
 
+/// Makes the entry of a point's latency, or of why there is none.
 fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     let (value, text) = latency_of_point(group, point);
     if value.is_none() {
@@ -92,12 +93,13 @@ fn latency_entry(group: &CurveGroup, point: &CurvePoint) -> Entry {
     Entry { value, form: Form::Latency, text, ..Entry::default() }
 }
 
-/// `p99, us`.
+/// Writes the latency's name and stored unit: `p99, us`; empty without any.
 fn latency_words(group: &CurveGroup) -> String {
     let (pick, name) = latency_of(group);
     group.points().find_map(pick).map_or_else(String::new, |(metric, _)| format!("{name}, {}", metric.unit))
 }
 
+/// Makes the view of a group's curves.
 fn curve_view(group: &CurveGroup, family: &'static str, title: String, id: String) -> View {
     let (unit, latency) = (rate_words(&group.metric).to_owned(), latency_words(group));
     View::Curve(Curve {
@@ -142,7 +144,7 @@ fn curve_view(group: &CurveGroup, family: &'static str, title: String, id: Strin
 const DISK: &str = "disk";
 const TRANSACTIONS: &str = "transactions";
 
-/// The two published charts, and what they hide.
+/// Makes the views of disks: the two published charts, tables of what they hide, and curves.
 pub fn disk_views(set: &ComparisonSet) -> Vec<View> {
     if set.disk.is_empty() {
         return Vec::new();
@@ -155,7 +157,7 @@ pub fn disk_views(set: &ComparisonSet) -> Vec<View> {
     views
 }
 
-/// The bars of each group's best value, the published chart.
+/// Makes the bars of each group's best value, the published chart; `None` without groups of this metric.
 fn best_bars(set: &ComparisonSet, metric: &str) -> Option<View> {
     let groups: Vec<&CurveGroup> = set.disk.iter().filter(|group| group.metric.id == metric).collect();
     let first = groups.first()?;
@@ -200,7 +202,7 @@ fn best_bars(set: &ComparisonSet, metric: &str) -> Option<View> {
     }))
 }
 
-/// Best, mean there, knee, rate and latency there.
+/// Makes the table of what the best hides: the highest run, and mean, rate and latency at the knee.
 fn hidden_table(set: &ComparisonSet) -> Table {
     let best = ["highest run", "mean there", "depth"].map(|head| Column::new(head, "").in_group("best"));
     let knee = ["depth", "mean there", "latency there"].map(|head| Column::new(head, "").in_group("knee"));
@@ -230,7 +232,7 @@ fn hidden_table(set: &ComparisonSet) -> Table {
     }
 }
 
-/// The row of a system's curve: its highest run and its knee.
+/// Makes the row of a system's curve: its highest run and its knee.
 fn hidden_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let best = match curve.best() {
         Some((point, value)) => {
@@ -256,11 +258,12 @@ fn hidden_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     [label, name].into_iter().chain(best).chain(knee).chain([unit, &latency_words(group)].map(Entry::of_text)).collect()
 }
 
-/// The entry that says why a curve gives no best.
+/// Makes the entry that says why a curve gives no best.
 fn missing_entry(curve: &SystemCurve) -> Entry {
     Entry { text: why_no_best(curve), ..Entry::from_value(None, Form::Significant, &why_no_best(curve)) }
 }
 
+/// Says why a curve gives no best and no knee.
 fn why_no_best(curve: &SystemCurve) -> String {
     match curve.first_gap() {
         Some(point) => format!("no figure at depth {}", point.at),
@@ -268,6 +271,7 @@ fn why_no_best(curve: &SystemCurve) -> String {
     }
 }
 
+/// Makes the entry of a point's depth.
 fn depth_entry(point: &CurvePoint) -> Entry {
     Entry::from_value(Some(point.at as f64), Form::Whole, "")
 }
@@ -275,7 +279,7 @@ fn depth_entry(point: &CurvePoint) -> Entry {
 /// The table next to a curve on a terminal.
 const LONGEST_NAME: usize = 20;
 
-/// What a curve is on a terminal.
+/// Makes the table of a group's curves by depth, for a terminal.
 fn depths_table(group: &CurveGroup) -> Table {
     let depth = Column { align: Align::Right, ..Column::of_words("depth") };
     let systems: Vec<&str> = group.curves.iter().map(|curve| curve.system.as_str()).collect();
@@ -307,7 +311,7 @@ fn depths_table(group: &CurveGroup) -> Table {
     }
 }
 
-/// The entries of a curve at a depth.
+/// Makes the entries of a curve at a depth: mean, latency, and words such as `knee` and `best`.
 fn depth_cells(group: &CurveGroup, curve: &SystemCurve, at: i64) -> [Entry; 3] {
     let Some(point) = curve.point_at(at) else {
         return [Entry::from_value(None, Form::Significant, "not run"), Entry::default(), Entry::default()];
@@ -322,7 +326,7 @@ fn depth_cells(group: &CurveGroup, curve: &SystemCurve, at: i64) -> [Entry; 3] {
     [Entry { text: String::new(), ..mean_entry(point) }, Entry::of_text(latency), Entry::of_text(said.join(", "))]
 }
 
-/// Curves without a knee, and void points.
+/// Says which curves have no knee or no best, and why points have no verdict.
 fn curve_notes(group: &CurveGroup) -> Vec<String> {
     let mut said = Vec::new();
     let rising = group.curves.iter().filter_map(|curve| match curve.knee() {
@@ -349,7 +353,7 @@ fn curve_notes(group: &CurveGroup) -> Vec<String> {
     said
 }
 
-/// The published curves and bars, with what they hide.
+/// Makes the views of throughput by clients: curves, bars, and the table of peaks.
 pub fn client_views(set: &ComparisonSet) -> Vec<View> {
     if set.clients.is_empty() {
         return Vec::new();
@@ -361,12 +365,12 @@ pub fn client_views(set: &ComparisonSet) -> Vec<View> {
     charts.chain([View::Table(peaks_table(set))]).collect()
 }
 
-/// Tests whether a curve's point at a number of clients has an interval.
+/// Whether a curve's point at a number of clients has an interval.
 fn has_interval(curve: &SystemCurve, place: i64) -> bool {
     curve.point_at(place).is_some_and(|point| point.interval().is_some())
 }
 
-/// The bars of a group's systems at some numbers of clients.
+/// Makes the bars of a group's systems at some numbers of clients.
 fn client_bars(group: &CurveGroup, number: usize) -> View {
     let at = group.bars_at();
     let has_intervals = at.iter().any(|place| group.curves.iter().any(|curve| has_interval(curve, *place)));
@@ -381,7 +385,7 @@ fn client_bars(group: &CurveGroup, number: usize) -> View {
     })
 }
 
-/// The bars of all systems at a number of clients.
+/// Makes the bars of all systems at a number of clients.
 fn client_group(group: &CurveGroup, clients: i64) -> BarGroup {
     BarGroup {
         name: if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") },
@@ -389,6 +393,7 @@ fn client_group(group: &CurveGroup, clients: i64) -> BarGroup {
     }
 }
 
+/// Makes the bar of a system at a number of clients; `None` if it was not run with them.
 fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
     let point = curve.point_at(clients)?;
     let entry = mean_entry(point);
@@ -398,7 +403,7 @@ fn client_bar(curve: &SystemCurve, clients: i64) -> Option<Bar> {
     Some(Bar { index: curve.index, name: curve.system.clone(), entry, highest_run: None })
 }
 
-/// The table of the peaks of all curves over clients.
+/// Makes the table of the peaks of all curves over clients.
 fn peaks_table(set: &ComparisonSet) -> Table {
     let heads = ["peak", "at clients", "with the most clients", "of the peak"].map(|head| Column::new(head, ""));
     Table {
@@ -420,7 +425,7 @@ fn peaks_table(set: &ComparisonSet) -> Table {
     }
 }
 
-/// The row of a system's curve: its peak, and its mean with the most clients.
+/// Makes the row of a system's curve: its peak, and its mean with the most clients.
 fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     let peak = curve.peak();
     let (value, at) = match peak {
@@ -443,11 +448,12 @@ fn peak_row(group: &CurveGroup, curve: &SystemCurve) -> Vec<Entry> {
     vec![name, Entry::of_system(&curve.system, curve.index), value, at, at_last, share, unit]
 }
 
-/// The mean of a point without its interval.
+/// Makes the entry of a point's mean without its interval.
 fn entry_without_interval(point: &CurvePoint) -> Entry {
     Entry { half_width: None, interval: None, ..mean_entry(point) }
 }
 
+/// Makes a dash that says why the curve has no peak.
 fn missing_dash(curve: &SystemCurve) -> Entry {
     Entry::from_reading(Err(curve.missing_reason()), Form::Dash)
 }

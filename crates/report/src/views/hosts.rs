@@ -8,11 +8,12 @@ use crate::text::clip_to_width;
 /// Longest name of a host in the table.
 const LONGEST_NAME: usize = 18;
 
-/// A table for each benchmark and system; none without named hosts.
+/// Makes a table of client hosts for each benchmark and system; none without named hosts.
 pub fn tables(set: &ComparisonSet) -> Vec<View> {
     set.hosts.iter().map(|group| View::Table(hosts_table(group))).collect()
 }
 
+/// Makes the table of a group's client hosts.
 fn hosts_table(group: &HostsGroup) -> Table {
     // Common to all hosts.
     let columns = HostsGroup::column_names().enumerate().map(|(at, name)| {
@@ -28,6 +29,7 @@ fn hosts_table(group: &HostsGroup) -> Table {
     }
 }
 
+/// Makes the row of a client host, marked if it is slow.
 fn host_row(group: &HostsGroup, row: &HostRow) -> Vec<Entry> {
     let slow = if row.is_slow() { "slow" } else { "" };
     let of_middle = match row.of_middle {
@@ -39,6 +41,7 @@ fn host_row(group: &HostsGroup, row: &HostRow) -> Vec<Entry> {
     [host].into_iter().chain(figures).chain([of_middle]).collect()
 }
 
+/// Makes the entry of a host's figure in a column.
 fn figure_entry(group: &HostsGroup, row: &HostRow, at: usize) -> Option<Entry> {
     let (metric, side) = row.figures.get(at)?;
     // Of the client's cores.
@@ -46,6 +49,7 @@ fn figure_entry(group: &HostsGroup, row: &HostRow, at: usize) -> Option<Entry> {
     Some(Entry::from_value(side.estimate.map(|value| column_unit(group, at).convert(value)), form, "no run has it"))
 }
 
+/// Chooses the unit that all hosts have in a column.
 fn column_unit(group: &HostsGroup, column: usize) -> RowUnit<'_> {
     let figures: Vec<&(model::Metric, crate::comparison::Side)> =
         group.rows.iter().filter_map(|row| row.figures.get(column)).collect();

@@ -7,11 +7,12 @@ use crate::markdown::escape_markdown;
 use crate::number::Script;
 use crate::text::Align;
 
-/// Renders the tables among views as Markdown.
+/// Writes the tables among views that a terminal shows as Markdown.
 pub fn render_tables(views: &[View]) -> String {
     views.iter().filter_map(View::table).filter(|table| table.is_on_terminal()).map(render_table).collect()
 }
 
+/// Writes a table as Markdown, with its lead, conclusions and notes.
 fn render_table(table: &Table) -> String {
     let named = [table.family, &table.case, table.title.trim_end_matches(':')];
     let named: Vec<&str> = named.into_iter().filter(|name| !name.is_empty()).collect();
@@ -35,10 +36,12 @@ fn render_table(table: &Table) -> String {
     out
 }
 
+/// Writes a line of a Markdown table.
 fn table_line(cells: Vec<String>) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
+/// Writes an escaped text as a paragraph.
 fn write_paragraph(out: &mut String, text: &str) {
     let _ = write!(out, "{}\n\n", escape_markdown(text));
 }

@@ -48,7 +48,7 @@ pub const FAMILIES: [&Family; 6] = [
     &queries::REPLAY_FAMILY,
 ];
 
-/// The views of every workload, each with verdicts on what it judges, by the rules of `set`.
+/// Makes the views of every workload, each with verdicts on what it judges, by the rules of `set`.
 pub fn all_views(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     let of_families =
         FAMILIES.into_iter().filter(|family| evidence.cases.iter().any(|case| case.workload == family.name));
@@ -61,13 +61,14 @@ pub fn all_views(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
     of_disk.chain(curves::client_views(set)).chain(barrel::table_views(evidence)).chain(of_families).collect()
 }
 
+/// Compares the metrics that a family judges, by the rules of `set`; `None` if they cannot be compared.
 fn judged_set(evidence: &Evidence, set: &ComparisonSet, family: &Family) -> Option<ComparisonSet> {
     let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
     compare(evidence, &set.rules.apply_to(Options { metrics, ..Options::default() })).ok()
 }
 
 impl Family {
-    /// Renders the views for a terminal of this width, where that can be; `None` without cases of the workload.
+    /// Writes the views for a terminal of this width, where that can be; `None` without cases of the workload.
     pub fn render_for_terminal(
         &self,
         evidence: &Evidence,
@@ -120,7 +121,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// Whether a terminal, and Markdown, have the table.
+    /// Whether a terminal, and Markdown, show the table.
     fn is_on_terminal(&self) -> bool {
         !matches!(self.placement, TablePlacement::Page | TablePlacement::GroupedPage)
     }
@@ -163,28 +164,28 @@ pub struct Column {
 }
 
 impl Column {
-    /// A column of numbers.
+    /// Makes a column of numbers.
     pub fn new(name: impl Into<String>, unit: impl Into<String>) -> Column {
         let name = name.into();
         Column { head: name.clone(), name, unit: unit.into(), ..Column::default() }
     }
 
-    /// A column of words, aligned left.
+    /// Makes a column of words, aligned left.
     pub fn of_words(name: impl Into<String>) -> Column {
         Column { align: Align::Left, ..Column::new(name, "") }
     }
 
-    /// The column with `head` printed above it.
+    /// Prints `head` above the column instead of its name.
     pub fn with_head(self, head: impl Into<String>) -> Column {
         Column { head: head.into(), ..self }
     }
 
-    /// The column under a group's heading.
+    /// Puts the column under a group's heading.
     pub fn in_group(self, group: impl Into<String>) -> Column {
         Column { group: group.into(), ..self }
     }
 
-    /// The column, for programs only.
+    /// Hides the column from people, so that only programs read it.
     pub fn hidden(self) -> Column {
         Column { is_hidden: true, ..self }
     }
@@ -265,17 +266,17 @@ pub enum Form {
 }
 
 impl Entry {
-    /// An entry of text alone.
+    /// Makes an entry of text alone.
     pub fn of_text(text: impl Into<String>) -> Entry {
         Entry { text: text.into(), ..Entry::default() }
     }
 
-    /// A system's name with its colour.
+    /// Makes the entry of a system's name with its colour.
     pub fn of_system(name: &str, index: usize) -> Entry {
         Entry { index: Some(index), ..Entry::of_text(name) }
     }
 
-    /// The number, or why there is none.
+    /// Makes the entry of a number, or of why there is none.
     pub fn from_reading(reading: Result<f64, NoValue>, form: Form) -> Entry {
         match reading {
             Ok(value) => Entry { value: Some(value), form, ..Entry::default() },
@@ -283,16 +284,17 @@ impl Entry {
         }
     }
 
-    /// The number, or the same reason for all that lack it.
+    /// Makes the entry of a number, or of a reason if it is missing.
     pub fn from_value(value: Option<f64>, form: Form, missing: &str) -> Entry {
         Entry::from_reading(value.ok_or_else(|| Absence::Unavailable.because(missing)), form)
     }
 
+    /// Adds the half width of the number's interval to the entry.
     pub fn with_half_width(self, half_width: Option<f64>) -> Entry {
         Entry { half_width, ..self }
     }
 
-    /// A factor and who has the better number.
+    /// Makes the entry of a factor and who has the better number.
     pub fn of_gain(gain: Option<(f64, &str)>, form: Form) -> Entry {
         let winner = gain.map(|(_, winner)| winner.to_owned());
         Entry {
@@ -305,12 +307,12 @@ impl Entry {
         }
     }
 
-    /// What does not apply, and why.
+    /// Makes the entry of what does not apply, a dash with the reason.
     pub fn dash(why: &str) -> Entry {
         Entry::from_value(None, Form::Dash, why)
     }
 
-    /// A row's change and its interval.
+    /// Makes the entries of a row's change and its interval.
     pub fn change_and_interval(row: &Comparison) -> [Entry; 2] {
         let Some(change) = change_of(row) else { return [Entry::dash("the two cannot be compared"), Entry::default()] };
         let ratio = row.change.map(|point| point.ratio);
@@ -319,7 +321,7 @@ impl Entry {
         [point, Entry { interval, form: Form::Interval(change), ..Entry::default() }]
     }
 
-    /// The number without the half width and without a remark.
+    /// Writes the number without its half width and without a remark, or the text in place of a missing one.
     pub fn number_text(&self, script: Script) -> String {
         if let Form::Interval(change) = self.form {
             return change.print_interval(script);
@@ -362,7 +364,7 @@ impl Entry {
         format!("{}{figure}", self.bound.map_or("", Bound::sign))
     }
 
-    /// The entry in one line.
+    /// Writes the entry in one line.
     pub fn print(&self, script: Script) -> String {
         let half = self.half_width.map(|share| half_width_text(share, script)).unwrap_or_default();
         let winner = match (&self.winner, self.form) {

@@ -19,13 +19,13 @@ const LONGEST_ROW: usize = 40;
 const STAR: &str = "*";
 const BEST: &str = "* the best figure of its row; whether it differs from the others is said below, pair by pair.";
 
-/// A table for each group of pairs with the same title; none of a single pair.
+/// Makes a table, all systems side by side, for each title with several pairs; none if they were measured apart.
 pub fn overview_tables(set: &ComparisonSet) -> Vec<View> {
     // None of those that were measured apart is the best.
     if set.apart.is_some() { Vec::new() } else { tables_of_pairs(&set.tables) }
 }
 
-/// The same of some rows.
+/// Makes a table for each group of pairs that have title and baseline in common; none of a single pair.
 pub fn tables_of_pairs(pairs: &[Pair]) -> Vec<View> {
     let mut groups: Vec<Vec<&Pair>> = Vec::new();
     for pair in pairs {
@@ -45,7 +45,7 @@ pub fn tables_of_pairs(pairs: &[Pair]) -> Vec<View> {
     tables.into_iter().map(View::Table).collect()
 }
 
-/// The table of pairs with the same title.
+/// Makes the table of pairs with the same title, a column for each system.
 fn overview_table(pairs: &[&Pair]) -> Table {
     // What all rows share stands above them.
     let first = &pairs[0].rows[0];
@@ -73,7 +73,7 @@ fn overview_table(pairs: &[&Pair]) -> Table {
     }
 }
 
-/// The entries of a row in all pairs.
+/// Makes the entries of a row in all pairs, the best value marked.
 fn overview_line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<Entry> {
     let sides: Vec<Option<Side>> = std::iter::once(Some(row.a.clone()))
         .chain(pairs.iter().map(|pair| {
@@ -113,7 +113,8 @@ fn overview_line(row: &Comparison, pairs: &[&Pair], is_one_metric: bool) -> Vec<
 /// Letters that a part keeps.
 const SHORTEST_PART: usize = 12;
 
-/// Joins parts of a name, of which the last two are the metric and its unit. Until it fits, the longest one loses the name of its
+/// Joins parts of a name, the last two its metric and unit, and shortens them until they fit.
+/// Until it fits, the longest one loses the name of its
 /// key, then letters; then all lose the names of their keys, and the first ones go: the metric distinguishes the rows of a case.
 fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
     loop {
@@ -138,7 +139,7 @@ fn fit_parts(mut parts: Vec<String>, width: usize) -> String {
     }
 }
 
-/// What stands after `=`.
+/// The value after `=`; `None` without one.
 fn value_after_sign(part: &str) -> Option<String> {
     part.split_once('=').map(|(_, value)| value.to_owned()).filter(|value| !value.is_empty())
 }

@@ -6,7 +6,7 @@ use super::{Bars, Column, Table, TablePlacement, View};
 use crate::number::Script;
 use crate::text::{Grid, GridCell, GridLine, Style, clean_text, clipped_apart, wrap_to_width};
 
-/// Those tables of some views that a terminal shows, at most so wide where that can be.
+/// Writes the tables among views that a terminal shows, within a width where that can be.
 pub fn render_tables(views: &[View], width: usize) -> String {
     let mut out = String::new();
     let mut case = None;
@@ -23,6 +23,7 @@ pub fn render_tables(views: &[View], width: usize) -> String {
     out
 }
 
+/// Writes a table with its title, lead, conclusions and notes, split into grids that fit.
 fn render_table(table: &Table, width: usize) -> String {
     let gap = if matches!(table.placement, TablePlacement::Under | TablePlacement::Close) { "" } else { "\n" };
     let mut out = if table.title.is_empty() {
@@ -55,8 +56,8 @@ fn render_table(table: &Table, width: usize) -> String {
     out
 }
 
-/// The columns in so few grids that each fits; the first column is in all of them, and neighbours under one heading stay
-/// together.
+/// Splits the columns into as few grids as fit, each with the first column.
+/// Neighbours under one heading stay together.
 fn split_to_fit(table: &Table, width: usize) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..table.columns.len()).filter(|at| !table.columns[*at].is_hidden).collect();
     let Some((first, rest)) = all.split_first() else { return Vec::new() };
@@ -75,11 +76,12 @@ fn split_to_fit(table: &Table, width: usize) -> Vec<Vec<usize>> {
     parts
 }
 
+/// The heading of the group that a column is in.
 fn group_of_column<'a>(table: &'a Table, at: &usize) -> &'a str {
     &table.columns[*at].group
 }
 
-/// The grid of some of a table's columns.
+/// Makes the grid of some of a table's columns.
 fn make_grid(table: &Table, part: &[usize]) -> Grid {
     let columns: Vec<&Column> = part.iter().map(|at| &table.columns[*at]).collect();
     let mut grid = Grid::new(columns.iter().map(|column| column.align).collect());
@@ -106,7 +108,7 @@ const LONGEST_NAME: usize = 20;
 /// Room next to a bar.
 const FIGURES: usize = 42;
 
-/// Bars as long as their numbers; nothing where none is known.
+/// Draws bars as long as their numbers; empty where none is known.
 pub fn render_bars(of: &Bars, width: usize) -> String {
     let all: Vec<&super::Bar> = of.groups.iter().flat_map(|group| &group.bars).collect();
     let highest = all.iter().copied().filter_map(|bar| bar.entry.value).fold(0.0, f64::max);

@@ -10,7 +10,8 @@ use crate::evidence::Evidence;
 use crate::number::count_noun;
 use crate::order_entry::{CHECKPOINTS, WORKLOAD};
 
-/// The systems whose servers count checkpoints and made none while they were loaded: what one costs is in no figure of theirs.
+/// Names the systems whose servers count checkpoints and made none under load; `None` if all made some.
+/// What one costs is in no figure of theirs.
 pub fn checkpoints_note(evidence: &Evidence) -> Option<String> {
     let changed: BTreeSet<i64> = evidence
         .measurements
@@ -46,6 +47,7 @@ pub fn checkpoints_note(evidence: &Evidence) -> Option<String> {
     ))
 }
 
+/// Whether a measurement is of this metric.
 fn is_of_metric(row: &StoredMeasurement, metric: &str) -> bool {
     row.measurement.metric.id == metric
 }

@@ -21,11 +21,12 @@ struct Lengths {
 }
 
 impl Lengths {
+    /// Makes the span of a single length, in seconds.
     fn new(seconds: f64) -> Lengths {
         Lengths { least: seconds, most: seconds }
     }
 
-    /// The smaller least and the larger most of both.
+    /// The span from the smaller least to the larger most of both.
     fn span_with(self, other: Lengths) -> Lengths {
         Lengths { least: self.least.min(other.least), most: self.most.max(other.most) }
     }
@@ -39,7 +40,7 @@ impl Lengths {
         is_apart || differ_far
     }
 
-    /// `60 s`, `2 to 60 s`.
+    /// Writes the span: `60 s`, `2 to 60 s`.
     fn span_text(self) -> String {
         let (least, most) = (seconds_text(self.least), seconds_text(self.most));
         let [least, most] = [least, most].map(|text| text.strip_suffix(".0").map_or(text.clone(), str::to_owned));
@@ -47,13 +48,13 @@ impl Lengths {
     }
 }
 
-/// `1.3`, `60`.
+/// Writes seconds, with a decimal below 10: `1.3`, `60`.
 pub(super) fn seconds_text(seconds: f64) -> String {
     if seconds < 9.95 { format!("{seconds:.1}") } else { format!("{seconds:.0}") }
 }
 
-/// A sentence for each benchmark of a pair of imported systems of which a case ran longer on one side. Only times that the
-/// sources report are known.
+/// Says which benchmarks of imported systems ran longer on one side, a sentence for each pair and benchmark.
+/// Only times that the sources report are known.
 pub fn length_notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
     let mut of_cases: BTreeMap<u32, Lengths> = BTreeMap::new();
     for run in evidence
@@ -89,7 +90,7 @@ pub fn length_notes(evidence: &Evidence, tables: &[Table]) -> Vec<String> {
 /// Lengths of cases, whose keys are a benchmark and a point.
 type Cases<'a> = BTreeMap<(&'a str, String), Lengths>;
 
-/// The lengths of the cases of each benchmark that ran longer on one side.
+/// Finds the spans of lengths on both sides for each benchmark with a case that ran longer on one.
 fn unlike_lengths<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [Lengths; 2]> {
     let mut found: BTreeMap<&str, [Lengths; 2]> = BTreeMap::new();
     for (case, a) in of_a {
@@ -100,7 +101,7 @@ fn unlike_lengths<'a>(of_a: &Cases<'a>, of_b: &Cases<'a>) -> BTreeMap<&'a str, [
     found
 }
 
-/// A case's keys and values as text.
+/// Writes a case's keys and values as a text that distinguishes it.
 fn point_text(point: &model::Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }

@@ -5,7 +5,7 @@ use model::{Case, Value};
 use crate::evidence::{Evidence, IMPORTED};
 use crate::text::clean_text;
 
-/// A sentence for each such benchmark.
+/// Says for each script of the user's that it ran on étalon's own tables, and at what scale.
 pub fn own_table_notes(evidence: &Evidence) -> Vec<String> {
     scales_by_benchmark(evidence)
         .into_iter()
@@ -18,7 +18,7 @@ pub fn own_table_notes(evidence: &Evidence) -> Vec<String> {
         .collect()
 }
 
-/// The same for the answer, where it is so of all benchmarks.
+/// Says in the answer's words that the tables were étalon's own; `None` if none were.
 pub fn answer_clause(evidence: &Evidence) -> Option<String> {
     let all: std::collections::BTreeSet<&str> = evidence.cases.iter().map(|case| case.benchmark.as_str()).collect();
     let found = scales_by_benchmark(evidence);
@@ -31,7 +31,7 @@ pub fn answer_clause(evidence: &Evidence) -> Option<String> {
     Some(format!("The tables of {} were étalon's own.", names.join(", ")))
 }
 
-/// Benchmarks with the scales of their tables.
+/// Collects the benchmarks of own scripts on étalon's tables, each with its scales.
 fn scales_by_benchmark(evidence: &Evidence) -> Vec<(String, String)> {
     let mut found: Vec<(String, Vec<String>)> = Vec::new();
     if evidence.header.build == IMPORTED {
@@ -48,6 +48,7 @@ fn scales_by_benchmark(evidence: &Evidence) -> Vec<(String, String)> {
     found.into_iter().map(|(benchmark, scales)| (benchmark, scales.join(", "))).collect()
 }
 
+/// Whether a case runs a script of the user's on tables that étalon made.
 /// Paths of scripts have a `/`, a `\\` or a `.` in them, built-in names have none.
 fn is_own_script_on_made_tables(case: &Case) -> bool {
     let text = |key: &str| case.point.get(key).and_then(Value::as_text);

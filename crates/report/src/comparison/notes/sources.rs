@@ -11,7 +11,7 @@ use crate::number::count_noun;
 /// Files of a side that are named.
 const NAMED: usize = 3;
 
-/// A sentence for each imported system, in the order of the plan: its files, the tool, and what they do not report.
+/// Says where each imported system came from, in the order of the plan: its files, the tool, and what they do not report.
 pub fn source_notes(evidence: &Evidence) -> Vec<String> {
     if !evidence.marks.iter().any(|(_, mark)| mark.kind == MarkKind::Source) {
         return Vec::new();
@@ -28,7 +28,7 @@ pub fn source_notes(evidence: &Evidence) -> Vec<String> {
     systems.map(|(system, files)| system_sources(evidence, system, files)).collect()
 }
 
-/// Says where a system's results come from.
+/// Says where a system's results come from: its files, the tool, what is not known, and notes.
 fn system_sources(evidence: &Evidence, system: &str, files: &BTreeSet<&str>) -> String {
     let facts = evidence.facts_of(system);
     let named: Vec<&str> = files.iter().take(NAMED).copied().collect();

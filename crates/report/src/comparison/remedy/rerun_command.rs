@@ -28,7 +28,7 @@ pub struct RerunCommand {
 }
 
 impl RerunCommand {
-    /// One command for all remedies of an experiment: a rerun wants all of them.
+    /// Makes the one command for all remedies of an experiment, since a rerun wants all of them.
     pub(super) fn new<'r>(header: &Header, rules: &Rules, remedies: impl Iterator<Item = &'r Remedy>) -> RerunCommand {
         let mut set: BTreeMap<String, String> = BTreeMap::new();
         let mut is_whole = false;
@@ -71,7 +71,7 @@ impl RerunCommand {
     }
 }
 
-/// Whether it was the quick form of a plan.
+/// Whether an experiment was the quick form of a plan, by its command.
 pub(super) fn is_quick(header: &Header) -> bool {
     split_command(&header.command).is_some_and(|(words, _)| words.iter().any(|word| word == QUICK))
 }
@@ -83,7 +83,7 @@ fn split_command(command: &str) -> Option<(Vec<String>, usize)> {
     Some((words, verb))
 }
 
-/// The command that began an experiment, with words after it; `None` of one that runs nothing.
+/// Adds words to the command that began an experiment; `None` if it runs nothing.
 pub fn run_command_with(began: &str, added: &[String]) -> Option<String> {
     let (words, verb) = split_command(began)?;
     let words = words.iter().chain(added).map(|word| shell_quote(word));
@@ -94,7 +94,7 @@ pub fn run_command_with(began: &str, added: &[String]) -> Option<String> {
     }
 }
 
-/// The command that began the experiment, with these settings.
+/// Rewrites the command that began an experiment, with these settings and options in place of its own.
 fn build_command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], is_whole: bool) -> Option<String> {
     let (words, verb) = split_command(began)?;
     let sets_rounds = set.contains_key(ROUNDS_KEY);
@@ -124,17 +124,17 @@ fn build_command(began: &str, set: &BTreeMap<String, String>, allowed: &[&str], 
     kept.iter().map(|word| shell_quote(word)).collect::<Option<Vec<String>>>().map(|words| words.join(" "))
 }
 
-/// Whether a word is an option with its value behind `=`.
+/// Whether a word is an option with its value after `=`.
 fn is_assigned(word: &str, option: &str) -> bool {
     word.strip_prefix(option).is_some_and(|rest| rest.starts_with('='))
 }
 
-/// Tests whether a `--set` is replaced by one of these.
+/// Whether a `--set` pair is replaced by one of these.
 fn is_set_again(pair: &str, set: &BTreeMap<String, String>) -> bool {
     pair.split_once('=').is_some_and(|(key, _)| set.contains_key(key.trim()))
 }
 
-/// Quotes a word for a shell where that is necessary; `schedule.rounds=24` stays as people type it.
+/// Quotes a word for a shell where that is necessary; `None` if it cannot be.
 fn shell_quote(word: &str) -> Option<String> {
     if !word.is_empty()
         && !word.starts_with('=')

@@ -14,20 +14,20 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// Widened so that no value lies on the edge; at most `count` labels.
+    /// Makes an axis over some values, widened so that none is on the edge, with at most `count` labels.
     pub fn linear(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
         let (lo, hi) = widened_range(values);
         let room = (hi - lo) * 0.08;
         Axis::between(lo - room, hi + room, count)
     }
 
-    /// A linear axis from zero over some values.
+    /// Makes a linear axis from zero over some values.
     pub fn from_zero(values: impl IntoIterator<Item = f64>, count: usize) -> Axis {
         let (_, hi) = widened_range(values.into_iter().chain([0.0]));
         Axis::between(0.0, hi * 1.06, count)
     }
 
-    /// The axis from `lo` to `hi`, with at most `count` steps between its labels.
+    /// Makes the axis from `lo` to `hi`, with at most `count` steps between its labels.
     pub fn between(lo: f64, hi: f64, count: usize) -> Axis {
         let ticks = round_steps(lo, hi, count);
         let step = ticks.windows(2).map(|pair| pair[1] - pair[0]).next().unwrap_or(1.0);
@@ -35,7 +35,7 @@ impl Axis {
         Axis { lo, hi, ticks }
     }
 
-    /// Base 10, of positive values.
+    /// Makes a logarithmic axis of base 10 over the positive values.
     pub fn log10(values: impl IntoIterator<Item = f64>) -> Axis {
         let logs = values.into_iter().filter(|v| *v > 0.0).map(f64::log10);
         let (lo, hi) = widened_range(logs);
@@ -93,7 +93,7 @@ impl ValueFormatter<f64> for Axis {
     }
 }
 
-/// Never empty.
+/// The lowest and the highest of the finite values, widened if they are equal; 0 to 1 without any.
 fn widened_range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     let finite = values.into_iter().filter(|v| v.is_finite());
     let (lo, hi) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), v| (lo.min(v), hi.max(v)));
@@ -105,7 +105,7 @@ fn widened_range(values: impl IntoIterator<Item = f64>) -> (f64, f64) {
     if hi - lo < least * 0.1 { (lo - least / 2.0, hi + least / 2.0) } else { (lo, hi) }
 }
 
-/// 1, 2 or 5 times a power of ten apart.
+/// Lists the values between `lo` and `hi` that are 1, 2 or 5 times a power of ten apart, in about `count` steps.
 fn round_steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     let rough = (hi - lo) / count.max(1) as f64;
     if !(rough > 0.0 && rough.is_finite()) {
@@ -118,7 +118,7 @@ fn round_steps(lo: f64, hi: f64, count: usize) -> Vec<f64> {
     (first..=last).map(|n| n as f64 * step).collect()
 }
 
-/// Prints a value with the decimals of its step.
+/// Writes a value with the decimals of its step.
 fn tick_label(value: f64, step: f64) -> String {
     // No decimals, and at the left edge no room for them.
     if value == 0.0 {
@@ -133,7 +133,7 @@ fn tick_label(value: f64, step: f64) -> String {
     if fraction.is_empty() { format!("{sign}{grouped}") } else { format!("{sign}{grouped}.{fraction}") }
 }
 
-/// `0.2`, `1`, `50`, `2 000`.
+/// Writes a number without needless digits: `0.2`, `1`, `50`, `2 000`.
 fn plain_number(value: f64) -> String {
     let digits =
         if value >= 10.0 || (value - value.round()).abs() < 1e-9 { value.log10().floor() as i32 + 1 } else { 2 };

@@ -26,11 +26,12 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
+    /// Makes a canvas of a size in picture units that writes SVG to `out`.
     pub fn new(out: &'a mut String, width: i32, height: i32) -> Canvas<'a> {
         Canvas { out, size: ((width * FINE).unsigned_abs(), (height * FINE).unsigned_abs()) }
     }
 
-    /// Writes a path through points.
+    /// Writes a path through points, with a class and an end such as `Z`.
     fn write_path(&mut self, points: impl IntoIterator<Item = BackendCoord>, class: &str, close: &str) {
         let _ = write!(self.out, "<path class=\"{class}\" d=\"");
         for (index, point) in points.into_iter().enumerate() {
@@ -41,7 +42,7 @@ impl<'a> Canvas<'a> {
     }
 }
 
-/// Prints a coordinate in picture units, without a needless fraction.
+/// Writes a coordinate in picture units, without a needless fraction.
 pub fn coordinate_text(fine: i32) -> String {
     let sign = if fine < 0 { "-" } else { "" };
     match (fine.abs() / FINE, fine.abs() % FINE) {
@@ -50,7 +51,7 @@ pub fn coordinate_text(fine: i32) -> String {
     }
 }
 
-/// Also drops marks that change text direction: SVG cannot contain them, as HTML can.
+/// Escapes a text for SVG, without marks that change text direction, which SVG cannot contain, as HTML can.
 pub fn escape_svg(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let _ = maud::Escaper::new(&mut out).write_str(&crate::text::clean_text(text));

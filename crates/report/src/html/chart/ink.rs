@@ -56,7 +56,7 @@ pub fn series_class(index: usize) -> String {
 }
 
 impl Ink {
-    /// The colour that stands for it.
+    /// The colour that stands for the ink, and is replaced by a class.
     pub fn colour(self) -> RGBColor {
         match self {
             Ink::Line(index) => RGBColor(LINE_SPACE, to_byte(index), 0),
@@ -70,22 +70,22 @@ impl Ink {
         }
     }
 
-    /// Lines of this ink.
+    /// The style of lines of this ink.
     pub fn stroke_style(self) -> ShapeStyle {
         self.colour().stroke_width(1)
     }
 
-    /// Areas of this ink.
+    /// The style of areas of this ink.
     pub fn fill_style(self) -> ShapeStyle {
         self.colour().filled()
     }
 
-    /// Text of this ink.
+    /// The style of text of this ink, in a size.
     pub fn text_style(self, size: i32) -> TextStyle<'static> {
         TextStyle { color: self.colour().to_backend_color(), ..TextStyle::from(("sans-serif", size * FINE)) }
     }
 
-    /// `None` if invisible.
+    /// The CSS class that a colour stands for; `None` if it is invisible.
     pub fn css_class(colour: BackendColor) -> Option<String> {
         if colour.alpha == 0.0 {
             return None;
@@ -102,6 +102,7 @@ impl Ink {
     }
 }
 
+/// Puts an index into a colour's byte, modulo 256.
 fn to_byte(index: usize) -> u8 {
     u8::try_from(index % 256).unwrap_or(0)
 }

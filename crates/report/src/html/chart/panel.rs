@@ -43,7 +43,7 @@ impl Shape {
         [Shape::Circle, Shape::Diamond, Shape::Up, Shape::Square, Shape::Down, Shape::Ring][index % 6]
     }
 
-    /// SVG path data.
+    /// Writes the shape around a point as SVG path data.
     pub fn path_data(self, x: f64, y: f64, r: f64) -> String {
         let p = |dx: f64, dy: f64| format!("{:.1} {:.1}", x + dx * r, y + dy * r);
         match self {
@@ -119,6 +119,7 @@ const RIGHT: i32 = 12;
 pub const BOTTOM: i32 = 40;
 
 impl Panel {
+    /// Makes a picture with two axes and nothing in it.
     pub fn new(width: i32, height: i32, x: Axis, y: Axis) -> Panel {
         Panel {
             width,
@@ -139,7 +140,7 @@ impl Panel {
         }
     }
 
-    /// The box within the axes.
+    /// The box within the axes, in picture units.
     pub fn plot_box(&self) -> PlotBox {
         PlotBox {
             left: f64::from(self.left),
@@ -149,7 +150,7 @@ impl Panel {
         }
     }
 
-    /// `id` is unique in the page.
+    /// Draws the picture as an SVG element; `id` is unique in the page.
     pub fn to_svg(&self, id: &str) -> Markup {
         let mut body = String::new();
         let places = self.draw_into(&mut body).unwrap_or_default();
@@ -171,7 +172,8 @@ impl Panel {
         ))
     }
 
-    /// Returns the marks' places. The device cannot fail; if it did, the figure would be empty next to its table.
+    /// Draws axes and layers into `body`; returns the positions of the marks.
+    /// The device cannot fail; if it did, the figure would be empty next to its table.
     fn draw_into(&self, body: &mut String) -> Option<Vec<(f64, f64)>> {
         let root = Canvas::new(body, self.width, self.height).into_drawing_area();
         let mut chart = ChartBuilder::on(&root)
@@ -203,7 +205,7 @@ impl Panel {
         Some(places)
     }
 
-    /// Draws axes and grid.
+    /// Draws the axes with their labels, and the grid.
     fn draw_mesh(&self, chart: &mut Chart<'_, '_>) -> Option<()> {
         let mut mesh = chart.configure_mesh();
         mesh.max_light_lines(0)
@@ -224,6 +226,7 @@ impl Panel {
         mesh.draw().ok()
     }
 
+    /// Draws a line, an area or a box.
     fn draw_layer(&self, chart: &mut Chart<'_, '_>, layer: &Layer) -> Option<()> {
         match layer {
             Layer::Line(points, ink) => {
@@ -241,7 +244,7 @@ impl Panel {
         Some(())
     }
 
-    /// Writes the names of the axes.
+    /// Writes the captions of the axes.
     fn write_captions(&self, body: &mut String) {
         let plot = self.plot_box();
         write_caption(body, (f64::midpoint(plot.left, plot.right), plot.bottom + 35.0), "middle", &self.x_caption);
@@ -249,6 +252,7 @@ impl Panel {
     }
 }
 
+/// Writes a caption at a point, unless it is empty.
 fn write_caption(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     if !text.is_empty() {
         let _ = write!(
@@ -261,6 +265,7 @@ fn write_caption(body: &mut String, (x, y): (f64, f64), anchor: &str, text: &str
 
 type Chart<'a, 'b> = plotters::chart::ChartContext<'a, Canvas<'b>, plotters::coord::cartesian::Cartesian2d<Axis, Axis>>;
 
+/// Makes an SVG element of a text at a point.
 pub fn text_element(class: &str, (x, y): (f64, f64), anchor: &str, content: &str) -> String {
     format!(
         "<text class=\"{class}\" x=\"{}\" y=\"{}\" text-anchor=\"{anchor}\">{}</text>",
@@ -270,7 +275,7 @@ pub fn text_element(class: &str, (x, y): (f64, f64), anchor: &str, content: &str
     )
 }
 
-/// A coordinate in picture units.
+/// Writes a coordinate given in picture units, rounded to what a picture resolves.
 fn fine_coordinate(value: f64) -> String {
     coordinate_text((value * f64::from(FINE)).round() as i32)
 }
