@@ -439,7 +439,7 @@ pub struct ImportArgs {
     pub seventh: Option<Seventh>,
 }
 
-/// The formats by name, with what each is: those that have a reader.
+/// Makes the parser of `--from`'s format names: `auto` and each format that has a reader, with what it is.
 fn format_names() -> PossibleValuesParser {
     let auto = PossibleValue::new(AUTO).help("Recognise each file");
     let known = formats::reader::READERS.iter().map(|reader| PossibleValue::new(reader.name).help(reader.about));

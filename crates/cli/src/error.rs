@@ -16,12 +16,12 @@ pub struct CliError {
 }
 
 impl CliError {
-    /// An error of what the user wrote.
+    /// Makes an error for what the user wrote wrongly, with its exit code.
     pub fn user_error(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::UserError, message: message.into(), context: Vec::new(), hints: Vec::new() }
     }
 
-    /// An error of what could not be done.
+    /// Makes an error for what could not be done, with its exit code.
     pub fn could_not_run(message: impl Into<String>) -> CliError {
         CliError { exit: Exit::CouldNotRun, ..CliError::user_error(message) }
     }
@@ -33,6 +33,7 @@ impl CliError {
         self
     }
 
+    /// Adds a hint on what to do.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> CliError {
         self.hints.push(hint.into());
@@ -40,7 +41,7 @@ impl CliError {
     }
 }
 
-/// The exit code of a kind of failure.
+/// The exit code for a kind of failure.
 pub fn exit_of_failure(kind: FailureKind) -> Exit {
     match kind {
         FailureKind::Plan => Exit::UserError,

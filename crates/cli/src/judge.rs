@@ -10,6 +10,7 @@ use store::{Store, StoreError};
 pub struct ByReport;
 
 impl Judge for ByReport {
+    /// Judges the rounds of a store before `round`, by the comparison that the report will print.
     fn judge_look(&self, store: &Store, round: u32) -> Result<Look, StoreError> {
         let evidence = Evidence::read_store(store)?.before_round(round);
         // What cannot be compared is open to the end.

@@ -22,7 +22,7 @@ pub enum RemovalConsent {
 }
 
 impl RemovalConsent {
-    /// `--yes`.
+    /// Takes `--yes` as consent to remove; without it the user is asked.
     pub fn from_flag(yes: bool) -> RemovalConsent {
         if yes { RemovalConsent::Given } else { RemovalConsent::Ask }
     }
@@ -48,7 +48,7 @@ pub fn offer_removal(consent: RemovalConsent, printer: Printer) {
     remove_all(&found, printer);
 }
 
-/// Returns how many folders could not be removed.
+/// Removes what killed étalons left, with a note for each; returns how many folders could not be removed.
 pub fn remove_all(found: &[Abandoned], printer: Printer) -> usize {
     let mut failed = 0;
     for abandoned in found {
@@ -69,7 +69,7 @@ pub fn remove_all(found: &[Abandoned], printer: Printer) -> usize {
     failed
 }
 
-/// One line each, the folder first.
+/// Describes what a killed étalon left, a line for each thing, the folder first.
 fn describe(abandoned: &Abandoned) -> Vec<String> {
     let minutes = abandoned.age.as_secs() / 60;
     let age = match minutes {
@@ -86,7 +86,7 @@ fn describe(abandoned: &Abandoned) -> Vec<String> {
     std::iter::once(folder).chain(servers).chain(mounts).chain(files).chain(groups).collect()
 }
 
-/// An empty line agrees, the end of the input does not.
+/// Reads a line of standard input: an empty one or `y` agrees, the end of the input does not.
 fn reads_yes() -> bool {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
+/// Parses the command line, runs the verb, and exits with its code.
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
@@ -40,7 +41,7 @@ fn main() -> ExitCode {
     exit.into()
 }
 
-/// Prints help or the version to stdout, or what is wrong with the arguments to stderr.
+/// Prints help or the version to stdout, or to stderr what is wrong with the arguments; returns the exit code.
 fn without_a_verb(error: clap::Error) -> ExitCode {
     let printer = printer::Printer::new(args::Color::Auto, false, false);
     let error = match args::guessed::suggest_line(&args::guessed::process_arguments(), error) {

@@ -23,6 +23,7 @@ pub enum Consent {
 }
 
 impl Consent {
+    /// Takes `--force` as consent to replace any file; without it only étalon's own.
     pub fn from_force(force: bool) -> Consent {
         if force { Consent::Any } else { Consent::OwnOnly }
     }
@@ -37,7 +38,7 @@ pub enum Comment {
     Hash,
 }
 
-/// Adds a line that says that étalon wrote the text, and by its digest whether it was changed since.
+/// Appends a comment line to a text that says that étalon wrote it, with a digest that shows later changes.
 pub fn seal_text(mut text: String, comment: Comment) -> String {
     if !text.ends_with('\n') {
         text.push('\n');
@@ -50,7 +51,7 @@ pub fn seal_text(mut text: String, comment: Comment) -> String {
     text
 }
 
-/// Cuts the line off that says that étalon wrote the text.
+/// Cuts the last line off a text if it is étalon's seal.
 pub fn without_seal(text: &str) -> &str {
     let lines = text.strip_suffix('\n').unwrap_or(text);
     let last = lines.rfind('\n').map_or(0, |at| at + 1);
@@ -71,7 +72,7 @@ fn hex_digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Writes the file that the user named: a device or a pipe in place, a file only where nothing else lies.
+/// Writes the file that the user named: a device or a pipe in place, a file only where nothing else is.
 ///
 /// # Errors
 /// What is there stays, or the file cannot be written.
@@ -82,7 +83,7 @@ pub fn write_file(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), Cli
     put_file(path, bytes, consent).map_err(|error| put_refused(&error))
 }
 
-/// Writes a file that no one named: where something else lies, under the next free name, as `x-2.html`. Returns its path.
+/// Writes a file that no one named, under the next free name if it is taken, as `x-2.html`; returns its path.
 ///
 /// # Errors
 /// The file cannot be written.
@@ -101,7 +102,7 @@ pub fn write_unnamed(path: &Path, bytes: &[u8], consent: Consent) -> Result<Path
     Err(first.unwrap_or_else(|| CliError::could_not_run(format!("cannot write {}", path.display()))))
 }
 
-/// Puts a file in its place, as far as the user allows replacing one.
+/// Writes a file, replacing only what the user allows to be replaced.
 fn put_file(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError> {
     let replacing = match consent {
         Consent::OwnOnly => Replacing::Own(&is_sealed),
@@ -110,7 +111,7 @@ fn put_file(path: &Path, bytes: &[u8], consent: Consent) -> Result<(), PutError>
     files::put_file(path, bytes, replacing)
 }
 
-/// The error of a file that could not be put in its place.
+/// Makes the error for a file that could not be written, or that may not be replaced.
 pub fn put_refused(error: &PutError) -> CliError {
     match error {
         PutError::Occupied { occupant, .. } => {

@@ -19,18 +19,18 @@ pub fn log_line(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", clean_text(text));
 }
 
-/// Replaces what would command a terminal: control characters but line feeds and tabs, and reversals of the direction.
+/// Removes from a text what would command a terminal: control characters but line feeds and tabs, and direction marks.
 pub fn clean_text(text: &str) -> String {
     let lines = text.split('\n').map(|text| clean_tabs(text.strip_suffix('\r').unwrap_or(text)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Cleans a line but for its tabs.
+/// Cleans the parts of a line between its tabs, which stay.
 fn clean_tabs(line: &str) -> String {
     line.split('\t').map(clean_line).collect::<Vec<_>>().join("\t")
 }
 
-/// Cleans what étalon's renderer has coloured: its codes, `ESC [ digits m`, pass.
+/// Cleans a text but for colour codes, `ESC [ digits m`, which étalon's renderer writes.
 fn clean_coloured(text: &str) -> String {
     let mut parts = text.split('\u{1b}');
     let mut out = clean_text(parts.next().unwrap_or_default());
@@ -44,7 +44,7 @@ fn clean_coloured(text: &str) -> String {
     out
 }
 
-/// Writes as JSON does what would command a terminal and JSON lets stand: it means the same to its reader.
+/// Escapes in JSON what would command a terminal; the JSON means the same.
 fn escape_json(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -70,6 +70,7 @@ pub struct Printer {
 }
 
 impl Printer {
+    /// Makes a printer that uses colours on terminals, unless `--color` or `NO_COLOR` says otherwise.
     pub fn new(color: Color, quiet: bool, json: bool) -> Printer {
         // https://no-color.org: an empty value does not count.
         let refused = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
@@ -86,12 +87,12 @@ impl Printer {
         }
     }
 
-    /// Columns of the output; 80 if they are unknown.
+    /// Columns of the output; 80 if they are not known.
     pub fn width(self) -> usize {
         self.known_width().unwrap_or(80)
     }
 
-    /// Columns by `COLUMNS`, else the terminal's.
+    /// Columns by `COLUMNS`, else the terminal's; `None` if neither is known.
     pub fn known_width(self) -> Option<usize> {
         let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
         columns.or_else(|| terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)))
@@ -102,17 +103,17 @@ impl Printer {
         self.write_stdout(&if self.json { escape_json(text) } else { clean_text(text) });
     }
 
-    /// Prints what étalon's renderer has coloured to stdout.
+    /// Prints text to stdout with the colours of étalon's renderer, or without any.
     pub fn out_coloured(self, text: &str) {
         self.write_stdout(&if self.color_out { clean_coloured(text) } else { clean_text(text) });
     }
 
-    /// Prints data to stdout, to the byte where no terminal reads them.
+    /// Prints data to stdout, unchanged unless stdout is a terminal.
     pub fn out_data(self, text: &str) {
         if std::io::stdout().is_terminal() { self.print_result(text) } else { self.write_stdout(text) }
     }
 
-    /// Prints to stdout. What it does not take is remembered for [`Printer::take_lost`]; a closed pipe is no error.
+    /// Writes to stdout; an error is remembered for [`Printer::take_lost`], and a closed pipe is none.
     fn write_stdout(self, text: &str) {
         let mut lost = LOST.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some() {
@@ -126,7 +127,7 @@ impl Printer {
         *lost = written.err().filter(|error| error.kind() != ErrorKind::BrokenPipe);
     }
 
-    /// What stdout did not take, as an error.
+    /// Takes what kept stdout from being written, as an error; `None` if all was.
     pub fn take_lost(self) -> Option<CliError> {
         let lost = LOST.lock().unwrap_or_else(PoisonError::into_inner).take();
         lost.map(|error| {
@@ -152,7 +153,7 @@ impl Printer {
         log_line(text);
     }
 
-    /// Whether only results, warnings and errors are said.
+    /// Whether only results, warnings and errors are printed.
     pub fn is_quiet(self) -> bool {
         self.quiet
     }
@@ -164,12 +165,12 @@ impl Printer {
         let _ = stderr.flush();
     }
 
-    /// Callable from any thread.
+    /// The sink of scripts' `debug(x)`, callable from any thread; `None` if quiet.
     pub fn debug_sink(self) -> Option<fn(&str)> {
         if self.quiet { None } else { Some(log_line) }
     }
 
-    /// `None` without a terminal. Only `y` and `yes` agree.
+    /// Asks on the terminal, where only `y` and `yes` agree; `None` without a terminal.
     pub fn confirm(self, question: &str) -> Option<bool> {
         if !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
@@ -199,14 +200,14 @@ impl Printer {
         }
     }
 
-    /// Prints a remark to stderr, unless only results, warnings and errors are printed.
+    /// Prints a remark, labelled `note`, to stderr, unless quiet.
     pub fn print_remark(self, text: &str) {
         if !self.quiet {
             self.print_labelled("note", "36", text);
         }
     }
 
-    /// Prints a text behind a coloured label.
+    /// Prints a text after a coloured label to stderr.
     fn print_labelled(self, label: &str, code: &str, text: &str) {
         let line = self.fold_for_reader(&format!("{label}: {}", clean_text(text)), std::io::stderr().is_terminal());
         let mut stderr = std::io::stderr().lock();
@@ -216,7 +217,7 @@ impl Printer {
         };
     }
 
-    /// Folds text for a reader at a terminal; a file keeps whole lines.
+    /// Folds text at a terminal's width; any other output keeps whole lines.
     fn fold_for_reader(self, text: &str, is_terminal: bool) -> String {
         match self.known_width() {
             Some(width) if is_terminal => fold_text(text, width),

@@ -46,6 +46,7 @@ const TELL_LOAD_EVERY: Duration = Duration::from_secs(10);
 const MOST_OPEN_ROWS: usize = 8;
 
 impl<'a> Progress<'a> {
+    /// Makes the bar on a terminal, with nothing run yet.
     pub fn new(printer: Printer, registry: &'a Registry, plan: &'a Plan, task_logs: Option<TaskLogs>) -> Progress<'a> {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr_with_hz(4));
@@ -74,7 +75,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Prints, from any thread, what a silent system waits for.
+    /// Makes the sink that prints, from any thread, what a silent system waits for.
     pub fn notices(&self) -> Notices {
         let (printer, bar) = (self.printer, self.bar.clone());
         Notices::new(move |notice| match &bar {
@@ -83,12 +84,12 @@ impl<'a> Progress<'a> {
         })
     }
 
-    /// A case's label by the keys that vary in its benchmark.
+    /// Names a case by the keys that vary in its benchmark.
     fn case_label(&self, case: &Case) -> String {
         case.label(&self.plan.varying_keys(&case.benchmark))
     }
 
-    /// Removes the bar.
+    /// Removes the bar from the terminal.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();
@@ -105,6 +106,7 @@ impl<'a> Progress<'a> {
 }
 
 impl Observer for Progress<'_> {
+    /// Prints which reactor makes the load, once and when it changes.
     fn system_known(&mut self, _name: &str, facts: &Facts) {
         let reactor = facts.get("client.reactor");
         if let Some(kind) = reactor.filter(|kind| self.reactor.as_deref() != Some(kind)) {
@@ -113,6 +115,7 @@ impl Observer for Progress<'_> {
         }
     }
 
+    /// Prints how many measured runs are repeated, of rounds that stopped half-way.
     fn runs_repeated(&mut self, runs: usize) {
         let runs = count_noun(runs, "measured run");
         self.say(&format!(
@@ -121,6 +124,7 @@ impl Observer for Progress<'_> {
         ));
     }
 
+    /// Prints how many rows are decided after a look, the newly decided ones, and the first open ones.
     fn look_taken(&mut self, rounds: u32, found: &Look, is_late: bool) {
         let width = self.printer.width();
         self.say(wrap_to_width(&said_of_look(rounds, found, is_late), width, 2).trim_end());
@@ -138,6 +142,7 @@ impl Observer for Progress<'_> {
         }
     }
 
+    /// Shows a run's label and how far the experiment is, and begins its task log.
     fn run_started(&mut self, run: &PlannedRun, case: &Case, progress: HowFar) {
         self.running = self.case_label(case);
         self.told_of_load = None;
@@ -153,6 +158,7 @@ impl Observer for Progress<'_> {
         }
     }
 
+    /// Shows how far tables are loaded, on the bar or in a note from time to time.
     fn tables_loading(&mut self, progress: TablesProgress<'_>) {
         let text = loading_text(&progress);
         if let Some(bar) = &self.bar {
@@ -165,24 +171,28 @@ impl Observer for Progress<'_> {
         }
     }
 
+    /// Shows the rate and latencies of the last interval on the bar.
     fn tick(&mut self, tick: Tick) {
         if let Some(bar) = &self.bar {
             bar.set_message(clean_text(&format!("{}: {}", self.running, interval_text(&tick, self.rate_unit))));
         }
     }
 
+    /// Shows which step of a run has started on the bar.
     fn step_started(&mut self, step: StepProgress<'_>) {
         if let Some(bar) = &self.bar {
             bar.set_message(clean_text(&format!("{}: {}, {} of {}", self.running, step.what, step.done + 1, step.of)));
         }
     }
 
+    /// Writes the task logs of a run; warns if that fails.
     fn tasks_ended(&mut self, logs: &[TaskLog]) {
         if let Some(Err(warning)) = self.task_logs.as_mut().map(|files| files.write_logs(logs)) {
             self.warning(&warning);
         }
     }
 
+    /// Prints the result of a run, or why it failed; on a terminal only failures.
     fn run_ended(&mut self, run: &PlannedRun, case: &Case, record: &RunRecord) {
         let text = match (&self.bar, record.state) {
             (Some(_), RunState::Measured) => return,
@@ -202,6 +212,7 @@ impl Observer for Progress<'_> {
         self.say(&text);
     }
 
+    /// Prints a warning above the bar.
     fn warning(&mut self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| self.printer.print_warning(text)),
@@ -210,7 +221,7 @@ impl Observer for Progress<'_> {
     }
 }
 
-/// A single system is never sure of anything.
+/// Prints what an engine waits for as a warning, and what it works on as a remark.
 pub fn print_notice(notice: Notice<'_>, printer: Printer) {
     match notice {
         Notice::Waits(text) => printer.print_warning(text),
@@ -218,18 +229,20 @@ pub fn print_notice(notice: Notice<'_>, printer: Printer) {
     }
 }
 
+/// Whether an experiment may end before all its rounds: by its time, or when two systems' rows are decided.
+/// A single system is never sure of anything.
 pub fn may_end_early(plan: &Plan) -> bool {
     plan.schedule
         .until_sure
         .is_some_and(|until| until.max_time.is_some() || (until.stop != Stop::Never && plan.systems.len() > 1))
 }
 
-/// Some run is a search, which may take more short runs than are counted.
+/// Whether some run of a plan is a search, which may take more short runs than are counted.
 pub fn has_searches(plan: &Plan) -> bool {
     plan.cases().iter().any(|case| Promise::from_point(&case.point).is_some())
 }
 
-/// `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
+/// Says how far a load is: `loading pgbench, scale 100: 43 % of 10.0 million rows, about 20 s left`.
 fn loading_text(progress: &TablesProgress<'_>) -> String {
     let TablesProgress { data, rows_done, rows, left } = *progress;
     if rows_done >= rows {
@@ -247,7 +260,7 @@ fn loading_text(progress: &TablesProgress<'_>) -> String {
     format!("loading {data}: {} % of {of}{left}", rows_done * 100 / rows.max(1))
 }
 
-/// `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
+/// Writes the figures of an interval: `8120 io/s, p50 0.12 ms, p99 0.40 ms`.
 fn interval_text(tick: &Tick, rate_unit: &str) -> String {
     let mut text = format!("{} {rate_unit}", figure_text(tick.rate_per_s));
     for (name, ns) in [("p50", tick.p50_ns), ("p99", tick.p99_ns)] {
@@ -265,11 +278,12 @@ fn interval_text(tick: &Tick, rate_unit: &str) -> String {
     text
 }
 
+/// Whether a mark is shown: not a mere note.
 fn worth_a_word(mark: &Mark) -> bool {
     mark.kind != model::MarkKind::Note
 }
 
-/// The first primary metric with its unit, or the first of all where none is primary.
+/// Writes the first primary metric of a run with its unit, or the first of all where none is primary.
 fn headline(measurements: &[Measurement]) -> String {
     let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
     match primary.or(measurements.first()) {
@@ -281,7 +295,7 @@ fn headline(measurements: &[Measurement]) -> String {
     }
 }
 
-/// Whole from 100 on, and two or three digits below, so that what is slow is not printed as 0.
+/// Writes a figure: whole from 100 on, two or three digits below, so that what is slow is not printed as 0.
 fn figure_text(value: f64) -> String {
     match value {
         ..10.0 => significant_digits(value, 2, Script::Plain),
@@ -290,14 +304,14 @@ fn figure_text(value: f64) -> String {
     }
 }
 
-/// `1:05` or `1:02:05`.
+/// Writes a length of time as `1:05` or `1:02:05`.
 pub fn clock_text(left: Duration) -> String {
     let seconds = left.as_secs();
     let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
-/// A line, and further ones where it has no room.
+/// Writes a row's standing, name and figures, wrapped to the width.
 fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
     const INDENT: usize = 2;
     let text =
@@ -305,7 +319,7 @@ fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
     format!("{:INDENT$}{}", "", text.trim_end())
 }
 
-/// `after 8 rounds 4 of 6 rows decided: nothing is open, and no round can decide the other 2`.
+/// Says how many rows a look decided: `after 8 rounds 4 of 6 rows decided: nothing is open, …`.
 fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
     let (decided, open, closed) = [Standing::Decided, Standing::Open, Standing::Closed]
         .map(|standing| found.with_standing(standing).count())

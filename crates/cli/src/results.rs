@@ -23,6 +23,7 @@ pub struct Results {
 }
 
 impl SeriesSource for Results {
+    /// Reads the histograms of a run from the store that has it.
     fn series(&self, run: i64) -> Result<Vec<Series>, StoreError> {
         self.histograms.series(run)
     }
@@ -36,7 +37,7 @@ pub struct Side {
 }
 
 impl Side {
-    /// A name that is a file's is that file, whatever colons it has.
+    /// Parses `STORE` or `STORE:SYSTEM`; the name of an existing file is that file, whatever colons it has.
     pub fn parse(text: &str) -> Side {
         let whole = Side { store: PathBuf::from(text), system: None };
         if Path::new(text).exists() {
@@ -54,12 +55,12 @@ impl Side {
     }
 }
 
-/// Whether a path has the ending of stores.
+/// Whether a path ends as stores do; the file need not exist.
 pub fn is_store(path: impl AsRef<Path>) -> bool {
     path.as_ref().extension().is_some_and(|extension| extension == EXTENSION)
 }
 
-/// The store of the first argument alone, with the names of systems behind it; or the stores of all arguments.
+/// Splits arguments into one store with the names of systems, or the stores of all; fails if they are mixed.
 pub fn split_sides<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, &'a [String]), CliError> {
     let of_store = |other: &&String| Side::parse(other).is_store() && !is_system(first, other);
     let stores = others.iter().filter(of_store).count();
@@ -83,13 +84,13 @@ pub fn split_sides<'a>(first: &str, others: &'a [String]) -> Result<(Vec<Side>, 
     Ok((std::iter::once(first).chain(others.iter().map(String::as_str)).map(Side::parse).collect(), &[]))
 }
 
-/// Whether it names a system of that store, which a file of that name then does not hide.
+/// Whether a name is a system's of that store, which a file of that name then does not hide.
 fn is_system(store: &str, name: &str) -> bool {
     !is_store(name)
         && Store::open_read_only(Path::new(store)).ok().is_some_and(|store| store.header().plan.system(name).is_some())
 }
 
-/// The arguments without reports of étalon's, which lie next to the stores that they are of.
+/// Drops étalon's own reports from the arguments of a verb; fails if one is no store, and says what to type.
 ///
 /// # Errors
 /// One is a folder, or a file of another tool: says what to type.
@@ -146,14 +147,14 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     Ok(kept)
 }
 
-/// Whether a file is what `etalon export --format json` or `--json` wrote of a comparison.
+/// Whether a file is a comparison that `etalon export --format json` or `--json` wrote.
 fn is_exported(path: &Path) -> bool {
     let text = read_text(&path.to_string_lossy()).unwrap_or_default();
     let json: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     ["schema_version", "compared", "experiment", "comparisons"].iter().all(|key| json.get(key).is_some())
 }
 
-/// A comparison in JSON has no runs, so there is nothing in it to compare.
+/// Makes the error for a comparison in JSON, which has no runs to compare.
 fn of_export(verb: &str, path: &str) -> CliError {
     let what = format!(
         "`{path}` is a finished comparison that étalon exported as JSON, and `etalon {verb}` takes the store that it was made from"
@@ -163,7 +164,7 @@ fn of_export(verb: &str, path: &str) -> CliError {
         .with_hint("where the store is, `etalon export STORE -o runs.csv` writes its runs, which `etalon import runs.csv` reads elsewhere")
 }
 
-/// The stores of a folder, by name.
+/// Lists the stores in a folder, sorted by name.
 pub fn stores_in_folder(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut stores: Vec<String> = entries
@@ -175,12 +176,12 @@ pub fn stores_in_folder(folder: &Path) -> Vec<String> {
     stores
 }
 
-/// The store of a folder that was written last.
+/// Finds the store in a folder that was written last.
 pub fn latest_store(folder: &Path) -> Option<PathBuf> {
     stores_in_folder(folder).into_iter().map(PathBuf::from).max_by_key(|store| Stamp::of_store(store).last_written())
 }
 
-/// What to type in place of a store that is not there, as `last` is not.
+/// Says what to type in place of a store that is not there.
 pub fn instead_of_store(verb: &str) -> String {
     match latest_store(Path::new(RESULTS)) {
         Some(store) => {
@@ -222,8 +223,8 @@ pub fn open_results(sides: &[Side]) -> Result<Results, CliError> {
     Ok(Results { evidence, histograms })
 }
 
-/// Puts the side that the others are compared with first: the one that is named, or else the oldest. Says so where that is not
-/// the first that was given; of imports it is not known when they ran, and they stay as they are.
+/// Moves the baseline to the front of the sides: the named one, or else the oldest; returns a note if the oldest moved.
+/// Of imports it is not known when they ran, and they stay as they are.
 ///
 /// # Errors
 /// No side is named so, or a store cannot be read.
@@ -262,7 +263,7 @@ pub fn baseline_first(sides: &mut [Side], baseline: Option<&str>) -> Result<Opti
     )))
 }
 
-/// Whether a store's file is called so, with its extension or without it.
+/// Whether a store's file has this name, with its extension or without it.
 fn has_name(store: &Path, name: &str) -> bool {
     [store.file_name(), store.file_stem()].into_iter().flatten().any(|own| own == name)
 }

@@ -20,7 +20,7 @@ pub struct Wrapped {
     pub called: Called,
 }
 
-/// A plan for a script with the values of its `$1 $2 …`; `systems` are those that it is to be run on.
+/// Makes a plan for a script with the values of its `$1 $2 …`; fails if no system is named.
 pub fn wrap_script(named: &str, values: &[String], systems: &[String]) -> Result<Wrapped, CliError> {
     let built_in = BUILT_IN.iter().any(|script| script.name == named);
     let path = if built_in {
@@ -56,7 +56,7 @@ pub fn wrap_script(named: &str, values: &[String], systems: &[String]) -> Result
     Ok(Wrapped { text, path, called: Called { script: script_path, values: values.to_vec() } })
 }
 
-/// A text as a string of TOML.
+/// Quotes a text as a string of TOML.
 pub fn quote_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

@@ -94,13 +94,13 @@ pub fn first_sentence(text: &str) -> String {
     words[..end.unwrap_or(words.len())].trim().to_owned()
 }
 
-/// Parses, checks and completes a plan.
+/// Reads a plan, or makes one for a question, then checks it, applies the options and fits it into the time given.
 pub fn load_plan(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let text = read_text(source, registry)?;
     complete_plan(text, source, registry, default_seed)
 }
 
-/// Loads a plan from a SQLIO command line, or from a batch file of them.
+/// Makes and loads a plan for a SQLIO command line, or for a batch file of them.
 pub fn load_sqlio(
     wrapped: sqlio::Wrapped,
     source: &PlanSource,
@@ -110,7 +110,7 @@ pub fn load_sqlio(
     complete_plan(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
 }
 
-/// Parses a plan's text with the changes asked for, and fits it into the time given.
+/// Parses a plan's text with the changes asked for, checks it, and fits it into the time given.
 fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
     let catalog = registry.catalog();
     let Text { text, name, path, called, mut notes, systems, origin } = text;
@@ -149,7 +149,8 @@ fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_s
     Ok(Loaded { plan, text, changed: changed_by(source, &changes), name, path, called, notes })
 }
 
-/// What the command line changed, as comments before the plan: the text alone would make other runs. Empty if it changed nothing.
+/// Writes as comments what the command line changed in a plan; empty if it changed nothing.
+/// The text alone would make other runs.
 fn changed_by(source: &PlanSource, changes: &Changes) -> String {
     let quick = source.quick.then(|| "--quick".to_owned());
     let systems = changes.systems.iter().map(|system| match &system.url {
@@ -167,14 +168,14 @@ fn changed_by(source: &PlanSource, changes: &Changes) -> String {
 }
 
 impl PlanSource {
-    /// Keys of the schedule that are set, and so not fitted into a time.
+    /// Finds the keys of the schedule that are set, and so are not fitted into a time.
     pub fn fixed_keys(&self) -> Fixed {
         let keys = self.set.iter().map(|pair| pair.split('=').next().unwrap_or_default().trim());
         Fixed::from_keys(keys.chain(self.rounds.as_ref().map(|_| "schedule.rounds")))
     }
 }
 
-/// Takes optional systems whose programs are not here out of the plan, and says so.
+/// Takes optional systems whose programs are missing out of the plan; returns a note for each, fails if none is left.
 fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliError> {
     let missing: Vec<(String, Failure)> = plan
         .systems
@@ -197,7 +198,7 @@ fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliErr
     Ok(left_out.collect())
 }
 
-/// Moves the plan's disk systems, files and volume images, to `target`.
+/// Moves the plan's disk systems, files and volume images, to `target`; fails if it has none.
 fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
     let mut moved = 0;
     for system in plan.systems.iter_mut().filter(|system| system.engine == DISK) {
@@ -217,7 +218,7 @@ fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
     }
 }
 
-/// Uses the named (or first) system as both sides.
+/// Makes an A/A plan with the named (or first) system as both sides.
 fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
@@ -248,20 +249,20 @@ struct Text {
 }
 
 impl Text {
-    /// A plan's text without notes.
+    /// Makes a plan's text without notes.
     fn plain(text: String, name: &str, path: Option<String>, systems: &[String]) -> Text {
         let (notes, systems) = (Vec::new(), systems.to_vec());
         Text { text, name: name.to_owned(), path, called: None, notes, systems, origin: PlanOrigin::Text }
     }
 }
 
-/// The text of a plan made of SQLIO's command line.
+/// Makes a plan's text of a wrapped SQLIO command line.
 fn of_sqlio(wrapped: sqlio::Wrapped, systems: &[String]) -> Text {
     let sqlio::Wrapped { text, path, called, notes } = wrapped;
     Text { called: Some(Called::Sqlio(called)), notes, ..Text::plain(text, COMMAND_LINE, path, systems) }
 }
 
-/// Reads or makes the text of the plan.
+/// Reads the text of the plan that is named, or makes one for a question, a script or a batch file.
 fn read_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     let question = &source.question;
     let catalog = registry.catalog();
@@ -290,7 +291,7 @@ fn read_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError>
     }
 }
 
-/// The text of a plan that has a name or a file.
+/// Reads the text of a built-in plan, or of a plan's file.
 fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == named) {
         return Ok(Text::plain(built_in.text.to_owned(), built_in.name, None, systems));
@@ -307,7 +308,7 @@ fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     Ok(Text::plain(text, named, Some(path), systems))
 }
 
-/// The text of a plan, without the mark that some editors put before UTF-8.
+/// Reads a plan's file as UTF-8, without the mark that some editors put in front.
 fn read_plan(path: &str) -> std::io::Result<String> {
     let text = String::from_utf8(words::read_text(path)?)
         .map_err(|_| std::io::Error::new(std::io::ErrorKind::InvalidData, "it is not UTF-8"))?;
@@ -322,7 +323,7 @@ fn text_of_question(source: &PlanSource, registry: &Registry) -> Result<Text, Cl
     Ok(Text { notes, origin: PlanOrigin::Question, ..Text::plain(text, COMMAND_LINE, None, &[]) })
 }
 
-/// This command line with each of the words after the plan as a `--system`; `None` if one of them is no system.
+/// Rewrites this command line with each word after the plan as a `--system`; `None` if one of them is no system.
 fn on_systems(plan: &str, others: &[String]) -> Option<String> {
     let catalog = Registry::built_in().catalog();
     if !others.iter().all(|word| words::parse_system(word, &catalog).is_ok_and(|system| system.is_some())) {
@@ -336,7 +337,7 @@ fn on_systems(plan: &str, others: &[String]) -> Option<String> {
     Some(guessed::typed_line(&line))
 }
 
-/// What cannot be combined with a plan, and what does the same.
+/// Makes the error for what cannot be given together with a plan, with what does the same.
 fn beside_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
     let plan = question.what.first().map(String::as_str).unwrap_or_default();
@@ -399,7 +400,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
     )
 }
 
-/// The keys that the command line sets by options of their own.
+/// Lists the keys that the `--allow-…` options set, with their values.
 fn allowing_overrides(source: &PlanSource) -> impl Iterator<Item = Result<(String, String), CliError>> {
     let allowing = &source.allowing;
     let keys = [
@@ -410,7 +411,7 @@ fn allowing_overrides(source: &PlanSource) -> impl Iterator<Item = Result<(Strin
     keys.into_iter().filter(|(is_allowed, _)| *is_allowed).map(|(_, key)| Ok((key.to_owned(), "true".to_owned())))
 }
 
-/// Splits `KEY=VALUE` of `--set`.
+/// Splits `KEY=VALUE` of `--set`; a quoted name may have a `=`.
 fn split_override(pair: &str) -> Result<(String, String), CliError> {
     let mut is_quoted = false;
     // A quoted name may have one in it.
@@ -424,7 +425,7 @@ fn split_override(pair: &str) -> Result<(String, String), CliError> {
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The first in full, the others below it.
+/// Makes one error of a plan's errors: the first in full, the others below it.
 pub fn plan_errors(errors: &model::plan::PlanErrors) -> CliError {
     let rendered = errors.to_string();
     let text = rendered.strip_prefix("error: ").unwrap_or(&rendered);

@@ -29,12 +29,13 @@ pub struct TaskLogs {
 const MOST_ATTEMPTS: u32 = 10_000;
 
 impl TaskLogs {
-    /// The folder is made when needed.
+    /// Makes the logs' writer; the folder is made once something is written.
     pub fn new(folder: &Path, plan: &Plan) -> TaskLogs {
         TaskLogs { folder: folder.to_owned(), seed: plan.schedule.seed, run: 0, name: String::new(), of_run: None }
     }
 
-    /// Names the folder `round-01-003-LABEL`. A run that is repeated gets one of its own, as `round-01-003-LABEL-2`.
+    /// Names the folder of a run that starts, `round-01-003-LABEL`.
+    /// A run that is repeated gets one of its own, as `round-01-003-LABEL-2`.
     pub fn run_started(&mut self, run: PlannedRun, label: &str) {
         let label: String = label
             .replace(" @ ", "-")
@@ -47,7 +48,7 @@ impl TaskLogs {
         self.of_run = None;
     }
 
-    /// The run's folder, which no one else has written to.
+    /// Makes the run's folder under a name that is free, or returns it if it is made.
     fn folder_of_run(&mut self) -> Result<PathBuf, String> {
         if let Some(made) = &self.of_run {
             return Ok(made.clone());
@@ -65,7 +66,7 @@ impl TaskLogs {
         Err(no_folder(&self.folder.join(&self.name), &ErrorKind::AlreadyExists.into()))
     }
 
-    /// Writes the logs of a run's tasks, a file each process.
+    /// Writes the logs of a run's tasks, a file for each process.
     pub fn write_logs(&mut self, logs: &[TaskLog]) -> Result<(), String> {
         let folder = self.folder_of_run()?;
         for log in logs {
@@ -77,8 +78,8 @@ impl TaskLogs {
         Ok(())
     }
 
-    /// The published client drew a random GUID at start. This one is derived from the plan's seed, the run and the
-    /// process.
+    /// Derives a GUID for a process of a run from the plan's seed.
+    /// The published client drew a random one at its start.
     fn application_id(&self, process: u32) -> String {
         let mut rng = Rng::of_transaction(self.seed, process, self.run.into());
         let (high, low) = (rng.next_u64(), rng.next_u64());
@@ -115,7 +116,7 @@ fn log_text(id: &str, log: &TaskLog) -> String {
     text
 }
 
-/// UTC; `00:00:00` if out of range.
+/// Writes the time of day in UTC; `00:00:00` if it is out of range.
 fn time_of_day(unix_ms: i64) -> String {
     let instant = Timestamp::from_millisecond(unix_ms).unwrap_or(Timestamp::UNIX_EPOCH);
     instant.to_zoned(TimeZone::UTC).strftime("%H:%M:%S").to_string()

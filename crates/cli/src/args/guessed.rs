@@ -22,7 +22,7 @@ const NEVER_PROPOSED: [&str; 4] =
 /// Folder of a line that runs and then judges.
 const CI_FOLDER: &str = "ci-results";
 
-/// Answers arguments that étalon does not take with the line to type.
+/// Makes the error that shows the line to type in place of arguments that étalon does not take.
 ///
 /// # Errors
 /// There is no such line: clap's own error, without its guesses that lead nowhere.
@@ -45,14 +45,14 @@ pub fn process_arguments() -> Vec<String> {
     std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// The lines that read files of other tools and compare them.
+/// Makes the two lines to type that import files of other tools and compare them.
 pub fn import_and_compare(files: &[String]) -> [String; 2] {
     let store = imported_name(files);
     let import = ["import".to_owned()].into_iter().chain(files.iter().cloned()).chain(["-o".to_owned(), store.clone()]);
     [typed_line(&import.collect::<Vec<_>>()), typed_line(&["compare".to_owned(), store])]
 }
 
-/// `old-vs-new.etalon` for `a/old.txt` and `b/new.txt`; numbered where it is taken.
+/// Names the store for imported files: `old-vs-new.etalon` for `a/old.txt` and `b/new.txt`, numbered where that is taken.
 pub fn imported_name(files: &[String]) -> String {
     let mut names: Vec<String> = Vec::new();
     for file in files.iter().take(2) {
@@ -78,7 +78,7 @@ pub fn imported_name(files: &[String]) -> String {
         .unwrap_or_default()
 }
 
-/// The first word that is no option, if it is a verb of étalon's or of another tool, with all the others.
+/// Splits the first word that is no option from the others, if it is a verb of étalon's or of another tool.
 fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<String>)> {
     let at = arguments.iter().position(|word| !is_option(word))?;
     let verb = arguments[at].clone();
@@ -89,7 +89,7 @@ fn named_verb(arguments: &[String], etalon: &Command) -> Option<(String, Vec<Str
     is_known.then_some((verb, rest))
 }
 
-/// Whether systems are named, which only `run` and its like take.
+/// Whether one of the words is a system's URL or an SQLite file, which only `run` and its like take.
 fn names_systems(words: &[String]) -> bool {
     words.iter().any(|word| !is_option(word) && (is_url(word) || is_sqlite(word)))
 }
@@ -102,7 +102,7 @@ pub fn is_url(word: &str) -> bool {
 /// Options with which a comparison is judged.
 const JUDGING: [&str; 5] = ["--fail-if-slower", "--fail-if", "--fail-on", "--max-regression", "--limit"];
 
-/// The verb that a line means: systems are compared by measuring them, and what fails a build is a gate.
+/// Finds the verb that a line means, with a note about it: `compare` of systems means `run`, `compare` with limits `gate`.
 fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
     let judges = |word: &String| JUDGING.iter().any(|option| word.split('=').next() == Some(option));
     match verb {
@@ -115,7 +115,7 @@ fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
     }
 }
 
-/// The line that measures what this command line names as if it were stores; `None` if there is none.
+/// Makes the `run` line that measures what this command line names as if it were stores; `None` if étalon does not take it.
 pub fn run_instead() -> Option<String> {
     let mut words = process_arguments();
     let verb = words.iter().position(|word| !is_option(word))?;
@@ -127,7 +127,7 @@ pub fn run_instead() -> Option<String> {
     parses(&line).then(|| line.typed_text())
 }
 
-/// A verb of étalon's with options that it does not have, or without those that it has to have.
+/// Makes the error for a verb of étalon's with options that it does not have, or without those that it needs.
 fn own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
     let (meant, about) = meant_verb(verb, rest);
     let mut line = Line::read_for(meant, verb, rest, etalon);
@@ -156,7 +156,7 @@ fn own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> O
     Some(with_line(CliError::user_error(message), line))
 }
 
-/// Whether `-h` is followed by a host, as clients of databases have it, and asks for no help.
+/// Whether `-h` is followed by a host, as database clients take it, and asks for no help.
 fn names_a_host(line: &Line, rest: &[String]) -> bool {
     let host = rest.iter().position(|word| word == "-h").and_then(|at| rest.get(at + 1));
     let is_address = host.is_some_and(|host| host == "localhost" || (host.contains('.') && !Path::new(host).exists()));
@@ -165,7 +165,7 @@ fn names_a_host(line: &Line, rest: &[String]) -> bool {
             || line.strange.iter().any(|option| ["-p", "-U", "-d", "--port", "--user"].contains(&option.as_str())))
 }
 
-/// Adds the options without which a verb does not work; says which.
+/// Adds the option without which a verb does not work; returns what was missing.
 fn add_missing_options(line: &mut Line) -> Option<&'static str> {
     let (missing, option, value) = match line.verb.as_str() {
         "import" if !line.has_option(&["-o", "--output"]) => ("the store to write", "-o", imported_name(&line.words)),
@@ -178,7 +178,7 @@ fn add_missing_options(line: &mut Line) -> Option<&'static str> {
     Some(missing)
 }
 
-/// A verb of another tool.
+/// Makes the error for a verb of another tool, with étalon's line in its place; `None` for an unknown verb.
 fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
     let (_, meaning, about) = VERBS.iter().find(|(names, ..)| names.contains(&verb))?;
     let error = CliError::user_error(format!("étalon has no command `{verb}`"));
@@ -225,7 +225,7 @@ fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError>
     })
 }
 
-/// Several numbers of clients, and the most.
+/// Adds the line that runs several numbers of clients to an error, and the one that looks for the most.
 fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError {
     if !run.has_option(&["-c", "--clients", "--p99"]) {
         run.options.extend(["--clients".to_owned(), "1,2,4,8".to_owned()]);
@@ -236,13 +236,13 @@ fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError
     if parses(&capacity) { error.with_hint(format!("or `{}`", capacity.typed_text())) } else { error }
 }
 
-/// Whether it is a file that is neither a store nor a database.
+/// Whether a word is a file that is neither a store nor an SQLite database.
 fn is_foreign_file(word: &String) -> bool {
     let path = Path::new(word);
     path.is_file() && !is_store(word) && !has_sqlite_magic(path)
 }
 
-/// Stores are compared, systems are run, and whatever else is a file is imported before.
+/// Adds the line that compares to an error: stores are compared, other files imported first, and systems run.
 fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
     match line.words.first() {
         None => error
@@ -260,7 +260,7 @@ fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
     }
 }
 
-/// Answers a verb of another tool that stands behind one of étalon's, as in `etalon run backup URL`; `None` where it does not.
+/// Makes the error for a verb of another tool after one of étalon's, as in `etalon run backup URL`; `None` where there is none.
 pub fn behind_a_verb(word: &str) -> Option<CliError> {
     let mut words = process_arguments();
     let at = words.iter().position(|other| other == word).filter(|at| *at > 0)?;
@@ -274,7 +274,7 @@ pub fn behind_a_verb(word: &str) -> Option<CliError> {
     answered.map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
 }
 
-/// No verb at all: systems, scripts or plans are run, stores compared.
+/// Makes the error for a line without a verb: systems, scripts or plans are to be run, stores compared.
 fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     let catalog = conductor::Registry::built_in().catalog();
     let first = arguments
@@ -289,7 +289,7 @@ fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     ))
 }
 
-/// Adds what to know and the line to type, if étalon takes it.
+/// Adds a line's notes and its text to an error as hints, if étalon takes the line.
 fn with_line(error: CliError, mut line: Line) -> CliError {
     if line.is_backup {
         name_systems_of_backup(&mut line);
@@ -314,7 +314,8 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
     }
 }
 
-/// Words that are nothing here are no systems: the line would fail on the first of them. Where all are, they may be folders to come.
+/// Takes the words that are nothing here out of a line that measures: settings become `--set-b`, others are listed as unknown.
+/// The line would fail on the first of them. Where all are, they may be folders to come.
 fn leave_out_strange_words(line: &mut Line) {
     if For::for_verb(&line.verb) == Some(For::Measuring) && !line.words.iter().all(|word| is_strange(word)) {
         let strange: Vec<String> = line.words.extract_if(.., |word| is_strange(word)).collect();
@@ -327,26 +328,27 @@ fn leave_out_strange_words(line: &mut Line) {
     }
 }
 
-/// `work_mem=64MB`.
+/// Whether a word is a setting's name and value, such as `work_mem=64MB`.
 fn is_setting(word: &str) -> bool {
     let (name, value) = word.split_once('=').unwrap_or_default();
     let is_name = !name.is_empty() && name.chars().all(|letter| letter.is_alphanumeric() || "_.".contains(letter));
     is_name && !value.is_empty() && !value.contains(['/', ':'])
 }
 
-/// Whether it is neither a system, nor a plan, nor what is asked of one. A file that is not there may be meant all the same.
+/// Whether a word is neither a system, nor a plan, nor what is asked of one.
+/// A file that is not there may be meant all the same.
 fn is_strange(word: &str) -> bool {
     let is_file = Path::new(word).extension().is_some() && !word.contains('=');
     let is_path = word.contains(['/', std::path::MAIN_SEPARATOR]);
     !is_file && !is_path && crate::ask::words::classify_word(word, &conductor::Registry::built_in().catalog()).is_err()
 }
 
-/// Tests whether étalon takes a line.
+/// Tests whether étalon's parser accepts a line.
 fn parses(line: &Line) -> bool {
     Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(line.arguments())).is_ok()
 }
 
-/// Adds a script where systems are databases of SQLite that are there: étalon makes tables in files of its own alone.
+/// Adds `--script my.sql` where a system is an SQLite file that exists: étalon makes tables in files of its own alone.
 fn add_script(line: &mut Line) {
     if For::for_verb(&line.verb) == Some(For::Measuring)
         && line.words.iter().any(|word| file_of_sqlite(word).is_some())
@@ -359,7 +361,7 @@ fn add_script(line: &mut Line) {
     }
 }
 
-/// Whether it says what is measured: a plan, a script, a folder of queries or a capture.
+/// Whether a word says what is measured: a plan, a script, a folder of queries or a capture.
 pub fn is_load(word: &str) -> bool {
     let path = Path::new(word);
     is_plan(word)
@@ -368,13 +370,13 @@ pub fn is_load(word: &str) -> bool {
         || crate::commands::show_capture::is_capture(path)
 }
 
-/// The file of `sqlite:FILE` or `NAME=sqlite:FILE`, if there is one.
+/// The file of `sqlite:FILE` or `NAME=sqlite:FILE`, if it exists.
 fn file_of_sqlite(word: &str) -> Option<&Path> {
     let (_, file) = word.split_once("sqlite:")?;
     Some(Path::new(file)).filter(|file| file.is_file())
 }
 
-/// The built-in plan of backups, on the systems among the words.
+/// Rewrites a line to the built-in plan of backups, with its words as `--system` options.
 fn name_systems_of_backup(line: &mut Line) {
     if For::for_verb(&line.verb) != Some(For::Measuring) || line.words.iter().any(|word| is_plan(word)) {
         return;
@@ -398,19 +400,19 @@ fn is_plan(word: &str) -> bool {
     crate::source::BUILT_IN.iter().any(|plan| plan.name == word) || crate::ask::words::file_ending(word) == "toml"
 }
 
-/// A line that measures into a folder of its own, and one that judges the store in it.
+/// Makes the shell line that measures into a folder and then judges the newest store in it.
 fn run_and_gate((run, folder): (String, String), options: &str) -> String {
     // The folder has a store of each time.
     format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", shell_quote(&folder), store::EXTENSION)
 }
 
 impl Line {
-    /// The options of the gate behind it, as they are typed.
+    /// The options of the gate that follows the run, quoted for a shell, each after a space.
     fn gate_options(&self) -> String {
         self.judged.iter().map(|word| format!(" {}", shell_quote(word))).collect()
     }
 
-    /// The line with the folder of its store, which it names if the user has not.
+    /// The typed line and the folder of its store; adds `-o` with a folder where the user has named none.
     fn with_folder(&self) -> (String, String) {
         let mut arguments = self.arguments();
         let named = arguments.iter().position(|word| matches!(word.as_str(), "-o" | "--output"));
@@ -422,7 +424,7 @@ impl Line {
     }
 }
 
-/// Takes clap's guesses out of its error: that an option may be a value never helps, and some are never proposed.
+/// Takes clap's guesses that never help, and those that are never proposed, out of its error.
 fn without_guesses(mut error: clap::Error) -> clap::Error {
     if matches!(error.kind(), ErrorKind::UnknownArgument) {
         error.remove(ContextKind::Suggested);

@@ -27,10 +27,12 @@ pub struct States {
 }
 
 impl States {
+    /// Whether `--change` or `--undo` is given.
     pub fn has_change(&self) -> bool {
         !(self.change.is_empty() && self.undo.is_empty())
     }
 
+    /// Whether `--set-a` or `--set-b` is given.
     pub fn has_settings(&self) -> bool {
         !(self.set_a.is_empty() && self.set_b.is_empty())
     }

@@ -76,7 +76,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// Reads the numbers, each once.
+    /// Reads a question's clients, scale, threads and `--p99`, each number once.
     ///
     /// # Errors
     /// One is none, or out of its range.
@@ -110,7 +110,7 @@ impl Load {
         }
     }
 
-    /// The keys that ask for the highest rate that keeps the promise.
+    /// Makes the key that asks for the highest rate within the promised time; `None` without `--p99`.
     fn promised_rate(&self) -> Option<Key> {
         let within = duration::format(self.p99?);
         Some(Key {
@@ -120,12 +120,13 @@ impl Load {
         })
     }
 
-    /// The most clients that a promise is tried with.
+    /// The most clients that a search tries.
     fn most_tried(&self) -> u32 {
         self.max_clients.unwrap_or(MAX_CLIENTS)
     }
 
-    /// The size of pgbench's tables for so many clients: a branch for each, or its row is all that is measured.
+    /// Writes the size of pgbench's tables: the user's, else a branch for each client, up to a usual one.
+    /// With fewer branches their rows are all that is measured.
     fn scale_for(&self, clients: &[u32]) -> String {
         if !self.scale.is_empty() {
             return toml_list(&self.scale);
@@ -134,7 +135,7 @@ impl Load {
         most.min(USUAL_SCALE).to_string()
     }
 
-    /// The keys that ask for the highest load that keeps the promise: a rate of so many clients, or as many as it may be.
+    /// Makes the keys that ask for the highest load within the promised time: the rate if clients are given, else their number.
     fn promised_load(&self) -> Vec<Key> {
         let Some(within) = self.p99.map(duration::format) else { return Vec::new() };
         if self.clients.is_empty() {
@@ -153,7 +154,7 @@ impl Load {
 }
 
 impl Bench {
-    /// The keys as TOML; keys that are not among `explained` yet have a comment.
+    /// Writes a benchmark as TOML, with a comment on each key that is not among `explained` yet.
     pub fn to_toml(&self, explained: &mut Vec<&'static str>) -> String {
         let mut text = String::from("[[benchmarks]]\n");
         for Key { name, value, about } in &self.keys {
@@ -168,7 +169,7 @@ impl Bench {
     }
 }
 
-/// The benchmarks of a workload.
+/// Makes the benchmarks of a workload, disks or transactions, for the scripts and the load asked for.
 ///
 /// # Errors
 /// There is no such script, it is empty, or the load is none of this workload's.
@@ -194,7 +195,7 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
     }
 }
 
-/// The benchmarks of folders and files of queries, and of scripts that are named with them.
+/// Makes the benchmark of folders and files of queries, and those of scripts that are named with them.
 ///
 /// # Errors
 /// The systems are disks, or the load is none of queries.
@@ -242,7 +243,7 @@ pub fn for_queries(
     Ok(asked)
 }
 
-/// The benchmarks of captures.
+/// Makes a `replay` benchmark for each capture, at the given pace.
 pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
     let benchmarks = captures.iter().map(|capture| Bench {
         keys: vec![
@@ -263,6 +264,8 @@ pub fn for_captures(captures: &[String], pace: Option<&str>) -> Asked {
     Asked { benchmarks: benchmarks.collect(), ..Asked::default() }
 }
 
+/// Fails if disks, other scripts or a load are named together with a capture.
+///
 /// # Errors
 /// The systems are disks, or something else is named than a capture says itself.
 pub fn refuse_next_to_capture(workload: &str, other: Option<&String>, load: &Load) -> Result<(), CliError> {
@@ -292,7 +295,7 @@ pub fn pace_of_nothing(pace: &str) -> CliError {
         .with_hint("name one: `etalon run A_URL B_URL shop.capture`; `etalon capture LOG` writes it")
 }
 
-/// Reads the time of `--p99`.
+/// Parses the time of `--p99`.
 fn parse_promise(text: &str) -> Result<Duration, CliError> {
     duration::parse(text).map_err(|error| {
         CliError::user_error(format!("`--p99 {text}` is not a length of time: {error}"))
@@ -300,7 +303,7 @@ fn parse_promise(text: &str) -> Result<Duration, CliError> {
     })
 }
 
-/// Each once.
+/// Parses the numbers of an option, each once; fails on one that is out of the range.
 fn parse_counts(
     option: &str,
     what: &str,
@@ -324,7 +327,7 @@ fn parse_counts(
     Ok(counts)
 }
 
-/// Numbers as one value or a list of TOML.
+/// Writes numbers as one value or a list of TOML.
 fn toml_list(counts: &[u32]) -> String {
     match counts {
         [one] => one.to_string(),
@@ -332,7 +335,7 @@ fn toml_list(counts: &[u32]) -> String {
     }
 }
 
-/// The benchmarks of the scripts asked for, or of `tpcb-like` and `select-only`.
+/// Makes a benchmark for each script asked for, or for `tpcb-like` and `select-only`.
 fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
     let clients = &load.clients;
@@ -371,31 +374,31 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
     Ok(asked)
 }
 
-/// The scripts of a list, each of which is measured for itself; a list with weights is one mix.
+/// Splits a list of scripts into those that are measured one by one; a list with weights is one mix and stays whole.
 fn split_scripts(script: &str) -> Vec<&str> {
     let is_mix = script.split(',').any(|part| weight_of(part).is_some());
     if is_mix || Path::new(script).is_file() { vec![script] } else { script.split(',').map(str::trim).collect() }
 }
 
-/// Splits a weight off a part of a mix: `a.sql@9`.
+/// Splits a part of a mix such as `a.sql@9` into name and weight; `None` without a weight.
 fn weight_of(part: &str) -> Option<(&str, &str)> {
     let (name, weight) = part.trim().rsplit_once('@')?;
     (!weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit())).then_some((name, weight))
 }
 
-/// The numbers of clients, or the usual ones.
+/// The given numbers of clients, or the usual ones where there are none.
 fn clients_or(clients: &[u32], usual: &[u32]) -> Vec<u32> {
     if clients.is_empty() { usual.to_vec() } else { clients.to_vec() }
 }
 
-/// More than there are cores.
+/// Number of clients that keep all cores busy: two for each core, within bounds.
 fn busy_clients() -> u32 {
     let cores = u32::try_from(host::cpu::available_cores()).unwrap_or(1);
     (2 * cores).clamp(FEWEST_BUSY, MOST_BUSY)
 }
 
 impl ScriptKind {
-    /// What such scripts are, in a sentence.
+    /// The sentence that says what such scripts are.
     fn about(self) -> &'static str {
         match self {
             ScriptKind::Sql => "Scripts in pgbench's language, by many clients.",
@@ -429,7 +432,7 @@ struct Script {
 const SCALE: &str = "100,000 accounts and a branch for each step; clients beyond it wait for one another.";
 
 impl Script {
-    /// The keys of the script's benchmark; refuses a scale or a `--p99` that it does not take.
+    /// Makes the keys of the script's benchmark; refuses a scale or a `--p99` that it does not take.
     fn keys(&self, name: &str, clients: &[u32], load: &Load) -> Result<Vec<Key>, CliError> {
         let mut keys = vec![
             Key { name: "name", value: quote_toml(name), about: "As it is called in the results." },
@@ -478,18 +481,19 @@ impl Script {
     }
 }
 
-/// The key `tables = "none"`, for a script on tables that are there.
+/// Makes the key `tables = "none"`, for a script that works on existing tables.
 fn tables_key() -> Key {
     let about = "It works on tables that are there; `\"own\"` makes pgbench's.";
     Key { name: "tables", value: quote_toml("none"), about }
 }
 
+/// Makes the key `scale` that sets the script's variable `:scale`.
 fn scale_of_variable(value: String) -> Key {
     Key { name: "scale", value, about: "What `:scale` is in the script." }
 }
 
 impl Asked {
-    /// Has a script work on the user's tables, in the place of those that étalon would make.
+    /// Changes a script's benchmark to work on the user's tables instead of pgbench's that étalon would make.
     pub fn work_on_tables_of_user(&mut self, script: &OwnScript, found_scale: Option<u64>) {
         let keys = &mut self.benchmarks[script.index].keys;
         keys.retain(|key| key.name != "scale");
@@ -500,7 +504,7 @@ impl Asked {
     }
 }
 
-/// A script that is there and not empty.
+/// Reads what kind a script or a mix is and whose tables it works on; fails if a file is missing or empty.
 fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     if is_statement(script) && !Path::new(script).exists() {
         let write = format!("echo {} > my.sql", shell_quote(script));
@@ -538,7 +542,7 @@ fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     Ok(Script { text: parts.join(", "), kind: ScriptKind::Sql, tables, is_of_user: is_of_user && !has_built_in })
 }
 
-/// The kind of a script, by its name.
+/// The kind of a script, by its built-in name or its file ending.
 fn kind_of_script(name: &str, catalog: &Catalog) -> ScriptKind {
     match words::built_in_script(name, catalog) {
         Some(kind) => kind,
@@ -547,7 +551,7 @@ fn kind_of_script(name: &str, catalog: &Catalog) -> ScriptKind {
     }
 }
 
-/// What is in a script's file.
+/// Reads a script's file; fails if it has no statement or is a server's log.
 fn read_contents(name: &str, catalog: &Catalog) -> Result<String, CliError> {
     let bytes = words::read_text(name).map_err(|error| {
         let kinds = [ScriptKind::Sql, ScriptKind::Smack];
@@ -578,7 +582,7 @@ fn is_statement(name: &str) -> bool {
     words.next().is_some_and(|first| verbs.contains(&first.to_lowercase().as_str())) && words.next().is_some()
 }
 
-/// Whether it is a log that `etalon capture` reads, or most of the first lines begin with a day and a time, as those of logs do.
+/// Whether a text is a log that `etalon capture` reads, or most of its first lines begin with a date and time.
 fn is_log(text: &str) -> bool {
     const SHAPE: &[u8] = b"0000-00-00 00:00";
     /// Tests whether a line begins with a date and time.
@@ -597,13 +601,14 @@ fn is_log(text: &str) -> bool {
         || logs::recognise_log(head, None).is_some()
 }
 
+/// Writes a script's name as plans take it: `./NAME` for a file that nothing else marks as a path.
 /// Plans recognise a path by its `/`, `\` or `.`.
 fn as_path(name: &str, catalog: &Catalog) -> String {
     let is_told = words::built_in_script(name, catalog).is_some() || name.contains(['/', '\\', '.']);
     if is_told { name.to_owned() } else { format!("./{name}") }
 }
 
-/// The script's name without folders and endings, as plans name benchmarks.
+/// The scripts' names without folders, endings and weights, joined by `-`, as plans name benchmarks.
 fn stem_of(script: &str) -> String {
     script
         .split(',')
@@ -615,7 +620,7 @@ fn stem_of(script: &str) -> String {
         .join("-")
 }
 
-/// What databases ask of a disk: reads and writes of pages, and the log of commits.
+/// Makes the benchmarks of disks: reads and writes of pages, and the log of commits.
 fn disk_benchmarks(load: &Load) -> Asked {
     let usual: &[u32] = if load.p99.is_some() { &[CARRYING] } else { &[1, 32] };
     let depths = toml_list(&clients_or(&load.clients, usual));
@@ -635,6 +640,7 @@ fn disk_benchmarks(load: &Load) -> Asked {
     Asked { benchmarks, ..Asked::default() }
 }
 
+/// Makes the key `depth`, the operations under way at a time.
 fn depth_key(value: &str) -> Key {
     Key {
         name: "depth",
@@ -643,7 +649,7 @@ fn depth_key(value: &str) -> Key {
     }
 }
 
-/// A benchmark of one kind of disk operation.
+/// Makes a benchmark of one kind of disk operation.
 fn disk_bench(name: &str, op: &str, about: &'static str, more: Vec<Key>) -> Bench {
     let mut keys = vec![
         Key { name: "name", value: quote_toml(name), about },

@@ -14,7 +14,7 @@ use crate::error::CliError;
 /// The names of the two states, behind the name that the server has got.
 const STATES: [&str; 2] = ["before", "after"];
 
-/// Reads the change that the command line names.
+/// Reads the change that `--change` and `--undo` name, with its files.
 ///
 /// # Errors
 /// It names no way to undo it, or a file cannot be read.
@@ -41,7 +41,7 @@ fn read_texts(written: &[String]) -> Result<Vec<String>, CliError> {
     written.iter().map(|word| read_text(word)).collect()
 }
 
-/// A statement, or the text of a file.
+/// The statement itself, or the text of the file that the word names; fails if it is empty.
 fn read_text(word: &str) -> Result<String, CliError> {
     let named = word.strip_prefix('@');
     let path = named.unwrap_or(word);
@@ -61,7 +61,7 @@ fn read_text(word: &str) -> Result<String, CliError> {
     }
 }
 
-/// Both states of the one system that may be named.
+/// Makes two systems of the one that is named, one for each state of the change.
 ///
 /// # Errors
 /// There is another one.
@@ -79,7 +79,7 @@ pub fn both_states(systems: Vec<SystemWord>) -> Result<Vec<SystemWord>, CliError
     Ok(states.to_vec())
 }
 
-/// The keys of the second state, in a plan's text.
+/// Writes a change as the keys `change` and `undo` of a plan.
 pub fn change_keys(change: &Change) -> String {
     let mut text = String::new();
     // Writing to a string does not fail.
@@ -98,7 +98,7 @@ fn toml_items(texts: &[String]) -> String {
     texts.iter().map(|text| quote_toml(text.trim())).collect::<Vec<_>>().join(", ")
 }
 
-/// Statements in a line.
+/// Writes statements in one line, separated by `; `.
 pub fn in_a_line(texts: &[String]) -> String {
     texts.iter().map(|text| text.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>().join("; ")
 }

@@ -31,7 +31,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// Finds them among the keys of `--set`.
+    /// Finds which keys of the schedule `--set` fixes.
     pub fn from_keys<'k>(keys: impl IntoIterator<Item = &'k str>) -> Fixed {
         let mut fixed = Fixed::default();
         for key in keys {
@@ -71,7 +71,7 @@ const SLOWEST: f64 = 4.0;
 const BUSY: f64 = 1.2;
 const WARMUP_LIMITS: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
 
-/// Rounds and runs of a question for which no time is named.
+/// Fits the rounds and runs of a question for which no time is named.
 ///
 /// # Errors
 /// A benchmark cannot be run as its keys say.
@@ -88,7 +88,7 @@ pub fn usual_fit(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
     Ok(of_length(FEWEST_ROUNDS, each.max(length + WARMUP_LIMITS.0)))
 }
 
-/// Fits a plan's rounds and runs into a time, but for what is fixed; returns what that leaves, as a sentence.
+/// Fits a plan's rounds and runs into a time, but for what is fixed; returns what came of it, as text.
 ///
 /// # Errors
 /// Not even the fewest rounds of the shortest runs fit.
@@ -131,7 +131,7 @@ pub struct Pace<'r> {
 }
 
 impl<'r> Pace<'r> {
-    /// Reads how busy this machine is, if something is loaded on it.
+    /// Makes the pace of this machine by how busy it is now, if the plan loads something on it.
     ///
     /// # Errors
     /// A benchmark cannot be run as its keys say.
@@ -143,12 +143,12 @@ impl<'r> Pace<'r> {
         Ok(Pace { registry, slower: load.unwrap_or(1.0).clamp(1.0, SLOWEST) })
     }
 
-    /// How many times as long as on a quiet machine loading takes.
+    /// The factor by which loading takes longer than on a quiet machine.
     pub fn slower_by(self) -> f64 {
         self.slower
     }
 
-    /// The pace of a quiet machine.
+    /// Copies the pace, but for a quiet machine.
     fn quiet(self) -> Pace<'r> {
         Pace { slower: 1.0, ..self }
     }
@@ -158,7 +158,7 @@ impl<'r> Pace<'r> {
         self.slower > BUSY
     }
 
-    /// The expected time of a plan.
+    /// The expected time of a plan at this pace, of which only loading is slower on a busy machine.
     ///
     /// # Errors
     /// A benchmark cannot be run as its keys say.
@@ -167,7 +167,7 @@ impl<'r> Pace<'r> {
         Ok(ExpectedTime { loading: quiet.loading.mul_f64(self.slower), ..quiet })
     }
 
-    /// That the machine is busy, as the end of a sentence; empty where it is not.
+    /// Says that the machine is busy, as the end of a sentence; empty where it is not.
     fn busy_clause(self, expected: ExpectedTime, time: Duration) -> String {
         if !self.is_busy() {
             return String::new();
@@ -178,7 +178,7 @@ impl<'r> Pace<'r> {
     }
 }
 
-/// The longest runs, or the most rounds beyond a length that is long enough.
+/// Finds the rounds and lengths that fit into the time: more rounds as long as runs stay long enough; `None` if none fit.
 fn best_fit(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result<Option<Fitted>, CliError> {
     let bare = bare_plan(plan, fixed);
     let own = plan.schedule.rounds;
@@ -204,7 +204,7 @@ fn best_fit(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result
     Ok(best)
 }
 
-/// The plan without what is fitted.
+/// Copies the plan with the warm-up that is fitted taken out, or at its shortest where the length is fixed.
 fn bare_plan(plan: &Plan, fixed: Fixed) -> Plan {
     let mut bare = plan.clone();
     if !fixed.warmup {
@@ -214,7 +214,7 @@ fn bare_plan(plan: &Plan, fixed: Fixed) -> Plan {
     bare
 }
 
-/// The most rounds of runs whose length is fixed: each takes as long as the one before it.
+/// The most rounds that fit into the time where the length of runs is fixed: each takes as long as the one before it.
 fn rounds_within(bare: &Plan, pace: Pace<'_>, time: Duration) -> Result<u32, CliError> {
     let least = time_of_rounds(bare, pace, FEWEST_ROUNDS)?;
     let more = time_of_rounds(bare, pace, FEWEST_ROUNDS + 1)?;
@@ -223,13 +223,14 @@ fn rounds_within(bare: &Plan, pace: Pace<'_>, time: Duration) -> Result<u32, Cli
     Ok(FEWEST_ROUNDS + u32::try_from(further).unwrap_or(MOST_OF_FIXED).min(MOST_OF_FIXED))
 }
 
+/// The expected time of a plan with this number of rounds.
 fn time_of_rounds(bare: &Plan, pace: Pace<'_>, rounds: u32) -> Result<Duration, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
     pace.expected_time(&plan).map(ExpectedTime::total)
 }
 
-/// Fits this number of rounds, of runs whose length is fixed, into the time.
+/// Fits this number of rounds, of runs whose length is fixed, into the time; `None` if it is too short.
 fn with_length(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
@@ -242,7 +243,7 @@ fn with_length(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Resu
 }
 
 impl Fitted {
-    /// The fit that a plan has, whose runs have a length of time.
+    /// Takes the rounds, warm-up and length of runs from a plan.
     pub fn from_plan(plan: &Plan) -> Fitted {
         let schedule = &plan.schedule;
         let duration = if let Length::Duration(length) = schedule.length { length } else { SHORTEST };
@@ -264,13 +265,13 @@ impl Fitted {
     }
 }
 
-/// The fewest rounds of the shortest runs.
+/// Makes the fit of the fewest rounds of the shortest runs.
 fn shortest(plan: &Plan, fixed: Fixed) -> Fitted {
     let rounds = if fixed.rounds { plan.schedule.rounds } else { FEWEST_ROUNDS };
     Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) }
 }
 
-/// The error of a time that is too short for the plan.
+/// Makes the error for a time that is too short for the plan.
 fn too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
     let mut least = bare_plan(plan, fixed);
     let shortest = shortest(plan, fixed);
@@ -292,7 +293,7 @@ fn too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliEr
     ))
 }
 
-/// Number of loads of clients that are as long as the schedule says: searches have several a run.
+/// Counts the loads of clients that last as long as the schedule says, over all rounds: a search has several a run.
 fn count_loads(plan: &Plan) -> u32 {
     let cases = plan.cases();
     let as_scheduled = cases.iter().filter(|case| !case.point.contains_key(Schedule::OWN_LENGTH));
@@ -311,19 +312,19 @@ fn length_at(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result
     Ok(time.checked_sub(expected.total()).map(|left| left / runs.max(1) + length))
 }
 
-/// The shortest measured part: longer than a response that keeps a promise.
+/// The shortest measured part of a run: ten times the longest promised response time, or the usual minimum.
 fn shortest_length(plan: &Plan) -> Duration {
     let promises = plan.cases().into_iter().filter_map(|case| Promise::from_point(&case.point));
     promises.map(|promise| 10 * promise.response_p99).max().unwrap_or_default().max(SHORTEST)
 }
 
-/// The warm-up takes a sixth of each run's time.
+/// Makes the fit of rounds that each take a time, a sixth of it as the warm-up.
 fn of_length(rounds: u32, each: Duration) -> Fitted {
     let warmup = round_down((each / 6).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
     Fitted { rounds, most_rounds: None, warmup, duration: round_down(each.saturating_sub(warmup)) }
 }
 
-/// Down to whole seconds or tenths of one.
+/// Rounds a length down to whole seconds, or to tenths of one below ten seconds.
 fn round_down(length: Duration) -> Duration {
     let step_ms = if length >= Duration::from_secs(10) { 1_000 } else { 100 };
     Duration::from_millis((length.as_millis() as u64 / step_ms).max(1) * step_ms)

@@ -41,7 +41,7 @@ pub struct Made {
     pub notes: Vec<String>,
 }
 
-/// Systems with the names they have got. Of an argument that names a system of the plan there is only the name.
+/// Names the systems that arguments give; one that names a system of the plan has only its name, and no URL.
 ///
 /// # Errors
 /// An argument leads nowhere.
@@ -73,7 +73,7 @@ fn is_plain_name(text: &str) -> bool {
     !text.is_empty() && !text.contains([':', '/', '?', '@', '='])
 }
 
-/// The plan for systems and scripts; `set` will change it.
+/// Makes the text of the plan that runs a question's systems and scripts, with notes; `set` is applied to it later.
 ///
 /// # Errors
 /// No system is named, one is named twice, there is no such script, the systems have no benchmark in common, the time is
@@ -135,7 +135,7 @@ pub fn make_plan(
     Ok(Made { text: draft.to_toml(fitted, passwords), notes })
 }
 
-/// Refuses a private server whose programs are not here, before anything is made.
+/// Fails if a private server's programs are not installed, before anything is made; says what to install.
 ///
 /// # Errors
 /// Says what to install.
@@ -211,7 +211,7 @@ fn split_question(question: &Question, catalog: &Catalog) -> Result<Sides, CliEr
     Ok(Sides { systems, scripts, queries, captures, notes })
 }
 
-/// A file could be meant as queries.
+/// Says that a script's file could also be timed as a query; `None` for other scripts.
 fn note_of_script(argument: &str, kind: ScriptKind) -> Option<String> {
     (kind == ScriptKind::Sql && Path::new(argument).is_file()).then(|| {
         format!(
@@ -220,7 +220,7 @@ fn note_of_script(argument: &str, kind: ScriptKind) -> Option<String> {
     })
 }
 
-/// The files of a folder could be meant as scripts.
+/// Says that a folder's files, each timed as a query, could also be run as scripts.
 fn note_of_queries(argument: &str) -> String {
     format!(
         "`{argument}` is a folder of queries, and each file is timed by itself; `--script FILE` runs one as a transaction that \
@@ -228,7 +228,7 @@ fn note_of_queries(argument: &str) -> String {
     )
 }
 
-/// `asked` is the first of what is to be run.
+/// Fails if no system is named; `asked` is the first of what is to be run.
 fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), CliError> {
     if !systems.is_empty() {
         return Ok(());
@@ -248,8 +248,7 @@ fn refuse_none(systems: &[SystemWord], asked: Option<&String>) -> Result<(), Cli
     Err(error)
 }
 
-/// Both sides would be one system, unless the sides have names and settings of their own, by `--set-a`, `--set-b` (`is_set`) or
-/// `--set`.
+/// Fails if two systems are the same and do not differ by name and settings, `--set-a`, `--set-b` (`is_set`) or `--set`.
 fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &Catalog) -> Result<(), CliError> {
     let has_settings = is_set || set.iter().any(|pair| pair.starts_with("systems."));
     for (at, system) in systems.iter().enumerate() {
@@ -268,7 +267,7 @@ fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &
     Ok(())
 }
 
-/// This command line with a system once, and `--aa`; `init` has no such option.
+/// Rewrites this command line to name a system once, with `--aa`; `None` for `init`, which has no such option.
 fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut times = 0;
@@ -287,7 +286,7 @@ fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
     is_known.then(|| typed_line(&kept))
 }
 
-/// A name for each system, by what is installed here.
+/// Gives each system a name, by its label or by what is installed here.
 fn assign_names(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
     let catalog = registry.catalog();
     names::assign_names(systems, &catalog, |word, version| {
@@ -298,7 +297,7 @@ fn assign_names(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
     })
 }
 
-/// The systems, or two of the one whose states are compared, with further keys of each.
+/// Pairs each system with its further keys; the one system whose states are compared is there twice.
 fn with_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
     if states.has_settings() && states.has_change() {
         return Err(CliError::user_error("`--change` and `--set-a` or `--set-b` both say what A and B differ in")
@@ -318,7 +317,7 @@ fn with_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemW
     }
 }
 
-/// What systems of these kinds are compared by.
+/// Finds the workload that all systems have in common, disks or transactions; fails if they have none.
 fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static str, CliError> {
     let catalog = registry.catalog();
     let mut workloads: Vec<(&str, &'static str)> = Vec::new();
@@ -355,7 +354,7 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
 }
 
 impl Question {
-    /// Whether it says more than which systems and how long, which a plan says itself.
+    /// Whether the question says more than which systems and how long, which a plan says itself.
     pub fn shapes_the_load(&self) -> bool {
         let lists = [&self.clients, &self.script, &self.queries, &self.scale];
         let has_lists = self.pace.is_some() || lists.iter().any(|list| !list.is_empty());
@@ -363,7 +362,7 @@ impl Question {
         has_lists || has_states || self.threads.is_some() || self.p99.is_some() || self.max_clients.is_some()
     }
 
-    /// The `--name`.
+    /// The value of `--name`; fails if it is empty or has control characters.
     ///
     /// # Errors
     /// It cannot be a name.
@@ -378,7 +377,7 @@ impl Question {
     }
 }
 
-/// Reads the value of `--for`.
+/// Parses the value of `--for`.
 ///
 /// # Errors
 /// It is no length of time.
@@ -392,7 +391,7 @@ fn no_duration(text: &str, why: &str) -> CliError {
         .with_hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
 }
 
-/// `500ms`, `2.1s`: in one unit, as people write it.
+/// Writes a length of time in one unit, as people do: `500ms`, `2.1s`.
 fn short_length(length: Duration) -> String {
     match length.as_millis() {
         ms @ 0..1_000 => format!("{ms}ms"),
@@ -401,17 +400,17 @@ fn short_length(length: Duration) -> String {
     }
 }
 
-/// Shortens a name for a plan of many systems.
+/// Shortens a name to 60 characters, for a plan of many systems.
 fn shorten_name(name: &str) -> String {
     name.chars().take(60).collect()
 }
 
-/// JSON strings are TOML strings and keys.
+/// Quotes a text for TOML, as a JSON string, which is a TOML string and key, too.
 fn quote_toml(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A key of TOML, in quotes where it needs them.
+/// Writes a key of TOML, in quotes where it needs them.
 pub fn quoted_key(key: &str) -> String {
     let is_bare = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
     if is_bare { key.to_owned() } else { quote_toml(key) }
@@ -428,7 +427,7 @@ struct Draft<'c> {
 }
 
 impl Draft<'_> {
-    /// The plan as TOML, each key with a comment.
+    /// Writes the plan as TOML, each key with a comment.
     fn to_toml(&self, schedule: Fitted, passwords: Passwords) -> String {
         let mut text = String::from(
             "# `etalon plan FILE` shows what this does and touches nothing, `etalon run FILE` does it.\n\
@@ -462,7 +461,7 @@ impl Draft<'_> {
         text
     }
 
-    /// A server that étalon makes has no tables of the user's.
+    /// Notes that servers which étalon makes have no tables of the user's, if a script works on such tables.
     fn note_of_empty_servers(&self) -> Option<String> {
         let made: Vec<&str> = self
             .systems
@@ -481,7 +480,7 @@ impl Draft<'_> {
         ))
     }
 
-    /// The `server` or `url` key of a system as TOML, below a comment.
+    /// Writes the `server` or `url` key of a system as TOML, below a comment.
     fn place_key(&self, system: &SystemWord, passwords: Passwords) -> String {
         let url = match self.catalog.own_system(&system.place) {
             Some(OwnSystem::Server { engine, version }) => {

@@ -24,8 +24,8 @@ struct Parts {
     path: Vec<String>,
 }
 
-/// A name for each system: its label, else one made of what distinguishes it from the others. `found` looks for the release of a private
-/// server, by the engine's word and the release that was asked for.
+/// Gives each system a name: its label, else one made of what distinguishes it from the others.
+/// `found` looks for the release of a private server, by the engine's word and the release that was asked for.
 pub fn assign_names(
     systems: &[SystemWord],
     catalog: &Catalog,
@@ -52,7 +52,7 @@ fn all_differ(names: &[String], labels: &[&str]) -> bool {
     !names.iter().any(String::is_empty) && all.windows(2).all(|pair| pair[0] != pair[1])
 }
 
-/// Numbers every name, so that it is like no other and no label.
+/// Numbers every name, so that it is equal to no other and no label.
 fn number_names(whats: &[String], labels: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for what in whats {
@@ -67,7 +67,7 @@ fn number_names(whats: &[String], labels: &[&str]) -> Vec<String> {
 impl Parts {
     const LAST: usize = 9;
 
-    /// The name on a level, from short and rough to long and exact.
+    /// Makes the name on a level, from short and rough to long and exact.
     fn name_at(&self, level: usize) -> String {
         let what = self.what.as_str();
         if !self.path.is_empty() {
@@ -105,12 +105,12 @@ impl Parts {
     }
 }
 
-/// Parts that are not empty, joined by `-`.
+/// Joins the parts that are not empty by `-`.
 fn join_parts(parts: &[&str]) -> String {
     parts.iter().filter(|part| !part.is_empty()).copied().collect::<Vec<_>>().join("-")
 }
 
-/// What a system's name can be made of.
+/// Splits a system's place into the parts that its name can be made of.
 fn name_parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>) -> Option<String>) -> Parts {
     if let Some(variable) = place.strip_prefix(ENV_PREFIX) {
         return Parts { what: fit_for_name(&variable.to_lowercase()), ..Parts::default() };
@@ -128,7 +128,7 @@ fn name_parts(place: &str, catalog: &Catalog, found: impl Fn(&str, Option<&str>)
     parts_of_url(place, catalog)
 }
 
-/// The release asked for, else the found one without its last number.
+/// The release asked for, else the one found without its last number.
 fn release_shown(found: &str, asked: Option<&str>) -> String {
     match (asked, found.rsplit_once('.')) {
         (Some(asked), _) => asked.to_owned(),
@@ -137,7 +137,7 @@ fn release_shown(found: &str, asked: Option<&str>) -> String {
     }
 }
 
-/// The scheme where products have schemes of their own, else the engine's name.
+/// The word for a URL's product: its scheme where products have schemes of their own, else the engine's name.
 fn word_of(url: &str, catalog: &Catalog) -> String {
     let scheme = url.split_once(':').map_or(url, |(scheme, _)| scheme);
     match catalog.engine_of_url(url) {
@@ -147,7 +147,7 @@ fn word_of(url: &str, catalog: &Catalog) -> String {
     }
 }
 
-/// The parts of a URL that a name can be made of.
+/// Splits a URL into the parts that a name can be made of, without its password.
 fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     let what = word_of(url, catalog);
     // What is no URL may hold a password anywhere.
@@ -179,18 +179,18 @@ fn parts_of_url(url: &str, catalog: &Catalog) -> Parts {
     }
 }
 
-/// The first of these options in a URL's query, decoded; empty if none is there.
+/// Looks up the first of these options in a URL's query, decoded; empty if none is there.
 fn option_value(query: &str, names: &[&str]) -> String {
     let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
     pairs.find(|(key, _)| names.contains(key)).map(|(_, value)| percent_decode(value)).unwrap_or_default()
 }
 
-/// A part of a URL, or the option that stands for it.
+/// Decodes a part of a URL; an empty one is taken from the query's options.
 fn part_or_option(part: &str, query: &str, names: &[&str]) -> String {
     if part.is_empty() { option_value(query, names) } else { percent_decode(part) }
 }
 
-/// The parts of a file's path, the last without its ending.
+/// Splits a file's absolute path into parts fit for a name, the last without its ending.
 fn path_parts(text: &str) -> Vec<String> {
     let text = text.split('?').next().unwrap_or(text);
     let absolute = std::path::absolute(text).unwrap_or_else(|_| text.into());
@@ -204,7 +204,7 @@ fn path_parts(text: &str) -> Vec<String> {
     parts.iter().map(|part| fit_for_name(part)).filter(|part| !part.is_empty()).collect()
 }
 
-/// Keeps only what a file's name and a key of TOML may hold without quotes.
+/// Replaces what a file's name and a bare key of TOML may not hold by `-`, and cuts the text at 60 characters.
 fn fit_for_name(text: &str) -> String {
     let text: String =
         text.chars().map(|c| if c.is_alphanumeric() || ['.', '_'].contains(&c) { c } else { '-' }).take(60).collect();

@@ -16,7 +16,7 @@ const LONGEST_NAME: usize = 40;
 /// Names and values of one side.
 type Settings<'q> = Vec<(&'q str, &'q str)>;
 
-/// Both sides of the one system that may be named, or the two that are, each with its settings as keys of a plan.
+/// Makes the two sides of one system, or takes the two that are named, each with its settings as keys of a plan.
 ///
 /// # Errors
 /// A setting has no value, both sides have the same ones, or there are more systems.
@@ -34,10 +34,7 @@ pub fn both_sides(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(Syst
     Ok(both.into_iter().zip(sides.iter().map(settings_keys)).collect())
 }
 
-/// Reads all `NAME=VALUE` of an option.
-///
-/// # Errors
-/// One of them has no value, or a setting is given twice.
+/// Parses all `NAME=VALUE` of an option.
 fn parse_pairs<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, CliError> {
     let mut settings: Settings<'q> = Vec::new();
     for text in pairs {
@@ -51,7 +48,7 @@ fn parse_pairs<'q>(option: &str, pairs: &'q [String]) -> Result<Settings<'q>, Cl
     Ok(settings)
 }
 
-/// Reads `NAME=VALUE`.
+/// Parses `NAME=VALUE` of an option; fails without a name or a `=`.
 fn parse_pair<'q>(option: &str, text: &'q str) -> Result<(&'q str, &'q str), CliError> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => Ok((name.trim(), value.trim())),
@@ -60,7 +57,7 @@ fn parse_pair<'q>(option: &str, text: &'q str) -> Result<(&'q str, &'q str), Cli
     }
 }
 
-/// The two sides of one system that differ in settings.
+/// Makes two systems of one, named by their settings; fails if the settings are equal.
 fn sides_of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[SystemWord; 2], CliError> {
     if sides[0] == sides[1] {
         return Err(CliError::user_error("`--set-a` and `--set-b` are the same: both sides would be one system")
@@ -75,7 +72,7 @@ fn sides_of_one(system: &SystemWord, sides: &[Settings<'_>; 2]) -> Result<[Syste
     }))
 }
 
-/// The settings, unless that is too long.
+/// Names a side by its settings, `as-it-is` without any; `None` if that is too long.
 fn settings_name(settings: &Settings<'_>) -> Option<String> {
     if settings.is_empty() {
         return Some(AS_IT_IS.to_owned());
@@ -84,7 +81,7 @@ fn settings_name(settings: &Settings<'_>) -> Option<String> {
     (name.chars().count() <= LONGEST_NAME).then_some(name)
 }
 
-/// The settings of a side in a plan's text.
+/// Writes the settings of a side as keys of a plan.
 fn settings_keys(settings: &Settings<'_>) -> String {
     let mut text = String::new();
     for (name, value) in settings {

@@ -19,8 +19,8 @@ enum Found {
     Unknown,
 }
 
-/// Decides for all scripts at once, by a look into the systems, and says in sentences where étalon makes the tables: while they
-/// are there, a script finds them before those of the user.
+/// Decides for all scripts whether they work on the user's tables, by a look into the systems; notes where étalon makes them.
+/// It is decided for all at once: while étalon's tables are there, a script finds them before those of the user.
 pub fn choose_tables(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registry) -> Vec<String> {
     let scripts: Vec<OwnScript> = std::mem::take(&mut asked.on_tables_to_find)
         .into_iter()
@@ -46,13 +46,13 @@ pub fn choose_tables(asked: &mut Asked, plan: &Plan, set: &[String], registry: &
     Vec::new()
 }
 
-/// Whether `--set` says whose tables it works on.
+/// Whether `--set` says whose tables a benchmark works on.
 fn is_set(set: &[String], benchmark: &str) -> bool {
     let name = quoted_key(benchmark);
     set.iter().any(|pair| [&*name, "*"].iter().any(|which| pair.starts_with(&format!("benchmarks.{which}.tables="))))
 }
 
-/// The scale of the tables if all systems have them, `None` if it differs or they have none; else why not.
+/// Looks into all systems for a script's tables; returns their scale, `None` if it differs; fails with why not all have them.
 fn look_everywhere(plan: &Plan, script: &OwnScript, registry: &Registry) -> Result<Option<u64>, String> {
     let found: Vec<(&str, Found)> =
         plan.systems.iter().map(|system| (system.name.as_str(), look_for_tables(system, script, registry))).collect();
@@ -66,7 +66,7 @@ fn look_everywhere(plan: &Plan, script: &OwnScript, registry: &Registry) -> Resu
     }
 }
 
-/// The scale that all systems have; `None` if they differ.
+/// The scale that all systems have; `None` if they differ or one is unknown.
 fn common_scale(found: &[(&str, Found)]) -> Option<u64> {
     let mut scales = found.iter().map(|(_, found)| if let Found::All { scale } = found { *scale } else { None });
     let first = scales.next()??;
@@ -84,7 +84,7 @@ fn tables_note(script: &OwnScript, why: &str) -> String {
     )
 }
 
-/// Asks a system that is there for the tables. Nothing is made or claimed.
+/// Asks a running system whether it has a script's tables, and at what scale; makes and claims nothing.
 fn look_for_tables(system: &SystemPlan, script: &OwnScript, registry: &Registry) -> Found {
     if system.server.is_some() {
         return Found::NotAll;

@@ -40,7 +40,7 @@ pub enum ScriptKind {
 }
 
 impl ScriptKind {
-    /// The workload that runs it.
+    /// The workload that runs such scripts.
     pub fn workload(self) -> &'static str {
         match self {
             ScriptKind::Sql => "transactions",
@@ -58,7 +58,7 @@ pub struct SystemWord {
     pub place: String,
 }
 
-/// What an argument of `run` is.
+/// Tells what an argument of `run` is: a plan, a script, queries, a capture or a system.
 ///
 /// # Errors
 /// It is nothing of all this; says what it is near.
@@ -88,7 +88,7 @@ pub fn classify_word(argument: &str, catalog: &Catalog) -> Result<Word, CliError
     }
 }
 
-/// A system, if the argument is meant as one.
+/// Parses an argument as a system, with its label; `None` if it is not meant as one.
 ///
 /// # Errors
 /// It is meant as one, and leads nowhere.
@@ -121,7 +121,7 @@ pub fn parse_system(argument: &str, catalog: &Catalog) -> Result<Option<SystemWo
     }
 }
 
-/// Splits `NAME=REST`, where that is no file.
+/// Splits `NAME=REST` into label and rest, unless there is such a file.
 fn split_label(argument: &str) -> (Option<&str>, &str) {
     match argument.split_once('=') {
         Some((name, rest))
@@ -134,11 +134,12 @@ fn split_label(argument: &str) -> (Option<&str>, &str) {
     }
 }
 
-/// A built-in script, by the workloads' own lists.
+/// The kind of a built-in script; `None` if there is none of this name.
 pub fn built_in_script(name: &str, catalog: &Catalog) -> Option<ScriptKind> {
     [ScriptKind::Sql, ScriptKind::Smack].into_iter().find(|kind| built_in_scripts(*kind, catalog).contains(&name))
 }
 
+/// Names of the built-in scripts of a kind.
 pub fn built_in_scripts(kind: ScriptKind, catalog: &Catalog) -> &'static [&'static str] {
     let keys = catalog.workload(kind.workload()).map(|workload| workload.keys).unwrap_or_default();
     match keys.iter().find(|key| key.name == "script").map(|key| key.kind) {
@@ -147,12 +148,12 @@ pub fn built_in_scripts(kind: ScriptKind, catalog: &Catalog) -> &'static [&'stat
     }
 }
 
-/// The ending of a file's name, in small letters.
+/// The ending of a file's name, in lower case; empty if it has none.
 pub fn file_ending(argument: &str) -> String {
     Path::new(argument).extension().map(|ending| ending.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-/// A file whose ending says nothing: a plan has tables, whatever else is text is a script.
+/// Reads a file whose ending says nothing and tells what it is: a plan has TOML tables, any other text is a script.
 fn of_contents(path: &str) -> Result<Word, CliError> {
     let bytes = read_text(path).map_err(|error| {
         CliError::user_error(format!("cannot read `{path}`: {error}"))
@@ -167,7 +168,7 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
     Ok(if is_plan { Word::Plan } else { Word::Script(ScriptKind::Sql) })
 }
 
-/// A store, which is compared, or another database of SQLite, which is a system by its URL.
+/// Makes the error for an SQLite file named as a plan: a store is compared, another database is named by its URL.
 fn of_sqlite(path: &str) -> CliError {
     if store::Store::open_read_only(Path::new(path)).is_ok() {
         return CliError::user_error(format!("`{path}` is the store of an experiment, and no plan")).with_hint(
@@ -190,7 +191,8 @@ fn of_sqlite(path: &str) -> CliError {
     error.with_hint(format!("type `{}`", typed_line(&line)))
 }
 
-/// The bytes of a plan or a script. Of what is too long to be one, or is no text by its first block, nothing more is read.
+/// Reads the bytes of a plan or a script; fails if it is longer than 16 MiB or no text.
+/// Of a file that is no text by its first block nothing more is read.
 pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     const BLOCK_BYTES: u64 = 4096;
     let mut bytes = Vec::new();
@@ -208,12 +210,12 @@ pub fn read_text(path: &str) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The error of a file that is no text or too long.
+/// Fails with the reason why a file is no text or too long.
 fn invalid_data(why: &str) -> io::Result<Vec<u8>> {
     Err(io::Error::new(io::ErrorKind::InvalidData, why))
 }
 
-/// An argument for a message: without what may be a password, as in a URL without its scheme.
+/// Writes an argument for a message, without what may be a password, as in a URL without its scheme.
 pub fn masked_argument(argument: &str) -> String {
     let open = match (argument.find(':'), argument.rfind('@')) {
         (Some(colon), Some(at)) if colon < at && !argument.contains("://") => {
@@ -236,7 +238,7 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
     CliError::user_error(format!("no engine has URLs of the scheme `{scheme}://`")).with_hint(hint)
 }
 
-/// The error of an argument that names nothing.
+/// Makes the error for an argument that names nothing, with what it may mean.
 fn unknown_word(argument: &str, catalog: &Catalog) -> CliError {
     if let Some(answered) = guessed::behind_a_verb(argument) {
         return answered;

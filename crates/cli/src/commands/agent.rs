@@ -21,7 +21,7 @@ use crate::printer::{Printer, log_line};
 /// Interval of the check whether the agent should end.
 const POLL: Duration = Duration::from_millis(100);
 
-/// The NATS server of the command line.
+/// Makes the NATS server of the command line's options.
 fn server_of(nats: &Nats) -> Server {
     Server { url: nats.nats.clone(), creds: nats.creds.clone(), ca: nats.ca.clone() }
 }
@@ -56,7 +56,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// What plans may reach.
+/// Reads from the options which addresses, servers and folders plans may use on this host.
 fn permits_of(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     let mut named = NamedPermits::default();
     for address in &args.allow {
@@ -93,7 +93,7 @@ fn permits_of(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     Ok(named)
 }
 
-/// The error of an option's value.
+/// Makes the error for an option's value.
 fn wrong_value(flag: &str, cause: &str) -> CliError {
     CliError::user_error(format!("{flag}: {cause}"))
 }
@@ -125,10 +125,12 @@ pub fn list_agents(args: &AgentsArgs, printer: Printer) -> Result<Exit, CliError
     Ok(if listed.iter().any(is_of_other_version) { Exit::BadAnswer } else { Exit::Done })
 }
 
+/// Whether an agent is of another version than this étalon.
 fn is_of_other_version(one: &Listed) -> bool {
     one.info.version != protocol::VERSION
 }
 
+/// Writes an agent's facts and clock as JSON.
 fn agent_json(one: &Listed) -> serde_json::Value {
     let info = &one.info;
     json!({
@@ -144,7 +146,7 @@ fn agent_json(one: &Listed) -> serde_json::Value {
     })
 }
 
-/// A table, with each agent's machine and permissions under it.
+/// Writes the table of agents, with each one's machine and permissions under it.
 fn agents_text(listed: &[Listed]) -> String {
     let width = listed.iter().map(|one| one.info.name.len()).max().unwrap_or_default().max("agent".len());
     let of_version = listed.iter().map(|one| one.info.version.len()).max().unwrap_or_default().max("version".len());

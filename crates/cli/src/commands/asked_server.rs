@@ -8,7 +8,7 @@ use crate::args::{PlanSource, Question};
 use crate::error::CliError;
 use crate::source;
 
-/// The engine of a running server, by its URL.
+/// Finds the engine and the plan entry of a running server, by its URL.
 ///
 /// # Errors
 /// The URL is none, or étalon starts that server itself, so that it has executed nothing yet.

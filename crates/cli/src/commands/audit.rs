@@ -41,7 +41,7 @@ pub fn run(args: &AuditArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if audit.is_bad() { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// What `compare` says of the rows once they are imported.
+/// Judges the rows as `compare` does once they are imported; if it refuses them, says why.
 fn judge_rows(table: &Table, source: &str) -> Judgements {
     compare_rows(table, source).unwrap_or_else(|error| {
         let refused = Some(format!("`etalon compare` cannot take the rows: {}", error.message));
@@ -49,7 +49,7 @@ fn judge_rows(table: &Table, source: &str) -> Judgements {
     })
 }
 
-/// Imports the rows of a table and compares them.
+/// Imports the rows of a table and compares them; returns the conclusion for each metric, and the method.
 fn compare_rows(table: &Table, source: &str) -> Result<Judgements, CliError> {
     let experiment = tidy::import_table(table, source).and_then(|import| formats::into_experiment(source, &[import]));
     let evidence = evidence_of(experiment.map_err(|error| CliError::user_error(error.to_string()))?);
@@ -68,7 +68,7 @@ fn compare_rows(table: &Table, source: &str) -> Result<Judgements, CliError> {
     Ok(Judgements { a, method, found: found.collect(), refused: None })
 }
 
-/// The conclusion of a compared row, with its estimate and numbers of runs.
+/// Makes the judgement of a compared row: conclusion, estimate and numbers of runs.
 fn judge_metric(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
     let conclusion = match &row.outcome {
         Outcome::None(reason) => Conclusion::None(reason.reason_text()),
@@ -86,8 +86,8 @@ fn judge_metric(row: &Comparison, set: &ComparisonSet) -> MetricJudgement {
     MetricJudgement { n: (row.a.runs.len() as u64, row.b.runs.len() as u64), estimate, conclusion }
 }
 
-/// Replaces a system's condensed rows by the executions of a log: `duration` in seconds for successes, `failed` for
-/// the others.
+/// Reads a task log, `SYSTEM=FILE`, and replaces the system's condensed rows by its executions.
+/// Successes have a `duration` in seconds, the others are `failed`.
 fn add_log(facts: &mut TableFacts, argument: &str) -> Result<(), CliError> {
     let Some((system, path)) = argument.split_once('=').filter(|(system, _)| !system.is_empty()) else {
         return Err(CliError::user_error(format!("`{argument}` names no system")).with_hint("write SYSTEM=FILE"));

@@ -7,13 +7,13 @@ use workloads::smack::{Shown, SmackScript};
 use crate::error::CliError;
 use crate::smack::Called;
 
-/// The reports of all barrels, and a footnote.
+/// Writes the Query Barrel Reports of all cases, and a footnote.
 pub fn render_reports(evidence: &Evidence, runs: Runs) -> String {
     let reports: Vec<String> = barrel::barrel_reports(evidence, runs).iter().map(barrel::render_report).collect();
     format!("{}\n{}", reports.join("\n"), barrel::footnote(evidence))
 }
 
-/// Renders the result of a script named on the command line, with its `print` lines.
+/// Writes the result of a script named on the command line, with its `print` lines.
 pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, CliError> {
     let script = SmackScript::read(&called.script).map_err(|failure| CliError::from(&failure))?;
     let mut text = String::new();
@@ -44,7 +44,7 @@ pub fn render_called(evidence: &Evidence, called: &Called) -> Result<String, Cli
     Ok(text)
 }
 
-/// Looks up a result by the name that scripts use.
+/// Looks up a field of a report, by the name that scripts use, as text; without a kind of query it is one of connecting.
 fn result_field(report: &BarrelReport, kind: Option<&str>, field: &str) -> Option<String> {
     let [max, min, avg] = report.connect_ms;
     let Some(kind) = kind else {

@@ -62,7 +62,7 @@ pub fn run(args: &CaptureArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Recognises a log by its beginning, or says why not.
+/// Recognises the form of a log by its beginning; fails if it is none that étalon reads.
 fn recognise_log(path: &Path, prefix: Option<&Prefix>) -> Result<Recognised, CliError> {
     let head = logs::read_head(&mut *open_log(path)?).map_err(|error| unreadable(path, &error))?;
     logs::recognise_log(&head, prefix).ok_or_else(|| {
@@ -77,7 +77,8 @@ fn recognise_log(path: &Path, prefix: Option<&Prefix>) -> Result<Recognised, Cli
     })
 }
 
-/// The form of all logs: a server that writes two forms writes each statement twice.
+/// Finds the one form that all logs have; fails if they differ.
+/// A server that writes two forms writes each statement twice.
 fn one_form<'a>(found: &'a [(&PathBuf, Recognised)]) -> Result<&'a Form, CliError> {
     let (first, others) = found.split_first().ok_or_else(|| CliError::user_error("no log is named"))?;
     match others.iter().find(|(_, other)| other.form != first.1.form) {
@@ -96,7 +97,7 @@ fn one_form<'a>(found: &'a [(&PathBuf, Recognised)]) -> Result<&'a Form, CliErro
     }
 }
 
-/// Opens a log, unpacked.
+/// Opens a log to read, unpacked if it is packed.
 fn open_log(path: &Path) -> Result<Box<dyn BufRead>, CliError> {
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(|error| unreadable(path, &error))?);
     let packing = Packing::from_head(reader.fill_buf().map_err(|error| unreadable(path, &error))?);

@@ -8,7 +8,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Runs `etalon capture --how`.
+/// Runs `etalon capture --how`: prints how a server's log of statements is switched on and off.
 pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
     let (engine, system) = asked_server(url)?;
     let Some(log) = engine.dialect().and_then(|dialect| dialect.statement_log()) else {
@@ -21,7 +21,7 @@ pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// How a server's log of statements is switched on and off, as JSON.
+/// Writes how a server's log of statements is switched on and off as JSON.
 fn switch_json(switch: &LogSwitch) -> serde_json::Value {
     let LogSwitch { on, needs_restart, off, file, log_line_prefix, remarks } = switch;
     json!({
@@ -35,7 +35,7 @@ fn switch_json(switch: &LogSwitch) -> serde_json::Value {
     })
 }
 
-/// SQL with remarks, which a client of the server takes as it is.
+/// Writes how the log is switched on and off as SQL with remarks, which a client of the server takes as it is.
 fn switch_sql(switch: &LogSwitch) -> String {
     let mut lines = Vec::new();
     if switch.on.is_empty() && switch.needs_restart {

@@ -23,7 +23,7 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// Reads `KEY=VALUE` pairs.
+    /// Reads `KEY=VALUE` pairs that change the schedule of a begun experiment.
     ///
     /// # Errors
     /// The key may not change, which says how to begin an experiment with it; the value is none of the key's.
@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Refuses to change a key that makes other runs, and says how to begin an experiment with it.
+/// Makes the error for a key that cannot change, with how to begin an experiment with it.
 fn keeps_its_plan(header: &Header, key: &str, pair: &str) -> CliError {
     let near = [ROUNDS, MAX_TIME, ON_ERROR].into_iter().find(|known| known.rsplit('.').next() == Some(key));
     let error = CliError::user_error(format!(

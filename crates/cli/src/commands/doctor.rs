@@ -43,7 +43,7 @@ pub fn run(args: &DoctorArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(if unfit { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// The facts of a plan's first system; adds its data directory to the paths.
+/// Opens a plan's first system and reads its facts; adds its data directory to the paths.
 fn inspect_system(
     plan: &Plan,
     registry: &Registry,
@@ -62,11 +62,12 @@ fn inspect_system(
     facts
 }
 
+/// Writes a check as JSON.
 fn check_json(check: &Check) -> serde_json::Value {
     json!({ "name": check.name, "status": check.status.as_str(), "found": check.found, "why": check.why, "mend": check.fix })
 }
 
-/// The checks, and what a system says of itself.
+/// Writes the checks as text, and what a system says of itself.
 fn checks_text(checks: &[Check], system: Option<&Facts>, width: usize) -> String {
     let mut text = String::new();
     for check in checks {
@@ -92,7 +93,7 @@ fn checks_text(checks: &[Check], system: Option<&Facts>, width: usize) -> String
     text
 }
 
-/// A paragraph under a check's line.
+/// Wraps a paragraph and indents it under a check's line.
 fn indent_paragraph(text: &str, width: usize) -> String {
     let wrapped = report::text::wrap_to_width(text, width.saturating_sub(8), 0);
     wrapped.lines().map(|line| format!("        {line}\n")).collect()

@@ -20,7 +20,7 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::Loaded;
 
-/// Runs `etalon extend`.
+/// Runs `etalon extend`: runs more rounds of an experiment that has ended.
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     refuse_untouched(&args.store, |_| Ok(true))?;
@@ -62,6 +62,7 @@ pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
 
+/// Fails if an experiment is imported, of another build, sequential, or not ended.
 fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
     let header = store.header();
     if header.build == report::evidence::IMPORTED {
@@ -90,6 +91,7 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
     Ok(())
 }
 
+/// Fails if rounds are to be added until it is sure to an experiment of a single system, which has nothing to compare.
 fn refuse_nothing_to_be_sure_of(header: &store::Header, args: &ExtendArgs) -> Result<(), CliError> {
     let has_rounds = args.rounds.is_some() || args.set.iter().any(|pair| pair.starts_with("schedule.rounds="));
     if has_rounds || header.plan.systems.len() > 1 {
@@ -110,7 +112,7 @@ struct Added {
 }
 
 impl Added {
-    /// Reads `--rounds` and `--set`.
+    /// Reads how many rounds `--rounds` and `--set` add, and what else `--set` changes.
     fn from_arguments(args: &ExtendArgs, has: u32, header: &store::Header) -> Result<Added, CliError> {
         let changes = Changes::from_pairs(&args.set, header)?;
         let Some(all) = changes.rounds else { return Ok(Added { rounds: args.rounds, changes }) };
@@ -125,7 +127,8 @@ impl Added {
     }
 }
 
-/// The schedule with further rounds. One of a fixed number is judged from the fewest that carry a verdict on, which were
+/// Makes the schedule with further rounds, run until it is sure or to a given number.
+/// One of a fixed number is judged from the fewest that carry a verdict on, which were
 /// not chosen after a look.
 fn extended_schedule(started: &Schedule, has: u32, added: Added) -> Result<Schedule, CliError> {
     let rounds = has + added.rounds.unwrap_or(MOST_MORE);

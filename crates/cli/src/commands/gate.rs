@@ -15,7 +15,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::results::{Side, open_results, stores_among};
 
-/// Runs `etalon gate`.
+/// Runs `etalon gate`: prints whether a store keeps to its limits and its baseline, and passes or fails.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     stores_among("gate", std::slice::from_ref(&args.store), printer)?;
     let candidate = Side::parse(&args.store);
@@ -67,11 +67,12 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     }
 }
 
+/// Makes the error for a `--limit` that is not understood or not measured.
 fn limit_error(error: &LimitError) -> CliError {
     CliError::user_error(format!("`--limit`: {error}")).with_hint(error.hint())
 }
 
-/// Nothing can be said yet, which is no regression and no wrong use.
+/// Makes the error for a gate that cannot say anything yet, which is no regression and no wrong use.
 fn inconclusive(message: String) -> CliError {
     CliError { exit: Exit::Inconclusive, ..CliError::user_error(message) }
 }
@@ -93,6 +94,7 @@ fn too_few_runs(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     }
 }
 
+/// Writes a gate's outcome as JSON.
 fn outcome_json(outcome: &GateOutcome) -> serde_json::Value {
     let status = match outcome.status {
         GateStatus::Passed => "passed",

@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::output::{self, Consent, STDOUT};
 use crate::printer::Printer;
 
-/// Runs `etalon init`.
+/// Runs `etalon init`: writes a commented plan, to a file or to standard output.
 pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let names_none = args.question.what.is_empty() && args.question.system.is_empty();
@@ -47,7 +47,7 @@ pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The systems of a plan for which none are named, there on every machine: two files of the first engine that makes its own.
+/// Names two database files of the first engine that makes its own, as systems of a plan for which none are named.
 fn files_of_here(registry: &Registry) -> Vec<String> {
     let catalog = registry.catalog();
     let scheme = catalog
@@ -58,7 +58,7 @@ fn files_of_here(registry: &Registry) -> Vec<String> {
     scheme.map(|scheme| ["a", "b"].map(|name| format!("{name}={scheme}:{name}.db")).to_vec()).unwrap_or_default()
 }
 
-/// A plan that is there may have been changed by hand, even if étalon wrote it first.
+/// Writes a plan's file; refuses to replace one without `--force`, since it may have been changed by hand.
 fn write_plan(args: &InitArgs, text: &str) -> Result<(), CliError> {
     let path = Path::new(&args.output);
     if files::is_stream(path) {

@@ -71,7 +71,7 @@ impl Listed {
         })
     }
 
-    /// The day and time, in UTC, at which the experiment was begun.
+    /// The day and time, in UTC, at which the experiment began.
     fn created_day(&self) -> String {
         let created = jiff::Timestamp::from_millisecond(self.created_unix_ms);
         created.map(|at| at.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
@@ -83,7 +83,7 @@ const DEEPEST: usize = 4;
 /// Number of folders that are read.
 const MOST_FOLDERS: usize = 2_000;
 
-/// The stores in a folder and in those below it, and how many folders were not read. Links and hidden folders are not followed.
+/// Finds the stores in a folder and those below it, and counts the folders not read; links and hidden ones are not followed.
 ///
 /// # Errors
 /// The folder itself cannot be read.
@@ -117,7 +117,7 @@ fn stores_below(folder: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
     Ok((found, left))
 }
 
-/// Lists the stores of a folder and of those in it, the oldest first.
+/// Prints the stores in a folder and those below it, the oldest first.
 fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
     let cannot =
         |error: std::io::Error| CliError::could_not_run(format!("cannot read `{}`: {error}", folder.display()));
@@ -160,18 +160,18 @@ fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The entries of a kind.
+/// Filters the entries of a kind.
 fn of_kind<'n, 'c>(named: &'n [Named<'c>], kind: Kind) -> impl Iterator<Item = &'n Named<'c>> {
     named.iter().filter(move |one| one.kind() == kind)
 }
 
-/// The heading of a kind, and its entries below.
+/// Writes the heading of a kind, and its entries below.
 fn kind_section(named: &[Named<'_>], kind: Kind, width: usize) -> String {
     let entries = of_kind(named, kind).map(|one| indent_entry(&one.list_entry(width.saturating_sub(2))));
     format!("{}\n{}", kind.heading(), entries.collect::<String>())
 }
 
-/// An entry, each line two columns in.
+/// Indents an entry by two columns.
 fn indent_entry(entry: &str) -> String {
     entry.lines().map(|line| format!("  {line}\n")).collect::<String>()
 }

@@ -27,7 +27,7 @@ pub enum Kind {
 impl Kind {
     pub const ALL: [Kind; 5] = [Kind::Plan, Kind::Script, Kind::SmackScript, Kind::Workload, Kind::Engine];
 
-    /// The kind's word, which before a colon distinguishes two things of one name.
+    /// The kind's word, which before a colon distinguishes two things of the same name.
     pub fn as_str(self) -> &'static str {
         match self {
             Kind::Plan => "plan",
@@ -38,7 +38,7 @@ impl Kind {
         }
     }
 
-    /// What they are, and how one is named.
+    /// The heading of a list of this kind, with how one is named.
     pub fn heading(self) -> &'static str {
         match self {
             Kind::Plan => "built-in plans (etalon run NAME)",
@@ -71,6 +71,7 @@ pub enum Named<'c> {
 }
 
 impl Named<'_> {
+    /// The kind of thing that this names.
     pub fn kind(&self) -> Kind {
         match self {
             Named::Text(kind, ..) => *kind,
@@ -79,6 +80,7 @@ impl Named<'_> {
         }
     }
 
+    /// The name in plans and on the command line.
     pub fn name(&self) -> &'static str {
         match self {
             Named::Text(_, name, _) => name,
@@ -87,7 +89,7 @@ impl Named<'_> {
         }
     }
 
-    /// The entry in a sentence.
+    /// Describes the entry in a sentence.
     pub fn about(&self) -> String {
         match self {
             Named::Text(_, _, text) => source::first_sentence(text),
@@ -96,12 +98,12 @@ impl Named<'_> {
         }
     }
 
-    /// Compares a name with its own, and with that of a server that it starts.
+    /// Whether a name is its own or that of a server that it starts.
     fn answers_to(&self, name: &str) -> bool {
         self.name() == name || matches!(self, Named::Engine(engine) if engine.private_servers.contains(&name))
     }
 
-    /// All that is known about it.
+    /// The whole text of a plan or a script; of anything else its entry in the list.
     pub fn full_text(&self, width: usize) -> String {
         match self {
             Named::Text(_, _, text) => (*text).to_owned(),
@@ -109,7 +111,7 @@ impl Named<'_> {
         }
     }
 
-    /// Name and sentence, with what belongs to it below.
+    /// Writes the name and a sentence, with its keys or URLs and notes below.
     pub fn list_entry(&self, width: usize) -> String {
         let mut text = entry_line(self.name(), &self.about(), 0, width);
         match self {
@@ -135,6 +137,7 @@ impl Named<'_> {
         text
     }
 
+    /// Writes the entry as JSON, with keys or schemes and notes.
     pub fn as_json(&self) -> serde_json::Value {
         let mut object = json!({ "name": self.name(), "about": self.about() });
         match self {
@@ -170,7 +173,7 @@ pub fn all_named(catalog: &Catalog) -> Vec<Named<'_>> {
         .collect()
 }
 
-/// What is called `NAME` or `KIND:NAME`: most often one.
+/// Finds what is called `NAME` or `KIND:NAME`, most often one entry.
 pub fn find_named<'n, 'c>(named: &'n [Named<'c>], what: &str) -> Vec<&'n Named<'c>> {
     let (kind, name) = match what.split_once(':') {
         Some((kind, name)) if Kind::ALL.iter().any(|known| known.as_str() == kind) => (Some(kind), name),
@@ -199,7 +202,7 @@ pub fn all_names<'n>(named: &'n [Named<'_>]) -> Vec<&'n str> {
     names
 }
 
-/// A key with its default, in a sentence.
+/// Describes a key in a sentence, with its default.
 fn about_key(key: &KeySpec) -> String {
     match key.default.map(model::Literal::to_value) {
         None => format!("{} (required)", key.about),
@@ -210,7 +213,7 @@ fn about_key(key: &KeySpec) -> String {
     }
 }
 
-/// Further lines are indented to the first word.
+/// Writes a name and its description, wrapped, further lines indented to the first word.
 pub fn entry_line(name: &str, about: &str, indent: usize, width: usize) -> String {
     let mut text = String::new();
     let column = indent + NAME_WIDTH;
@@ -226,7 +229,7 @@ pub fn entry_line(name: &str, about: &str, indent: usize, width: usize) -> Strin
     text
 }
 
-/// Words in lines that begin two columns in.
+/// Wraps words into lines that begin two columns in.
 pub fn fill_words<'w>(words: impl IntoIterator<Item = &'w str>, width: usize) -> String {
     let mut text = String::new();
     let mut used = usize::MAX;

@@ -57,6 +57,7 @@ pub fn forecast_from_pilot(pilot: &Path, detect: Option<&str>, plan: &Plan) -> R
 }
 
 impl PilotForecast {
+    /// Writes the forecast as a table, with what its columns mean and how many rounds are enough.
     pub fn text(&self, width: usize) -> String {
         let [detect, margin] = [self.detect, self.margin].map(|share| percent_text(share, Script::Plain));
         let pilot = count_noun(self.rounds as usize, "round");
@@ -91,7 +92,7 @@ impl PilotForecast {
         text
     }
 
-    /// A name that leaves the figures no room has a line of its own.
+    /// Writes the table of rows and figures; a name that leaves the figures no room has a line of its own.
     fn write_table(&self, text: &mut String, width: usize) {
         let head = format!("   seen  noise  as seen  equal  {:>6}  fixed", percent_text(self.detect, Script::Plain));
         let room = width.saturating_sub(head.len() + 4);
@@ -146,7 +147,7 @@ impl PilotForecast {
         self.forecast.rows.iter().filter_map(|row| row.rounds.as_ref().ok())
     }
 
-    /// A warning, where the plan itself has fewer rounds than are forecast.
+    /// Warns that the plan has fewer rounds than are forecast; `None` if it has enough.
     fn too_few(&self) -> Option<String> {
         let has = self.schedule.rounds;
         let is_range = self.schedule.until_sure.is_some();
@@ -177,6 +178,7 @@ impl PilotForecast {
         Some(format!("The plan has {}{said}{}.", count_noun(has as usize, "round"), typed.unwrap_or_default()))
     }
 
+    /// Says what lowers the number of rounds: longer runs, a wider margin or a larger difference.
     fn what_takes_fewer(&self) -> String {
         let length = match self.schedule.length {
             Length::Duration(_) => "duration=TIME",
@@ -195,7 +197,7 @@ impl PilotForecast {
         )
     }
 
-    /// The figures of a row in the table's columns.
+    /// Writes the figures of a row for the table's columns.
     fn rounds_figures(&self, rounds: &Rounds) -> String {
         let rounds_text = |rounds: Option<u32>| rounds.map_or_else(beyond_text, |rounds| rounds.to_string());
         let [noise, seen] = [rounds.log_sd.exp_m1(), rounds.seen - 1.0].map(|share| percent_text(share, Script::Plain));
@@ -211,6 +213,7 @@ impl PilotForecast {
         self.detect < self.margin
     }
 
+    /// Writes the forecast as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         json!({
             "detect": self.detect,
@@ -234,12 +237,12 @@ impl PilotForecast {
     }
 }
 
-/// More rounds than are forecast.
+/// The text for more rounds than are forecast.
 fn beyond_text() -> String {
     format!("> {}", stats::MAX_ROUNDS)
 }
 
-/// The rounds as a range, with room for an experiment that takes longer than most.
+/// Writes the rounds as a range, with room for an experiment that takes longer than most.
 fn rounds_range(rounds: u32) -> String {
     format!("{}..{}", stats::MIN_ROUNDS, (rounds * 3).max(60))
 }

@@ -34,7 +34,7 @@ const LOAD_BYTES_PER_S: f64 = 60e6;
 /// Rough rate for filling files of blocks, and for copying tables.
 const FILL_BYTES_PER_S: f64 = 300e6;
 
-/// Runs `etalon plan`.
+/// Runs `etalon plan`: prints what a plan would do, and touches nothing.
 pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_pilot_alone(args)?;
     let registry = Registry::built_in();
@@ -63,7 +63,7 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The store looks like what is to be run.
+/// Fails if `--pilot` is given without a plan, since the store looks like what is to be run.
 fn refuse_pilot_alone(args: &PlanArgs) -> Result<(), CliError> {
     let question = &args.source.question;
     let Some(pilot) = args.pilot.as_ref().filter(|_| question.what.is_empty() && question.system.is_empty()) else {
@@ -101,7 +101,7 @@ impl Work {
         ExpectedTime { running, loading: self.loading + self.checking, steps, is_least }
     }
 
-    /// Makes loading take this many times as long, as on a busy machine.
+    /// Multiplies the time of loading and checking by a factor, as on a busy machine.
     fn slow_down(&mut self, slower: f64) {
         self.loading = self.loading.mul_f64(slower);
         self.checking = self.checking.mul_f64(slower);
@@ -138,13 +138,13 @@ impl Work {
         self.loading += load * (plan.schedule.rounds * usual_loads(case));
     }
 
-    /// The tables, and a write-ahead log of about that size.
+    /// Raises the disk space to that of these tables on all systems, each with a write-ahead log of about their size.
     fn add_space(&mut self, size_bytes: u64, plan: &Plan) {
         self.disk_bytes = self.disk_bytes.max(size_bytes * 2 * plan.systems.len() as u64);
     }
 }
 
-/// Adds up what a plan has to do.
+/// Adds up the time, space and tables that a plan takes; fails if a benchmark or a system cannot be run as its keys say.
 fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     let mut work = Work::default();
     // Nothing is run, so no permission is needed yet.
@@ -209,7 +209,8 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     Ok(work)
 }
 
-/// A URL that the environment does not hold yet is asked again by `run`.
+/// The way in which a system's tables come back before each run; `None` for an unknown system.
+/// A URL that the environment does not hold yet is read again by `run`.
 fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Result<Option<Reset>, CliError> {
     let Some(system) = plan.system(name) else { return Ok(None) };
     if system.engine.is_empty() && registry.resolve(system).is_err() {
@@ -220,7 +221,7 @@ fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Re
         .map_err(|failure| CliError::from(&failure).with_context(format!("system: {name}")))
 }
 
-/// The words for a way of bringing tables back.
+/// Describes how tables come back before each run.
 fn reset_words(reset: Reset) -> &'static str {
     match reset {
         Reset::Rebuild => "loaded anew",
@@ -230,7 +231,7 @@ fn reset_words(reset: Reset) -> &'static str {
     }
 }
 
-/// The task of a case, or the error in its keys.
+/// Makes the task of a case; fails on an error in its keys.
 fn task_of_case(case: &Case, plan: &Plan, registry: &Registry, grants: &Grants) -> Result<Task, CliError> {
     let task = registry.workload(&case.workload).and_then(|workload| workload.make_task(&case.point, grants));
     let task = task.and_then(|task| capacity_run::check_task(&task, case, &plan.schedule).map(|()| task));
@@ -256,7 +257,7 @@ impl ExpectedTime {
     }
 }
 
-/// The expected time of a plan.
+/// Estimates how long a plan takes to load and run.
 ///
 /// # Errors
 /// A benchmark cannot be run as its keys say.
@@ -264,12 +265,12 @@ pub fn expected_time(plan: &Plan, registry: &Registry) -> Result<ExpectedTime, C
     work_of_plan(plan, registry).map(|work| work.expected_time())
 }
 
-/// What keeps it from its verdicts and is known before.
+/// Lists what will keep a plan from its verdicts and is known before it runs; empty if its work cannot be added up.
 pub fn find_warnings(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     work_of_plan(plan, registry).map_or_else(|_| Vec::new(), |work| plan_warnings(plan, registry, &work))
 }
 
-/// The runs of a case that is a load, in all rounds, without loading.
+/// The time of a case's runs in all rounds with warm-up and preparation, without loading.
 fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
     let length = match plan.schedule.length_at(&case.point) {
         Length::Duration(duration) => duration,
@@ -278,7 +279,7 @@ fn time_of_runs(plan: &Plan, case: &Case) -> Duration {
     (plan.schedule.warmup + length + PREPARATION) * usual_loads(case) * plan.schedule.rounds
 }
 
-/// `about 2:05:00 at most`, with a caution where the plan counts transactions, from the time of all its rounds.
+/// Writes the expected time, as `about 2:05:00 at most`; if the plan counts transactions, without their time.
 pub fn time_text(plan: &Plan, expected: ExpectedTime) -> String {
     let whole = expected.total();
     let ended = ended_by_time(plan, whole);
@@ -295,8 +296,8 @@ pub fn time_text(plan: &Plan, expected: ExpectedTime) -> String {
     }
 }
 
-/// `at low rates a short run lasts up to 20s, and all of them about 31:40`; `whole` is the time without that. `None` where no run
-/// seeks a capacity, or each has a number of transactions.
+/// Says how long runs at low rates last, and all with them: `at low rates a short run lasts up to 20s, and all of them …`.
+/// `whole` is the time without that. `None` where no run seeks a capacity, or each has a number of transactions.
 pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
     let Length::Duration(length) = plan.schedule.length else { return None };
     // The first of a search asks as fast as it is answered, and is never lengthened.
@@ -307,7 +308,8 @@ pub fn lengthened_text(plan: &Plan, whole: Duration) -> Option<String> {
         .then(|| format!("at low rates a short run lasts up to {each}, and all of them about {}", clock_text(longest)))
 }
 
-/// When `max_time` ends it that takes `whole` otherwise: with the round that has begun, and not before the fewest rounds.
+/// The time after which `max_time` ends the experiment; `None` if all rounds, `whole`, take less.
+/// It ends with the round that has begun, and not before the fewest rounds.
 fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
     let until = plan.schedule.until_sure?;
     let round = whole / plan.schedule.rounds.max(1);
@@ -315,7 +317,7 @@ fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
     (end < whole).then_some(end)
 }
 
-/// What the time is counted with, and what ends it.
+/// Writes how the time of searches is counted, and after which time no further round begins.
 fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
     let searches: BTreeSet<(u32, u32)> = plan
         .cases()
@@ -349,21 +351,22 @@ pub fn runs_text(plan: &Plan) -> String {
     format!("{}{bound}", count_noun(plan.cases().len() * plan.schedule.rounds as usize, "run"))
 }
 
-/// Every benchmark uses tables that étalon did not make.
+/// Whether every benchmark of a plan uses tables that étalon did not make.
 pub fn makes_nothing(plan: &Plan, registry: &Registry) -> bool {
     plan.cases().iter().all(|case| is_on_tables_of_others(case, registry))
 }
 
+/// Whether a case works on existing tables, which étalon does not make.
 pub fn is_on_tables_of_others(case: &Case, registry: &Registry) -> bool {
     registry.workload(&case.workload).is_ok_and(|workload| workload.is_on_tables_of_others(&case.point))
 }
 
-/// Privileges that étalon needs in the system.
+/// Describes the privileges that étalon needs in a system; `None` if it makes nothing or needs none.
 fn needed_privileges(plan: &Plan, system: &SystemPlan, registry: &Registry) -> Option<String> {
     if !makes_nothing(plan, registry) { registry.needed_privileges(system) } else { None }
 }
 
-/// Says what étalon would drop in a system.
+/// Says what étalon would drop in a system, or why that is not known.
 fn dropped_text(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String {
     if system.server.is_none() && makes_nothing(plan, registry) {
         return "nothing: the benchmarks work on the tables that are there".to_owned();
@@ -371,7 +374,7 @@ fn dropped_text(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String
     registry.would_drop(system).unwrap_or_else(|failure| failure.to_string())
 }
 
-/// What a reader of the system's figures must know.
+/// The cautions that a reader of the system's figures has to know, as the engine gives them.
 fn cautions_of(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
     let engine = registry.resolve(system).ok().map(|(engine, _)| engine.spec().cautions);
     engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
@@ -382,7 +385,7 @@ fn known_order(plan: &Plan, seed: Option<u64>) -> Option<Vec<PlannedRun>> {
     (seed.is_some() || plan.schedule.order == Order::Sequential).then(|| plan.run_order())
 }
 
-/// What the plan would do, for a reader.
+/// Writes what the plan would do as text: systems, cases, rounds, time and warnings.
 fn plan_text(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,
@@ -443,7 +446,7 @@ fn plan_text(
     text
 }
 
-/// What étalon changes in servers, a line for each system with a change.
+/// Says which servers étalon changes and undoes, in a line for each system with a change.
 pub fn change_lines(plan: &Plan) -> Vec<String> {
     let changed = plan.systems.iter().filter_map(|system| Some((system, system.alias_of.as_ref()?)));
     let changed = changed.filter(|(system, _)| system.change.is_some());
@@ -462,7 +465,7 @@ pub fn change_lines(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// Writes what is known of each system.
+/// Writes each system with its place, what would be dropped, privileges, resets, changes and cautions.
 fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registry, width: usize) {
     let _ = writeln!(text, "\nsystems");
     for system in &plan.systems {
@@ -494,7 +497,7 @@ fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registr
     }
 }
 
-/// A private server in words, with its pooler.
+/// Describes a private server, with its pooler if it has one.
 fn private_server_text(server: &PrivateServer) -> String {
     match &server.pooler {
         None => format!("private {} server", server.engine),
@@ -502,7 +505,7 @@ fn private_server_text(server: &PrivateServer) -> String {
     }
 }
 
-/// Writes the order of the rounds.
+/// Writes the order of the runs, round by round, or that it is drawn when the plan runs.
 fn write_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize) {
     let Some(order) = known_order(plan, seed) else {
         let said = format!(
@@ -535,7 +538,7 @@ fn write_rounds(text: &mut String, plan: &Plan, seed: Option<u64>, width: usize)
     }
 }
 
-/// What the plan would do, as JSON.
+/// Writes what the plan would do as JSON.
 fn plan_json(
     (plan, seed): (&Plan, Option<u64>),
     work: &Work,

@@ -31,16 +31,17 @@ pub struct PlanWarning {
 }
 
 impl PlanWarning {
+    /// Makes a warning of a kind, as JSON names it.
     fn new(kind: &'static str, text: String) -> PlanWarning {
         PlanWarning { kind, text }
     }
 
-    /// A note is about something that may turn out well.
+    /// Whether this is only a note, about something that may turn out well.
     fn is_note(&self) -> bool {
         self.kind == OPERATIONS_NEEDED
     }
 
-    /// `warning: …`, or `note: …`.
+    /// Writes the line `warning: …` or `note: …`.
     pub fn line(&self) -> String {
         let label = if self.is_note() { "note" } else { "warning" };
         format!("{label}: {}", self.text)
@@ -51,12 +52,13 @@ impl PlanWarning {
         if self.is_note() { printer.print_remark(&self.text) } else { printer.print_warning(&self.text) }
     }
 
+    /// Writes the warning's kind and text as JSON.
     pub fn to_json(&self) -> serde_json::Value {
         json!({ "kind": self.kind, "text": self.text })
     }
 }
 
-/// What is known before a plan runs to keep it from its verdicts.
+/// Lists what will keep a plan from its verdicts: unequal durability, too few operations, missing programs, too little space.
 pub(super) fn plan_warnings(plan: &Plan, registry: &Registry, work: &Work) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
     let mut found = unequal_durability(plan, registry);
@@ -66,13 +68,13 @@ pub(super) fn plan_warnings(plan: &Plan, registry: &Registry, work: &Work) -> Ve
     found
 }
 
-/// Neither at an agent nor another's name.
+/// Whether a system is on this machine: neither at an agent nor another name of a system.
 fn is_on_this_machine(plan: &Plan, system: &SystemPlan) -> bool {
     let at_agent = plan.fleet.as_ref().is_some_and(|fleet| fleet.hosts.contains_key(&system.name));
     !at_agent && system.alias_of.is_none()
 }
 
-/// Servers that follow another, as far as they answer at once.
+/// Warns of servers on this machine that take no writes since they follow another, as far as they answer at once.
 pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
     let refused =
@@ -83,7 +85,7 @@ pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWar
     refused.collect()
 }
 
-/// Compares durability by the plan's settings alone, where they decide.
+/// Warns of systems whose durability differs from the baseline's, where the plan's settings alone decide it.
 fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     if plan.comparison.allow_unequal_durability {
         return Vec::new();
@@ -103,6 +105,7 @@ fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     unequal.collect()
 }
 
+/// Warns of cases whose runs may have too few operations for a p99 or a capacity.
 /// The rate of a closed loop is not known beforehand, so the rate that suffices is printed.
 fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
@@ -144,11 +147,12 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
     found.into_iter().collect()
 }
 
-/// A key's value, if it is above 0.
+/// A key's value in a case, if it is above 0.
 fn positive_at(case: &Case, key: &str) -> Option<f64> {
     case.point.get(key).and_then(model::Value::as_float).filter(|value| *value > 0.0)
 }
 
+/// Says how many operations a capacity needs a run, and below which rates short runs of this length are too short.
 fn of_short_runs(seconds: f64) -> String {
     let longest = seconds * f64::from(capacity_run::LONGEST);
     format!(
@@ -162,12 +166,12 @@ fn of_short_runs(seconds: f64) -> String {
     )
 }
 
-/// Seconds, or milliseconds below one.
+/// Writes seconds, in milliseconds below one second.
 fn seconds_text(seconds: f64) -> String {
     if seconds < 1.0 { format!("{} ms", (seconds * 1e3).round()) } else { format!("{seconds} s") }
 }
 
-/// The programs of private servers and of backups that are missing.
+/// Warns of programs that private servers and backups need and this machine does not have.
 fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
     for system in here {
@@ -185,13 +189,13 @@ fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> V
     found.into_iter().collect()
 }
 
-/// The warning of a program that a private server or a backup lacks.
+/// Makes the warning for a program that a private server or a backup needs.
 fn missing_program(system: &str, failure: &Failure) -> PlanWarning {
     let hint = failure.hint.as_ref().map_or_else(String::new, |hint| format!(": {hint}"));
     PlanWarning::new("missing-program", format!("`{system}`: {failure}{hint}"))
 }
 
-/// The space that is missing where the data of some system would lie.
+/// Warns that the disk of some system's data has less free space than the plan takes; `None` if all have enough.
 fn space_warning(here: &[&SystemPlan], registry: &Registry, disk_bytes: u64) -> Option<PlanWarning> {
     let folders: BTreeSet<PathBuf> = here.iter().filter_map(|system| registry.data_directory(system)).collect();
     let (folder, free) = folders

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::output;
 use crate::printer::Printer;
 
-/// Runs `etalon queries`.
+/// Runs `etalon queries`: writes the slowest queries of a server's statistics into a folder.
 pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_occupied(&args.output)?;
     let (engine, system) = asked_server(&args.url)?;
@@ -31,7 +31,7 @@ pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Reads the server's statistics and picks from them.
+/// Reads the statistics of a server's statements and picks the slowest queries.
 ///
 /// # Errors
 /// There are none, or they hold no query.
@@ -62,7 +62,7 @@ fn read_statistics(
     Ok((statistics, picking))
 }
 
-/// Files of another day would be asked with those of this one.
+/// Fails unless the folder is new or empty: files of another day would be run with those of this one.
 fn refuse_occupied(folder: &Path) -> Result<(), CliError> {
     let is_free = match fs::read_dir(folder) {
         Ok(mut entries) => entries.next().is_none(),
@@ -92,7 +92,7 @@ fn write_files(folder: &Path, picked: &[Picked]) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The line that says what a file holds.
+/// Writes a line of output for a file: its share of the time, total, calls, mean and path.
 fn file_line(folder: &Path, one: &Picked) -> String {
     let seconds = |value: f64| number::RowUnit::new("s", [value]);
     let (total, mean_s) = (seconds(one.total_s), one.total_s / one.calls.max(1.0));
@@ -112,7 +112,7 @@ fn file_line(folder: &Path, one: &Picked) -> String {
     )
 }
 
-/// What was picked, as JSON.
+/// Writes the picked queries, their figures and what was left out as JSON.
 fn picking_json(folder: &Path, picking: &Picking) -> serde_json::Value {
     let statements = picking.picked.iter().map(|one| {
         json!({
@@ -129,7 +129,7 @@ fn picking_json(folder: &Path, picking: &Picking) -> serde_json::Value {
     })
 }
 
-/// What was not written, and what to do next.
+/// Says what was not written and why, and what to do next.
 fn closing_notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &Picking) -> Vec<String> {
     let mut notes = Vec::new();
     let shown = folder.display();
@@ -163,7 +163,7 @@ fn closing_notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &
     notes
 }
 
-/// A number of queries in words.
+/// Writes a number of queries: `1 query`, `3 queries`.
 fn count_queries(count: usize) -> String {
     if count == 1 { "1 query".to_owned() } else { format!("{count} queries") }
 }

@@ -21,7 +21,7 @@ use crate::results::{Side, open_results, stores_among};
 use crate::source::Called;
 use crate::sqlio;
 
-/// Runs `etalon report`.
+/// Runs `etalon report`: writes the HTML report of stores to a file or to standard output.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     let stores = stores_among("report", &args.stores, printer)?;
     let sides: Vec<Side> = stores.iter().map(|text| Side::parse(text)).collect();
@@ -54,7 +54,7 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// `new.html`, or of several stores `new-against-old.html`.
+/// The report's default path: `new.html`, or `new-against-old.html` for several stores.
 fn default_report_path(sides: &[Side]) -> PathBuf {
     match sides {
         [] => PathBuf::from("report.html"),
@@ -70,7 +70,7 @@ fn store_stem(side: &Side) -> String {
     side.store.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Prints a finished experiment's comparison, and writes its report next to the store. Says whether parts of runs failed.
+/// Prints a finished experiment's comparison and writes its report next to the store; says whether parts of runs failed.
 pub fn conclude(
     path: &Path,
     format: ResultFormat,
@@ -99,7 +99,7 @@ pub fn conclude(
     Ok(if has_failed_parts(&evidence) { Exit::BadAnswer } else { Exit::Done })
 }
 
-/// Whether a run was measured in which a part failed, such as a query.
+/// Whether a measured run has a part that failed, such as a query.
 fn has_failed_parts(evidence: &Evidence) -> bool {
     evidence.measurements.iter().any(|stored| {
         let failed =
@@ -108,7 +108,7 @@ fn has_failed_parts(evidence: &Evidence) -> bool {
     })
 }
 
-/// The results as a published tool prints them; `None` for the comparison.
+/// Writes the results as a published tool prints them; `None` for the format of the comparison.
 pub fn published_form(
     evidence: &Evidence,
     store: &dyn SeriesSource,
@@ -133,7 +133,7 @@ pub fn published_form(
 /// Width of a published table in one piece.
 const WHOLE_WIDTH: usize = 160;
 
-/// The tables of a workload, with verdicts if there are two systems.
+/// Writes the published tables of a workload, with verdicts if there are two systems.
 fn family_tables(evidence: &Evidence, family: &Family, printer: Printer) -> Result<String, CliError> {
     let set = judged_set(evidence, family.judged);
     // A file takes the published tables in one piece.
@@ -146,7 +146,7 @@ fn family_tables(evidence: &Evidence, family: &Family, printer: Printer) -> Resu
     })
 }
 
-/// `None` if the experiment has none of these metrics.
+/// Compares these metrics only; `None` if the experiment has none of them.
 fn judged_set(evidence: &Evidence, metrics: &[&str]) -> Option<ComparisonSet> {
     let named = metrics.iter().map(|&metric| metric.to_owned()).collect();
     set_of(evidence, &Options { metrics: MetricFilter::Named(named), ..Options::default() }).ok()
@@ -173,7 +173,8 @@ pub fn print_set(
     Ok(())
 }
 
-/// Imported repetitions are not paired: they share only their number.
+/// Compares the systems of the evidence; unpaired if all are imported and not run in rounds.
+/// Imported repetitions share only their number.
 pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, CliError> {
     let mut options = options.clone();
     if evidence
@@ -188,12 +189,13 @@ pub fn set_of(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, C
     report::compare(evidence, &options).map_err(CliError::from)
 }
 
+/// Whether a system's facts say that its repetitions are rounds.
 fn ran_in_rounds(evidence: &Evidence, name: &str) -> bool {
     let facts = evidence.facts_of(name);
     facts.and_then(|facts| facts.get(formats::experiment::PAIRING)) == Some(formats::experiment::ROUNDS)
 }
 
-/// The report as a page, sealed.
+/// Makes the report as an HTML page, sealed.
 fn html_page(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
     let set = set_of(evidence, &options.clone().by_factor(evidence))?;
     let html = report::html::render_page(evidence, &set, store)

@@ -20,7 +20,7 @@ use crate::leftovers;
 use crate::printer::Printer;
 use crate::source::{self, Loaded};
 
-/// Runs `etalon resume`.
+/// Runs `etalon resume`: runs what an experiment has not measured yet.
 pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     if args.undo_only {
@@ -55,7 +55,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     finish(result, store, &loaded, &args.store, args.conduct.format, printer)
 }
 
-/// Undoes what is left changed, whatever étalon left it.
+/// Undoes the changes that an étalon left in servers, and runs nothing.
 fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
     if store.changes()?.is_empty() {
@@ -70,8 +70,8 @@ fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Res
     Ok(Exit::Done)
 }
 
-/// What opening a store of another étalon for writing would bring to this one's version, which then has it refused. What
-/// cannot be read is reported when it is opened.
+/// Fails if runs would be added, as `adds` says, to a store of another étalon, before it is opened for writing.
+/// Opening would bring it to this one's version, which then has it refused. What cannot be read is reported when it is opened.
 pub(super) fn refuse_untouched(path: &Path, adds: impl Fn(&Store) -> store::Result<bool>) -> Result<(), CliError> {
     match Store::open_read_only(path) {
         Ok(store) if adds(&store)? => of_this_build(store.header()),
@@ -79,7 +79,7 @@ pub(super) fn refuse_untouched(path: &Path, adds: impl Fn(&Store) -> store::Resu
     }
 }
 
-/// Refuses to add runs of one étalon to those of another: which one made the load changes what is measured.
+/// Fails if an experiment was begun by another étalon or build, whose runs do not mix with this one's; imports pass.
 pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
     let Header { etalon_version: version, build, .. } = header;
     if (version.as_str(), build.as_str()) == (VERSION, BUILD) || build == report::evidence::IMPORTED {
@@ -93,7 +93,7 @@ pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
         .with_hint(format!("go on with that étalon, or run the plan anew: `{}`", header.command)))
 }
 
-/// Changes how far an experiment goes on.
+/// Applies `--set` to a plan's schedule and stores it; fails on `schedule.rounds`, or on `max_time` of fixed rounds.
 fn change_schedule(plan: &mut Plan, changes: Changes, store: &mut Store) -> Result<(), CliError> {
     let (schedule, is_pending) = (&mut plan.schedule, !store.pending()?.is_empty());
     if let Some(rounds) = changes.rounds {
@@ -118,18 +118,18 @@ fn change_schedule(plan: &mut Plan, changes: Changes, store: &mut Store) -> Resu
     Ok(())
 }
 
-/// Runs never measured.
+/// Counts the runs of a store that are not measured yet.
 fn count_unmeasured(store: &Store) -> Result<usize, CliError> {
     let runs = store.runs()?;
     Ok(count_positions(&runs, &|_| true) - count_positions(&runs, &|run| run.state == RunState::Measured))
 }
 
-/// Number of positions with a run for which `of` holds.
+/// Counts the positions that have a run for which `of` holds.
 fn count_positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize {
     runs.iter().filter(|run| of(run)).map(|run| run.planned.position).collect::<BTreeSet<u32>>().len()
 }
 
-/// The stored plan. A masked password comes from the environment or password files.
+/// Reads the plan of a begun experiment, with masked passwords left to the environment or to password files.
 pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let loaded = as_begun(header, registry, printer)?;
     let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
@@ -145,8 +145,8 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
     Ok(Loaded { plan, ..loaded })
 }
 
-/// The plan read again from its file, with its passwords; refused if it has changed. If the file is gone, the stored
-/// plan.
+/// Reads the plan again from its file, with its passwords; fails if it has changed since the experiment began.
+/// If the file is gone, it is the stored plan.
 fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
     let Some(mut source) = source_of(header) else { return Ok(stored_plan(header)) };
     if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
@@ -177,14 +177,14 @@ fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Lo
     }
 }
 
-/// Whether a plan makes the same runs as the stored one. What to do on an error changes none of them.
+/// Whether a plan makes the same runs as the stored one; what to do on an error changes none of them.
 fn is_as_begun(now: &Plan, stored: &Plan) -> bool {
     let mut now = extended_like(now, stored);
     now.schedule.on_error = stored.schedule.on_error;
     now.hash() == stored.hash()
 }
 
-/// The plan of a store, as it was loaded.
+/// Makes a loaded plan of the one in a store's header.
 fn stored_plan(header: &Header) -> Loaded {
     Loaded {
         plan: header.plan.clone(),
@@ -197,7 +197,7 @@ fn stored_plan(header: &Header) -> Loaded {
     }
 }
 
-/// The first that is not as it was; passwords are not kept, and no change.
+/// Names the first part of a plan that has changed; passwords are not kept, and are no change.
 fn changed_part(now: &Plan, was: &Plan) -> String {
     let (now, was) = (now.redacted(), was.redacted());
     let system = was.systems.iter().zip(&now.systems).find(|(was, now)| was != now);
@@ -214,7 +214,7 @@ fn changed_part(now: &Plan, was: &Plan) -> String {
     }
 }
 
-/// Gives a plan the rounds and runs that were fitted into a time when it was begun.
+/// Gives a plan the rounds and runs that were fitted into a time when the stored one began.
 fn fitted_like(plan: &Plan, stored: &Plan) -> Plan {
     let begun = stored.schedule.as_begun();
     let schedule = Schedule {
@@ -227,7 +227,7 @@ fn fitted_like(plan: &Plan, stored: &Plan) -> Plan {
     Plan { schedule, ..plan.clone() }
 }
 
-/// Adds the rounds that `etalon extend` added to the plan as it was started.
+/// Adds the rounds that `etalon extend` added to the stored plan, if both began alike.
 fn extended_like(started: &Plan, stored: &Plan) -> Plan {
     let was = stored.schedule.until_sure.and_then(|until| until.begun);
     let own = started.schedule.until_sure;
@@ -243,7 +243,7 @@ fn extended_like(started: &Plan, stored: &Plan) -> Plan {
     Plan { schedule, ..started.clone() }
 }
 
-/// The plan's source by the stored command line.
+/// Parses the stored command line into the plan's source; `None` if it was neither `run` nor `capacity`.
 fn source_of(header: &Header) -> Option<PlanSource> {
     let (Command::Run(args) | Command::Capacity(args)) =
         Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command

@@ -31,19 +31,19 @@ use crate::progress::{Progress, clock_text};
 use crate::source::{self, Loaded};
 use crate::task_log::TaskLogs;
 
-/// Runs `etalon run` or `etalon capacity`.
+/// Runs `etalon run` or `etalon capacity`: loads the plan, runs it and prints its results.
 pub fn run(args: &RunArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let loaded = source::load_plan(&args.source, &registry, fresh_seed())?;
     run_loaded(&loaded, args, &registry, printer)
 }
 
-/// Draws the default seed.
+/// Draws a random seed, the default of plans that name none.
 pub fn fresh_seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Runs a loaded plan; a new output folder is removed if it stays empty.
+/// Runs a loaded plan into a store in the output folder; a new folder is removed if it stays empty.
 pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     leftovers::offer_removal(leftovers::RemovalConsent::from_flag(args.conduct.yes), printer);
     let is_new = !args.output.exists();
@@ -59,7 +59,7 @@ pub fn run_loaded(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer:
     ended
 }
 
-/// Runs into a store in the folder of the results.
+/// Makes the store in the output folder, announces and runs the plan, and reports its end.
 fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let limit = time_limit(&args.source)?;
     refuse_left_change(&loaded.plan, &args.output)?;
@@ -85,7 +85,7 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
     finish(result, store, loaded, &path, args.conduct.format, printer)
 }
 
-/// Refuses to change a server in which an étalon that was killed has left a change.
+/// Fails if a store in the folder says that an étalon has left a change in one of the plan's servers.
 fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
     let plan = plan.redacted();
     let changed = plan.systems.iter().filter(|system| system.change.is_some() && !system.url.is_empty());
@@ -111,7 +111,7 @@ fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The warning of a change that could not be undone.
+/// Warns of changes that could not be undone, with the command that undoes them; `None` if there are none.
 fn left_change(store: &Store) -> Option<String> {
     let left = store.changes().ok()?;
     let systems: Vec<String> = left.iter().map(|change| format!("`{}`", change.system)).collect();
@@ -120,7 +120,7 @@ fn left_change(store: &Store) -> Option<String> {
     })
 }
 
-/// The time that was promised, unless the number of rounds was, too.
+/// Reads the time limit of `--for`; `None` if the number of rounds was given, too.
 fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
     match &source.question.time {
         Some(time) if !source.fixed_keys().rounds => {
@@ -133,7 +133,7 @@ fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
 /// How much longer than the time that was asked for it may take before that is reported, as a share.
 const SLACK: f64 = 0.1;
 
-/// `took 1:32, which is 84 % more than`; `None` where it kept to its time.
+/// Says by how much a run took longer than `--for` asked; `None` where it kept to its time.
 fn longer_than_asked(asked: Duration, took: Duration, measuring: Duration) -> Option<String> {
     let share = took.as_secs_f64() / asked.as_secs_f64().max(1e-9) - 1.0;
     (share > SLACK).then(|| {
@@ -148,7 +148,7 @@ fn longer_than_asked(asked: Duration, took: Duration, measuring: Duration) -> Op
     })
 }
 
-/// Reads the experiment's options from the command line.
+/// Makes the experiment's options from `--yes` and the options of the load.
 pub fn experiment_options(yes: bool, loading: &Loading, printer: Printer) -> ExperimentOptions {
     let consent = if yes { Consent::DropForeign } else { Consent::OwnOnly };
     let shell = if loading.allow_shell { Shell::Allowed } else { Shell::Refused };
@@ -161,7 +161,7 @@ pub fn experiment_options(yes: bool, loading: &Loading, printer: Printer) -> Exp
     }
 }
 
-/// The choice of a reactor by the option.
+/// Converts the option `--reactor` to the load's choice.
 pub fn reactor_choice(reactor: Reactor) -> Choice {
     match reactor {
         Reactor::Auto => Choice::Auto,
@@ -170,7 +170,7 @@ pub fn reactor_choice(reactor: Reactor) -> Choice {
     }
 }
 
-/// Runs the pending runs of a store.
+/// Runs the pending runs of a store, shows their progress, and returns how the experiment ended.
 pub fn conduct(
     registry: &Registry,
     plan: &Plan,
@@ -192,7 +192,7 @@ pub fn conduct(
 /// Source of the NATS URL if the stored one has no password; NATS's own tools read it, too.
 const NATS_VARIABLE: &str = "NATS_URL";
 
-/// Adds the plan's agents.
+/// Connects the plan's agents and adds them to the options; the options unchanged for a plan without a fleet.
 fn with_fleet(
     registry: &Registry,
     plan: &Plan,
@@ -275,7 +275,8 @@ pub fn finish(
     }
 }
 
-/// An error that ends the experiment. The store stays, unless this run made it and began no run.
+/// Closes the store after an error that ended the experiment, and makes the error to print.
+/// The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
     let error = match as_typed(&error) {
         // The user has seen no line of a plan that étalon made itself.
@@ -294,8 +295,8 @@ fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Pri
     }
 }
 
-/// The command that continues an experiment: if all that was planned is measured, it was an extension that did not
-/// start.
+/// Says with which command to go on: `resume`, or `extend` where all that was planned is measured.
+/// Then it was an extension that did not start.
 fn go_on(store: &Store) -> Result<String, StoreError> {
     let verb = if store.pending()?.is_empty() { "extend" } else { "resume" };
     Ok(format!("what has been measured is kept; go on with `{}`", verb_command(verb, store.path())))
@@ -311,18 +312,18 @@ pub fn extend_command(path: &Path) -> String {
     verb_command("extend", path)
 }
 
-/// The command that undoes what étalon changed.
+/// The command that undoes what étalon changed in servers.
 fn undo_command(path: &Path) -> String {
     format!("{} --undo-only", resume_command(path))
 }
 
-/// The command of a verb on a store.
+/// The command of a verb on a store, quoted for a shell.
 fn verb_command(verb: &str, store: &Path) -> String {
     let path = store.to_string_lossy();
     format!("etalon {verb} {}", shlex::try_quote(&path).unwrap_or_else(|_| path.clone()))
 }
 
-/// Where a key that the plan refuses is typed, if there is no file to write it into.
+/// Says how to type a key that the plan refuses, for a plan without a file; `None` for other errors.
 fn as_typed(error: &ExperimentError) -> Option<String> {
     let (table, name, failure) = match error {
         ExperimentError::System { system, failure } => ("systems", system, failure),
@@ -334,7 +335,7 @@ fn as_typed(error: &ExperimentError) -> Option<String> {
 }
 
 trait Place {
-    /// Where in the plan an error's cause stands.
+    /// Finds the line of the plan that causes the error; `None` if no line does.
     fn place_in_plan(&self, loaded: &Loaded) -> Option<String>;
 }
 
@@ -345,7 +346,7 @@ impl Place for ExperimentError {
     }
 }
 
-/// Whether a line of a plan is where an error is.
+/// Whether a line of a plan names the system, benchmark or fleet of an error.
 fn is_mentioned(error: &ExperimentError, line: &str) -> bool {
     match error {
         ExperimentError::System { system, .. } => {
@@ -363,7 +364,7 @@ pub const VERSION: &str = fleet::protocol::VERSION;
 /// [`Header::build`] of what this étalon measures.
 pub const BUILD: &str = if cfg!(debug_assertions) { "debug" } else { "release" };
 
-/// The header of a plan without a file.
+/// Makes the store's header for a plan without a file.
 pub fn header_of_plan(build: &str, plan: &Plan) -> Header {
     Header {
         etalon_version: VERSION.to_owned(),
@@ -377,7 +378,7 @@ pub fn header_of_plan(build: &str, plan: &Plan) -> Header {
     }
 }
 
-/// The command line with passwords masked, quoted for a shell.
+/// This process's command line with passwords masked, quoted for a shell.
 fn command_line() -> String {
     let args = std::env::args_os().skip(1).map(|arg| model::plan::redact_url(&arg.to_string_lossy()));
     let quoted = shlex::try_join(
@@ -386,7 +387,7 @@ fn command_line() -> String {
     quoted.unwrap_or_else(|_| "etalon".to_owned())
 }
 
-/// `DIR/NAME-20261121-104500.etalon`, numbered if taken, also by an étalon that starts in the same moment.
+/// Creates a store `DIR/NAME-20261121-104500.etalon`, numbered if that is taken, also by an étalon starting at the same moment.
 fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     let name = &loaded.plan.name;
     let safe: String =
@@ -410,7 +411,7 @@ fn new_store(folder: &Path, loaded: &Loaded) -> Result<Store, StoreError> {
     }
 }
 
-/// Says what is about to run.
+/// Prints what is about to run: numbers of runs, time, store, what is made and changed, and warnings.
 fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: ExpectedTime, printer: Printer) {
     let seed = plan.schedule.seed;
     printer.print_note(&format!(
@@ -441,7 +442,7 @@ fn announce(plan: &Plan, path: &Path, registry: &Registry, expected: ExpectedTim
     }
 }
 
-/// `10 rounds`, or `6 to 60 rounds, as many as it takes to be sure`.
+/// Writes the rounds of a plan: `10 rounds`, or `6 to 60 rounds, as many as it takes to be sure`.
 pub fn rounds_text(plan: &Plan) -> String {
     let most = count_noun(plan.schedule.rounds as usize, "round");
     match plan.schedule.until_sure {
@@ -455,7 +456,7 @@ pub fn rounds_text(plan: &Plan) -> String {
     }
 }
 
-/// A line for what étalon makes, with the systems that it makes it on.
+/// Says what étalon makes and removes, a line for each kind with its systems.
 fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
     let makes_nothing = super::plan::makes_nothing(plan, registry);
     let mut lines: Vec<(String, Vec<&str>)> = Vec::new();
@@ -475,7 +476,7 @@ fn made_and_dropped(plan: &Plan, registry: &Registry) -> Vec<String> {
         .collect()
 }
 
-/// Benchmarks on tables that étalon did not make.
+/// Names the benchmarks that work on tables which étalon did not make.
 fn on_tables_of_others(plan: &Plan, registry: &Registry) -> std::collections::BTreeSet<String> {
     plan.cases()
         .into_iter()

@@ -7,7 +7,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
-/// Runs `etalon schema`.
+/// Runs `etalon schema`: prints the JSON schema of plans or comparisons, or the reference of plans.
 pub fn run(args: &SchemaArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let catalog = registry.catalog();

@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::printer::Printer;
 use crate::results::instead_of_store;
 
-/// Runs `etalon show`.
+/// Runs `etalon show`: prints a named plan, script, workload or engine, a capture, or a store's results.
 pub fn run(args: &ShowArgs, printer: Printer) -> Result<Exit, CliError> {
     let catalog = Registry::built_in().catalog();
     let named = named::all_named(&catalog);
@@ -88,7 +88,7 @@ fn show_named(one: &Named<'_>, printer: Printer) {
     });
 }
 
-/// Counts the states that occur.
+/// Counts a store's runs in each state that occurs.
 fn count_states(store: &Store) -> Result<Vec<(RunState, usize)>, CliError> {
     use RunState::{Aborted, Failed, Measured, Planned, Running, Superseded};
     let runs = store.runs()?;

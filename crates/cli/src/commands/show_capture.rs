@@ -18,7 +18,7 @@ const MOST_CLASSES: usize = 20;
 const SHORTEST_TEXT: usize = 20;
 const BAR: usize = 30;
 
-/// Tells whether a file is a capture, by the number in the header of its database.
+/// Whether a file is a capture, by the application number in its SQLite header.
 pub fn is_capture(path: &Path) -> bool {
     use std::io::Read as _;
     let mut head = [0; 72];
@@ -26,7 +26,7 @@ pub fn is_capture(path: &Path) -> bool {
     read.is_ok() && head.starts_with(b"SQLite format 3\0") && head[68..] == APPLICATION_ID.to_be_bytes()
 }
 
-/// Prints what a capture holds.
+/// Prints what a capture holds: rates, classes of statements, and what was left out.
 pub fn show_capture(path: &Path, printer: Printer) -> Result<Exit, CliError> {
     let capture = SavedCapture::open(path).map_err(|error| CliError::from(&error))?;
     let summary = Summary::from_capture(&capture).map_err(|error| CliError::from(&error))?;
@@ -38,7 +38,7 @@ pub fn show_capture(path: &Path, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// Prints what was taken, and what was not.
+/// Prints how many statements were captured, and what was left out.
 pub fn print_taken(summary: &Summary, path: &Path, printer: Printer) {
     if printer.json {
         printer.print_result(&capture_json(summary).to_string());
@@ -51,12 +51,12 @@ pub fn print_taken(summary: &Summary, path: &Path, printer: Printer) {
     printer.print_note(&format!("`etalon show {}` shows them without their values", path.display()));
 }
 
-/// A time to the millisecond.
+/// Writes a time in UTC, to the millisecond.
 fn time_text(us: i64) -> String {
     jiff::Timestamp::from_microsecond(us).map(|time| format!("{time:.3}")).unwrap_or_default()
 }
 
-/// What a capture holds, as JSON.
+/// Writes what a capture holds as JSON.
 fn capture_json(summary: &Summary) -> Value {
     let group = |group: Group| -> Vec<Value> {
         let of_group = summary.counts.iter().filter(|counted| counted.reason.group() == group);
@@ -85,12 +85,12 @@ fn capture_json(summary: &Summary) -> Value {
     })
 }
 
-/// A part of a whole; 0 of nothing.
+/// Divides a part by its whole; 0 if the whole is 0.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
-/// What a capture holds, for a reader.
+/// Writes what a capture holds as text.
 fn capture_text(summary: &Summary, width: usize) -> String {
     let mut text = String::new();
     let _ = writeln!(text, "source      {}", summary.source);
@@ -143,7 +143,7 @@ fn capture_text(summary: &Summary, width: usize) -> String {
     text
 }
 
-/// Shortens a text with an ellipsis.
+/// Shortens a text to a number of characters, with an ellipsis.
 fn shorten(text: &str, most: usize) -> String {
     match text.char_indices().nth(most.saturating_sub(1)) {
         Some((end, c)) if end + c.len_utf8() < text.len() => format!("{}…", &text[..end]),
@@ -151,7 +151,7 @@ fn shorten(text: &str, most: usize) -> String {
     }
 }
 
-/// What is not in the capture, and why, a line each.
+/// Lists what is not in the capture, and why, a line each.
 fn left_out_lines(summary: &Summary) -> String {
     let mut text = String::new();
     for (group, title) in [

@@ -19,8 +19,8 @@ const CLOCK_PER_S: u64 = 1_000_000_000;
 /// Default file size.
 const DEFAULT_MB: u64 = 1_024;
 
-/// One output per measured run: line by line, then system, then round. Without `called` the lines come from the cases'
-/// keys.
+/// Writes SQLIO's output for each measured run: by command line, then system, then round.
+/// Without `called` the command lines come from the cases' keys.
 pub fn render_outputs(
     evidence: &Evidence,
     source: &dyn SeriesSource,
@@ -57,12 +57,12 @@ pub fn render_outputs(
     Ok(text)
 }
 
-/// Tests whether a case is of a line.
+/// Whether a case is what a command line asks for: its benchmark and depth.
 fn is_of_line(case: &Case, line: &CalledRun) -> bool {
     case.benchmark == line.benchmark && case.point.get("depth").and_then(Value::as_int) == Some(i64::from(line.depth))
 }
 
-/// Command lines that ask for the same runs.
+/// Makes the command lines that ask for the same runs as the cases.
 fn of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for case in &evidence.cases {
@@ -75,7 +75,7 @@ fn of_cases(evidence: &Evidence) -> Called {
     Called { runs, wording: Wording::AsSqlio }
 }
 
-/// The SQLIO command that stands for a case.
+/// Makes the SQLIO command that stands for a case; `None` if its keys have none.
 fn command_of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     let buffering = match text_at(case, "cache")? {
         "none" => Buffering::None,
@@ -122,7 +122,7 @@ fn command_of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     Some(CalledRun { benchmark: case.benchmark.clone(), depth, command, pools })
 }
 
-/// A key's value in a case as a number.
+/// A key's value in a case as a number that is not negative.
 fn number_at(case: &Case, key: &str) -> Option<u32> {
     case.point.get(key).and_then(Value::as_int).and_then(|one| u32::try_from(one).ok())
 }
@@ -132,7 +132,7 @@ fn text_at<'c>(case: &'c Case, key: &str) -> Option<&'c str> {
     case.point.get(key).and_then(Value::as_text)
 }
 
-/// The output of SQLIO for a run.
+/// Makes SQLIO's output for a run, with its latencies if the command asks for them.
 fn run_output(
     evidence: &Evidence,
     source: &dyn SeriesSource,
@@ -169,7 +169,7 @@ fn run_output(
     Ok(report)
 }
 
-/// A run's value of a metric.
+/// A run's finite value of a metric.
 fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
     let mut of_run = evidence.measurements.iter().filter(|stored| stored.run_id == run.id);
     let found = of_run.find(|stored| stored.measurement.metric.id == id)?;
@@ -179,7 +179,7 @@ fn value_of(evidence: &Evidence, run: &StoredRun, id: &str) -> Option<f64> {
     }
 }
 
-/// What the output says of the command.
+/// Makes SQLIO's output for a run, with what it says of the command and without figures.
 fn report_head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
     let command = &line.command;
     let threads: u32 = line.pools.iter().map(|pool| pool.threads).sum();
@@ -221,12 +221,12 @@ fn report_head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
     }
 }
 
-/// The case's `size_mb`.
+/// The `size_mb` of a case, which is that of all its files.
 fn size_of_all(case: &Case) -> Option<u64> {
     case.point.get("size_mb").and_then(Value::as_int).and_then(|mb| u64::try_from(mb).ok())
 }
 
-/// The line of a file's size.
+/// Makes the line that says how large a file is: as made, as specified, or the default.
 fn size_line(pool: &Pool, made_mb: Option<u64>, file: &str) -> SizeLine {
     let origin = if pool.size_mb.is_some() { SizeOrigin::Specified } else { SizeOrigin::Current };
     SizeLine { origin, mb: made_mb.or(pool.size_mb).unwrap_or(DEFAULT_MB), file: file.to_owned() }

@@ -26,7 +26,7 @@ pub fn command_name(command: &Command) -> String {
     format!("{pattern}_{}_{}KB", command.op.letter(), command.block_kb)
 }
 
-/// The keys of a plan that do what a command does.
+/// Translates a SQLIO command into keys of the `disk` workload, with notes on what differs.
 pub fn plan_keys(command: &Command, pools: &[Pool]) -> Result<Keys, CliError> {
     let mut notes = Vec::new();
     let mut text = format!("op = \"{}\"\n", command.op.as_str());
@@ -73,15 +73,15 @@ enum Sizes {
 }
 
 impl Sizes {
-    /// The one size of all pools, or `Own` if they differ.
+    /// The one size of all pools' files, or `Own` if they differ.
     fn of_pools(pools: &[Pool]) -> Sizes {
         let first = pools.first().and_then(|pool| pool.size_mb);
         if pools.iter().all(|pool| pool.size_mb == first) { Sizes::One(first) } else { Sizes::Own }
     }
 }
 
-/// `testfile.dat`, or `a.dat@4, b.dat@1` with threads per line, or `a.dat@4:5000, b.dat@1:100` with sizes, none above
-/// `most_mb`.
+/// Writes the files of all pools as the key `targets`, with threads and sizes where they differ, none above `most_mb`.
+/// `testfile.dat`, or `a.dat@4, b.dat@1` with threads, or `a.dat@4:5000, b.dat@1:100` with sizes.
 fn targets_key(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<String>) -> Result<String, CliError> {
     let names: Vec<&String> = pools.iter().flat_map(|pool| &pool.files).collect();
     let mut drives: Vec<char> =
@@ -106,15 +106,15 @@ fn targets_key(pools: &[Pool], sizes: Sizes, most_mb: u64, notes: &mut Vec<Strin
     Ok(written.join(", "))
 }
 
-/// The drive of a Windows path.
+/// The drive letter of a Windows path.
 fn drive_letter(name: &str) -> Option<char> {
     let mut characters = name.chars();
     let letter = characters.next().filter(char::is_ascii_alphabetic)?;
     (characters.next() == Some(':')).then_some(letter)
 }
 
-/// Elsewhere a Windows path is in the system's folder: the system stands for the drive, and several drives are folders
-/// in it.
+/// Converts a Windows path into one in the system's folder; fails for a whole drive.
+/// The system stands for the drive, and several drives are folders in it. On Windows it stays as it is.
 fn local_path(name: &str, has_several_drives: bool) -> Result<String, CliError> {
     let rest = if drive_letter(name).is_some() { &name[2..] } else { name };
     if rest.is_empty() || name.bytes().all(|byte| byte.is_ascii_digit() || byte == b':') {
@@ -135,8 +135,9 @@ fn local_path(name: &str, has_several_drives: bool) -> Result<String, CliError> 
     }
 }
 
-/// `-a` lets each thread run on any processor of the mask, `-aR` gives each thread one in turn; masks of a parameter
-/// file bind their lines' threads.
+/// Writes the processors of threads as the key `affinity`; `None` if the command binds none.
+/// `-a` lets each thread run on any processor of the mask, `-aR` gives each thread one in turn; masks of a parameter file bind
+/// their lines' threads.
 fn affinity_key(command: &Command, pools: &[Pool]) -> Option<String> {
     match command.affinity {
         Affinity::Cpu { cpu, .. } => Some(format!("0x{:x}", 1_u64 << cpu)),

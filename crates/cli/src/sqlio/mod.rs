@@ -48,7 +48,7 @@ pub struct Wrapped {
     pub notes: Vec<String>,
 }
 
-/// A plan for the words behind `sqlio`.
+/// Makes a plan for the words after `sqlio`.
 pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
     if let Some(own) = words.iter().find(|word| word.starts_with("--")) {
         let error = CliError::user_error(format!("{own} among SQLIO's options"));
@@ -61,7 +61,7 @@ pub fn wrap_words(words: &[String]) -> Result<Wrapped, CliError> {
     draft.finish("sqlio", None)
 }
 
-/// A plan for a batch file.
+/// Makes a plan for the SQLIO lines of a batch file; fails with all lines that are not understood.
 pub fn wrap_batch(file: &str) -> Result<Wrapped, CliError> {
     let bytes = words::read_text(file).map_err(|error| CliError::user_error(format!("cannot read {file}: {error}")))?;
     let script = parse_script(&bytes);
@@ -121,7 +121,7 @@ impl Draft {
         }
     }
 
-    /// `batch` is the file of the run.
+    /// Adds a command line to the draft, as a new benchmark or as another depth; `batch` is the file that it is in.
     fn add_run(&mut self, run: &BatchRun, batch: Option<&Path>) -> Result<(), CliError> {
         let command = &run.command;
         let params = command.param_file.as_deref().map(|name| read_params(name, batch)).transpose()?;
@@ -157,7 +157,7 @@ impl Draft {
         Ok(())
     }
 
-    /// Makes the plan of all runs.
+    /// Writes the plan of all command lines.
     fn finish(mut self, name: &str, path: Option<String>) -> Result<Wrapped, CliError> {
         // JSON strings are TOML strings and keys.
 
@@ -218,7 +218,7 @@ impl Draft {
     }
 }
 
-/// A name that no group has yet.
+/// The name itself, or numbered if a group has it already.
 fn free_name(name: &str, groups: &[Group]) -> String {
     let numbered = (2..).map(|number| format!("{name}-{number}"));
     std::iter::once(name.to_owned())

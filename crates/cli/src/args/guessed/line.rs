@@ -68,12 +68,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// Reads the words behind a verb.
+    /// Reads the words after a verb into a line, other tools' options replaced by étalon's.
     pub fn read(verb: &str, rest: &[String], etalon: &Command) -> Line {
         Line::read_for(verb, verb, rest, etalon)
     }
 
-    /// Reads the words behind `typed` as those of another verb, which is meant.
+    /// Reads the words after the verb `typed` into a line of `verb`, which is meant.
     pub fn read_for(verb: &str, typed: &str, rest: &[String], etalon: &Command) -> Line {
         let mut line = Line { verb: verb.to_owned(), ..Line::default() };
         let command = etalon.find_subcommand(verb).unwrap_or(etalon);
@@ -122,7 +122,7 @@ impl Line {
         line
     }
 
-    /// Keeps an option of étalon's. Some of its values are other options.
+    /// Adds an option of étalon's to the line; a value that is another option, as in `--output json`, becomes that one.
     fn keep_option(&mut self, argument: &Arg, name: &str, value: Option<String>) {
         let is_measuring = For::for_verb(&self.verb) == Some(For::Measuring);
         match (argument.get_id().as_str(), value.as_deref()) {
@@ -143,7 +143,7 @@ impl Line {
         }
     }
 
-    /// Puts what étalon has in the place of another tool's option.
+    /// Adds what étalon has in place of another tool's option to the line.
     fn replace_option(&mut self, name: &str, known: &OtherOption, value: Option<String>) {
         self.strange.push(name.to_owned());
         self.add_note(known.about);
@@ -187,14 +187,14 @@ impl Line {
         }
     }
 
-    /// An option of a gate, which stands behind the run that it judges.
+    /// Adds an option of a gate: to the gate that follows a line that measures, else to the line itself.
     fn add_gate_option(&mut self, option: [String; 2]) {
         let options =
             if For::for_verb(&self.verb) == Some(For::Measuring) { &mut self.judged } else { &mut self.options };
         options.extend(option);
     }
 
-    /// An option that no table has: one of the verb's own that is near.
+    /// Guesses which of a verb's own options an unknown one means, and notes the guess, or that there is none.
     fn guess_option<'c>(&mut self, command: &'c Command, name: &str) -> Option<&'c Arg> {
         self.strange.push(name.to_owned());
         let longs: Vec<String> =
@@ -211,12 +211,13 @@ impl Line {
         near.and_then(|near| argument_named(command, near))
     }
 
-    /// The value of an option that was kept.
+    /// The value of an option that the line has, to be changed.
     fn value_mut(&mut self, option: &str) -> Option<&mut String> {
         let at = self.options.iter().position(|known| known == option)?;
         self.options.get_mut(at + 1)
     }
 
+    /// Appends an option and its value to the line.
     fn add_option(&mut self, option: &str, value: String) {
         self.options.extend([option.to_owned(), value]);
     }
@@ -228,6 +229,7 @@ impl Line {
         }
     }
 
+    /// Records a part of a system's URL that an option names, such as its host or its port.
     fn part_of_url(&mut self, part: Part, value: String) {
         // `-p` is the password of MySQL's clients.
         if matches!(part, Part::Port | Part::MysqlPort) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -243,7 +245,7 @@ impl Line {
         } = Some(value);
     }
 
-    /// What fio calls `randread` or `readwrite`.
+    /// Adds the keys for fio's `--rw`, such as `randread` or `readwrite`: what is done, and in which order.
     fn add_access(&mut self, value: &str) {
         let (pattern, op) = match value.strip_prefix("rand") {
             Some(op) => ("random", op),
@@ -254,7 +256,7 @@ impl Line {
         self.add_option("--set", format!("benchmarks.*.pattern={pattern}"));
     }
 
-    /// Puts together what several words said, and makes systems of files.
+    /// Puts what several words said into one option or URL, and makes systems of files.
     fn finish(&mut self, etalon: &Command) {
         if !self.definitions.is_empty() {
             let definitions = std::mem::take(&mut self.definitions).join(", ");
@@ -280,7 +282,7 @@ impl Line {
         }
     }
 
-    /// Leaves out what another verb does not take.
+    /// Drops the options that a command does not take.
     fn drop_options(&mut self, command: &Command) {
         let mut kept = Vec::new();
         let mut options = std::mem::take(&mut self.options).into_iter().peekable();
@@ -294,7 +296,8 @@ impl Line {
         self.options = kept;
     }
 
-    /// A URL may stand where a database is asked for, and a database without an option, as clients of databases take them.
+    /// Moves a whole URL from the database part to the words, or takes a bare name among them as the database.
+    /// Clients of databases take both.
     fn take_parts(&mut self, url: &mut Url) {
         if let Some(whole) = url.database.take_if(|name| name.contains("://")) {
             self.words.push(whole);
@@ -305,7 +308,7 @@ impl Line {
         }
     }
 
-    /// The URL takes the place of the name of a server, if one is among the words.
+    /// Puts the URL in place of a server's name such as `mysql` among the words, else in front of them.
     fn place_url(&mut self, url: &Url) {
         if url.is_empty() {
             return;
@@ -327,7 +330,7 @@ impl Line {
         }
     }
 
-    /// A gate takes the candidate's store and the baseline as an option.
+    /// Appends the candidate's store to the words; a gate's first of two stores becomes `--baseline`.
     fn place_stores(&mut self) {
         self.words.extend(self.candidate.take());
         if self.verb == "gate" && self.words.len() == 2 {
@@ -339,18 +342,19 @@ impl Line {
         }
     }
 
-    /// The words as `etalon` gets them.
+    /// The line's words as `etalon` gets them: the verb, the words and the options.
     pub fn arguments(&self) -> Vec<String> {
         let verb = std::iter::once(self.verb.clone());
         verb.chain(self.words.iter().cloned()).chain(self.options.iter().cloned()).collect()
     }
 
-    /// The line as it is typed.
+    /// The line as it is typed into a shell, with its redirection.
     pub fn typed_text(&self) -> String {
         let redirect = self.redirect.as_ref().map_or_else(String::new, |file| format!(" > {}", shell_quote(file)));
         format!("{}{redirect}", typed_line(&self.arguments()))
     }
 
+    /// Whether the line has one of these options.
     pub fn has_option(&self, names: &[&str]) -> bool {
         self.options.iter().any(|option| names.contains(&split_option(option).0))
     }
@@ -362,7 +366,8 @@ pub fn typed_line(arguments: &[impl AsRef<str>]) -> String {
     std::iter::once("etalon".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// Masks passwords of URLs, also of one without a scheme, as `me:secret@host/db`. A drive has one letter.
+/// Masks passwords of URLs, also of one without a scheme, as `me:secret@host/db`.
+/// A drive has one letter.
 pub fn mask_passwords(word: &str) -> String {
     let word = model::plan::redact_url(word);
     let login = word.rsplit_once('@').and_then(|(login, place)| Some((login.split_once(':')?.0, place)));
@@ -386,13 +391,13 @@ pub fn is_option(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-')
 }
 
-/// Whether it can be a database's name and nothing else.
+/// Whether a word can be a database's name and nothing else.
 fn is_name(word: &str) -> bool {
     let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
     is_plain && !Path::new(word).exists() && super::is_strange(word)
 }
 
-/// A file of SQLite as a system: `sqlite:a.db`. Another word stays as it is.
+/// Writes an SQLite file as a system, `sqlite:a.db`; any other word stays as it is.
 pub fn as_system(word: &str) -> String {
     let (label, place) = match word.split_once('=') {
         Some((label, place)) if !Path::new(word).exists() => (format!("{label}="), place),
@@ -401,7 +406,7 @@ pub fn as_system(word: &str) -> String {
     if is_sqlite(place) { format!("{label}sqlite:{place}") } else { word.to_owned() }
 }
 
-/// Whether it is a database of SQLite, by its contents or its name, and no store.
+/// Whether a path is a database of SQLite, by its contents or its name, and no store.
 pub fn is_sqlite(place: &str) -> bool {
     let path = Path::new(place);
     if place.contains(':') || is_store(place) || path.is_dir() {
@@ -413,7 +418,7 @@ pub fn is_sqlite(place: &str) -> bool {
     path.extension().is_some_and(|ending| ["db", "db3", "sqlite", "sqlite3"].iter().any(|known| ending == *known))
 }
 
-/// Whether a file is a store or another database of SQLite.
+/// Whether a file begins as SQLite's do, be it a store or another database.
 pub fn has_sqlite_magic(path: &Path) -> bool {
     use std::io::Read as _;
     let mut bytes = [0; SQLITE.len()];
@@ -421,7 +426,7 @@ pub fn has_sqlite_magic(path: &Path) -> bool {
     read.is_ok() && bytes == SQLITE
 }
 
-/// Splits `--option=value` and `-Tvalue`.
+/// Splits `--option=value` or `-Tvalue` into the option's name and its value, if it has one.
 fn split_option(word: &str) -> (&str, Option<&str>) {
     if word.starts_with("--") {
         return word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
@@ -431,7 +436,7 @@ fn split_option(word: &str) -> (&str, Option<&str>) {
     (name, (!value.is_empty()).then(|| value.trim_start_matches('=')))
 }
 
-/// The argument that an option names.
+/// Finds a command's argument by its option: `--long`, an alias of it, or `-s`.
 fn argument_named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     command.get_arguments().find(|argument| match name.strip_prefix("--") {
         Some(long) => {
@@ -442,11 +447,12 @@ fn argument_named<'c>(command: &'c Command, name: &str) -> Option<&'c Arg> {
     })
 }
 
+/// Whether an argument is followed by a value.
 fn takes_value(argument: &Arg) -> bool {
     argument.get_action().takes_values()
 }
 
-/// The option of another tool with this name, as a verb takes it.
+/// Finds the option of another tool that has this name and that a verb knows.
 fn other_option(verb: &str, name: &str) -> Option<&'static OtherOption> {
     let verbs = For::for_verb(verb)?;
     OPTIONS.iter().find(|known| known.verbs == verbs && known.names.contains(&name))
@@ -455,12 +461,12 @@ fn other_option(verb: &str, name: &str) -> Option<&'static OtherOption> {
 /// A shorter time is no time for an experiment: tools that run once mean the length of a run.
 const SHORTEST_EXPERIMENT_S: f64 = 30.0;
 
-/// A bare number, or one of seconds.
+/// Reads a number of seconds, with `s` or without.
 fn parse_seconds(value: &str) -> Option<f64> {
     value.strip_suffix('s').unwrap_or(value).parse().ok()
 }
 
-/// What has to hold: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
+/// Writes a limit as a gate takes it: `p99=20ms` and `20` are `p99 <= 20ms`, `tps=500` is `tps >= 500`.
 fn as_limit(value: &str) -> String {
     let Some(at) = value.find(['<', '>', '=']) else { return format!("p99 <= {}", with_unit(value, "ms")) };
     let (metric, bound) = (value[..at].trim(), value[at..].trim_start_matches(['<', '>', '=']).trim());
@@ -471,7 +477,7 @@ fn as_limit(value: &str) -> String {
     }
 }
 
-/// What fails a gate: `p99 > 20ms` fails where `p99 <= 20ms` does not hold.
+/// Makes the gate's option that fails on a condition: `p99 > 20ms` becomes `--limit 'p99 <= 20ms'`, `5%` `--max-regression`.
 fn gate_option(value: &str) -> [String; 2] {
     let Some(at) = value.find(['<', '>']) else {
         if value.contains('=') {
@@ -488,7 +494,7 @@ fn gate_option(value: &str) -> [String; 2] {
     ["--limit".to_owned(), format!("{metric} {holds} {bound}")]
 }
 
-/// A list as plans write it: `gzip,zstd` is `["gzip", "zstd"]`.
+/// Writes a comma-separated list as plans do: `gzip,zstd` is `["gzip", "zstd"]`; a single value stays.
 fn one_or_list(value: &str) -> String {
     if !value.contains(',') {
         return value.to_owned();
@@ -497,14 +503,14 @@ fn one_or_list(value: &str) -> String {
     format!("[{}]", quoted.join(", "))
 }
 
-/// The bound of a limit such as `p99<20`; a bare number gets the unit.
+/// Takes the bound out of a limit such as `p99<20`, and appends the unit to a bare number.
 fn with_unit(value: &str, unit: &str) -> String {
     let value = value.rsplit(['<', '=']).next().unwrap_or_default().trim();
     let is_bare = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_bare { format!("{value}{unit}") } else { value.to_owned() }
 }
 
-/// `8k` in KiB is 8, `1G` in MiB is 1024; a bare number is one of bytes.
+/// Converts a size into units of 1024 to the given power: `8k` in KiB is 8, `1G` in MiB is 1024; a bare number is of bytes.
 fn in_units(value: &str, power: u32) -> String {
     let digits = value.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let own = match value[digits.len()..].to_ascii_lowercase().chars().next() {

@@ -42,7 +42,7 @@ pub enum Instead {
 }
 
 impl Instead {
-    /// Whether it is an option with which a gate passes or fails.
+    /// Whether this stands for an option with which a gate passes or fails.
     pub fn is_for_gate(self) -> bool {
         matches!(self, Instead::Limit | Instead::LeastRate | Instead::FailIf | Instead::Baseline)
     }
@@ -58,7 +58,7 @@ pub enum For {
 }
 
 impl For {
-    /// The group of a verb.
+    /// The group of verbs that a verb belongs to; `None` for one that is not in the table.
     pub fn for_verb(verb: &str) -> Option<For> {
         match verb {
             "run" | "capacity" | "plan" | "init" => Some(Measuring),
@@ -80,12 +80,12 @@ pub struct OtherOption {
     pub about: &'static str,
 }
 
-/// An option of another tool that takes a value.
+/// Makes a table row for options of another tool that take a value.
 const fn taking(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
     OtherOption { verbs, names, has_value: true, instead, about }
 }
 
-/// An option of another tool without a value.
+/// Makes a table row for options of another tool without a value.
 const fn flag(verbs: For, names: &'static [&'static str], instead: Instead, about: &'static str) -> OtherOption {
     OtherOption { verbs, names, has_value: false, instead, about }
 }

@@ -56,7 +56,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
     }
 }
 
-/// How the format writes a comment; `None` where it has none.
+/// The form of comments in an export format; `None` where it has none.
 fn comment_form(format: ExportFormat) -> Option<Comment> {
     match format {
         ExportFormat::Csv => Some(Comment::Hash),
@@ -65,7 +65,7 @@ fn comment_form(format: ExportFormat) -> Option<Comment> {
     }
 }
 
-/// Asks once before results leave a store whose licence restricts publication.
+/// Asks before results leave a store whose licence restricts publication; fails if the answer is no or no one can answer.
 fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Printer) -> Result<(), CliError> {
     let Some(restriction) =
         evidence.facts.values().find_map(|facts| facts.get(model::facts::PUBLICATION).map(str::to_owned))
@@ -84,7 +84,7 @@ fn ask_before_publication(args: &ExportArgs, evidence: &Evidence, printer: Print
     }
 }
 
-/// The comparisons of an experiment as JSON.
+/// Writes the comparisons of an experiment as JSON, of all metrics unless some are asked for.
 fn json_export(evidence: &Evidence, options: &Options) -> Result<String, CliError> {
     let metrics = match &options.metrics {
         MetricFilter::Primary => MetricFilter::All,
@@ -95,7 +95,7 @@ fn json_export(evidence: &Evidence, options: &Options) -> Result<String, CliErro
         .map_err(|error| CliError::could_not_run(format!("cannot write the comparison as JSON: {error}")))
 }
 
-/// One file per chart of the report.
+/// Writes each chart of the report into a file of its own, drawn by `draw`, and prints their names.
 fn export_charts(
     args: &ExportArgs,
     store: &Store,

@@ -23,7 +23,7 @@ pub struct Painter {
 }
 
 impl Painter {
-    /// The first program that is there.
+    /// Finds the first program on this machine that draws SVG as PNG; fails if there is none.
     pub fn new() -> Result<Painter, CliError> {
         let found = PROGRAMS.iter().find(|(program, _)| can_start(program));
         let (program, arguments) = found.ok_or_else(|| {
@@ -37,7 +37,7 @@ impl Painter {
         Ok(Painter { program, arguments })
     }
 
-    /// The bytes of a PNG file.
+    /// Draws an SVG text with the painter's program; returns the bytes of a PNG file.
     pub fn to_png(&self, svg: &str) -> Result<Vec<u8>, CliError> {
         let mut child = Command::new(self.program)
             .args(self.arguments)
@@ -63,7 +63,7 @@ impl Painter {
         Ok(output.stdout)
     }
 
-    /// The error of a chart that the painter's program did not draw.
+    /// Makes the error for a chart that the painter's program did not draw.
     fn cannot_draw(&self, what: &str) -> CliError {
         CliError::could_not_run(format!("cannot draw a chart by {}: {what}", self.program))
     }

@@ -13,7 +13,7 @@ use report::Evidence;
 use report::evidence::IMPORTED as BUILD_IMPORTED;
 use store::StoredRun;
 
-/// Measurements of measured runs, marks, the runs' course, and the facts of systems and load generator.
+/// Makes the tidy table of an experiment: measurements, marks, the course of runs, and facts.
 pub fn tidy_table(evidence: &Evidence) -> Table {
     let plan = &evidence.header.plan;
     let keys: BTreeSet<String> = evidence.cases.iter().flat_map(|case| case.point.keys().cloned()).collect();
@@ -47,7 +47,7 @@ pub fn tidy_table(evidence: &Evidence) -> Table {
     Table { keys: keys.into_iter().collect(), rows, remarks: table_remarks(evidence), missing: Vec::new() }
 }
 
-/// A row of a case and metric without a value.
+/// Makes a row of a case and a metric, without a value.
 fn make_row(case: &Case, metric: &str) -> Row {
     Row {
         line: 0,
@@ -66,7 +66,7 @@ fn make_row(case: &Case, metric: &str) -> Row {
     }
 }
 
-/// The marks of measured runs: only a run with a measurement can carry a mark.
+/// Makes the rows for marks of measured runs: only a run with a measurement can carry a mark.
 fn mark_rows(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let runs = evidence.runs.iter().filter(|run| measured.contains(&run.id));
@@ -86,7 +86,7 @@ fn mark_rows(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
-/// The rows that say when runs began, how long they took, and which failed or were repeated.
+/// Makes the rows that say when runs began, how long they took, and which failed or were repeated.
 fn run_rows(evidence: &Evidence) -> Vec<Row> {
     let measured: BTreeSet<i64> = evidence.measurements.iter().map(|stored| stored.run_id).collect();
     let metrics_of = |run: &StoredRun| match run.state {
@@ -130,17 +130,18 @@ fn run_rows(evidence: &Evidence) -> Vec<Row> {
     rows
 }
 
+/// Whether a run failed or was aborted.
 fn has_ended_without_result(run: &StoredRun) -> bool {
     matches!(run.state, RunState::Failed | RunState::Aborted)
 }
 
-/// An import's own note would pile up with each round trip.
+/// Whether a mark is an import's own note, which would pile up with each round trip.
 fn is_of_import(mark: &model::Mark) -> bool {
     mark.kind == MarkKind::Source
 }
 
-/// Identity and passing facts: reports show both, and a licence's restriction is passing. An import's own facts would
-/// pile up with each round trip.
+/// Makes the rows for a subject's facts, identity and passing ones, but for an import's own.
+/// Reports show both, and a licence's restriction is passing. An import's facts would pile up with each round trip.
 fn fact_rows(subject: &str, facts: &Facts) -> Vec<Row> {
     let (benchmark, workload) = (String::new(), String::new());
     let case = Case { system: subject.to_owned(), benchmark, workload, point: Point::new() };
@@ -162,7 +163,7 @@ fn fact_rows(subject: &str, facts: &Facts) -> Vec<Row> {
         .collect()
 }
 
-/// Rules of the comparison, and the tool.
+/// The remarks of the table: the rules of the comparison, and the tool that measured.
 fn table_remarks(evidence: &Evidence) -> Vec<String> {
     let header = &evidence.header;
     let who = format!("measured by étalon {}, a {} build", header.etalon_version, header.build);
@@ -170,7 +171,7 @@ fn table_remarks(evidence: &Evidence) -> Vec<String> {
     exported_rules(evidence).to_remarks().into_iter().chain(is_ours.then_some(who)).collect()
 }
 
-/// The rules of the comparison, as a table carries them.
+/// Collects the rules of the comparison that a table carries.
 fn exported_rules(evidence: &Evidence) -> ExportedRules {
     let plan = &evidence.header.plan;
     let numbered = |name: &str, engine: &str| {
@@ -202,7 +203,7 @@ fn exported_rules(evidence: &Evidence) -> ExportedRules {
     }
 }
 
-/// What distinguishes the experiment from any other: that of the table that it was imported from, or its plan and its beginning.
+/// Makes an identifier that no other experiment has: of the plan and its beginning, or that of the table it was imported from.
 fn experiment_id(evidence: &Evidence) -> Option<String> {
     let header = &evidence.header;
     if header.build == BUILD_IMPORTED {
@@ -214,11 +215,12 @@ fn experiment_id(evidence: &Evidence) -> Option<String> {
     Some(format!("{plan}-{:x}", header.created_unix_ms))
 }
 
+/// Whether a table has to name a benchmark: not if it is a plain import.
 fn is_to_tell(benchmark: &Benchmark) -> bool {
     benchmark.workload != IMPORTED || benchmark.stands_for.is_some()
 }
 
-/// A benchmark as a table carries it.
+/// Converts a benchmark to what a table carries of it.
 fn exported_benchmark(benchmark: &Benchmark) -> ExportedBenchmark {
     let Benchmark { name, workload, stands_for, .. } = benchmark.clone();
     ExportedBenchmark { name, workload, stands_for }

@@ -8,7 +8,7 @@ use crate::error::CliError;
 pub struct Aliases(Vec<(String, String)>);
 
 impl Aliases {
-    /// Reads `OLD=NEW` pairs.
+    /// Parses `OLD=NEW` pairs.
     pub fn parse(texts: &[String]) -> Result<Aliases, CliError> {
         texts
             .iter()
@@ -23,7 +23,7 @@ impl Aliases {
             .map(Aliases)
     }
 
-    /// Renames benchmarks, keys and values of keys.
+    /// Renames benchmarks, keys and values of keys in all imports.
     ///
     /// # Errors
     /// No result has the old name.

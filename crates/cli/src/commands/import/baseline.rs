@@ -23,8 +23,8 @@ const WORDS: [&str; 14] = [
     "unpatched",
 ];
 
-/// Sets the baseline: the one that the user named; else, where a folder or an archive alone gave the systems in the order of
-/// their names, the one whose name says so. Returns which it is in that case.
+/// Sets the baseline of an import to the system that the user named, else to the one whose name says so; returns a note.
+/// Names decide only where a folder or an archive alone gave the systems, in the order of their names.
 ///
 /// # Errors
 /// The import has no system of that name.
@@ -57,13 +57,14 @@ pub fn choose_baseline(
     Ok(Some(format!("the baseline is {baseline}; `--baseline SYSTEM` names another")))
 }
 
-/// The only system whose name has one of the [`WORDS`].
+/// Finds the only system whose name has one of the [`WORDS`].
 fn first_by_name(systems: &[String]) -> Option<&str> {
     let mut found = systems.iter().map(String::as_str).filter(|name| is_word_of_first(name));
     let first = found.next()?;
     if found.next().is_none() { Some(first) } else { None }
 }
 
+/// Whether a name has one of the [`WORDS`], in upper or lower case.
 fn is_word_of_first(name: &str) -> bool {
     let name = name.to_lowercase();
     name.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))

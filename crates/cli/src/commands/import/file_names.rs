@@ -39,8 +39,7 @@ type BySource<'i> = BTreeMap<&'i str, Vec<&'i ImportedResult>>;
 /// The labels by source.
 type Labels = BTreeMap<String, Label>;
 
-/// Tells results of one case and system apart by where they stand: by the key [`FOLDER`], and by the names of their files. Returns
-/// what to say of it.
+/// Distinguishes results of one case and system by their folders and files: as systems or by a key; returns remarks on it.
 pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Place>, is_alone: bool) -> Vec<String> {
     let labels = labels_by_source(imports, places);
     let mut remarks = Vec::new();
@@ -59,8 +58,8 @@ pub fn tell_files_apart(imports: &mut [Imported], places: &BTreeMap<String, Plac
     remarks
 }
 
-/// Tells results apart by the names of their files: by the key [`FILE`] where each system has files of the same names, and as systems
-/// where all is of one folder.
+/// Distinguishes results by their files' names, and returns a remark: by the key [`FILE`] or as systems.
+/// They are a key where each system has files of the same names, and systems where all is of one folder.
 fn tell_names_apart(
     imports: &mut [Imported],
     places: &BTreeMap<String, Place>,
@@ -101,13 +100,13 @@ fn tell_names_apart(
     Some(format!("files of different names ({shown}) are different systems; `SYSTEM=FOLDER` makes one of them"))
 }
 
-/// The first names, and `…` if there are more.
+/// Joins the first names by commas, with `…` if there are more.
 fn names_text(names: &BTreeSet<String>) -> String {
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
     format!("{}{}", shown.join(", "), if names.len() > SHOWN { ", …" } else { "" })
 }
 
-/// The first system of which a case has results of several labels, and these.
+/// Finds the first system of which a case has results with several labels, and these labels.
 fn parted_case(
     imports: &[Imported],
     labels: &Labels,
@@ -120,7 +119,7 @@ fn parted_case(
     by_case.into_iter().find(|(_, labels)| labels.len() > 1).map(|((system, _), labels)| (system, labels))
 }
 
-/// Gives results a key with a part of their label.
+/// Gives results a key whose value is a part of their label.
 fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label) -> &String) {
     for import in imports.iter_mut() {
         let Some(value) = label_of(labels, import).map(part).filter(|value| !value.is_empty()) else { continue };
@@ -130,7 +129,7 @@ fn put_key(imports: &mut [Imported], labels: &Labels, key: &str, part: fn(&Label
     }
 }
 
-/// The results that have a label, each with it.
+/// Lists the results that have a label, each with it.
 fn labelled_results<'i>(
     imports: &'i [Imported],
     labels: &'i Labels,
@@ -139,12 +138,13 @@ fn labelled_results<'i>(
     with_labels.flat_map(|(import, label)| import.results.iter().map(move |result| (result, label)))
 }
 
-/// Several logs of a run stand in one folder.
+/// Finds the label of an import by its source, or by the first of several, since several logs of a run have one folder.
 fn label_of<'l>(labels: &'l Labels, import: &Imported) -> Option<&'l Label> {
     labels.get(&import.source).or_else(|| labels.get(import.source.split(", ").next()?))
 }
 
-/// What places say of results, by source. A file with several results of one case is no single run, so that its name counts none.
+/// Makes the labels of all sources from their places, without numbers of runs.
+/// A file with several results of one case is no single run, so that its name counts none.
 pub fn labels_by_source(imports: &[Imported], places: &BTreeMap<String, Place>) -> Labels {
     let with_repetitions: BTreeSet<&str> =
         imports.iter().filter(|import| has_repetitions(&import.results)).map(|import| import.source.as_str()).collect();
@@ -168,8 +168,7 @@ pub fn labels_by_source(imports: &[Imported], places: &BTreeMap<String, Place>) 
     labels
 }
 
-/// The names without the script of sysbench that its reader took from them, and without their parts that are the value of one key
-/// of each file's results: `8` of `pg15-8`, whose results have 8 clients.
+/// Drops from names sysbench's script and the parts that are the value of a key: `8` of `pg15-8`, if results have 8 clients.
 fn without_keys(names: Vec<String>, places: &[(&String, &Place)], by_source: &BySource<'_>) -> Vec<String> {
     let results: Vec<&[&ImportedResult]> =
         places.iter().map(|(source, _)| by_source.get(source.as_str()).map_or(&[][..], Vec::as_slice)).collect();
@@ -184,7 +183,7 @@ fn without_keys(names: Vec<String>, places: &[(&String, &Place)], by_source: &By
     kept.collect()
 }
 
-/// Tells whether the parts of all names at a place are the values of one key of their results.
+/// Whether the parts of all names at a position are the values of one key of their results.
 fn is_key(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> bool {
     let keys: BTreeSet<&String> = results.iter().copied().flatten().flat_map(|result| result.keys.keys()).collect();
     keys.into_iter().any(|key| {
@@ -196,7 +195,7 @@ fn is_key(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> boo
     })
 }
 
-/// A name without the script's.
+/// Drops the script's name from a file's name.
 fn without_script(name: &str, results: &[&ImportedResult]) -> String {
     let script = results.first().and_then(|result| result.keys.get("script")).map(ToString::to_string);
     let script = script.unwrap_or_default().replace('_', "-");
@@ -208,21 +207,22 @@ fn without_script(name: &str, results: &[&ImportedResult]) -> String {
 const SIZES: [&str; 15] =
     ["", "c", "client", "conn", "connections", "j", "t", "th", "thr", "threads", "u", "users", "vu", "wh", "qd"];
 
-/// `8` of `8`, `c8` and `8clients`, where the key is `clients`.
+/// The number in a part of a name that a key may have: `8` of `8`, `c8` and `8clients`, where the key is `clients`.
 fn value_of_key<'p>(part: &'p str, key: &str) -> Option<&'p str> {
     let number = number_with_letters(part)?;
     let letters = part.replacen(number, "", 1).to_lowercase();
     (SIZES.contains(&letters.as_str()) || key.starts_with(&letters)).then_some(number)
 }
 
-/// `8` of `8`, `c8` and `8clients`.
+/// The number in a word with letters around it: `8` of `8`, `c8` and `8clients`.
 fn number_with_letters(part: &str) -> Option<&str> {
     let number = part.trim_matches(char::is_alphabetic);
     Some(number).filter(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// Names the systems of files of one folder after what their names say besides their keys and the number of the run, where that
-/// gives each case of each system as many runs, at least two: `pg15_8_1.txt`, `pg15_8_2.txt`, `pg16_8_1.txt`, `pg16_8_2.txt`.
+/// Names systems after their files where those differ by a number at their end that counts runs; returns a remark.
+/// Each case of each system has to have as many runs, at least two:
+/// `pg15_8_1.txt`, `pg15_8_2.txt`, `pg16_8_1.txt`, `pg16_8_2.txt`.
 pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<String> {
     let names: Vec<String> = sources.iter().map(|source| file_stem(Path::new(source))).collect();
     let are_named_after_files = imports.iter().all(|import| {
@@ -257,7 +257,7 @@ pub fn name_by_runs(imports: &mut [Imported], sources: &[String]) -> Option<Stri
     ))
 }
 
-/// Names systems by a part of their labels.
+/// Renames the systems of imports, and of their facts, to a part of their labels.
 fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) -> &String) {
     for import in imports {
         let Some(name) = label_of(labels, import).map(part).filter(|part| !part.is_empty()) else { continue };
@@ -270,12 +270,13 @@ fn rename_systems(imports: &mut [Imported], labels: &Labels, part: fn(&Label) ->
     }
 }
 
+/// Whether a case of a system has several results.
 fn has_repetitions(results: &[ImportedResult]) -> bool {
     let mut cases = BTreeSet::new();
     results.iter().any(|result| !cases.insert((&result.system, result.case_text())))
 }
 
-/// The folders of each place of a system, without those that count runs.
+/// Joins the folders of each place of a system by `/`, without those that count runs.
 fn bare_folders(places: &[(&String, &Place)]) -> Vec<String> {
     let mut bare = vec![String::new(); places.len()];
     let deepest = places.iter().map(|(_, place)| place.folders.len()).max().unwrap_or_default();

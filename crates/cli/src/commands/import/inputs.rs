@@ -43,7 +43,7 @@ pub enum Kind {
     Stdin,
 }
 
-/// What the arguments name, each with its system.
+/// Lists the inputs that the arguments name, each with its system; expands patterns.
 pub fn read_arguments(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
     let mut inputs = Vec::new();
     for text in &args.files {
@@ -64,8 +64,8 @@ pub fn read_arguments(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
     Ok(inputs)
 }
 
-/// The files that a pattern names, sorted as people count. Shells expand no `SYSTEM=*.json`, and that of Windows no pattern at all.
-/// A path that exists is no pattern.
+/// Lists the files that a pattern names, sorted as people count; a path that exists is no pattern.
+/// Shells expand no `SYSTEM=*.json`, and that of Windows no pattern at all.
 fn matching_files(path: &str) -> Result<Vec<PathBuf>, CliError> {
     if fixed_parts(path).is_none() {
         return Ok(vec![PathBuf::from(path)]);
@@ -80,14 +80,14 @@ fn matching_files(path: &str) -> Result<Vec<PathBuf>, CliError> {
     Ok(found)
 }
 
-/// How many folders stand in front of the first part of a pattern that has a wildcard; `None` if it is a path.
+/// Counts the folders before the first part of a pattern that has a wildcard; `None` if it is a path.
 fn fixed_parts(pattern: &str) -> Option<usize> {
     let pattern = Path::new(pattern);
     let mut parts = pattern.components().map(|part| part.as_os_str().to_string_lossy());
     if pattern.exists() { None } else { parts.position(|part| part.contains(['*', '?', '['])) }
 }
 
-/// The input at a path: stdin, a folder, an archive or a file.
+/// Makes the input for a path: standard input, a folder, an archive or a file, with its system's name.
 fn of_path(path: PathBuf, system: Option<&str>) -> Input {
     let kind = match () {
         () if path.as_os_str() == STDOUT => Kind::Stdin,
@@ -105,11 +105,12 @@ fn of_path(path: PathBuf, system: Option<&str>) -> Input {
     Input { system, path, named_by, kind, folders: None }
 }
 
+/// Whether a file is an archive, by its contents.
 pub fn is_archive(path: &Path) -> bool {
     path.is_file() && std::fs::File::open(path).is_ok_and(packed::is_archive)
 }
 
-/// The name of a folder, also of `.`.
+/// The name of a folder, also that of `.`.
 fn folder_name(path: &Path) -> String {
     let name = path.file_name().map(OsStr::to_owned);
     let name = name.or_else(|| path.canonicalize().ok()?.file_name().map(OsStr::to_owned));
@@ -125,8 +126,8 @@ pub fn file_stem(path: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// Names files of one name in different folders after the parts of the paths in which they differ: `a/pgbench.log` and
-/// `b/pgbench.log` are of `a` and `b`.
+/// Names systems of files of one name after the folders in which their paths differ.
+/// `a/pgbench.log` and `b/pgbench.log` are of `a` and `b`.
 pub fn name_by_folders(inputs: &mut [Input]) {
     let mut alike: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, input) in inputs.iter().enumerate().filter(|(_, input)| input.named_by == NamedBy::File) {
@@ -148,13 +149,13 @@ pub fn name_by_folders(inputs: &mut [Input]) {
     }
 }
 
-/// Names of the folders above a file.
+/// Lists the names of the folders above a file.
 fn folder_names(path: &Path) -> Vec<String> {
     let parts = path.parent().into_iter().flat_map(Path::components);
     parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
 }
 
-/// All files below a folder, sorted as people count: `8.log` before `16.log`. Hidden ones and links are none.
+/// Lists all files below a folder, sorted as people count: `8.log` before `16.log`; hidden ones and links are left out.
 pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     let mut found = Vec::new();
     walk_folder(folder, MOST_DEPTH, &mut found)?;
@@ -162,11 +163,12 @@ pub fn files_below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(found)
 }
 
+/// Sorts paths as people count, `8.log` before `16.log`.
 fn sort_as_counted(paths: &mut [PathBuf]) {
     paths.sort_by_cached_key(|path| (counted_key(&path.to_string_lossy()), path.clone()));
 }
 
-/// Splits a name before each number and behind it, so that names compare by the numbers in them.
+/// Splits a name around each number, so that names compare by the numbers in them.
 fn counted_key(name: &str) -> Vec<(String, Option<u64>)> {
     let mut parts: Vec<(String, Option<u64>)> = Vec::new();
     let mut rest = name;
@@ -179,7 +181,7 @@ fn counted_key(name: &str) -> Vec<(String, Option<u64>)> {
     parts
 }
 
-/// Finds the files in a folder, and below it to a depth; hidden ones are left out.
+/// Adds the files in a folder, and below it to a depth, to those found; hidden ones are left out.
 fn walk_folder(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<(), CliError> {
     let unreadable = |error: std::io::Error| super::unreadable(folder, &error);
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -199,8 +201,8 @@ fn walk_folder(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> Result<
     Ok(())
 }
 
-/// The systems of files below one folder or archive, by their paths below it, and the folders below those that name systems. Where it
-/// is all that is imported, folders within it distinguish systems; else it is one system.
+/// Finds for each file below one folder or archive its system, and the folders below the one that names it.
+/// Where it is all that is imported, folders within it distinguish systems; else it is one system.
 pub fn systems_below(whole: &str, paths: &[PathBuf], is_alone: bool) -> Vec<(String, Vec<String>)> {
     let parts: Vec<Vec<String>> = paths.iter().map(|path| folder_names(path)).collect();
     // An archive has a folder of its own name at its root.

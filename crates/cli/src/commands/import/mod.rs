@@ -73,7 +73,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// `etalon import FORMAT FILE…`, as it was written before formats were recognised.
+/// Takes a format's name as the first argument, as formats were named before they were recognised.
 fn with_format_first(args: &ImportArgs) -> ImportArgs {
     let mut args = args.clone();
     if args.format == AUTO
@@ -88,7 +88,7 @@ fn with_format_first(args: &ImportArgs) -> ImportArgs {
     args
 }
 
-/// The options of the readers; refuses `--seventh` for what is no log of pgbench.
+/// Makes the options of the readers; refuses `--seventh` for what is no log of pgbench.
 fn reader_options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Options, CliError> {
     let is_of_logs = only.is_none_or(|reader| reader.name == formats::pgbench::LOG_READER.name);
     if args.seventh.is_some() && !is_of_logs {
@@ -99,7 +99,7 @@ fn reader_options(args: &ImportArgs, only: Option<&'static Reader>) -> Result<Op
     Ok(Options { seventh: args.seventh.map(Into::into).unwrap_or_default(), mappings })
 }
 
-/// The text of a table, or what else the file is.
+/// Decodes the text of a table; fails for a Parquet file, a store or another binary file, and says what it is.
 pub fn table_text(path: &Path, bytes: &[u8]) -> Result<String, CliError> {
     if bytes.starts_with(b"PAR1") {
         let error = CliError::user_error(format!("{} is a Parquet file, and no text", path.display()));
@@ -135,12 +135,13 @@ pub fn unreadable(path: &Path, error: &std::io::Error) -> CliError {
     CliError::user_error(format!("cannot read {}: {error}", path.display()))
 }
 
-/// An error of a format, with its file.
+/// Makes a user error of a format's error, with the file's name in front.
 pub fn in_file(path: &Path, error: &FormatError) -> CliError {
     let error = CliError::from(error);
     CliError { message: format!("{}: {}", path.display(), error.message), ..error }
 }
 
+/// Appends the extension of stores to a path, if it has another.
 fn with_extension(path: &Path) -> PathBuf {
     if path.extension().is_some_and(|extension| extension == EXTENSION) {
         path.to_owned()
@@ -149,13 +150,13 @@ fn with_extension(path: &Path) -> PathBuf {
     }
 }
 
-/// What a store of it would hold.
+/// Makes the evidence that a store of the experiment would hold.
 pub fn evidence_of(experiment: Experiment) -> Evidence {
     let runs = experiment.repeated.into_iter().chain(experiment.runs).collect();
     Evidence::from_runs(header_of_plan(BUILD, &experiment.plan), runs, experiment.facts)
 }
 
-/// Writes the store; a failure leaves no file.
+/// Writes an experiment into a new store; a failure leaves no file.
 fn write_store(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     let header = header_of_plan(BUILD, &experiment.plan);
     let order: Vec<_> = experiment.runs.iter().map(|(planned, _)| *planned).collect();
@@ -173,7 +174,7 @@ fn write_store(path: &Path, experiment: &Experiment) -> Result<(), CliError> {
     Ok(store.close()?)
 }
 
-/// Writes an experiment's facts and runs.
+/// Writes an experiment's facts and runs into a store.
 fn fill_store(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> Result<(), store::StoreError> {
     for (system, facts) in &experiment.facts {
         store.put_facts(system, facts, now_unix_ms)?;
@@ -182,6 +183,7 @@ fn fill_store(store: &mut Store, experiment: &Experiment, now_unix_ms: i64) -> R
     store.store_runs(&experiment.runs, now_unix_ms)
 }
 
+/// Prints what was imported: for each file or for groups of files, and where the store is.
 fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], printer: Printer) {
     let systems: Vec<&str> = experiment.plan.systems.iter().map(|system| system.name.as_str()).collect();
     if printer.json {
@@ -212,19 +214,19 @@ fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], prin
     printer.print_note(&format!("store: {}\nsee `etalon compare {}`", path.display(), path.display()));
 }
 
-/// Prints what came of one file.
+/// Prints what was read from one file, with its notes.
 fn print_file(import: &Imported, printer: Printer) {
     let results = count_noun(import.results.len(), "result");
     printer.print_note(&format!("{}: {results} of {} {}", import.source, import.tool, version_text(import)));
     import.notes.iter().for_each(|note| printer.print_note(&format!("  {note}")));
 }
 
-/// The tool's version in words.
+/// The tool's version, or `of unknown version`.
 fn version_text(import: &Imported) -> &str {
     import.version.as_deref().unwrap_or("of unknown version")
 }
 
-/// Says of many files how many there are of each tool and system, and each note once.
+/// Prints for many files how many there are of each tool and system, and each note once.
 fn tell_together(imports: &[Imported], printer: Printer) {
     let mut groups: BTreeMap<(&str, &str, &str), (usize, usize)> = BTreeMap::new();
     let mut notes: BTreeMap<&str, usize> = BTreeMap::new();

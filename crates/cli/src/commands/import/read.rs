@@ -41,7 +41,7 @@ struct Leaf {
 }
 
 impl Leaf {
-    /// Opens the file, unpacked.
+    /// Opens the file to read, unpacked if it is packed.
     fn open(&self) -> std::io::Result<Box<dyn BufRead>> {
         let packed: Box<dyn std::io::Read> = match &self.bytes {
             Some(bytes) => Box::new(Cursor::new(bytes.clone())),
@@ -78,6 +78,7 @@ pub struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
+    /// Makes a reading of nothing yet, by the given reader alone or by all of them.
     pub fn new(only: Option<&'static Reader>, options: &'a Options, printer: Printer) -> Reading<'a> {
         Reading {
             only,
@@ -95,8 +96,8 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Reads all inputs. If two of them name a system of one case alike, as two machines' results of the same commands do, they
-    /// are no repetitions: then inputs name the systems.
+    /// Reads all inputs into imports; where two inputs have results of the same names, each input is a system of its own.
+    /// Such results are no repetitions, as those of the same commands on two machines.
     pub fn read_all(mut self, inputs: &[Input]) -> Result<Vec<Imported>, CliError> {
         self.read_once(inputs)?;
         let is_repeatable = inputs.iter().all(|input| input.kind != Kind::Stdin);
@@ -121,7 +122,7 @@ impl<'a> Reading<'a> {
         Ok(self.imports)
     }
 
-    /// Tells whether results of one case, whose system files name, are of several inputs, or of files of different names.
+    /// Whether results of one case, whose system the files themselves name, are of several inputs or of differently named files.
     fn names_are_of_several_inputs(&self) -> bool {
         let labels = file_names::labels_by_source(&self.imports, &self.places);
         self.named_by_inputs.values().any(|of| {
@@ -130,7 +131,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    /// Reads all inputs once.
+    /// Reads all inputs once, without asking whether they name the same systems.
     fn read_once(&mut self, inputs: &[Input]) -> Result<(), CliError> {
         for input in inputs {
             match input.kind {
@@ -173,7 +174,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads an archive's files; refuses documents of office programs.
+    /// Reads an archive's files as those of a folder; refuses documents of office programs.
     fn read_archive(
         &mut self,
         input: &Input,
@@ -227,7 +228,7 @@ impl<'a> Reading<'a> {
         self.read_text(&leaf, &bytes)
     }
 
-    /// Keeps a log, to be read with the others of its run.
+    /// Keeps a log with its system, to be read with the others of its run.
     fn note_log(&mut self, reader: &'static Reader, leaf: Leaf) -> Result<(), CliError> {
         self.logs_at.get_or_insert(self.imports.len());
         let system = match (reader.names, leaf.named_by) {
@@ -247,7 +248,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads the kept logs, each reader's together, and puts the results where the first log stood.
+    /// Reads the kept logs, each reader's together, and inserts the results where the first log was.
     fn read_logs(&mut self) -> Result<(), CliError> {
         let mut found = Vec::new();
         for (reader, leaves) in &self.logs {
@@ -265,7 +266,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Reads a file as a database or as a text.
+    /// Reads a file as a database or as a text by the readers that recognise it; notes one that none does.
     fn read_text(&mut self, leaf: &Leaf, bytes: &[u8]) -> Result<(), CliError> {
         let source = leaf.path.display().to_string();
         let is_explicit = leaf.is_explicit;
@@ -316,7 +317,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Adds what a file gave.
+    /// Adds an import from a file, and records where its results come from.
     fn add_import(&mut self, leaf: &Leaf, import: Imported) {
         self.put_place(leaf, file_stem(&leaf.path));
         // Of tables several files may be parts of one.
@@ -329,7 +330,7 @@ impl<'a> Reading<'a> {
         self.imports.push(import);
     }
 
-    /// Keeps where a file's results come from, if its name or folders may tell them from others.
+    /// Records where a file's results come from, if its name or folders may distinguish them from others.
     fn put_place(&mut self, leaf: &Leaf, name: String) {
         let is_named_by_folder = leaf.named_by == NamedBy::File && leaf.system != name;
         let Some(folders) = leaf.folders.clone().or_else(|| is_named_by_folder.then(Vec::new)) else { return };
@@ -337,6 +338,7 @@ impl<'a> Reading<'a> {
         self.places.insert(leaf.path.display().to_string(), place);
     }
 
+    /// Reads a database file by its reader; one without results is an error if the user named it, else noted as unknown.
     fn read_database(
         &mut self,
         leaf: &Leaf,
@@ -359,7 +361,7 @@ impl<'a> Reading<'a> {
         Ok(())
     }
 
-    /// Says which files of folders were left aside; an import of nothing is an error.
+    /// Prints which files were left aside; fails if nothing was imported at all.
     fn tell_unknown(&self, inputs: &[Input]) -> Result<(), CliError> {
         let shown: Vec<&str> = self.unknown.iter().take(SHOWN_FILES).map(String::as_str).collect();
         let more = if self.unknown.len() > SHOWN_FILES { ", …" } else { "" };
@@ -382,13 +384,14 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// Hashes a value to 64 bits.
 fn hash_of(value: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);
     hasher.finish()
 }
 
-/// Whether no reader recognises a text but that of tables whose columns have to be named.
+/// Whether the only readers that recognise a text are those of tables whose columns have to be named.
 fn is_only_wide(text: &str) -> bool {
     let readers = reader::of_text(text);
     !readers.is_empty() && readers.iter().all(|reader| **reader == formats::tidy::wide::READER)
@@ -396,7 +399,7 @@ fn is_only_wide(text: &str) -> bool {
 
 const HOW_TO_NAME: &str = "`etalon import --help` lists the formats; `--format NAME` says which it is";
 
-/// Lines that are whole: the last one of a head may be cut.
+/// Cuts the last line off a head of a file that may be cut.
 fn whole_lines(head: &[u8]) -> &[u8] {
     let last = head.iter().rposition(|byte| *byte == b'\n');
     match last {
@@ -405,7 +408,7 @@ fn whole_lines(head: &[u8]) -> &[u8] {
     }
 }
 
-/// The error of a file in which no result was found.
+/// Makes the error for a file in which no result was found.
 fn nothing_found(source: &str, empty: &[&str], text: &str) -> CliError {
     match empty {
         [] if text.contains("tps = ") || text.contains("transactions: ") => {
@@ -427,14 +430,14 @@ fn nothing_found(source: &str, empty: &[&str], text: &str) -> CliError {
 }
 
 impl Input {
-    /// A file that the user named, with the system of its input.
+    /// Makes a file that the user named, with the system of its input.
     fn make_leaf(&self, path: PathBuf, bytes: Option<Vec<u8>>) -> Leaf {
         let below = path.clone();
         let (system, folders) = (self.system.clone(), self.folders.clone());
         Leaf { system, named_by: self.named_by, is_explicit: true, path, below, folders, bytes }
     }
 
-    /// What names the system of the files in it.
+    /// Finds what names the systems of the files in the input: the user, else its folders.
     fn named_below(&self) -> NamedBy {
         if self.named_by == NamedBy::User { NamedBy::User } else { NamedBy::Folder }
     }

@@ -18,7 +18,7 @@ use crate::results::latest_store;
 use crate::stamp::Stamp;
 use reading::Watched;
 
-/// Runs `etalon watch`.
+/// Runs `etalon watch`: shows the state of an experiment's store, on a terminal until the user leaves.
 pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
     let store = if args.store.is_dir() { latest_of(&args.store)? } else { args.store.clone() };
     let stamp = Stamp::of_store(&store);
@@ -33,7 +33,7 @@ pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
     Ok(Exit::Done)
 }
 
-/// The store of a folder that was written last, or an error.
+/// Finds the store of a folder that was written last; fails if there is none.
 fn latest_of(folder: &Path) -> Result<PathBuf, CliError> {
     latest_store(folder).ok_or_else(|| {
         let error = CliError::user_error(format!("there is no store in `{}`", folder.display()));
@@ -41,7 +41,7 @@ fn latest_of(folder: &Path) -> Result<PathBuf, CliError> {
     })
 }
 
-/// What is watched, as JSON.
+/// Writes the state of a watched experiment as JSON.
 fn watched_json(store: &Path, watched: &Watched) -> serde_json::Value {
     let counts = watched.evidence.run_counts();
     let rows: Vec<_> = watched

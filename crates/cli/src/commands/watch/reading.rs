@@ -21,7 +21,7 @@ pub enum Course {
 }
 
 impl Course {
-    /// The word for the course.
+    /// The word for where the experiment is, as JSON has it.
     pub fn as_str(self) -> &'static str {
         match self {
             Course::Ended => "ended",
@@ -41,7 +41,7 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Reads the store and closes it.
+    /// Reads a store at one moment, compares its systems and closes it.
     pub fn read(path: &Path) -> Result<Watched, StoreError> {
         let store = Store::open_read_only(path)?;
         let (evidence, writer) = store.at_one_moment(|store| Ok((Evidence::read_store(store)?, store.writer_pid())))?;
@@ -59,7 +59,7 @@ impl Watched {
         }
     }
 
-    /// The rows as they stand.
+    /// The rows of the comparison as they stand so far.
     pub fn rows_so_far(&self) -> Vec<RowSoFar> {
         self.set.as_ref().map(report::look::rows_so_far).unwrap_or_default()
     }
@@ -69,7 +69,7 @@ impl Watched {
         self.evidence.runs.iter().find(|run| run.state == RunState::Running)
     }
 
-    /// From the first run's start until now, or until the last run's end.
+    /// The time from the first run's start until now, or until the last run's end if none is running.
     pub fn time_taken(&self, now_unix_ms: i64) -> Option<Duration> {
         let starts = || self.evidence.runs.iter().filter_map(|run| Some((run, self.evidence.began_unix_ms(run)?)));
         let first = starts().map(|(_, start)| start).min()?;
@@ -78,7 +78,7 @@ impl Watched {
         Some(time_between(first, until))
     }
 
-    /// The runs that are left, each as long as the middle one took with all around it; `None` before the second run.
+    /// Estimates the time of the runs that are left, each as long as the median one so far; `None` before the second run.
     pub fn time_left(&self, now_unix_ms: i64) -> Option<Duration> {
         let mut starts: Vec<i64> =
             self.evidence.runs.iter().filter_map(|run| self.evidence.began_unix_ms(run)).collect();
@@ -99,6 +99,7 @@ fn time_between(from_unix_ms: i64, to_unix_ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(to_unix_ms.saturating_sub(from_unix_ms)).unwrap_or_default())
 }
 
+/// The time now, in milliseconds since 1970.
 pub fn now_unix_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)

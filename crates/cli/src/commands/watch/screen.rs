@@ -43,7 +43,8 @@ struct Screen<'a> {
     lines: usize,
 }
 
-/// Shows the store until the user leaves; `stamp` is older than `watched`. The terminal is put back as it was, also by a panic.
+/// Shows the store on the terminal until the user leaves; restores the terminal, also after a panic.
+/// `stamp` is older than `watched`.
 pub fn show_screen(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), CliError> {
     let cannot = |error: std::io::Error| CliError::could_not_run(format!("cannot use the terminal: {error}"));
     let ended = host::interrupt::interrupt_flag(Exit::Interrupted.code());
@@ -55,7 +56,7 @@ pub fn show_screen(store: &Path, stamp: Stamp, watched: Watched) -> Result<(), C
 }
 
 impl Screen<'_> {
-    /// Draws what the store holds and takes keys, until a key or a signal ends it.
+    /// Draws the store's state again and again and handles keys, until a key or a signal ends it.
     fn follow(&mut self, terminal: &mut DefaultTerminal, ended: &AtomicBool) -> std::io::Result<()> {
         loop {
             let began = Instant::now();
@@ -84,7 +85,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Reads the store if its files changed.
+    /// Reads the store again if its files changed; an error is kept to be shown.
     fn reload_if_changed(&mut self) {
         let stamp = Stamp::of_store(self.store);
         if stamp == self.stamp && self.lost.is_none() {
@@ -120,7 +121,7 @@ impl Screen<'_> {
         frame.render_widget(Paragraph::new(format!("{more}q leaves")), foot);
     }
 
-    /// The first line in sight when the last one is.
+    /// The first line in sight when the last one is in sight.
     fn last_first(&self) -> usize {
         self.lines.saturating_sub(self.room)
     }

@@ -13,7 +13,7 @@ use super::reading::{Course, Watched};
 use crate::args::guessed::typed_line;
 use crate::progress::{clock_text, has_searches, may_end_early};
 
-/// All of it, not cleaned.
+/// Writes a watched experiment as text: its progress, the answer or the rows so far, and the last run; not cleaned.
 pub fn watched_text(store: &Path, watched: &Watched, now_unix_ms: i64, width: usize) -> String {
     let mut text = wrap_to_width(&format!("{}: {}", watched.evidence.header.plan.name, store.display()), width, 2);
     for line in progress_lines(store, watched, now_unix_ms) {
@@ -39,7 +39,7 @@ pub fn watched_text(store: &Path, watched: &Watched, now_unix_ms: i64, width: us
     text
 }
 
-/// Where the experiment is, how long it took and how long it will take.
+/// Says whether the experiment runs, has ended or was stopped, how long it took and how long it will take.
 fn progress_lines(store: &Path, watched: &Watched, now_unix_ms: i64) -> Vec<String> {
     let (evidence, course) = (&watched.evidence, watched.course());
     let counts = evidence.run_counts();
@@ -90,12 +90,12 @@ pub fn decision_words(standing: Standing) -> &'static str {
     }
 }
 
-/// How far a row is decided, its name and its figures.
+/// Writes a row: how far it is decided, its name and its figures, wrapped to the width.
 fn row_text(row: &RowSoFar, width: usize) -> String {
     wrap_to_width(&format!("{}: {}: {}", decision_words(row.standing), row.name, row.figures), width, 4)
 }
 
-/// The last run's figures or failure, its errors, and remarks.
+/// Writes the last run's figures or failure, its errors and its marks.
 fn last_run_text(last: &LastRun, width: usize) -> String {
     let errors = if last.errors.is_empty() { "none".to_owned() } else { last.errors.join(", ") };
     let mut lines = match &last.failure {
