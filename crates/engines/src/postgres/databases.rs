@@ -495,7 +495,8 @@ fn are_wanted(request: &OpenRequest<'_>) -> bool {
 /// Fails if the URL names a database that étalon would have to drop or rename while connected to it.
 pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> Result<(), Failure> {
     let name = &address.database;
-    let is_kept = name.strip_prefix(KEPT).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_kept =
+        name.strip_prefix(KEPT).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
     if !are_wanted(request) || (name != OWN && !is_kept) {
         return Ok(());
     }

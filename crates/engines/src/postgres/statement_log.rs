@@ -108,7 +108,9 @@ fn is_text(destination: &str) -> bool {
 
 /// Tests whether messages of a locale are in English.
 fn is_english(locale: &str) -> bool {
-    locale.is_empty() || ["C", "POSIX", "en"].iter().any(|english| locale.starts_with(english))
+    // `C.UTF-8`, `en_GB.utf8`; `English_United States.1252` on Windows.
+    let language = locale.split(['.', '_', '@']).next().unwrap_or_default();
+    ["", "C", "POSIX", "en", "English"].contains(&language)
 }
 
 /// Tests whether a log prefix has time and session.

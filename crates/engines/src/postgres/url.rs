@@ -97,7 +97,7 @@ const OPTIONS: [&str; 25] = [
     "keepalives",
     "keepalives_idle",
     "keepalives_interval",
-    "keepalives_retries",
+    "keepalives_count",
     "load_balance_hosts",
     "max_protocol_version",
     "min_protocol_version",
@@ -288,7 +288,7 @@ impl url::Address for Address {
 fn keepalive_options(given: &Given) -> Result<Vigilance, Failure> {
     let keeps_alive = number_option(given, "keepalives")?.is_none_or(|number| number != 0);
     let idle = duration_option(given, "keepalives_idle", Duration::from_secs)?.or(VIGILANCE.keepalive_idle);
-    let retries = number_option(given, "keepalives_retries")?.and_then(|number| u32::try_from(number).ok());
+    let retries = number_option(given, "keepalives_count")?.and_then(|number| u32::try_from(number).ok());
     Ok(Vigilance {
         user_timeout: duration_option(given, "tcp_user_timeout", Duration::from_millis)?.or(VIGILANCE.user_timeout),
         keepalive_idle: if keeps_alive { idle } else { None },
@@ -484,9 +484,11 @@ mod tests {
         let address: Address = parse_within("env:SHOP_URL", &variables).unwrap();
         assert_eq!((address.host.as_str(), address.tls.mode), ("h", TlsMode::VerifyFull));
         // In milliseconds, as no other option is.
-        let address: Address = parse("postgres://h/d?tcp_user_timeout=1500&keepalives_idle=7").unwrap();
+        let address: Address =
+            parse("postgres://h/d?tcp_user_timeout=1500&keepalives_idle=7&keepalives_count=4").unwrap();
         let vigilance = (address.vigilance.user_timeout, address.vigilance.keepalive_idle);
         assert_eq!(vigilance, (Some(Duration::from_millis(1500)), Some(Duration::from_secs(7))));
+        assert_eq!(address.vigilance.keepalive_retries, Some(4));
         let failure = parse::<Address>("env:NOT_SET").err().unwrap();
         assert!(failure.hint.unwrap().contains("NOT_SET"));
     }

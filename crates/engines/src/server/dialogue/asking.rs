@@ -108,6 +108,8 @@ pub(crate) struct Asker {
     buffer: Vec<u8>,
     /// `None`: for ever.
     silence: Option<Duration>,
+    /// The end of everything that the session is asked together.
+    limit: Option<Instant>,
     most_answer_bytes: u64,
 }
 
@@ -122,13 +124,20 @@ impl Asker {
     pub(crate) fn new(socket: Socket, timeout: Duration, waiting: &Waiting) -> Asker {
         let vigil = Vigil::new(waiting.clone(), "login");
         let link = Link::new(socket, Some(Instant::now() + timeout), vigil);
-        Asker { link, buffer: vec![0; READ_BYTES], silence: Some(SILENCE), most_answer_bytes: ANSWER_BYTES }
+        let buffer = vec![0; READ_BYTES];
+        Asker { link, buffer, silence: Some(SILENCE), limit: None, most_answer_bytes: ANSWER_BYTES }
     }
 
     /// Lifts the limit on the server's silence for good, once the login is done.
     pub(crate) fn lift_silence_limit(&mut self) {
         self.silence = None;
         self.link.set_deadline(None);
+    }
+
+    /// Sets when everything that is asked has to have been answered; `None` lifts it.
+    pub(crate) fn set_limit(&mut self, limit: Option<Instant>) {
+        self.limit = limit;
+        self.link.set_deadline(limit);
     }
 
     /// Names the next question in notices that it is not answered.
@@ -155,7 +164,8 @@ impl Asker {
     /// Starts the time again for which the server may be silent.
     fn restart_silence_limit(&mut self) {
         if let Some(silence) = self.silence {
-            self.link.set_deadline(Some(Instant::now() + silence));
+            let silent_until = Instant::now() + silence;
+            self.link.set_deadline(Some(self.limit.map_or(silent_until, |limit| limit.min(silent_until))));
         }
     }
 
@@ -209,4 +219,25 @@ pub(crate) fn first_row(rows: TextRows) -> Vec<Option<String>> {
 /// Returns the first value of the first row; empty for `NULL` or no row.
 pub(crate) fn first_value(rows: TextRows) -> String {
     rows.into_iter().next().and_then(|row| row.into_iter().next()).flatten().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::VIGILANCE;
+
+    #[test]
+    fn a_limit_of_time_holds_for_all_that_is_asked() {
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = silent.local_addr().unwrap().port();
+        let minute = Duration::from_secs(60);
+        let socket = Socket::connect_tcp("127.0.0.1", port, minute, VIGILANCE, &|| true).unwrap();
+        let mut asker = Asker::new(socket, minute, &Waiting::default());
+        let began = Instant::now();
+        asker.set_limit(Some(began + Duration::from_millis(300)));
+        asker.send_question(&mut b"?".to_vec()).unwrap();
+        let mut answer_bytes = 0;
+        asker.read_answer_part(&mut answer_bytes).map(<[u8]>::len).unwrap_err();
+        assert!(began.elapsed() < minute / 2, "{:?}", began.elapsed());
+    }
 }

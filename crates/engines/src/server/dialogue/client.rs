@@ -81,12 +81,12 @@ impl<P: WireProtocol> Client<P> {
 
     /// Limits the time of everything that the session is asked from now on, together.
     pub(crate) fn limit_time(&mut self, timeout: Duration) {
-        self.asker.link.set_deadline(Some(Instant::now() + timeout));
+        self.asker.set_limit(Some(Instant::now() + timeout));
     }
 
     /// Lifts the time limit of [`Client::limit_time`]: the load's statements have none.
     pub(crate) fn lift_limit(&mut self) {
-        self.asker.link.set_deadline(None);
+        self.asker.set_limit(None);
     }
 
     /// Closes the connection, and waits until the server has closed it.

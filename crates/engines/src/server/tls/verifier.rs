@@ -65,6 +65,7 @@ struct Sorted {
     pinned: Vec<CertificateDer<'static>>,
     authorities: Vec<(CertificateDer<'static>, Certificate)>,
     between: Vec<CertificateDer<'static>>,
+    /// Also those that cannot be read.
     out_of_date: usize,
 }
 
@@ -73,7 +74,10 @@ impl Sorted {
     fn from_file(certificates: Vec<CertificateDer<'static>>) -> Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
-            let Ok(certificate) = Certificate::from_der(&der) else { continue };
+            let Ok(certificate) = Certificate::from_der(&der) else {
+                sorted.out_of_date += 1;
+                continue;
+            };
             let fields = &certificate.tbs_certificate;
             if is_current(&certificate, UnixTime::now()).is_err() {
                 sorted.out_of_date += 1;
@@ -109,7 +113,7 @@ impl Sorted {
     fn explain_no_root(&self) -> String {
         let Sorted { between, out_of_date, .. } = self;
         format!(
-            "none of them ends a chain: {out_of_date} cannot be read or are out of date, {} are signed by somebody else",
+            "none of them ends a chain: {out_of_date} cannot be read or are out of date, {} are signed by others",
             between.len()
         )
     }
