@@ -124,7 +124,7 @@ impl Address {
         }
         let (host, port) = match written.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, "")) => (host, None),
-            Some((host, rest)) => (host, Some(parse_port(written, rest.strip_prefix(':').unwrap_or(rest))?)),
+            Some((host, rest)) => (host, Some(parse_port(written, rest.strip_prefix(':').unwrap_or_default())?)),
             None if written.parse::<IpAddr>().is_ok() => (written, None),
             None => match written.split_once(':') {
                 Some((host, text)) => (host, Some(parse_port(written, text)?)),
@@ -401,7 +401,9 @@ mod tests {
 
     #[test]
     fn what_is_no_address_cannot_be_allowed() {
-        for wrong in ["", ":5432", "db:", "db:0", "db:70000", "db:x", "a,b:1", "a b", "[::1]5x", "postgres://db"] {
+        for wrong in
+            ["", ":5432", "db:", "db:0", "db:70000", "db:x", "a,b:1", "a b", "[::1]5x", "[::1]5432", "postgres://db"]
+        {
             assert!(NamedPermits::default().allow_address(wrong).is_err(), "{wrong}");
         }
         assert!(NamedPermits::default().allow_folder(Path::new("/no/such/folder")).is_err());

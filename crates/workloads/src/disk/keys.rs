@@ -217,7 +217,11 @@ fn files_and_pools(written: Option<&str>, file: &DataFile, threads: u32) -> Resu
             let cause = format!("`{written}`: {} cannot have {mb} MiB", part.name);
             return Err(refuse_keys(cause, "write 1 to 1000000000, as in `a.dat@4:5000`"));
         }
-        pools.extend(part.threads.filter(|count| (1..=256).contains(count)));
+        if let Some(count) = part.threads.filter(|count| !(1..=256).contains(count)) {
+            let cause = format!("`{written}`: {} cannot have {count} threads", part.name);
+            return Err(refuse_keys(cause, "write 1 to 256, as in `a.dat@4`"));
+        }
+        pools.extend(part.threads);
         let size_bytes = part.size_mb.map(|mb| mb * MIB).or(file.size_bytes);
         files.push(DataFile { name: Some(part.name.to_owned()), size_bytes, ..file.clone() });
     }

@@ -112,6 +112,9 @@ fn keys_that_contradict_each_other_are_refused() {
     assert!(refused(&[("targets", text("a, ,b"))]).contains("names no file"));
     assert!(refused(&[("targets", text("a@2, b"))]).contains("some of the files"));
     assert!(refused(&[("targets", text("a@2:0"))]).contains("a cannot have 0 MiB"));
+    for out_of_range in ["a@300", "a@0, b@0", "a@1, b@257"] {
+        assert!(refused(&[("targets", text(out_of_range))]).contains("threads"), "{out_of_range}");
+    }
     assert!(refused(&[("affinity", text("0xg"))]).contains("`0xg` is no mask"));
     assert!(refused(&[("affinity", text("1, 2"))]).contains("holds 2 masks"));
 }

@@ -234,6 +234,9 @@ fn is_whole(text: &str) -> bool {
 
 /// Writes a number rounded to `DIGITS` digits, up to `MOST_DIGITS` if it is large, as its shortest text.
 fn number_text(number: f64) -> String {
+    if !number.is_finite() {
+        return number.to_string();
+    }
     let before_point = number.abs().max(1.0).log10().floor() as i32 + 1;
     let digits = (before_point + 2).clamp(DIGITS, MOST_DIGITS);
     // The shortest text of the rounded number: of 1.50 and 1.5 the same.
@@ -313,6 +316,7 @@ mod tests {
             (text("12345678901.0"), Value::Int(12_345_678_901)),
             (text("123456789.25"), Value::Double(123_456_789.250_000_01)),
             (text("-0.0"), Value::Int(0)),
+            (Value::Double(f64::INFINITY), text("inf")),
         ] {
             assert_eq!(value_text(one, None), value_text(other, None));
         }

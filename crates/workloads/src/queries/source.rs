@@ -242,11 +242,26 @@ fn own_depth(words: &[WordAt]) -> usize {
 /// Finds the word by which a statement that begins as if it read makes a table or a file, such as `into`.
 ///
 /// The names of files' clauses are searched for within quotes, too: engines end a text in more ways than
-/// [`piece_length`] knows.
+/// [`piece_length`] knows. So is `into` where comments nest, which they do in some engines only.
 pub(super) fn writing_word(sql: &str, words: &[WordAt]) -> Option<&'static str> {
     let lower = sql.to_lowercase();
     let writes_file = ["outfile", "dumpfile"].into_iter().find(|word| lower.contains(word));
-    writes_file.or_else(|| words.iter().any(|word| word.text == "into").then_some("into"))
+    let may_be_hidden = || has_nested_comment(sql) && lower.split(|c| !is_of_word(c)).any(|word| word == "into");
+    let makes_table = || words.iter().any(|word| word.text == "into") || may_be_hidden();
+    writes_file.or_else(|| makes_table().then_some("into"))
+}
+
+/// Whether a comment begins within a comment.
+fn has_nested_comment(sql: &str) -> bool {
+    let mut rest = sql;
+    while !rest.is_empty() {
+        let (piece, behind) = rest.split_at(piece_length(rest));
+        if piece.strip_prefix("/*").is_some_and(|comment| comment.contains("/*")) {
+            return true;
+        }
+        rest = behind;
+    }
+    false
 }
 
 /// Statements as their file has them.
@@ -307,7 +322,7 @@ pub(super) fn piece_length(text: &str) -> usize {
         // A comment that an engine executes, maybe from a release on.
         '/' if text.starts_with("/*!") => 3 + text[3..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - 3),
         '/' if text.starts_with("/*M!") => 4 + text[4..].find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len() - 4),
-        '/' if text.starts_with("/*") => text.find("*/").map_or(text.len(), |end| end + 2),
+        '/' if text.starts_with("/*") => text[2..].find("*/").map_or(text.len(), |end| end + 4),
         c if is_of_word(c) => text.find(|c: char| !(is_of_word(c) || c == '$')).unwrap_or(text.len()),
         other => other.len_utf8(),
     }
@@ -371,6 +386,8 @@ mod tests {
             ("SELECT 'a\\' ', 1 INTO DUMPFILE '/tmp/x", "`DUMPFILE` writes"),
             ("SELECT 1 /*M!100100 INTO @a */", "`INTO` writes"),
             ("SELECT a INTO u FROM t", "`INTO` writes"),
+            ("SELECT 1 AS a /*/ ' */ INTO u -- '", "`INTO` writes"),
+            ("SELECT 1 AS a /* /* ' */ ' */ INTO u -- '", "`INTO` writes"),
             ("-- nothing\n", "it has no statement"),
             ("-- expect-rows: many\nSELECT 1", "line 1: `-- expect-rows: many` is no number"),
             (
