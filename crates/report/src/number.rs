@@ -169,9 +169,14 @@ pub fn significant_digits(value: f64, digits: i32, script: Script) -> String {
 pub(crate) fn fixed_decimals(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
-        Some(nothing) if nothing.bytes().all(|byte| matches!(byte, b'0' | b'.')) => nothing.to_owned(),
+        Some(magnitude) if is_nothing(magnitude) => magnitude.to_owned(),
         _ => text,
     }
+}
+
+/// Whether a number is written with zeros only.
+fn is_nothing(magnitude: &str) -> bool {
+    magnitude.bytes().all(|byte| matches!(byte, b'0' | b'.'))
 }
 
 /// Writes a whole number with gaps between thousands.
@@ -303,12 +308,9 @@ impl Change {
 /// Writes a share in whole percent, below 1 % in tenths: `12 %`, `0.4 %`.
 pub fn percent_text(share: f64, script: Script) -> String {
     let value = share * 100.0;
-    let decimals = usize::from(value.abs() < 1.0);
-    format!(
-        "{}{}%",
-        with_sign(&group_digits(&format!("{:.decimals$}", value.abs()), script), value, script),
-        script.digit_gap()
-    )
+    let magnitude = format!("{:.*}", usize::from(value.abs() < 1.0), value.abs());
+    let value = if is_nothing(&magnitude) { 0.0 } else { value };
+    format!("{}{}%", with_sign(&group_digits(&magnitude, script), value, script), script.digit_gap())
 }
 
 /// Writes a share with enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.

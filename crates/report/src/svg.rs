@@ -8,7 +8,7 @@ const SHEET: &str = include_str!("svg.css");
 const HEAD: f64 = 46.0;
 /// Approximate.
 const LETTER: f64 = 6.6;
-const FIGURE: &str = "<figure class=\"chart\" id=\"";
+const FIGURE: &str = "<figure class=\"chart";
 const SVG: &str = "<svg viewBox=\"0 0 ";
 const KEY: &str = "<span class=\"key\">";
 
@@ -27,10 +27,10 @@ pub fn charts_in_page(html: &str) -> Vec<Chart> {
 /// Makes a standalone SVG of a figure; `text` follows the figure's beginning. `None` without a picture.
 fn chart_from_figure(text: &str) -> Option<Chart> {
     let text = &text[..text.find("</figure>")?];
-    let id = &text[..text.find('"')?];
+    let id = between(text, " id=\"", "\"")?;
     let caption = between(text, "<figcaption>", "</figcaption>")?;
     let title = between(caption, ">", "</span>")?;
-    let picture = &text[text.find("<div class=\"plot\">")?..];
+    let picture = &text[text.find("<div class=\"plot")?..];
     let picture = &picture[picture.find(SVG)? + SVG.len()..];
     let (size, rest) = picture.split_once("\"")?;
     let (width, height) = size.split_once(' ')?;

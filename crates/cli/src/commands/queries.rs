@@ -157,7 +157,7 @@ fn closing_notes(folder: &Path, statistics: &dyn StatementStatistics, picking: &
     if count(Use::Query) > 0 {
         notes.push(format!(
             "`etalon run A_URL B_URL {shown}` compares {} on two systems",
-            number::count_noun(count(Use::Query), "query")
+            count_queries(count(Use::Query))
         ));
     }
     notes

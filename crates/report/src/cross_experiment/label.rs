@@ -35,12 +35,16 @@ pub fn source_labels(sources: &[Source]) -> Vec<String> {
     found.unwrap_or_else(|| (1..=sources.len()).map(|number| format!("store {number}")).collect())
 }
 
-/// Cuts the time that `etalon run` adds, `-20261128-032826`, off a store's name.
+/// Cuts the time that `etalon run` adds, `-20261128-032826`, off a store's name, and the number of one of several in a second.
 fn without_time(stem: &str) -> &str {
-    let Some((name, clock)) = stem.rsplit_once('-') else { return stem };
-    let Some((name, day)) = name.rsplit_once('-') else { return stem };
-    let is_number = |text: &str, digits| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number(day, 8) && is_number(clock, 6) { name } else { stem }
+    /// Cuts digits behind a dash off a name; `None` if it ends otherwise.
+    fn without_digits(name: &str, is_fit: impl Fn(usize) -> bool) -> Option<&str> {
+        let (name, digits) = name.rsplit_once('-')?;
+        (is_fit(digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())).then_some(name)
+    }
+    let without_clock = |name| without_digits(without_digits(name, |count| count == 6)?, |count| count == 8);
+    let without_number = || without_clock(without_digits(stem, |count| count > 0)?);
+    without_clock(stem).or_else(without_number).unwrap_or(stem)
 }
 
 /// Finds the words in which names differ, with as many of the words around them as there is room for.
@@ -133,6 +137,7 @@ mod tests {
         assert_eq!(different_words(&["nightly-orders-run", "nightly-orders-run-new"]), ["run", "run-new"]);
         assert_eq!(different_words(&["one", "one"]), ["one", "one"]);
         assert_eq!(without_time("ci-20261128-032826"), "ci");
+        assert_eq!(without_time("ci-20261128-032826-2"), "ci");
         assert_eq!(without_time("nightly-2026-11-28"), "nightly-2026-11-28");
     }
 }

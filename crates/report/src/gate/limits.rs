@@ -103,7 +103,7 @@ fn parse_limit(text: &str) -> Option<Limit> {
     let bound = if text[at..].starts_with('<') { Bound::AtMost } else { Bound::AtLeast };
     let (name, rest) = (text[..at].trim(), text[at + 1..].trim_start_matches('=').trim());
     let digits = rest.bytes().take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'_')).count();
-    let value: f64 = rest[..digits].replace([',', '_'], "").parse().ok()?;
+    let value = parse_bound(&rest[..digits])?;
     let (benchmark, metric) = match name.rsplit_once('/') {
         Some((benchmark, metric)) => (Some(benchmark.trim().to_owned()), metric.trim()),
         None => (None, name),
@@ -115,6 +115,16 @@ fn parse_limit(text: &str) -> Option<Limit> {
         value,
         unit: rest[digits..].trim().to_owned(),
     })
+}
+
+/// Parses a number whose thousands may be apart, as in `5,000`; `None` for `1,5`, which has a comma for its point.
+fn parse_bound(text: &str) -> Option<f64> {
+    let whole = text.split('.').next()?;
+    let mut groups = whole.split([',', '_']).skip(1);
+    if groups.any(|group| group.len() != 3) {
+        return None;
+    }
+    text.replace([',', '_'], "").parse().ok()
 }
 
 impl Limit {

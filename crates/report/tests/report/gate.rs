@@ -320,6 +320,7 @@ fn an_absolute_limit_holds_is_broken_or_is_open() {
     }
     for (limit, expected) in [
         ("p99 <= 25ms", RowStatus::Held),
+        ("p99 <= 25,000us", RowStatus::Held),
         ("p99 <= 15ms", RowStatus::Broken),
         ("p99 <= 20.1ms", RowStatus::Open),
         ("response p99 <= 0.025 s", RowStatus::Held),

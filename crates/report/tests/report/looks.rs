@@ -215,6 +215,21 @@ fn no_capacity_and_no_price_stands_without_its_promise() {
 }
 
 #[test]
+fn the_changes_of_many_rows_are_a_chart_to_export_too() {
+    let mut made = Builder { clients: vec![1, 2, 4, 8, 16, 32], ..Builder::default() }.build();
+    for stored in &mut made.evidence.measurements {
+        if stored.measurement.metric.id == "throughput" {
+            stored.measurement.metric.id = "elapsed_q01".to_owned();
+            stored.measurement.metric.unit = "s".to_owned();
+        }
+    }
+    let page = page(&made);
+    assert!(page.contains("chart across"), "{page}");
+    let charts = report::svg::charts_in_page(&page);
+    assert!(charts.iter().any(|chart| chart.svg.contains("Change in elapsed")), "{charts:?}");
+}
+
+#[test]
 fn every_form_names_the_interval_and_how_many_looks_it_had() {
     let made = looked_at(8, 60);
     let set = set(&made);
