@@ -40,7 +40,7 @@ pub fn offer_removal(consent: RemovalConsent, printer: Printer) {
         printer.print_note(&format!("{what} left behind:"));
         found.iter().flat_map(describe).for_each(|line| printer.print_note(&format!("  {line}")));
         printer.print_question("Remove it all? [Y/n] ");
-        if !reads_yes() {
+        if !read_consent() {
             printer.print_note(&format!("left as it is; `{COMMAND}` removes it"));
             return;
         }
@@ -87,7 +87,7 @@ fn describe(abandoned: &Abandoned) -> Vec<String> {
 }
 
 /// Reads a line of standard input: an empty one or `y` agrees, the end of the input does not.
-fn reads_yes() -> bool {
+fn read_consent() -> bool {
     let mut line = String::new();
     match std::io::stdin().lock().read_line(&mut line) {
         Ok(1..) => matches!(line.trim().to_lowercase().as_str(), "" | "y" | "yes"),

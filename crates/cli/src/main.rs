@@ -27,7 +27,7 @@ use clap::Parser as _;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return without_a_verb(error),
+        Err(error) => return print_parse_error(error),
     };
     let printer = printer::Printer::new(cli.color, cli.quiet, cli.json);
     let ended = commands::dispatch(cli.command, printer);
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints help or the version to stdout, or to stderr what is wrong with the arguments; returns the exit code.
-fn without_a_verb(error: clap::Error) -> ExitCode {
+fn print_parse_error(error: clap::Error) -> ExitCode {
     let printer = printer::Printer::new(args::Color::Auto, false, false);
     let error = match args::guessed::suggest_line(&args::guessed::process_arguments(), error) {
         Ok(answer) => {
@@ -56,7 +56,7 @@ fn without_a_verb(error: clap::Error) -> ExitCode {
         return exit::Exit::UserError.into();
     }
     let styled = error.render();
-    printer.out_coloured(&if printer.color_out { styled.ansi().to_string() } else { styled.to_string() });
+    printer.print_coloured(&if printer.color_out { styled.ansi().to_string() } else { styled.to_string() });
     match printer.take_lost() {
         None => exit::Exit::Done.into(),
         Some(lost) => {

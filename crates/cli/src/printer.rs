@@ -104,12 +104,12 @@ impl Printer {
     }
 
     /// Prints text to stdout with the colours of étalon's renderer, or without any.
-    pub fn out_coloured(self, text: &str) {
+    pub fn print_coloured(self, text: &str) {
         self.write_stdout(&if self.color_out { clean_coloured(text) } else { clean_text(text) });
     }
 
     /// Prints data to stdout, unchanged unless stdout is a terminal.
-    pub fn out_data(self, text: &str) {
+    pub fn print_data(self, text: &str) {
         if std::io::stdout().is_terminal() { self.print_result(text) } else { self.write_stdout(text) }
     }
 
@@ -137,7 +137,7 @@ impl Printer {
     }
 
     /// Prints text to stdout, folded for a reader at a terminal.
-    pub fn out_folded(self, text: &str) {
+    pub fn print_folded(self, text: &str) {
         self.print_result(&self.fold_for_reader(text, std::io::stdout().is_terminal()));
     }
 

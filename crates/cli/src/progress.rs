@@ -97,7 +97,7 @@ impl<'a> Progress<'a> {
     }
 
     /// Prints a note above the bar.
-    fn say(&self, text: &str) {
+    fn print_above_bar(&self, text: &str) {
         match &self.bar {
             Some(bar) => bar.suspend(|| self.printer.print_note(text)),
             None => self.printer.print_note(text),
@@ -111,14 +111,14 @@ impl Observer for Progress<'_> {
         let reactor = facts.get("client.reactor");
         if let Some(kind) = reactor.filter(|kind| self.reactor.as_deref() != Some(kind)) {
             self.reactor = Some(kind.to_owned());
-            self.say(&format!("reactor: {kind}"));
+            self.print_above_bar(&format!("reactor: {kind}"));
         }
     }
 
     /// Prints how many measured runs are repeated, of rounds that stopped half-way.
     fn runs_repeated(&mut self, runs: usize) {
         let runs = count_noun(runs, "measured run");
-        self.say(&format!(
+        self.print_above_bar(&format!(
             "{runs} repeated, of rounds that stopped half-way: what is compared is measured together; \
              `--only-pending` leaves them as they are"
         ));
@@ -127,18 +127,18 @@ impl Observer for Progress<'_> {
     /// Prints how many rows are decided after a look, the newly decided ones, and the first open ones.
     fn look_taken(&mut self, rounds: u32, found: &Look, is_late: bool) {
         let width = self.printer.width();
-        self.say(wrap_to_width(&said_of_look(rounds, found, is_late), width, 2).trim_end());
+        self.print_above_bar(wrap_to_width(&look_text(rounds, found, is_late), width, 2).trim_end());
         for row in found.with_standing(Standing::Decided) {
             if self.decided.insert(row.name.clone()) {
-                self.say(&of_row("decided", row, width));
+                self.print_above_bar(&standing_line("decided", row, width));
             }
         }
         for row in found.with_standing(Standing::Open).take(MOST_OPEN_ROWS) {
-            self.say(&of_row("open", row, width));
+            self.print_above_bar(&standing_line("open", row, width));
         }
         let more = found.with_standing(Standing::Open).count().saturating_sub(MOST_OPEN_ROWS);
         if more > 0 {
-            self.say(&format!("  open: {more} more"));
+            self.print_above_bar(&format!("  open: {more} more"));
         }
     }
 
@@ -166,7 +166,7 @@ impl Observer for Progress<'_> {
         } else if self.told_of_load.is_none_or(|told| told.elapsed() >= TELL_LOAD_EVERY) {
             // The first only once it has turned out to be long.
             if self.told_of_load.replace(Instant::now()).is_some() {
-                self.say(&text);
+                self.print_above_bar(&text);
             }
         }
     }
@@ -198,9 +198,14 @@ impl Observer for Progress<'_> {
             (Some(_), RunState::Measured) => return,
             (None, RunState::Measured) => {
                 let marks: Vec<&str> =
-                    record.marks.iter().filter(|mark| worth_a_word(mark)).map(|m| m.kind.as_str()).collect();
+                    record.marks.iter().filter(|mark| is_shown_mark(mark)).map(|m| m.kind.as_str()).collect();
                 let marks = if marks.is_empty() { String::new() } else { format!("  ({})", marks.join(", ")) };
-                format!("round {}: {}: {}{marks}", run.round + 1, self.case_label(case), headline(&record.measurements))
+                format!(
+                    "round {}: {}: {}{marks}",
+                    run.round + 1,
+                    self.case_label(case),
+                    first_figure_text(&record.measurements)
+                )
             }
             (_, state) => {
                 let reason = record.reason.as_deref().unwrap_or("no reason was given");
@@ -209,7 +214,7 @@ impl Observer for Progress<'_> {
                 format!("round {}: {}: {state}: {reason}", run.round + 1, self.case_label(case))
             }
         };
-        self.say(&text);
+        self.print_above_bar(&text);
     }
 
     /// Prints a warning above the bar.
@@ -279,12 +284,12 @@ fn interval_text(tick: &Tick, rate_unit: &str) -> String {
 }
 
 /// Whether a mark is shown: not a mere note.
-fn worth_a_word(mark: &Mark) -> bool {
+fn is_shown_mark(mark: &Mark) -> bool {
     mark.kind != model::MarkKind::Note
 }
 
 /// Writes the first primary metric of a run with its unit, or the first of all where none is primary.
-fn headline(measurements: &[Measurement]) -> String {
+fn first_figure_text(measurements: &[Measurement]) -> String {
     let primary = measurements.iter().find(|measured| measured.metric.role == Role::Primary);
     match primary.or(measurements.first()) {
         Some(Measurement { metric, reading: Reading::Value(value) }) => {
@@ -312,7 +317,7 @@ pub fn clock_text(left: Duration) -> String {
 }
 
 /// Writes a row's standing, name and figures, wrapped to the width.
-fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
+fn standing_line(standing: &str, row: &RowSoFar, width: usize) -> String {
     const INDENT: usize = 2;
     let text =
         wrap_to_width(&format!("{standing}: {} {}", row.name, row.figures), width.saturating_sub(INDENT), 2 * INDENT);
@@ -320,7 +325,7 @@ fn of_row(standing: &str, row: &RowSoFar, width: usize) -> String {
 }
 
 /// Says how many rows a look decided: `after 8 rounds 4 of 6 rows decided: nothing is open, …`.
-fn said_of_look(rounds: u32, found: &Look, is_late: bool) -> String {
+fn look_text(rounds: u32, found: &Look, is_late: bool) -> String {
     let (decided, open, closed) = [Standing::Decided, Standing::Open, Standing::Closed]
         .map(|standing| found.with_standing(standing).count())
         .into();
@@ -360,15 +365,15 @@ mod tests {
         let measured =
             |id: &str, role: Role, value: f64| Measurement::value(id, id, model::Direction::Higher, role, value);
         let of_order_entry = [measured("tx/s", Role::Secondary, 250.0), measured("NOPM", Role::Primary, 6_700.0)];
-        assert_eq!(headline(&of_order_entry), "6700 NOPM");
-        assert_eq!(headline(&of_order_entry[..1]), "250 tx/s");
-        assert_eq!(headline(&[]), "no measurement");
+        assert_eq!(first_figure_text(&of_order_entry), "6700 NOPM");
+        assert_eq!(first_figure_text(&of_order_entry[..1]), "250 tx/s");
+        assert_eq!(first_figure_text(&[]), "no measurement");
     }
 
     #[test]
     fn a_look_says_what_is_decided_and_what_no_round_can_decide() {
         let said = |standings: &[Standing], is_late: bool| {
-            said_of_look(
+            look_text(
                 8,
                 &Look {
                     rows: standings
@@ -396,12 +401,12 @@ mod tests {
             "order-entry, clients=64, isolation=repeatable-read, response p99 of new order, old → new".to_owned();
         let figures = "-12 % [-31, +12], about 123 rounds to go".to_owned();
         let row = RowSoFar { name: name.clone(), standing: Standing::Open, figures: figures.clone() };
-        let said = of_row("open", &row, 80);
+        let said = standing_line("open", &row, 80);
         assert!(said.lines().count() > 1 && said.lines().all(|line| line.chars().count() <= 80), "{said}");
         assert!(said.starts_with("  open: ") && said.lines().skip(1).all(|line| line.starts_with("    ")), "{said}");
         assert_eq!(said.split_whitespace().collect::<Vec<_>>().join(" "), format!("open: {name} {figures}"));
         let short = RowSoFar { name: "points, p50".to_owned(), ..row };
-        assert_eq!(of_row("open", &short, 80), format!("  open: points, p50 {figures}"));
+        assert_eq!(standing_line("open", &short, 80), format!("  open: points, p50 {figures}"));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use report::cross_experiment::{JoinedSeries, Source, join_stores};
 use report::{Evidence, SeriesSource};
 use store::{EXTENSION, Store, StoreError};
 
-use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, run_instead, typed_line};
+use crate::args::guessed::{has_sqlite_magic, import_and_compare, imported_name, is_url, suggest_run_line, typed_line};
 use crate::ask::words::{file_ending as ending_of, read_text};
 use crate::error::CliError;
 use crate::printer::Printer;
@@ -94,7 +94,7 @@ fn is_system(store: &str, name: &str) -> bool {
 ///
 /// # Errors
 /// One is a folder, or a file of another tool: says what to type.
-pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Result<Vec<String>, CliError> {
+pub fn check_stores(verb: &str, arguments: &[String], printer: Printer) -> Result<Vec<String>, CliError> {
     let is_report =
         |word: &String| ["html", "htm"].iter().any(|ending| ending_of(word) == *ending) && Path::new(word).is_file();
     let has_stores = arguments.iter().any(|word| is_store(Side::parse(word).store));
@@ -112,7 +112,9 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
         let error = CliError::user_error(format!(
             "`{shown}` is no store, and `etalon {verb}` takes what `etalon run` has measured"
         ));
-        return Err(run_instead().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`"))));
+        return Err(suggest_run_line()
+            .into_iter()
+            .fold(error, |error, line| error.with_hint(format!("type `{line}`"))));
     }
     if path.is_dir() {
         let error = CliError::user_error(format!("`{first}` is a folder, and `etalon {verb}` takes the stores in it"));
@@ -138,7 +140,7 @@ pub fn stores_among(verb: &str, arguments: &[String], printer: Printer) -> Resul
     let files: Vec<String> = kept.iter().filter(|word| Path::new(word).is_file()).cloned().collect();
     if path.is_file() && files.len() == kept.len() && !files.iter().any(|file| has_sqlite_magic(Path::new(file))) {
         if let Some(exported) = files.iter().find(|file| is_exported(Path::new(file))) {
-            return Err(of_export(verb, exported));
+            return Err(not_an_export(verb, exported));
         }
         let [import, compare] = import_and_compare(&files);
         let what = format!("`{first}` is no store: results of other tools are imported first");
@@ -155,7 +157,7 @@ fn is_exported(path: &Path) -> bool {
 }
 
 /// Makes the error for a comparison in JSON, which has no runs to compare.
-fn of_export(verb: &str, path: &str) -> CliError {
+fn not_an_export(verb: &str, path: &str) -> CliError {
     let what = format!(
         "`{path}` is a finished comparison that étalon exported as JSON, and `etalon {verb}` takes the store that it was made from"
     );
@@ -228,7 +230,7 @@ pub fn open_results(sides: &[Side]) -> Result<Results, CliError> {
 ///
 /// # Errors
 /// No side is named so, or a store cannot be read.
-pub fn baseline_first(sides: &mut [Side], baseline: Option<&str>) -> Result<Option<String>, CliError> {
+pub fn move_baseline_first(sides: &mut [Side], baseline: Option<&str>) -> Result<Option<String>, CliError> {
     if let Some(name) = baseline {
         let named = Side::parse(name);
         let found = sides.iter().position(|side| {
@@ -285,12 +287,12 @@ mod tests {
         let all = ["x/a.etalon", "x/b.etalon", "x/c.etalon"];
         for (name, expected) in [("c", "c a b"), ("b.etalon", "b a c"), ("x/a.etalon", "a b c")] {
             let mut sides: Vec<Side> = all.iter().map(|store| Side::parse(store)).collect();
-            assert_eq!(baseline_first(&mut sides, Some(name)).unwrap(), None);
+            assert_eq!(move_baseline_first(&mut sides, Some(name)).unwrap(), None);
             let order: Vec<&str> = sides.iter().filter_map(|side| side.store.file_stem()?.to_str()).collect();
             assert_eq!(order.join(" "), expected);
         }
         let mut sides = vec![Side::parse("a.etalon"), Side::parse("b.etalon")];
-        assert!(baseline_first(&mut sides, Some("d")).unwrap_err().hints[0].contains("`b.etalon`"));
+        assert!(move_baseline_first(&mut sides, Some("d")).unwrap_err().hints[0].contains("`b.etalon`"));
     }
 
     fn parts(store: &str, system: &str) -> (String, Option<String>) {

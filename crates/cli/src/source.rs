@@ -96,7 +96,7 @@ pub fn first_sentence(text: &str) -> String {
 
 /// Reads a plan, or makes one for a question, then checks it, applies the options and fits it into the time given.
 pub fn load_plan(source: &PlanSource, registry: &Registry, default_seed: u64) -> Result<Loaded, CliError> {
-    let text = read_text(source, registry)?;
+    let text = read_plan_text(source, registry)?;
     complete_plan(text, source, registry, default_seed)
 }
 
@@ -107,7 +107,7 @@ pub fn load_sqlio(
     registry: &Registry,
     default_seed: u64,
 ) -> Result<Loaded, CliError> {
-    complete_plan(of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
+    complete_plan(text_of_sqlio(wrapped, &source.question.system), source, registry, default_seed)
 }
 
 /// Parses a plan's text with the changes asked for, checks it, and fits it into the time given.
@@ -131,17 +131,17 @@ fn complete_plan(text: Text, source: &PlanSource, registry: &Registry, default_s
     let (mut plan, plan_notes) =
         Plan::parse(&text, &name, &changes, &catalog, default_seed).map_err(|errors| plan_errors(&errors))?;
     notes.extend(plan_notes);
-    notes.extend(leave_out(&mut plan, registry)?);
+    notes.extend(leave_out_missing_systems(&mut plan, registry)?);
     if origin == PlanOrigin::Question {
         ask::refuse_missing(&plan, registry)?;
     }
     let plan = match &source.target {
         None => plan,
-        Some(target) => on_target(plan, target)?,
+        Some(target) => move_to_target(plan, target)?,
     };
     let mut plan = match &source.aa {
         None => plan,
-        Some(system) => both_sides(&plan, system)?,
+        Some(system) => as_both_sides(&plan, system)?,
     };
     if let Some(time) = &source.question.time {
         notes.push(fit_into_time(&mut plan, ask::parse_time(time)?, source.fixed_keys(), registry)?);
@@ -176,14 +176,14 @@ impl PlanSource {
 }
 
 /// Takes optional systems whose programs are missing out of the plan; returns a note for each, fails if none is left.
-fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliError> {
+fn leave_out_missing_systems(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliError> {
     let missing: Vec<(String, Failure)> = plan
         .systems
         .iter()
         .filter(|system| plan.fleet.as_ref().is_none_or(|fleet| !fleet.hosts.contains_key(&system.name)))
         .filter_map(|system| {
             let server = system.server.as_ref().filter(|server| server.optional)?;
-            let failure = registry.engine(&system.engine).ok()?.lacks_programs(server)?;
+            let failure = registry.engine(&system.engine).ok()?.why_programs_missing(server)?;
             Some((system.name.clone(), failure))
         })
         .collect();
@@ -199,7 +199,7 @@ fn leave_out(plan: &mut Plan, registry: &Registry) -> Result<Vec<String>, CliErr
 }
 
 /// Moves the plan's disk systems, files and volume images, to `target`; fails if it has none.
-fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
+fn move_to_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
     let mut moved = 0;
     for system in plan.systems.iter_mut().filter(|system| system.engine == DISK) {
         match &mut system.volume {
@@ -219,7 +219,7 @@ fn on_target(mut plan: Plan, target: &Path) -> Result<Plan, CliError> {
 }
 
 /// Makes an A/A plan with the named (or first) system as both sides.
-fn both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
+fn as_both_sides(plan: &Plan, system: &str) -> Result<Plan, CliError> {
     let known: Vec<&str> = plan.systems.iter().map(|system| system.name.as_str()).collect();
     let system = if system.is_empty() { known.first().copied().unwrap_or_default() } else { system };
     plan.to_aa(system).ok_or_else(|| {
@@ -257,13 +257,13 @@ impl Text {
 }
 
 /// Makes a plan's text of a wrapped SQLIO command line.
-fn of_sqlio(wrapped: sqlio::Wrapped, systems: &[String]) -> Text {
+fn text_of_sqlio(wrapped: sqlio::Wrapped, systems: &[String]) -> Text {
     let sqlio::Wrapped { text, path, called, notes } = wrapped;
     Text { called: Some(Called::Sqlio(called)), notes, ..Text::plain(text, COMMAND_LINE, path, systems) }
 }
 
 /// Reads the text of the plan that is named, or makes one for a question, a script or a batch file.
-fn read_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
+fn read_plan_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError> {
     let question = &source.question;
     let catalog = registry.catalog();
     let [named, others @ ..] = question.what.as_slice() else { return text_of_question(source, registry) };
@@ -285,14 +285,14 @@ fn read_text(source: &PlanSource, registry: &Registry) -> Result<Text, CliError>
             }
         }
         Word::Script(_) | Word::Queries | Word::Capture | Word::System(_) => text_of_question(source, registry),
-        Word::Plan | Word::Batch if !others.is_empty() || shapes => Err(beside_a_plan(source)),
-        Word::Batch => sqlio::wrap_batch(named).map(|wrapped| of_sqlio(wrapped, &question.system)),
-        Word::Plan => of_plan(named, &question.system),
+        Word::Plan | Word::Batch if !others.is_empty() || shapes => Err(not_with_a_plan(source)),
+        Word::Batch => sqlio::wrap_batch(named).map(|wrapped| text_of_sqlio(wrapped, &question.system)),
+        Word::Plan => text_of_plan(named, &question.system),
     }
 }
 
 /// Reads the text of a built-in plan, or of a plan's file.
-fn of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
+fn text_of_plan(named: &str, systems: &[String]) -> Result<Text, CliError> {
     if let Some(built_in) = BUILT_IN.iter().find(|plan| plan.name == named) {
         return Ok(Text::plain(built_in.text.to_owned(), built_in.name, None, systems));
     }
@@ -324,7 +324,7 @@ fn text_of_question(source: &PlanSource, registry: &Registry) -> Result<Text, Cl
 }
 
 /// Rewrites this command line with each word after the plan as a `--system`; `None` if one of them is no system.
-fn on_systems(plan: &str, others: &[String]) -> Option<String> {
+fn suggest_system_options(plan: &str, others: &[String]) -> Option<String> {
     let catalog = Registry::built_in().catalog();
     if !others.iter().all(|word| words::parse_system(word, &catalog).is_ok_and(|system| system.is_some())) {
         return None;
@@ -338,7 +338,7 @@ fn on_systems(plan: &str, others: &[String]) -> Option<String> {
 }
 
 /// Makes the error for what cannot be given together with a plan, with what does the same.
-fn beside_a_plan(source: &PlanSource) -> CliError {
+fn not_with_a_plan(source: &PlanSource) -> CliError {
     let question = &source.question;
     let plan = question.what.first().map(String::as_str).unwrap_or_default();
     let refuse = |what: String, hint: String| {
@@ -346,7 +346,7 @@ fn beside_a_plan(source: &PlanSource) -> CliError {
             .with_hint(hint)
     };
     if let Some(other) = question.what.get(1) {
-        let hint = match on_systems(plan, &question.what[1..]) {
+        let hint = match suggest_system_options(plan, &question.what[1..]) {
             Some(line) => format!("type `{line}`"),
             None => "`--system NAME=URL` runs it on a system of yours; only a `.smack` file takes values behind it"
                 .to_owned(),

@@ -53,17 +53,17 @@ impl TaskLogs {
         if let Some(made) = &self.of_run {
             return Ok(made.clone());
         }
-        std::fs::create_dir_all(&self.folder).map_err(|error| no_folder(&self.folder, &error))?;
+        std::fs::create_dir_all(&self.folder).map_err(|error| folder_error(&self.folder, &error))?;
         for attempt in 1..MOST_ATTEMPTS {
             let suffix = if attempt == 1 { String::new() } else { format!("-{attempt}") };
             let path = self.folder.join(format!("{}{suffix}", self.name));
             match std::fs::create_dir(&path) {
                 Ok(()) => return Ok(self.of_run.insert(path).clone()),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(no_folder(&path, &error)),
+                Err(error) => return Err(folder_error(&path, &error)),
             }
         }
-        Err(no_folder(&self.folder.join(&self.name), &ErrorKind::AlreadyExists.into()))
+        Err(folder_error(&self.folder.join(&self.name), &ErrorKind::AlreadyExists.into()))
     }
 
     /// Writes the logs of a run's tasks, a file for each process.
@@ -95,7 +95,7 @@ impl TaskLogs {
 }
 
 /// Says that a folder could not be made.
-fn no_folder(path: &Path, error: &std::io::Error) -> String {
+fn folder_error(path: &Path, error: &std::io::Error) -> String {
     format!("the folder {} could not be made: {error}", path.display())
 }
 

@@ -100,11 +100,11 @@ impl Search {
 
     /// Chooses the place on the grid of the next load to try; `None` once nothing is left to try.
     fn next_place(&self) -> Option<i32> {
-        if self.promise.max_clients.is_some() { self.place_of_clients() } else { self.place_of_rate() }
+        if self.promise.max_clients.is_some() { self.choose_clients_place() } else { self.choose_rate_place() }
     }
 
     /// Chooses the next number of clients to try, as its place: leaps up until one breaks the promise, then closes in.
-    fn place_of_clients(&self) -> Option<i32> {
+    fn choose_clients_place(&self) -> Option<i32> {
         match (self.highest_kept(), self.lowest_broken()) {
             (None, None) => Some(1),
             // A second time, unless it was.
@@ -154,7 +154,7 @@ impl Search {
     }
 
     /// Chooses the next rate to try, as its place on the grid: down a ladder until one keeps the promise, then by halves.
-    fn place_of_rate(&self) -> Option<i32> {
+    fn choose_rate_place(&self) -> Option<i32> {
         let (low, high) = (self.highest_kept(), self.lowest_broken());
         match (low, high) {
             (None, _) => {
@@ -233,18 +233,20 @@ impl Search {
                 let (low, high) = (low.load()?, high.load()?);
                 // Between two numbers that differ by more than that there is no doubt.
                 let (least, most) = ((low / room).ceil(), (high * room - 1.0).floor());
-                let crossing = self.crossing_load(least, most + 1.0).map(|clients| clients.floor().min(most));
+                let crossing = self.estimate_crossing_load(least, most + 1.0).map(|clients| clients.floor().min(most));
                 Some(Found::Load(crossing.unwrap_or_else(|| low + ((high - low) * between).floor())))
             }
             (Some(low), Some(high)) => {
                 let (low, high) = (low.rate?, high.rate?);
-                let crossing = self.crossing_load(low / room, high * room);
+                let crossing = self.estimate_crossing_load(low / room, high * room);
                 Some(Found::Load(crossing.unwrap_or_else(|| low * (high / low).powf(between))))
             }
             (None, Some(high)) => Some(Found::NoneKeeps(high.clone())),
             (Some(low), None) if self.highest_kept() < Some(self.top) && self.promise.max_clients.is_none() => {
                 let (low, top) = (low.rate?, self.load_at(self.top));
-                Some(Found::Load(self.crossing_load(low, top).unwrap_or_else(|| low * (top / low).powf(between))))
+                Some(Found::Load(
+                    self.estimate_crossing_load(low, top).unwrap_or_else(|| low * (top / low).powf(between)),
+                ))
             }
             (Some(low), None) => Some(Found::AllKeep(low.clone())),
             (None, None) => None,
@@ -257,7 +259,7 @@ impl Search {
     /// proportional to the room that is left (Kingman, "The single server queue in heavy traffic", 1961): promised time over
     /// 99th percentile is a line over the rate, which crosses 1 at the knee. In a closed loop each client waits for the others:
     /// the 99th percentile itself is a line over their number. Weighted by equal relative errors.
-    fn crossing_load(&self, least: f64, most: f64) -> Option<f64> {
+    fn estimate_crossing_load(&self, least: f64, most: f64) -> Option<f64> {
         let promised_us = promised_us(&self.promise);
         let is_of_clients = self.promise.max_clients.is_some();
         let near = if is_of_clients { NEAR_CLIENTS } else { NEAR };

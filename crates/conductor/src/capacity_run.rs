@@ -157,7 +157,7 @@ impl Tried {
         if record.state != RunState::Measured {
             return Err(Box::new(RunRecord { points: self.points(), ..record }));
         }
-        let point = point_of(&self.promise, load, &record);
+        let point = make_load_point(&self.promise, load, &record);
         self.records.push((point.clone(), record));
         Ok(point)
     }
@@ -170,7 +170,7 @@ impl Tried {
     /// Makes the mark that more clients may carry more, if operations were late only by waiting for a free one.
     /// From sending on they kept half of the promised time, so they came late by waiting for a client; and where the system itself
     /// slows down under all clients, more of them would only wait there instead.
-    fn too_few_clients(&self, search: &Search, unit: &str) -> Option<Mark> {
+    fn make_too_few_clients_mark(&self, search: &Search, unit: &str) -> Option<Mark> {
         const SHARE_OF_PROMISE: f64 = 0.5;
         /// Below it chance and rare stalls let operations wait for a client as well.
         const BUSY_SHARE: f64 = 0.5;
@@ -183,7 +183,7 @@ impl Tried {
         let is_alone_kept = share_beyond(&at_break.series, SeriesKind::Service, limit)? <= Promise::LATE;
         let is_busy = broke.throughput >= BUSY_SHARE * closed.throughput;
         let is_slowed = service_us(under_all, "p50")? > SLOWED * service_us(under_least, "p50")?;
-        let key = at_once(unit);
+        let key = concurrency_key(unit);
         let place = if key == "depth" { "a place among those under way" } else { "a free client" };
         let is_disturbed = at_break.marks.iter().any(|mark| mark.kind.is_disturbance());
         let unless = if is_disturbed { " (unless what else went on at the machine held them up)" } else { "" };
@@ -200,7 +200,7 @@ impl Tried {
     }
 
     /// Makes the mark that short runs at the load found have too few operations, even lengthened; `None` if they have enough.
-    fn too_few_operations(&self, search: &Search, load: f64, length: Duration, unit: &str) -> Option<Mark> {
+    fn make_too_few_operations_mark(&self, search: &Search, load: f64, length: Duration, unit: &str) -> Option<Mark> {
         let (rate, load) = match self.promise.max_clients {
             Some(_) => (search.throughput_at(load)?, Load::Clients(load as u32)),
             None => (load, Load::Rate(load)),
@@ -223,19 +223,19 @@ impl Tried {
     /// Makes one record of the search's short runs.
     fn search_record(self, search: &Search, (between, length): (f64, Duration), unit: &str) -> RunRecord {
         let of_clients = self.promise.max_clients.is_some();
-        let mut marks = each_once(&self.records);
+        let mut marks = collect_marks_once(&self.records);
         // The highest load that kept the promise; what none or all kept is known as a bound.
         let load = match search.capacity_found(between) {
             Some(Found::Load(load)) => {
-                marks.extend(self.too_few_operations(search, load, length, unit));
+                marks.extend(self.make_too_few_operations_mark(search, load, length, unit));
                 Ok(load)
             }
             Some(Found::NoneKeeps(point)) => {
-                marks.push(Mark::new(MarkKind::NoLoadKept, none_keeps(&self.promise, &point, unit)));
+                marks.push(Mark::new(MarkKind::NoLoadKept, explain_none_keeps(&self.promise, &point, unit)));
                 point.load().ok_or_else(String::new)
             }
             Some(Found::AllKeep(point)) => {
-                marks.push(Mark::new(MarkKind::EveryLoadKept, all_keep(&point, unit)));
+                marks.push(Mark::new(MarkKind::EveryLoadKept, explain_all_keep(&point, unit)));
                 point.load().ok_or_else(String::new)
             }
             None => Err(format!(
@@ -251,8 +251,9 @@ impl Tried {
         let mut measurements: Vec<Measurement> =
             of_clients.then(|| primary_measurement(CAPACITY_CLIENTS, "clients", load)).into_iter().collect();
         measurements.push(primary_measurement(CAPACITY, unit, rate));
-        let held_back = client_saturated(search, unit);
-        marks.extend(held_back.or_else(|| if of_clients { None } else { self.too_few_clients(search, unit) }));
+        let held_back = make_client_limit_mark(search, unit);
+        marks
+            .extend(held_back.or_else(|| if of_clients { None } else { self.make_too_few_clients_mark(search, unit) }));
         let elapsed_s = self.records.iter().map(|(_, record)| record.elapsed_s).sum();
         let began_unix_ms = self.records.first().and_then(|(_, record)| record.began_unix_ms);
         let points = self.points();
@@ -261,7 +262,7 @@ impl Tried {
         // What else is known is known of the highest load that kept the promise, or of the lowest where none did.
         if let Some((_, of_best)) = self.records.into_iter().find(|(point, _)| Some(point) == best.as_ref()) {
             measurements.extend(of_best.measurements.into_iter().map(as_diagnostic));
-            marks.extend(of_best.marks.into_iter().filter(|mark| !is_distinguishable(mark)));
+            marks.extend(of_best.marks.into_iter().filter(|mark| !is_kept_mark(mark)));
             series = of_best.series;
         }
         RunRecord {
@@ -279,7 +280,7 @@ impl Tried {
 }
 
 /// Makes the measurement of how many operations a unit of money buys at the capacity that was found.
-pub fn for_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
+pub fn measure_per_money(record: &RunRecord, price: &Price) -> Option<Measurement> {
     let found = record.measurements.iter().find(|measurement| measurement.metric.id == CAPACITY)?;
     let of = found.metric.unit.split('/').next().unwrap_or_default();
     let (id, unit) = (format!("{CAPACITY}_per_{}", price.currency), format!("{of}/{}", price.currency));
@@ -297,7 +298,7 @@ fn as_diagnostic(measurement: Measurement) -> Measurement {
 }
 
 /// Makes the point of a short run: its load, throughput and response times, and whether it kept the promise.
-fn point_of(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPoint {
+fn make_load_point(promise: &Promise, load: Option<Load>, record: &RunRecord) -> LoadPoint {
     // What is not known to have succeeded keeps no promise.
     let failed_share = value_of(record, FAILED_SHARE).unwrap_or(100.0) / 100.0;
     let late_share = late_share(promise, record, failed_share);
@@ -361,14 +362,14 @@ fn late_share(promise: &Promise, record: &RunRecord, failed_share: f64) -> f64 {
 
 /// Whether a mark is worth keeping besides the search's own: of a disturbance, of a void verdict or of an unsteady run.
 /// Rates above the capacity are not met, and a mark says what limits them; a short run's rate is the search's own.
-fn is_distinguishable(mark: &Mark) -> bool {
+fn is_kept_mark(mark: &Mark) -> bool {
     let is_of_rate = matches!(mark.kind, MarkKind::NotSteady | MarkKind::WarmUpTooShort);
     mark.kind.is_disturbance() || mark.kind.voids_verdict() || is_of_rate
 }
 
 /// Whether a mark says only what the search itself provokes: a rate that is not met, a backlog, a saturated client.
 /// What a backlog of the warm-up delays is late.
-fn is_sought(mark: &Mark) -> bool {
+fn is_search_mark(mark: &Mark) -> bool {
     use MarkKind::{Backlog, ClientSaturated, RateNotMet, WokenLate};
     matches!(mark.kind, RateNotMet | Backlog | ClientSaturated | WokenLate)
 }
@@ -380,10 +381,10 @@ fn primary_measurement(id: &str, unit: &str, found: Result<f64, String>) -> Meas
 }
 
 /// Collects the short runs' marks of disturbances and of what voids a verdict, each kind once.
-fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
+fn collect_marks_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
     let mut found: Vec<Mark> = Vec::new();
     for mark in records.iter().flat_map(|(_, record)| &record.marks) {
-        let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_sought(mark));
+        let is_wanted = mark.kind.is_disturbance() || (mark.kind.voids_verdict() && !is_search_mark(mark));
         if is_wanted && found.iter().all(|known| known.kind != mark.kind) {
             found.push(mark.clone());
         }
@@ -392,7 +393,7 @@ fn each_once(records: &[(LoadPoint, RunRecord)]) -> Vec<Mark> {
 }
 
 /// Makes the mark that the limit found is the load generator's own, if the client was saturated next to it.
-fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
+fn make_client_limit_mark(search: &Search, unit: &str) -> Option<Mark> {
     let point =
         [search.worst_point(), search.best_point()].into_iter().flatten().find(|point| point.is_client_saturated)?;
     let load = load_words(point, unit);
@@ -402,7 +403,7 @@ fn client_saturated(search: &Search, unit: &str) -> Option<Mark> {
 }
 
 /// Makes the sentence that not even the lowest load kept the promise.
-fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
+fn explain_none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
     let load = load_words(lowest, unit);
     let late = lowest.late_share * 100.0;
     let failed = lowest.failed_share * 100.0;
@@ -411,17 +412,17 @@ fn none_keeps(promise: &Promise, lowest: &LoadPoint, unit: &str) -> String {
 }
 
 /// Makes the sentence that even the highest load kept the promise, and what to ask with.
-fn all_keep(highest: &LoadPoint, unit: &str) -> String {
+fn explain_all_keep(highest: &LoadPoint, unit: &str) -> String {
     let load = load_words(highest, unit);
     if highest.clients.is_some() {
         return format!("{load}, the most that were to be tried: ask with more `--max-clients`");
     }
-    let key = at_once(unit);
+    let key = concurrency_key(unit);
     format!("{load}, more than its clients reach one after the other: ask with more `{key}`, or promise less time")
 }
 
 /// The workload's key for how many operations are under way at once, from the unit of its rate: `depth` or `clients`.
-fn at_once(unit: &str) -> &'static str {
+fn concurrency_key(unit: &str) -> &'static str {
     if unit == "io/s" { "depth" } else { "clients" }
 }
 

@@ -21,9 +21,9 @@ use model::{
 use store::Store;
 
 use self::change::MadeChange;
-use crate::capacity_run::{check_task, for_money, seek_capacity, usual_loads};
+use crate::capacity_run::{check_task, measure_per_money, seek_capacity, usual_loads};
 pub use crate::ended::{ExperimentEnd, ExperimentError};
-use crate::files::files_allow;
+use crate::files::check_open_files_limit;
 use crate::lasting::LastingFailure;
 pub use crate::options::{ExperimentOptions, TimeLimit};
 use crate::registry::Registry;
@@ -189,7 +189,7 @@ impl<'a> Conductor<'a> {
                 let system = self.plan.system(&case.system);
                 let able = system.map_or(Ok(()), |system| {
                     self.registry.refuse_without_procedures(system, &task)?;
-                    self.registry.refuse_warm(system, &task, &self.plan.schedule)
+                    self.registry.check_cold_caches(system, &task, &self.plan.schedule)
                 });
                 able.map(|()| task)
             });
@@ -221,20 +221,20 @@ impl<'a> Conductor<'a> {
                 ..OpenRequest::new(system, self.options.consent)
             };
             let failed = |failure| system_error(&system.name, failure);
-            let site = self.site_of(&request).map_err(failed)?;
+            let site = self.open_site(&request).map_err(failed)?;
             // From here on, what it made is removed however the run ends.
             self.sites.insert(system.name.clone(), Arc::clone(&site));
             if let Some(places) = &self.options.places {
                 places.introduce(&request, &*site).map_err(failed)?;
             }
-            self.refuse_other_loads(&system.name, &*site).map_err(failed)?;
+            self.check_load_kinds(&system.name, &*site).map_err(failed)?;
             self.refuse_too_many_files(&*site).map_err(failed)?;
         }
         Ok(())
     }
 
     /// Opens a system on the host where the plan places it, else in this process.
-    fn site_of(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
+    fn open_site(&self, request: &OpenRequest<'_>) -> Result<Arc<dyn Site>, Failure> {
         let elsewhere = self.options.places.as_ref().map(|places| places.site_of(request)).transpose()?.flatten();
         match elsewhere {
             Some(site) => Ok(site),
@@ -249,8 +249,9 @@ impl<'a> Conductor<'a> {
         if self.tasks.iter().all(|task| task.tables() == Tables::None) { Tables::None } else { Tables::Own }
     }
 
-    fn refuse_other_loads(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
-        let mut cases = self.cases.iter().zip(&self.tasks).filter(|(case, _)| self.own_name(&case.system) == system);
+    fn check_load_kinds(&self, system: &str, site: &dyn Site) -> Result<(), Failure> {
+        let mut cases =
+            self.cases.iter().zip(&self.tasks).filter(|(case, _)| self.name_behind_alias(&case.system) == system);
         let Some((case, task)) = cases.find(|(_, task)| task.load_kind() != site.load_kind()) else { return Ok(()) };
         let tried = format!("run the benchmark `{}`", case.benchmark);
         let (cause, hint) = match task.load_kind() {
@@ -278,11 +279,11 @@ impl<'a> Conductor<'a> {
             .unwrap_or_default();
         // Without a limit there is nothing to refuse.
         let soft = host::limits::open_files().ok().and_then(|limit| limit.soft);
-        files_allow(most, site.files_per_client(), soft)
+        check_open_files_limit(most, site.files_per_client(), soft)
     }
 
     fn site_named(&self, system: &str) -> Result<&Arc<dyn Site>, ExperimentError> {
-        let site = self.sites.get(self.own_name(system));
+        let site = self.sites.get(self.name_behind_alias(system));
         site.ok_or_else(|| {
             let missing = "the plan does not name it";
             system_error(system, Failure::new(FailureKind::Plan, "use the system", missing))
@@ -291,7 +292,8 @@ impl<'a> Conductor<'a> {
 
     fn record_facts(&mut self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
         let known = self.store.facts()?;
-        let paths: Vec<(&SystemPlan, PathBuf)> = self.plan.systems.iter().filter_map(|s| self.data_path(s)).collect();
+        let paths: Vec<(&SystemPlan, PathBuf)> =
+            self.plan.systems.iter().filter_map(|s| self.with_data_path(s)).collect();
         let named: Vec<(&str, &std::path::Path)> =
             paths.iter().map(|(s, path)| (s.name.as_str(), path.as_path())).collect();
         let mut taken = vec![(CLIENT.to_owned(), host::facts::client_facts(&named))];
@@ -315,11 +317,11 @@ impl<'a> Conductor<'a> {
         }
         for (subject, facts) in taken {
             match known.get(&subject) {
-                Some(before) => self.compare_facts(&subject, before, &facts, observer)?,
+                Some(before) => self.check_facts_unchanged(&subject, before, &facts, observer)?,
                 None => self.store.put_facts(&subject, &facts, host::clock::unix_ms())?,
             }
         }
-        self.identify(&known)
+        self.note_identities(&known)
     }
 
     fn facts_of_system(&self, name: &str) -> Result<Facts, ExperimentError> {
@@ -327,7 +329,7 @@ impl<'a> Conductor<'a> {
         let cases: Vec<(&Case, &Task)> = self.cases.iter().zip(&self.tasks).collect();
         let mut facts = self.site_named(name)?.facts(&cases, FactsScope::Whole).map_err(failed)?;
         if let Some(system) = self.plan.system(name) {
-            let (engine, _) = self.registry.resolve(system).map_err(failed)?;
+            let (engine, _) = self.registry.resolve_system(system).map_err(failed)?;
             for caution in engine.spec().cautions {
                 facts.passing(caution.fact_name(), caution.text());
             }
@@ -351,12 +353,12 @@ impl<'a> Conductor<'a> {
         }
     }
 
-    fn data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
+    fn with_data_path<'p>(&self, system: &'p SystemPlan) -> Option<(&'p SystemPlan, PathBuf)> {
         Some((system, self.registry.data_directory(system)?))
     }
 
     /// Fails if a subject's facts have changed since the experiment began; a changed client is only reported.
-    fn compare_facts(
+    fn check_facts_unchanged(
         &self,
         subject: &str,
         before: &Facts,
@@ -383,7 +385,7 @@ impl<'a> Conductor<'a> {
                 |position| runs.iter().any(|t| t.planned.position == position && t.state == RunState::Measured);
             for run in self.store.pending()?.into_iter().filter(|run| !is_measured(run.position)) {
                 let case = self.cases[run.case as usize].clone();
-                let Some(record) = places.left_over(&self.job_of(run, &case), observer) else { continue };
+                let Some(record) = places.left_over(&self.make_site_job(run, &case), observer) else { continue };
                 let id = self.store.begin_run(run, host::clock::unix_ms())?;
                 self.store.finish_run(id, &record)?;
                 places.note_committed();
@@ -406,9 +408,9 @@ impl<'a> Conductor<'a> {
     }
 
     /// Makes the job of a run for its site: task, schedule, seed, and how thoroughly its tables are checked.
-    fn job_of<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
+    fn make_site_job<'j>(&'j self, run: PlannedRun, case: &'j Case) -> SiteJob<'j> {
         let task = &self.tasks[run.case as usize];
-        let seed = seed::of_run(self.plan, &self.cases, task, run);
+        let seed = seed::draw_run_seed(self.plan, &self.cases, task, run);
         let (schedule, interrupt, co_located) = (&self.plan.schedule, &self.options.interrupt, &self.co_located);
         let inspection = if !self.inspected.contains(&run.case) {
             Inspection::Whole
@@ -446,28 +448,32 @@ impl<'a> Conductor<'a> {
             pending.pop_front();
             if round != Some(run.round) {
                 if let Some((run, failure)) = lasting.lasting_failure() {
-                    let why = self.reason_of(*run, failure);
+                    let why = self.explain_run_failure(*run, failure);
                     let reason = format!("{why}; all runs of the round failed alike, and a further round would, too");
                     return Ok(ExperimentEnd::Stopped { reason, kind: failure.kind });
                 }
                 if round.is_some() {
                     self.begin_round(observer);
                 }
-                (round, lasting) = (Some(run.round), LastingFailure::of_round(run.round, &self.store.runs()?));
+                (round, lasting) = (Some(run.round), LastingFailure::watch_round(run.round, &self.store.runs()?));
                 observer.round_started(run.round, self.plan.schedule.rounds);
             }
             let left = pending.len() + 1;
-            let progress = ExperimentProgress { done, planned: done + left, left: self.time_of_a_run() * left as u32 };
+            let progress =
+                ExperimentProgress { done, planned: done + left, left: self.estimate_run_time() * left as u32 };
             done += 1;
             match (self.run_patiently(run, progress, observer)?, self.plan.schedule.on_error) {
                 (RunEnd::Measured, _) => lasting.note_measured(),
                 (RunEnd::Aborted, _) => return Ok(ExperimentEnd::Interrupted),
                 (RunEnd::Failed(failure), OnError::Continue) => {
                     failed += 1;
-                    lasting.take_failure(run, failure);
+                    lasting.note_run_failure(run, failure);
                 }
                 (RunEnd::Failed(failure), OnError::Stop) => {
-                    return Ok(ExperimentEnd::Stopped { reason: self.reason_of(run, &failure), kind: failure.kind });
+                    return Ok(ExperimentEnd::Stopped {
+                        reason: self.explain_run_failure(run, &failure),
+                        kind: failure.kind,
+                    });
                 }
             }
         }
@@ -478,7 +484,7 @@ impl<'a> Conductor<'a> {
     fn begin_round(&mut self, observer: &mut dyn Observer) {
         for (name, site) in &self.sites {
             if let Err(failure) = site.begin_round() {
-                let why = with_hint(&failure);
+                let why = text_with_hint(&failure);
                 observer.warning(&format!("system `{name}`: {why}; its next run tries it again"));
                 self.unready.insert(name.clone());
             }
@@ -486,7 +492,7 @@ impl<'a> Conductor<'a> {
     }
 
     fn make_ready(&mut self, system: &str) -> Result<(), Failure> {
-        let name = self.own_name(system).to_owned();
+        let name = self.name_behind_alias(system).to_owned();
         if self.unready.contains(&name)
             && let Some(site) = self.sites.get(&name)
         {
@@ -497,16 +503,16 @@ impl<'a> Conductor<'a> {
     }
 
     /// Estimates how long a run takes: its planned length plus the mean preparation so far.
-    fn time_of_a_run(&self) -> Duration {
-        let all: Duration = self.cases.iter().map(|case| self.measured_part(case)).sum();
+    fn estimate_run_time(&self) -> Duration {
+        let all: Duration = self.cases.iter().map(|case| self.planned_load_time(case)).sum();
         all / self.cases.len().max(1) as u32 + self.preparing / self.done.max(1) as u32
     }
 
     /// Makes the text that says in which round and case a run failed, why, and what may help.
-    fn reason_of(&self, run: PlannedRun, failure: &Failure) -> String {
+    fn explain_run_failure(&self, run: PlannedRun, failure: &Failure) -> String {
         let case = &self.cases[run.case as usize];
         let label = case.label(&self.plan.varying_keys(&case.benchmark));
-        format!("round {}, {label}: {}", run.round + 1, with_hint(failure))
+        format!("round {}, {label}: {}", run.round + 1, text_with_hint(failure))
     }
 
     /// Makes a run, and repeats it if its server went away and came back, or if nothing ended in it, as after a pause.
@@ -525,14 +531,14 @@ impl<'a> Conductor<'a> {
                 return Ok(ended);
             }
             let system = self.cases[run.case as usize].system.clone();
-            let why = self.reason_of(run, failure);
+            let why = self.explain_run_failure(run, failure);
             if is_empty {
                 observer.warning(&format!("{why}; the run is repeated"));
                 continue;
             }
             let timeout = model::duration::rounded_text(self.options.patience);
             observer.warning(&format!("{why}; waiting up to {timeout} for system `{system}`"));
-            if !self.wait_for(&system)? {
+            if !self.wait_for_system(&system)? {
                 return Ok(ended);
             }
         }
@@ -547,7 +553,7 @@ impl<'a> Conductor<'a> {
         observer: &mut dyn Observer,
     ) -> Result<RunEnd, ExperimentError> {
         let system = self.cases[run.case as usize].system.clone();
-        if !self.silent.contains(self.own_name(&system)) || self.wait_for(&system)? {
+        if !self.silent.contains(self.name_behind_alias(&system)) || self.wait_for_system(&system)? {
             return self.run_one(run, progress, observer);
         }
         let cause = "it has not answered since an earlier run";
@@ -560,21 +566,21 @@ impl<'a> Conductor<'a> {
     }
 
     /// Waits for a system to be available; `false` if it does not come back in time, or the user interrupts.
-    fn wait_for(&mut self, system: &str) -> Result<bool, ExperimentError> {
+    fn wait_for_system(&mut self, system: &str) -> Result<bool, ExperimentError> {
         let started = Instant::now();
         let timeout = self.options.patience;
         while started.elapsed() < timeout && !self.is_interrupted() {
             let site = Arc::clone(self.site_named(system)?);
             match ask_within(timeout.saturating_sub(started.elapsed()), move || site.wait_until_available()) {
                 Some(Ok(())) => {
-                    let name = self.own_name(system).to_owned();
+                    let name = self.name_behind_alias(system).to_owned();
                     self.silent.remove(&name);
                     self.note_unsure(&name);
                     return Ok(true);
                 }
                 Some(Err(_)) => thread::sleep(REVIVE_EVERY),
                 None => {
-                    self.silent.insert(self.own_name(system).to_owned());
+                    self.silent.insert(self.name_behind_alias(system).to_owned());
                 }
             }
         }
@@ -582,7 +588,7 @@ impl<'a> Conductor<'a> {
     }
 
     /// Name of the system that this name is an alias of, else the name itself.
-    fn own_name<'s>(&'s self, system: &'s str) -> &'s str {
+    fn name_behind_alias<'s>(&'s self, system: &'s str) -> &'s str {
         self.plan.system(system).and_then(|system| system.alias_of.as_deref()).unwrap_or(system)
     }
 
@@ -629,14 +635,14 @@ impl<'a> Conductor<'a> {
         }
         self.done += 1;
         // Short runs of a search may have been lengthened.
-        let measured = self.measured_part(&case).max(Duration::from_secs_f64(record.elapsed_s.max(0.0)));
+        let measured = self.planned_load_time(&case).max(Duration::from_secs_f64(record.elapsed_s.max(0.0)));
         self.preparing += started.elapsed().saturating_sub(measured);
         observer.run_ended(&run, &case, &record);
         Ok(ended)
     }
 
     /// Planned time of a case's warm-ups and measurements; of counted transactions the warm-ups alone.
-    fn measured_part(&self, case: &Case) -> Duration {
+    fn planned_load_time(&self, case: &Case) -> Duration {
         let load = match self.plan.schedule.length_at(&case.point) {
             Length::Duration(duration) => self.plan.schedule.warmup + duration,
             Length::Transactions(_) => self.plan.schedule.warmup,
@@ -658,11 +664,11 @@ impl<'a> Conductor<'a> {
         let site = self
             .site_named(&case.system)
             .map_err(|error| Failure::new(FailureKind::Plan, format!("find the system `{}`", case.system), error));
-        let site = &**site.map_err(without_points)?;
+        let site = &**site.map_err(pair_with_no_points)?;
         let Some(promise) = Promise::from_point(&case.point) else {
-            return self.load_once(site, &self.job_of(run, case), observer).map_err(without_points);
+            return self.load_once(site, &self.make_site_job(run, case), observer).map_err(pair_with_no_points);
         };
-        let workload = self.registry.workload(&case.workload).map_err(without_points)?;
+        let workload = self.registry.workload(&case.workload).map_err(pair_with_no_points)?;
         let seed = self.plan.schedule.seed;
         let phase = Rng::of_transaction(seed, run.round, PHASE).unit();
         let between = Rng::of_transaction(seed, run.position, BETWEEN).unit();
@@ -674,23 +680,23 @@ impl<'a> Conductor<'a> {
         let mut short_run = |case: &Case, number: u32, length: Duration, observer: &mut dyn Observer| {
             let task = workload.make_task(&case.point, &self.grants)?;
             let schedule = Schedule { length: Length::Duration(length), ..self.plan.schedule.clone() };
-            let job = self.job_of(run, case);
+            let job = self.make_site_job(run, case);
             let seed = Rng::of_transaction(job.seed, number, PHASE).next_u64();
             self.load_once(site, &SiteJob { case, task: &task, seed, schedule: &schedule, ..job }, observer)
         };
         let unit = workload.spec().rate_unit;
         let mut record = seek_capacity((case, promise, length), (phase, between), unit, &mut short_run, observer)?;
         let price = self.plan.system(&case.system).and_then(|system| system.price.as_ref());
-        record.measurements.extend(price.and_then(|price| for_money(&record, price)));
+        record.measurements.extend(price.and_then(|price| measure_per_money(&record, price)));
         Ok(record)
     }
 }
 
-fn without_points(failure: Failure) -> (Failure, Vec<LoadPoint>) {
+fn pair_with_no_points(failure: Failure) -> (Failure, Vec<LoadPoint>) {
     (failure, Vec::new())
 }
 
-fn with_hint(failure: &Failure) -> String {
+fn text_with_hint(failure: &Failure) -> String {
     let hint = failure.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
     format!("{failure}{hint}")
 }

@@ -6,7 +6,7 @@ use load::error::{Failure, FailureKind};
 const OWN_FILES: u64 = 64;
 
 /// Fails if that many connections exceed the limit on open files, next to étalon's own.
-pub(crate) fn files_allow(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
+pub(crate) fn check_open_files_limit(connections: u64, per_client: u64, limit: Option<u64>) -> Result<(), Failure> {
     let needed = connections * per_client + OWN_FILES;
     match limit {
         Some(limit) if per_client > 0 && needed > limit => {

@@ -13,7 +13,7 @@ pub(crate) struct LastingFailure {
 
 impl LastingFailure {
     /// Begins to note the failures of a round; one with a run measured in an earlier sitting has no lasting failure.
-    pub(crate) fn of_round(round: u32, runs: &[StoredRun]) -> LastingFailure {
+    pub(crate) fn watch_round(round: u32, runs: &[StoredRun]) -> LastingFailure {
         LastingFailure {
             first: None,
             is_refuted: runs.iter().any(|run| run.planned.round == round && run.state == RunState::Measured),
@@ -26,7 +26,7 @@ impl LastingFailure {
     }
 
     /// Notes a failed run; a failure that passes, or differs from the first, shows that none lasts.
-    pub(crate) fn take_failure(&mut self, run: PlannedRun, failure: Failure) {
+    pub(crate) fn note_run_failure(&mut self, run: PlannedRun, failure: Failure) {
         self.is_refuted |= !failure.is_lasting();
         match &self.first {
             Some((_, first)) => self.is_refuted |= *first != failure,
@@ -59,8 +59,8 @@ mod tests {
         };
         assert!(lasting_failure().is_lasting());
         for (round, stops) in [(3, false), (4, true)] {
-            let mut lasting = LastingFailure::of_round(round, std::slice::from_ref(&measured));
-            lasting.take_failure(PlannedRun { round, ..planned }, lasting_failure());
+            let mut lasting = LastingFailure::watch_round(round, std::slice::from_ref(&measured));
+            lasting.note_run_failure(PlannedRun { round, ..planned }, lasting_failure());
             assert_eq!(lasting.lasting_failure().is_some(), stops, "round {round}");
         }
     }

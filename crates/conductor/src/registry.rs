@@ -108,7 +108,7 @@ impl Registry {
     ///
     /// # Errors
     /// The variable is not set, or no engine has its scheme.
-    pub fn resolve(&self, system: &SystemPlan) -> Result<(&'static dyn Engine, SystemPlan), Failure> {
+    pub fn resolve_system(&self, system: &SystemPlan) -> Result<(&'static dyn Engine, SystemPlan), Failure> {
         let mut resolved = system.clone();
         if let Some(variable) = system.url_variable() {
             let tried = format!("read the URL of `{}` from the environment variable `{variable}`", system.name);
@@ -124,7 +124,7 @@ impl Registry {
 
     /// Opens a plan's system by its engine, after checking its reset and settings.
     pub fn open_system(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure> {
-        let (engine, system) = self.resolve(request.system)?;
+        let (engine, system) = self.resolve_system(request.system)?;
         engine.choose_reset(&system, 0)?;
         // A plan from another host was checked there, if at all.
         for (name, value) in &system.settings {
@@ -139,7 +139,7 @@ impl Registry {
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`]: no reset empties them there. [`FailureKind::Plan`]: the task would fill them again.
-    pub fn refuse_warm(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
+    pub fn check_cold_caches(&self, system: &SystemPlan, task: &Task, schedule: &Schedule) -> Result<(), Failure> {
         if schedule.caches == Caches::Warmed {
             return Ok(());
         }
@@ -152,8 +152,8 @@ impl Registry {
             return Ok(());
         }
         // Opening the system says why it cannot be resolved.
-        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
-        if engine.empties_caches(&system) {
+        let Ok((engine, system)) = self.resolve_system(system) else { return Ok(()) };
+        if engine.can_empty_caches(&system) {
             return Ok(());
         }
         let tried = format!("use `schedule.caches = \"cold\"` with the system `{}`", system.name);
@@ -169,7 +169,7 @@ impl Registry {
     pub fn refuse_without_procedures(&self, system: &SystemPlan, task: &Task) -> Result<(), Failure> {
         let Some(routines) = &task.dataset.routines else { return Ok(()) };
         // Opening the system says why it cannot be resolved.
-        let Ok((engine, _)) = self.resolve(system) else { return Ok(()) };
+        let Ok((engine, _)) = self.resolve_system(system) else { return Ok(()) };
         let has_them = engine.dialect().is_some_and(|dialect| (routines.statements)(dialect).is_some());
         if has_them {
             return Ok(());
@@ -183,13 +183,13 @@ impl Registry {
 
     /// Directory of a system's data, if that is known without connecting.
     pub fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
-        let (engine, system) = self.resolve(system).ok()?;
+        let (engine, system) = self.resolve_system(system).ok()?;
         engine.data_directory(&system)
     }
 
     /// How durable a system's commits are by its plan alone, if that says so, without connecting.
     pub fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
-        let (engine, system) = self.resolve(system).ok()?;
+        let (engine, system) = self.resolve_system(system).ok()?;
         engine.durability_of_plan(&system)
     }
 
@@ -197,14 +197,14 @@ impl Registry {
     ///
     /// # Errors
     /// The plan asks for what the system cannot do.
-    pub fn reset_way(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        let (engine, system) = self.resolve(system)?;
+    pub fn choose_reset_way(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+        let (engine, system) = self.resolve_system(system)?;
         engine.choose_reset(&system, size_bytes)
     }
 
     /// The privileges that étalon needs in a system to make its tables, as the engine words them.
     pub fn needed_privileges(&self, system: &SystemPlan) -> Option<String> {
-        let (engine, system) = self.resolve(system).ok()?;
+        let (engine, system) = self.resolve_system(system).ok()?;
         engine.needed_privileges(&system)
     }
 
@@ -213,20 +213,20 @@ impl Registry {
     ///
     /// # Errors
     /// It cannot.
-    pub fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
-        let Ok((engine, system)) = self.resolve(system) else { return Ok(()) };
-        engine.read_url(&system)
+    pub fn check_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        let Ok((engine, system)) = self.resolve_system(system) else { return Ok(()) };
+        engine.check_url(&system)
     }
 
     /// Lists which of these systems' servers say within `timeout` that nothing can be written to them, and why.
     /// All are asked at the same time.
-    pub fn refuse_writes(&self, systems: &[&SystemPlan], timeout: Duration) -> Vec<(String, Failure)> {
+    pub fn list_read_only_systems(&self, systems: &[&SystemPlan], timeout: Duration) -> Vec<(String, Failure)> {
         let until = Instant::now() + timeout;
         let asked: Vec<_> = systems
             .iter()
             .filter_map(|system| {
-                let (engine, system) = self.resolve(system).ok()?;
-                Some((system.name.clone(), ask_in_thread(move || engine.refuses_writes(&system))))
+                let (engine, system) = self.resolve_system(system).ok()?;
+                Some((system.name.clone(), ask_in_thread(move || engine.why_read_only(&system))))
             })
             .collect();
         let refused = asked.into_iter().filter_map(|(name, answer)| {
@@ -238,13 +238,13 @@ impl Registry {
 
     /// Says what étalon would make in the system, if anything; connects to nothing.
     pub fn would_make(&self, system: &SystemPlan) -> Result<Option<String>, Failure> {
-        let (engine, system) = self.resolve(system)?;
-        Ok(engine.would_make(&system))
+        let (engine, system) = self.resolve_system(system)?;
+        Ok(engine.explain_made(&system))
     }
 
     /// Says what étalon would drop in the system; connects to nothing.
     pub fn would_drop(&self, system: &SystemPlan) -> Result<String, Failure> {
-        let (engine, system) = self.resolve(system)?;
-        Ok(engine.would_drop(&system))
+        let (engine, system) = self.resolve_system(system)?;
+        Ok(engine.explain_dropped(&system))
     }
 }

@@ -11,7 +11,7 @@ use workloads::workload::{Action, Task};
 /// A round's runs draw equal keys on all systems. Blocks of files are drawn per case, since caches could serve one
 /// run's data to the next; both systems of a case draw equal ones, unless they share the place, as in an A/A
 /// experiment.
-pub(crate) fn of_run(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) -> u64 {
+pub(crate) fn draw_run_seed(plan: &Plan, cases: &[Case], task: &Task, run: PlannedRun) -> u64 {
     let stream = match &task.action {
         Action::Stream(StreamTask { work: StreamWork::Blocks(_), .. }) => {
             stream_of_blocks(&plan.systems, cases, run.case)

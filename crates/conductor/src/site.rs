@@ -295,7 +295,7 @@ impl Here {
 }
 
 /// Starts to watch the machine while a system is used. `None` if nothing real is used.
-pub fn watch_machine(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
+pub fn start_machine_watch(system: &dyn System, co_located: &[u32]) -> Option<Watch> {
     let listener = match system.presence() {
         Presence::Own => None,
         Presence::Server(listener) => Some(listener),
@@ -369,7 +369,7 @@ impl Site for Here {
         if job.task.tables() == Tables::Own && are_fresh {
             self.inspect_if_due(job, Moment::Loaded)?;
         }
-        let watch = watch_machine(system, job.co_located);
+        let watch = start_machine_watch(system, job.co_located);
         system.settle()?;
         if job.schedule.caches == Caches::Cold && job.task.tables() == Tables::Own {
             system.empty_caches()?;
@@ -421,7 +421,7 @@ impl Site for Here {
 
     /// Opens a session on the system, with its dialect.
     fn session(&self, kind: SessionKind) -> Result<(Box<dyn Session>, &'static dyn Dialect), Failure> {
-        Ok((self.system.session(kind)?, self.system.dialect()))
+        Ok((self.system.connect_session(kind)?, self.system.dialect()))
     }
 
     fn begin_clean_up(&self) {
@@ -447,7 +447,7 @@ fn refuse_programs(system: &dyn System, cases: &[(&Case, &Task)]) -> Result<(), 
 /// Adds the facts of the cases' sessions, procedures, loads and resets to a system's.
 fn add_facts_of_cases(system: &dyn System, cases: &[(&Case, &Task)], facts: &mut Facts) -> Result<(), Failure> {
     for kind in session_kinds(cases) {
-        facts.absorb("session", system.session_facts(kind)?);
+        facts.absorb("session", system.read_session_facts(kind)?);
     }
     for (_, task) in cases {
         if let Action::Step(procedure) = &task.action {

@@ -89,7 +89,7 @@ pub struct AsIfLoaded<'a> {
 
 impl AsIfLoaded<'_> {
     /// Corrects the present answer to a count by what earlier runs have added to it.
-    fn as_if_loaded(&self, sql: &str, now: i64) -> i64 {
+    fn count_as_if_loaded(&self, sql: &str, now: i64) -> i64 {
         let before = self.before.get(sql);
         before.map_or(now, |before| now - before + self.first.get(sql).copied().unwrap_or_default())
     }
@@ -106,13 +106,13 @@ impl ServerCounters for AsIfLoaded<'_> {
 
     /// Asks for a number, less what earlier runs have added to it.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        Ok(self.as_if_loaded(sql, self.counters.scalar(sql)?))
+        Ok(self.count_as_if_loaded(sql, self.counters.scalar(sql)?))
     }
 
     /// Asks for numbers, each less what earlier runs have added to it.
     fn scalars(&self, questions: &[String]) -> Result<Vec<i64>, Failure> {
         let now = self.counters.scalars(questions)?;
-        Ok(questions.iter().zip(now).map(|(sql, now)| self.as_if_loaded(sql, now)).collect())
+        Ok(questions.iter().zip(now).map(|(sql, now)| self.count_as_if_loaded(sql, now)).collect())
     }
 
     fn lock_waiters(&self) -> Result<Option<LockWaiters>, Failure> {

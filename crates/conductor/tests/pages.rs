@@ -181,7 +181,7 @@ fn mariadb_without_performance_schema_goes_on_and_says_how_to_switch_it_on() {
 const OWNER: &str = "etalon";
 
 fn socket(system: &dyn System) -> String {
-    let rows = system.session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
+    let rows = system.connect_session(SessionKind::Plain).unwrap().query("SHOW unix_socket_directories").unwrap();
     match &rows[0][0] {
         Datum::Text(folder) => folder.to_string(),
         other => panic!("{other:?}"),
@@ -196,7 +196,7 @@ fn url(server: &dyn System, role: &str) -> String {
 #[test]
 fn a_role_without_rights_measures_what_it_may() {
     let server = open(&private("postgres", None, &[("fsync", "off")]));
-    let mut admin = server.session(SessionKind::Plain).unwrap();
+    let mut admin = server.connect_session(SessionKind::Plain).unwrap();
     admin.execute("CREATE ROLE plain LOGIN; GRANT CREATE ON DATABASE postgres TO plain").unwrap();
     let opened = open(&system("postgres", url(&*server, "plain"), &[]));
     let record = run(&*opened, 16).unwrap();

@@ -57,7 +57,7 @@ fn assert_all_right(name: &str, record: &RunRecord) {
 fn spatialite_answers_as_the_oracle_does() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let system = open(&sqlite(folder.path()));
-    let facts = system.session_facts(SessionKind::Spatial).unwrap();
+    let facts = system.read_session_facts(SessionKind::Spatial).unwrap();
     assert!(facts.get("spatialite.version").is_some());
     for (seed, points) in [(1, "uniform"), (2, "clustered")] {
         let mut keys = small(9);
@@ -73,8 +73,8 @@ fn joins_in_spatialite_go_by_the_r_tree() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let system = open(&sqlite(folder.path()));
     run(&*system, &small(9)).unwrap();
-    let mut session = system.session(SessionKind::Spatial).unwrap();
-    let dialect = system.spatial().unwrap();
+    let mut session = system.connect_session(SessionKind::Spatial).unwrap();
+    let dialect = system.spatial_dialect().unwrap();
     for query in Query::all() {
         let sql = dialect.query_text(query, 4_096).unwrap();
         if !sql.contains("SpatialIndex") {
@@ -121,7 +121,7 @@ fn spatialite_and_postgis_answer_as_the_oracle_does_on_shapes_of_a_file() {
 #[test]
 fn postgis_answers_as_the_oracle_does() {
     let system = open(&private("postgres", None, &[("fsync", "off")]));
-    let facts = system.session_facts(SessionKind::Spatial).unwrap();
+    let facts = system.read_session_facts(SessionKind::Spatial).unwrap();
     assert!(facts.get("postgis.version").is_some() && facts.get("geos.version").is_some());
     let mut keys = small(9);
     keys.push(("clients", Value::Int(3)));

@@ -93,7 +93,7 @@ impl System for Parrot {
     fn dialect(&self) -> &'static dyn Dialect {
         &ParrotDialect
     }
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+    fn spatial_dialect(&self) -> Option<&'static dyn SpatialDialect> {
         self.dialect
     }
     fn placement(&self) -> Placement {
@@ -114,7 +114,7 @@ impl System for Parrot {
     fn drive(&self, _load: Load<'_>, _context: WorkerContext<'_>) -> Result<LoadCounts, Failure> {
         Ok(LoadCounts::default())
     }
-    fn session(&self, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, _kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(ParrotSession {
             answers: Arc::clone(&self.answers),
             fault: self.fault,
@@ -162,7 +162,7 @@ fn asked_of_the_load(sql: &str) -> Option<Vec<Vec<Datum>>> {
     if let Some((_, rows)) = tables.into_iter().find(|(name, _)| counted == Some(*name)) {
         return Some(vec![[rows, 1, rows].map(Datum::Int).to_vec()]);
     }
-    if DIALECTS.iter().any(|dialect| dialect.indexed_tables() == Some(sql)) {
+    if DIALECTS.iter().any(|dialect| dialect.indexed_table_count_sql() == Some(sql)) {
         return Some(vec![vec![Datum::Int(3)]]);
     }
     let plan = "SCAN SpatialIndex VIRTUAL TABLE INDEX 2:".into();

@@ -484,7 +484,7 @@ fn statistics_that_a_server_does_not_have_are_left_out() {
 fn the_scripted_server_keeps_its_transactions_apart() {
     let server = Server::plain();
     let system = open(&server.url()).unwrap();
-    let mut session = system.session(workloads::session::SessionKind::Plain).unwrap();
+    let mut session = system.connect_session(workloads::session::SessionKind::Plain).unwrap();
     session.execute("BEGIN TRANSACTION").unwrap();
     session.execute("INSERT INTO pgbench_history (tid) VALUES (1)").unwrap();
     assert_eq!(system.scalar("SELECT count(*) FROM pgbench_history").unwrap(), 0);

@@ -28,7 +28,7 @@ impl DataFolder {
     }
 
     /// Lists a folder of the server's and its entries that are links or mounts, if their names begin with one of these.
-    pub(crate) fn with_files(&self, folder: impl AsRef<Path>, beginnings: &[&str]) -> Vec<PathBuf> {
+    pub(crate) fn folder_and_diverted_entries(&self, folder: impl AsRef<Path>, beginnings: &[&str]) -> Vec<PathBuf> {
         let folder = self.path_from_here(folder);
         let mut found = host::disk::diverted_entries(&folder);
         found.retain(|file| {
@@ -79,7 +79,7 @@ impl Keeping {
 
     /// Lowers a keeping on a disk to nothing if a library in the process drops its flushes.
     #[must_use]
-    pub(crate) fn through(self, process: Option<u32>) -> Keeping {
+    pub(crate) fn limited_by_process(self, process: Option<u32>) -> Keeping {
         match process.and_then(host::disk::flush_eater) {
             Some(library) if self == Keeping::Disk => {
                 Keeping::Nothing(format!("`{library}` in the process turns its flushes into nothing"))
@@ -116,14 +116,18 @@ impl DataPlace {
     }
 
     /// Makes the place of data that is on another machine or in a container.
-    pub(crate) fn on_another_machine() -> DataPlace {
+    pub(crate) fn elsewhere_on_other_machine() -> DataPlace {
         DataPlace::Elsewhere("the server is on another machine, or in a container".to_owned())
     }
 
     /// Adds facts of the data folder and its storage, and returns what commits to it wait for.
     /// `others` finds by the data folder what else the data is in: the log, tables in places of their own. Each may be on another
     /// device, and the weakest counts.
-    pub(crate) fn add_to(&self, facts: &mut Facts, others: impl FnOnce(&DataFolder) -> Vec<PathBuf>) -> Keeping {
+    pub(crate) fn add_data_facts(
+        &self,
+        facts: &mut Facts,
+        others: impl FnOnce(&DataFolder) -> Vec<PathBuf>,
+    ) -> Keeping {
         let folder = match self {
             DataPlace::Here(folder) => folder,
             DataPlace::Elsewhere(reason) => {
@@ -136,7 +140,7 @@ impl DataPlace {
         let path = folder.path_from_here("");
         facts.absorb("data_directory", host::facts::path_facts(&path));
         let others: Vec<Keeping> = others(folder).iter().map(|other| Keeping::for_path(other, facts)).collect();
-        others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::weaker_of).through(folder.process)
+        others.into_iter().fold(Keeping::for_path(&path, facts), Keeping::weaker_of).limited_by_process(folder.process)
     }
 
     /// Lowers a promised durability to what the place can keep, and gives the reason.

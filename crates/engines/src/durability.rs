@@ -40,7 +40,10 @@ impl DurabilityRule {
 }
 
 /// Finds the first durability rule that the settings match; a table's last one matches everything.
-pub(crate) fn first_fit(table: &[DurabilityRule], setting: impl Fn(&str) -> Option<String>) -> &DurabilityRule {
+pub(crate) fn first_matching_rule(
+    table: &[DurabilityRule],
+    setting: impl Fn(&str) -> Option<String>,
+) -> &DurabilityRule {
     /// Without a last row nothing is believed.
     const NOTHING: &DurabilityRule =
         &DurabilityRule { when: &[], tier: DurabilityTier::Unsafe, why: "étalon knows nothing of it" };
@@ -53,12 +56,13 @@ pub(crate) fn durability_of_plan(
     defaults: &[(&str, &str)],
     system: &SystemPlan,
 ) -> DurabilityTier {
-    let fit =
-        first_fit(table, |name| match system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
+    let fit = first_matching_rule(table, |name| {
+        match system.settings.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)) {
             Some((_, Value::Bool(is_on))) => Some(if *is_on { "on" } else { "off" }.to_owned()),
             Some((_, value)) => Some(value.to_string()),
             None => defaults.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
-        });
+        }
+    });
     fit.tier
 }
 
@@ -124,8 +128,9 @@ pub(crate) mod tests {
         for rule in table {
             for settings in combinations(rule) {
                 let best = best.iter().copied().collect::<DurabilitySettings>();
-                let found =
-                    first_fit(table, |name| settings.get(name).or(best.get(name)).map(|value| (*value).to_owned()));
+                let found = first_matching_rule(table, |name| {
+                    settings.get(name).or(best.get(name)).map(|value| (*value).to_owned())
+                });
                 assert!(std::ptr::eq(found, rule), "{settings:?} come to {found:?}, not to {rule:?}");
             }
         }

@@ -15,7 +15,7 @@ use model::{Durability, Facts, Reset, SystemPlan};
 
 use super::data_place::DataPlace;
 use super::kept::claim_file;
-use super::owner::{MARKER, things_of_others};
+use super::owner::{MARKER, foreign_things_failure};
 use load::error::{Failure, FailureKind};
 use load::traffic::NetworkTraffic;
 use workloads::dataset::{Dataset, Dialect, Table, Tables};
@@ -102,7 +102,7 @@ impl EmbeddedFile {
             claim: Mutex::new(None),
         };
         match request.tables {
-            Tables::Own => file.refuse_foreign_files(file.left_empty())?,
+            Tables::Own => file.refuse_foreign_files(file.find_left_empty())?,
             Tables::None => refuse_missing(&file.path)?,
         }
         file.claim_database()?;
@@ -126,7 +126,7 @@ impl EmbeddedFile {
     }
 
     /// Returns the flag that is set when a copy or a build is to end at once.
-    pub fn interrupt(&self) -> &Arc<AtomicBool> {
+    pub fn file_interrupt(&self) -> &Arc<AtomicBool> {
         &self.interrupt
     }
 
@@ -189,8 +189,8 @@ impl EmbeddedFile {
     }
 
     /// Explains how [`EmbeddedFile::prepare_tables`] brings tables back, for `System::explain_reset`.
-    pub fn reset_words(&self, data: &Dataset) -> Option<String> {
-        data.has_tables().then(|| workloads::reset::words_for_files(self.reset, folder_of_file(&self.path)))
+    pub fn explain_file_reset(&self, data: &Dataset) -> Option<String> {
+        data.has_tables().then(|| workloads::reset::describe_file_reset(self.reset, folder_of_file(&self.path)))
     }
 
     /// Size in bytes of the pristine copy of the tables; 0 without one.
@@ -225,7 +225,7 @@ impl EmbeddedFile {
         if fs::symlink_metadata(&self.path).is_err() {
             return Ok(());
         }
-        refuse_foreign(&self.path, self.shape, self.left_empty()[0])?;
+        refuse_foreign(&self.path, self.shape, self.find_left_empty()[0])?;
         self.refuse_strangers_tables()
     }
 
@@ -237,7 +237,7 @@ impl EmbeddedFile {
             return Ok(());
         }
         let cause = format!("others have put something into it, and so it stays: {}", strangers.join(", "));
-        Err(things_of_others(format!("remove or replace étalon's database file {}", self.path.display()), cause))
+        Err(foreign_things_failure(format!("remove or replace étalon's database file {}", self.path.display()), cause))
     }
 
     /// Removes a database with what the engine put next to it.
@@ -262,7 +262,7 @@ impl EmbeddedFile {
         let path = fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone());
         let place = DataPlace::of_local_folder(folder_of_file(&path).to_owned(), Some(std::process::id()));
         let companions = self.shape.companions.iter().map(|suffix| companion_path(&path, suffix));
-        let keeping = place.add_to(facts, |_| companions.collect());
+        let keeping = place.add_data_facts(facts, |_| companions.collect());
         facts.passing("data_directory.path", self.path.display().to_string());
         facts.set_durability(&place.limit_durability(promised, &keeping));
     }
@@ -297,7 +297,7 @@ impl EmbeddedFile {
         if claim.is_some() {
             return Ok(());
         }
-        let left_empty = self.left_empty();
+        let left_empty = self.find_left_empty();
         *claim = match claim_file(&self.path) {
             // A user who may write nothing next to others' tables can do them no harm either.
             Err(failure) if self.tables == Tables::None && failure.kind == FailureKind::Permission => None,
@@ -322,7 +322,7 @@ impl EmbeddedFile {
 
     /// Tells of the database and of its copy whether a killed étalon made the file and did not come to fill it.
     /// Asked before the claim is taken.
-    fn left_empty(&self) -> [bool; 2] {
+    fn find_left_empty(&self) -> [bool; 2] {
         [&self.path, &self.pristine].map(|file| FileClaim::has_made_empty(&self.path, file))
     }
 
@@ -363,7 +363,7 @@ pub fn load_tables<E>(
     insert: impl Fn(&Table) -> Result<(), E>,
 ) -> Result<(), E> {
     for table in &data.tables {
-        execute(&dialect.create_table(table))?;
+        execute(&dialect.create_table_sql(table))?;
         insert(table)?;
     }
     data.indexes.iter().try_for_each(|index| execute(&dialect.create_index_sql(index)))?;
@@ -374,7 +374,7 @@ pub fn load_tables<E>(
 ///
 /// # Errors
 /// None: an embedded engine's file comes back in every way.
-pub fn reset_way(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
+pub fn chosen_reset(system: &SystemPlan) -> Result<Option<Reset>, Failure> {
     Ok(Some(system.reset.unwrap_or(USUAL)))
 }
 

@@ -8,7 +8,7 @@ use load::error::{Failure, FailureKind};
 use load::lane::{Completion, ErrorClass, KeptRow, Lane, OpError, OpOutcome, Submitted};
 use workloads::dataset::{Dataset, Dialect, Table};
 use workloads::session::{Session, running_words};
-use workloads::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, message_parts};
+use workloads::transactions::{MessagePart, OPEN_TRANSACTION, Program, Protocol, Rows, StatementOp, split_message};
 
 use super::embedded;
 
@@ -72,7 +72,7 @@ pub fn execute(connection: &mut impl Connection, sql: &str) -> Result<(), Failur
 ///
 /// # Errors
 /// The library refuses it.
-pub fn first_value(connection: &mut impl Connection, sql: &str) -> Result<Datum, Failure> {
+pub fn query_first_datum(connection: &mut impl Connection, sql: &str) -> Result<Datum, Failure> {
     let kept = fetch_rows(connection, sql).map_err(|error| library_failure(running_words(sql), &error))?;
     Ok(kept.values.into_iter().next().unwrap_or_default())
 }
@@ -82,7 +82,7 @@ pub fn first_value(connection: &mut impl Connection, sql: &str) -> Result<Datum,
 /// # Errors
 /// The library refuses a statement or a row.
 pub fn build_tables(connection: &mut impl Connection, data: &Dataset, dialect: &dyn Dialect) -> Result<(), Failure> {
-    execute(connection, &dialect.own_statement("begin"))?;
+    execute(connection, &dialect.translate_statement("begin"))?;
     let connection = RefCell::new(connection);
     let statement = |sql: &str| execute(&mut **connection.borrow_mut(), sql);
     embedded::load_tables(data, dialect, statement, |table| {
@@ -94,7 +94,7 @@ pub fn build_tables(connection: &mut impl Connection, data: &Dataset, dialect: &
         let (name, key) = (dialect.table_name(&table.name), table.primary_key.join(", "));
         statement(&format!("CREATE UNIQUE INDEX {}_key ON {name} ({key})", table.name))
     })?;
-    statement(&dialect.own_statement("commit"))
+    statement(&dialect.translate_statement("commit"))
 }
 
 /// Fills a table with its rows by a prepared `INSERT`.
@@ -200,7 +200,7 @@ impl<C: Connection> InProcessLane<C> {
         let Client { connection, prepared, kept, is_open } = &mut self.clients[client];
         kept.clear();
         let is_text = self.protocol == Protocol::Simple;
-        let of_text = if is_text { message_parts(&op.text, self.dialect) } else { Vec::new() };
+        let of_text = if is_text { split_message(&op.text, self.dialect) } else { Vec::new() };
         let parts = if is_text { &of_text } else { &self.messages[op.statement] };
         let mut prepared = prepared.get_mut(op.statement).map(|of_message| of_message.iter_mut());
         for part in parts {
@@ -253,7 +253,7 @@ impl<C: Connection> Lane for InProcessLane<C> {
 
     /// Rolls back a client's open transaction after a failed operation.
     fn recover(&mut self, client: usize) -> Option<OpOutcome> {
-        let roll_back = self.dialect.own_statement("rollback");
+        let roll_back = self.dialect.translate_statement("rollback");
         Some(op_outcome(self.clients[client].roll_back(&roll_back)))
     }
 

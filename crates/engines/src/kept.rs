@@ -23,7 +23,7 @@ pub(crate) const FENCE: Duration = if cfg!(test) { Duration::from_secs(1) } else
 
 /// Returns this process's random number, by which its sessions and claims are known among a server's users.
 /// Several systems of a plan may be one server with other settings or paths, so a claim is the process's.
-pub(crate) fn own_key() -> i32 {
+pub(crate) fn process_claim_key() -> i32 {
     static KEY: OnceLock<i32> = OnceLock::new();
     *KEY.get_or_init(|| (RandomState::new().build_hasher().finish() >> 33) as i32)
 }
@@ -130,7 +130,7 @@ impl<C: Holder> KeptClaim<C> {
     }
 
     /// Returns how the claim was lost since [`KeptClaim::forget_loss`]: another étalon may have used the tables.
-    pub(crate) fn loss(&self) -> Option<Failure> {
+    pub(crate) fn claim_loss_so_far(&self) -> Option<Failure> {
         lock_mutex(&self.shared.loss).clone()
     }
 

@@ -32,7 +32,7 @@ impl TableOwner {
 
     /// Returns the owner, or fails if others own the tables and the user has not agreed to lose them.
     /// `what` is its name, `hint` says how to spare it.
-    pub(crate) fn unless_foreign(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
+    pub(crate) fn refuse_foreign_owner(self, consent: Consent, what: &str, hint: &str) -> Result<TableOwner, Failure> {
         if self == TableOwner::Others && consent == Consent::OwnOnly {
             let cause = "it exists already, and étalon did not make it";
             return Err(Failure::new(FailureKind::NotOurs, format!("use {what}"), cause).with_hint(hint));
@@ -43,7 +43,7 @@ impl TableOwner {
 
 /// Makes the failure that others have something in étalon's way; `said` names it.
 /// Étalon would have to drop it, or it has the name of one of its things.
-pub(crate) fn things_of_others(tried: String, said: String) -> Failure {
+pub(crate) fn foreign_things_failure(tried: String, said: String) -> Failure {
     Failure::new(FailureKind::NotOurs, tried, said).with_hint(
         "move it elsewhere or drop it, or name another server or database for étalon; étalon leaves it as it is",
     )
@@ -54,7 +54,7 @@ pub(crate) fn refuse_dependents(place: &str, needs: &[String]) -> Result<(), Fai
     if needs.is_empty() {
         return Ok(());
     }
-    Err(things_of_others(format!("make étalon's tables in {place} again"), needs.join("; ")))
+    Err(foreign_things_failure(format!("make étalon's tables in {place} again"), needs.join("; ")))
 }
 
 /// Fails if others have taken names of étalon's tables in `place`.
@@ -63,7 +63,7 @@ pub(crate) fn refuse_taken(place: &str, taken: &[String]) -> Result<(), Failure>
         return Ok(());
     }
     let cause = format!("étalon did not make what is there by the same name: {}", taken.join(", "));
-    Err(things_of_others(format!("make étalon's tables in {place}"), cause))
+    Err(foreign_things_failure(format!("make étalon's tables in {place}"), cause))
 }
 
 /// Drops things in an order that the server takes, and returns those that stay with the last refusal.

@@ -85,7 +85,7 @@ fn pages_text(dialect: &dyn PagesDialect) -> Vec<String> {
     let mut scribe =
         Scribe { rows: vec![words("0 DB_TEST_IO 211 11067392 392 9297 8400756736 252474")], ..Scribe::default() };
     let _ = dialect.page_bytes(&mut scribe);
-    scribe.asked.extend(dialect.create_tables(8_192));
+    scribe.asked.extend(dialect.create_page_table_sql(8_192));
     let _ = dialect.begin_run(&mut scribe);
     scribe.asked.extend([dialect.insert_sql(8_192, 2), dialect.row_count_sql().to_owned()]);
     let _ = dialect.flush_writes(&mut scribe);
@@ -109,9 +109,9 @@ fn spatial_queries_are_asked_as_they_were_reviewed() {
     for (name, dialect) in SPATIAL {
         let (before, after) = dialect.geometry_literal();
         text.push(format!("-- {name}: tables and indexes"));
-        text.extend(dialect.create_tables());
+        text.extend(dialect.create_spatial_tables_sql());
         text.push(format!("INSERT INTO pt VALUES (1,{before}POINT(1 2){after})"));
-        text.extend(dialect.create_indexes(163_840));
+        text.extend(dialect.create_indexes_sql(163_840));
     }
     for query in Query::all() {
         text.push(format!("\n-- {}: {}", query.name(), query.summary()));
@@ -133,7 +133,7 @@ fn what_sql_server_counts_is_read() {
     let account = sqlserver::pages::Pages.io_account(&*system(), &mut scribe).unwrap();
     // It writes through.
     for (figure, value) in [(Figure::Reads, 211.0), (Figure::WriteStall, 252_474.0), (Figure::Syncs, 0.0)] {
-        assert_eq!(account.of_class(FileClass::Data, figure), Reading::Value(value));
+        assert_eq!(account.class_sum(FileClass::Data, figure), Reading::Value(value));
     }
 }
 
@@ -149,7 +149,7 @@ fn counters_and_checkpoints_that_the_login_may_not_have_are_a_reason_and_no_fail
     let mut scribe = Scribe { refuses: Some(FailureKind::Permission), ..Scribe::default() };
     let account = sqlserver::pages::Pages.io_account(&*system(), &mut scribe).unwrap();
     assert!(account.notes[0].contains("VIEW SERVER STATE"), "{:?}", account.notes);
-    assert!(matches!(account.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
+    assert!(matches!(account.class_sum(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
     let notes = sqlserver::pages::Pages.begin_run(&mut scribe).unwrap();
     assert!(notes[0].contains("permission was denied"), "{notes:?}");
 }

@@ -84,7 +84,7 @@ fn cannot_serve(prefix: &str, error: &async_nats::Error) -> BusError {
 /// Answers requests.
 pub trait Handler: Send + Sync + 'static {
     /// Answers a verb at once, on the bus's own thread; `None` for one that may take longer. Must not block.
-    fn at_once(&self, verb: &str) -> Option<Vec<u8>>;
+    fn answer_at_once(&self, verb: &str) -> Option<Vec<u8>>;
 
     /// Answers any other request; may block.
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8>;
@@ -199,7 +199,7 @@ impl Bus {
     }
 
     /// Asks for all instances of the service, and lists the metadata of those that answer in time.
-    pub fn discover(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
+    pub fn discover_instances(&self, within: Duration) -> Result<Vec<HashMap<String, String>>, BusError> {
         let failed = bus_error("ask for agents");
         self.block_on(async {
             let inbox = self.client.new_inbox();
@@ -237,7 +237,7 @@ impl Bus {
     }
 
     /// Opens the results of an experiment from any agent, making the stream if it is missing.
-    pub fn results_of(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
+    pub fn open_experiment_results(self: &Arc<Bus>, experiment: &str) -> Result<Results, BusError> {
         let failed = bus_error(format!("use the stream {STREAM}"));
         let config = stream::Config {
             name: STREAM.to_owned(),
@@ -302,7 +302,7 @@ impl Results {
     }
 
     /// Asks for the number of results in the stream, delivered or not.
-    pub fn outstanding(&self) -> Result<u64, BusError> {
+    pub fn count_outstanding(&self) -> Result<u64, BusError> {
         let failed = bus_error("count results");
         let info = self.bus.block_on(async {
             let info = tokio::time::timeout(STREAM_TIMEOUT, self.consumer.get_info()).await;
@@ -328,7 +328,7 @@ impl Results {
 /// Answers the requests of a verb until the bus is dropped.
 async fn answer_all(mut requests: async_nats::service::endpoint::Endpoint, verb: String, handler: Arc<dyn Handler>) {
     while let Some(request) = requests.next().await {
-        if let Some(answer) = handler.at_once(&verb) {
+        if let Some(answer) = handler.answer_at_once(&verb) {
             // The requester may have gone.
             let _ = request.respond(Ok(answer.into())).await;
             continue;

@@ -24,7 +24,7 @@ use crate::generator::{FleetGenerator, for_each_member};
 use crate::inbox::Inbox;
 use crate::link::Link;
 use crate::protocol::{
-    AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, name_is_fit, on_this_machine, subject_prefix,
+    AgentInfo, Answer, Ask, Outcome, Recorded, SentCase, is_fit_name, pids_on_this_machine, subject_prefix,
 };
 use crate::remote::{Remote, unexpected_answer};
 use crate::texts::{TextCache, TextId};
@@ -81,7 +81,7 @@ pub(crate) struct Shared {
 }
 
 /// Whether two cases differ in the rate of their load at most, as the short runs of a search do.
-fn reads_the_same(one: &Case, other: &Case) -> bool {
+fn differs_in_load_alone(one: &Case, other: &Case) -> bool {
     const LOAD: [&str; 2] = ["rate", "arrivals"];
     let [one, other] = [one, other].map(|case| {
         let mut point = case.point.clone();
@@ -93,9 +93,9 @@ fn reads_the_same(one: &Case, other: &Case) -> bool {
 
 impl Shared {
     /// Makes a case to send, with the texts of the files that compiling it reads; they are read once.
-    pub(crate) fn sent_case(&self, case: &Case) -> Result<SentCase, Failure> {
+    pub(crate) fn make_sent_case(&self, case: &Case) -> Result<SentCase, Failure> {
         let mut known = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(sent) = known.iter().find(|sent| reads_the_same(&sent.case, case)) {
+        if let Some(sent) = known.iter().find(|sent| differs_in_load_alone(&sent.case, case)) {
             return Ok(SentCase { case: case.clone(), texts: sent.texts.clone() });
         }
         let texts = Texts::noting();
@@ -107,7 +107,7 @@ impl Shared {
     }
 
     /// Fetches the ended tasks of an interrupted load; none if they are not to be had soon.
-    pub(crate) fn interrupted_tasks(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
+    pub(crate) fn fetch_interrupted_tasks(&self, agent: &str, job: u64, count: u32) -> Vec<TaskLog> {
         if count == 0 {
             return Vec::new();
         }
@@ -129,7 +129,7 @@ impl Shared {
             other => return Err(unexpected_answer(agent, &other)),
         };
         for text in missing {
-            for piece in self.texts.pieces_of(&text, self.link.bus.largest_message())? {
+            for piece in self.texts.pack_text(&text, self.link.bus.largest_message())? {
                 self.link.call(agent, &Ask::Text(piece))?;
             }
         }
@@ -148,17 +148,17 @@ fn bus_failure(tried: &str, error: BusError) -> Failure {
 }
 
 /// Lists the agents that make a case's load; none where it is made at the system itself.
-fn clients_of(case: &Case) -> Vec<String> {
+fn load_agents(case: &Case) -> Vec<String> {
     let named = case.point.get(model::CLIENTS_ON).and_then(model::Value::as_text).unwrap_or_default();
     named.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// Lists the agents that make load, by the system that is opened.
-fn loads_of(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
+fn load_agents_by_system(plan: &Plan) -> BTreeMap<String, BTreeSet<String>> {
     let mut loads: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for case in plan.cases() {
         let original = plan.system(&case.system).and_then(|system| system.alias_of.clone());
-        loads.entry(original.unwrap_or(case.system.clone())).or_default().extend(clients_of(&case));
+        loads.entry(original.unwrap_or(case.system.clone())).or_default().extend(load_agents(&case));
     }
     loads
 }
@@ -172,7 +172,7 @@ impl Fleet {
         let session = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         let inbox = Inbox::open(&bus, &options.experiment, &session)
             .map_err(|error| bus_failure("receive the fleet's results", error))?;
-        let clients: BTreeSet<String> = plan.cases().iter().flat_map(clients_of).collect();
+        let clients: BTreeSet<String> = plan.cases().iter().flat_map(load_agents).collect();
         let hosts = plan.fleet.as_ref().map(|fleet| fleet.hosts.clone()).unwrap_or_default();
         let agents: BTreeSet<String> = clients.iter().chain(hosts.values()).cloned().collect();
         let link = Link {
@@ -189,13 +189,13 @@ impl Fleet {
         let shared = Arc::new(Shared { link, inbox, registry, agents, ended, sent, texts });
         // Read all texts now, so that every run has the same. The conductor reports errors.
         for case in plan.cases() {
-            let _ = shared.sent_case(&case);
+            let _ = shared.make_sent_case(&case);
         }
         let renewed = Arc::clone(&shared);
         let renewing = thread::spawn(move || renew_leases(&renewed));
         let clients = clients.into_iter().collect();
         let (renewing, co_located) = (Some(renewing), Vec::new());
-        let mut fleet = Fleet { shared, clients, hosts, loads: loads_of(plan), renewing, co_located };
+        let mut fleet = Fleet { shared, clients, hosts, loads: load_agents_by_system(plan), renewing, co_located };
         fleet.greet_agents()?;
         fleet.refuse_namesakes()?;
         fleet.co_located = fleet.introduce_co_located()?;
@@ -222,8 +222,12 @@ impl Fleet {
         let mut twice = BTreeSet::new();
         // One that was started again may for a moment be there twice.
         for _ in 0..NAMESAKE_LOOKS {
-            let found =
-                self.shared.link.bus.discover(NAMESAKES).map_err(|error| bus_failure("look for the agents", error))?;
+            let found = self
+                .shared
+                .link
+                .bus
+                .discover_instances(NAMESAKES)
+                .map_err(|error| bus_failure("look for the agents", error))?;
             let names: Vec<&String> = found.iter().filter_map(|metadata| metadata.get("agent")).collect();
             let is_twice = |name: &&String| names.iter().filter(|other| *other == name).count() > 1;
             twice = agents.iter().filter(is_twice).cloned().collect();
@@ -248,7 +252,7 @@ impl Fleet {
         })?;
         all.push(host::identity::machine_and_process());
         for_each_member(&agents, |_, agent| link.call(agent, &Ask::CoLocated { all: all.clone() }))?;
-        Ok(on_this_machine(&all))
+        Ok(pids_on_this_machine(&all))
     }
 }
 
@@ -300,7 +304,7 @@ impl Places for Fleet {
         job: &SiteJob<'a>,
         site: &'a dyn Site,
     ) -> Result<Option<Box<dyn LoadGenerator + 'a>>, Failure> {
-        let agents = clients_of(job.case);
+        let agents = load_agents(job.case);
         if agents.is_empty() || !matches!(job.task.action, Action::Stream(_)) {
             return Ok(None);
         }
@@ -321,7 +325,7 @@ impl Places for Fleet {
     /// Takes this run's record if an earlier étalon had it measured, its times moved to this host's clock.
     fn left_over(&self, job: &SiteJob<'_>, observer: &mut dyn Observer) -> Option<RunRecord> {
         let agent = self.hosts.get(&job.case.system)?;
-        let recorded = self.shared.inbox.left_over(agent, job.case, job.seed)?;
+        let recorded = self.shared.inbox.take_left_over(agent, job.case, job.seed)?;
         let link = &self.shared.link;
         // Its clock may show anything; only differences count.
         let ahead_ms = Clock::read_agent(&link.bus, agent, link.patience).map_or(0, |clock| clock.day_offset_ms);
@@ -363,9 +367,9 @@ pub fn list_agents(server: &Server) -> Result<Vec<Listed>, BusError> {
     let bus = Bus::connect(server, "etalon agents", INBOX)?;
     let mut listed = Vec::new();
     let names: BTreeSet<String> =
-        bus.discover(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
+        bus.discover_instances(DISCOVERY)?.into_iter().filter_map(|metadata| metadata.get("agent").cloned()).collect();
     // A name is part of a subject, and each service on the bus chooses its own.
-    for name in names.into_iter().filter(|name| name_is_fit(name)) {
+    for name in names.into_iter().filter(|name| is_fit_name(name)) {
         let Ok(answer) = bus.request(&format!("{}.info", subject_prefix(&name)), Vec::new(), INFO_TIMEOUT) else {
             continue;
         };

@@ -72,8 +72,8 @@ pub(crate) fn for_each_member<M: Sync, T: Send>(
 impl LoadGenerator for FleetGenerator<'_> {
     /// Has the agents connect, start at one instant and make their shares of the load, and fetches these.
     fn run_load(&self, spec: &LoadSpec<'_>, observer: &mut dyn Observer) -> Result<Loaded, Failure> {
-        let case = self.shared.sent_case(self.case)?;
-        let members = self.share_members(spec, &case)?;
+        let case = self.shared.make_sent_case(self.case)?;
+        let members = self.make_members(spec, &case)?;
         let asked_ns = host::clock::now_ns();
         let done = self.prepare_members(&members, &case).and_then(|clocks| {
             let start_ns = self.start_members(&members, &clocks)?;
@@ -106,7 +106,7 @@ impl LoadGenerator for FleetGenerator<'_> {
 
 impl FleetGenerator<'_> {
     /// Makes one job for each agent, with its segment of the clients.
-    fn share_members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
+    fn make_members(&self, spec: &LoadSpec<'_>, case: &SentCase) -> Result<Vec<Member<'_>>, Failure> {
         let parts = segments(spec.shape, self.agents.len())?;
         let mut members = Vec::with_capacity(parts.len());
         for (agent, part) in self.agents.iter().zip(parts) {
@@ -212,7 +212,7 @@ impl FleetGenerator<'_> {
     fn interrupted_tasks(&self, members: &[Member<'_>], answers: &[Answer]) -> Vec<TaskLog> {
         let tasks = members.iter().zip(answers).flat_map(|(member, answer)| match answer {
             Answer::Stopped(count) | Answer::Published(count) => {
-                self.shared.interrupted_tasks(member.agent, member.job, *count)
+                self.shared.fetch_interrupted_tasks(member.agent, member.job, *count)
             }
             _ => Vec::new(),
         });

@@ -42,7 +42,11 @@ struct Left {
 impl Inbox {
     /// Opens the stream of an experiment's results for this session.
     pub(crate) fn open(bus: &Arc<Bus>, experiment: &str, session: &str) -> Result<Inbox, BusError> {
-        Ok(Inbox { results: bus.results_of(experiment)?, session: session.to_owned(), state: Mutex::default() })
+        Ok(Inbox {
+            results: bus.open_experiment_results(experiment)?,
+            session: session.to_owned(),
+            state: Mutex::default(),
+        })
     }
 
     /// Locks the state, even after a panic.
@@ -59,7 +63,7 @@ impl Inbox {
             let known: BTreeSet<(&str, &str)> =
                 fetched.iter().map(|one| (one.agent.as_str(), one.id.as_str())).collect();
             // What was delivered to a killed conductor comes again only after a while.
-            if self.results.outstanding()? <= known.len() as u64 || Instant::now() >= deadline {
+            if self.results.count_outstanding()? <= known.len() as u64 || Instant::now() >= deadline {
                 break;
             }
             std::thread::sleep(AGAIN);
@@ -67,7 +71,7 @@ impl Inbox {
         let mut of_result: BTreeMap<(String, String), BTreeMap<u32, Vec<Delivery>>> = BTreeMap::new();
         let mut state = self.lock_state();
         for delivery in fetched {
-            match parts::of_id(&delivery.id) {
+            match parts::split_part_id(&delivery.id) {
                 Some((result, part)) => {
                     let key = (delivery.agent.clone(), result.to_owned());
                     of_result.entry(key).or_default().entry(part).or_default().push(delivery);
@@ -89,7 +93,7 @@ impl Inbox {
     }
 
     /// Takes the run of that case and seed, if an earlier conductor had that agent measure it. Returned once.
-    pub(crate) fn left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
+    pub(crate) fn take_left_over(&self, agent: &str, case: &Case, seed: u64) -> Option<Recorded> {
         let mut state = self.lock_state();
         let index = state
             .left

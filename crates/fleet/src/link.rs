@@ -85,7 +85,7 @@ impl Link {
     }
 
     /// Has an agent clean up as by [`Link::call`], even after an interrupt, and without waiting long.
-    pub(crate) fn call_to_the_end(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
+    pub(crate) fn call_for_cleanup(&self, agent: &str, ask: &Ask) -> Result<(), Failure> {
         self.run_until(agent, self.next_job(), ask, Waiting::ToTheEnd, &mut |_| false).map(|_| ())
     }
 
@@ -132,7 +132,7 @@ impl Link {
                 {
                     thread::sleep(AGAIN);
                 }
-                Ok(Reply::Failed(failure)) => return Err(on_agent(agent, failure)),
+                Ok(Reply::Failed(failure)) => return Err(name_agent_in(agent, failure)),
                 Err(error) => {
                     let (limit, kind) = match waiting {
                         Waiting::Patiently => (self.patience, FailureKind::Other),
@@ -141,7 +141,7 @@ impl Link {
                         }
                     };
                     if last_answer.elapsed() >= limit {
-                        return Err(agent_lost(
+                        return Err(lost_agent_failure(
                             agent,
                             kind,
                             format!("{error} for {}", model::duration::rounded_text(last_answer.elapsed())),
@@ -177,14 +177,14 @@ impl Link {
 }
 
 /// Makes the failure of an agent that does not answer.
-fn agent_lost(agent: &str, kind: FailureKind, cause: String) -> Failure {
+fn lost_agent_failure(agent: &str, kind: FailureKind, cause: String) -> Failure {
     Failure::new(kind, format!("work with the agent `{agent}`"), cause).with_hint(
         "`etalon agents` lists those that answer; start the agent on its host, or look at the network between",
     )
 }
 
 /// Adds the agent's name to a failure, unless that names it already.
-fn on_agent(agent: &str, failure: Failure) -> Failure {
+fn name_agent_in(agent: &str, failure: Failure) -> Failure {
     if failure.tried.contains(&format!("`{agent}`")) {
         return failure;
     }

@@ -30,7 +30,7 @@ pub fn part_ids(session: &str, agent: &str, job: u64, count: u32) -> Result<Vec<
 }
 
 /// Splits a part's id into the result's common beginning and the part's number.
-pub fn of_id(id: &str) -> Option<(&str, u32)> {
+pub fn split_part_id(id: &str) -> Option<(&str, u32)> {
     let (result, part) = id.rsplit_once('.')?;
     Some((result, part.parse().ok()?))
 }
@@ -99,7 +99,7 @@ mod tests {
         let Outcome::Record(read) = join_outcome(&pieces).unwrap() else { panic!() };
         assert_eq!((read.record, read.seed), (recorded.record, 7));
         assert!(join_outcome(&pieces[1..]).is_err() && join_outcome(&pieces[..pieces.len() - 1]).is_err());
-        assert_eq!(of_id(&part_id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
+        assert_eq!(split_part_id(&part_id("0f", "a-1", 12, 3)), Some(("0f.a-1.12", 3)));
     }
 
     #[test]

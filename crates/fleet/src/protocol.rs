@@ -35,13 +35,13 @@ pub fn subject_prefix(agent: &str) -> String {
 }
 
 /// Whether a name is fit for a part of a subject: up to 64 letters, digits, `-` and `_`.
-pub fn name_is_fit(name: &str) -> bool {
+pub fn is_fit_name(name: &str) -> bool {
     let mut letters = name.chars();
     !name.is_empty() && name.len() <= 64 && letters.all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
 /// Lists the process ids of those that are on this process's machine, without its own.
-pub fn on_this_machine(all: &[(String, u32)]) -> Vec<u32> {
+pub fn pids_on_this_machine(all: &[(String, u32)]) -> Vec<u32> {
     let (machine, own) = host::identity::machine_and_process();
     all.iter().filter(|(of, pid)| *of == machine && *pid != own).map(|(_, pid)| *pid).collect()
 }

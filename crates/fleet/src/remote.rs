@@ -81,7 +81,7 @@ impl Remote {
 
     /// Sends the texts of a case that the agent does not have, and returns the case that refers to them.
     fn send_case(&self, case: &Case) -> Result<SentCase, Failure> {
-        let sent = self.shared.sent_case(case)?;
+        let sent = self.shared.make_sent_case(case)?;
         self.shared.send_missing(&self.agent, &sent)?;
         Ok(sent)
     }
@@ -104,7 +104,7 @@ impl Remote {
         let link = &self.shared.link;
         let ask = Ask::Whole {
             system: self.name(),
-            case: self.shared.sent_case(job.case)?,
+            case: self.shared.make_sent_case(job.case)?,
             schedule: job.schedule.clone(),
             seed: job.seed,
             inspection: job.inspection,
@@ -129,7 +129,7 @@ impl Remote {
                 }
             }
             Some(Answer::Stopped(count)) if job.interrupt.load(Ordering::Relaxed) => {
-                let tasks = self.shared.interrupted_tasks(&self.agent, number, count);
+                let tasks = self.shared.fetch_interrupted_tasks(&self.agent, number, count);
                 if !tasks.is_empty() {
                     observer.tasks_ended(&tasks);
                 }
@@ -190,7 +190,7 @@ impl Site for Remote {
             (Some(generator), Action::Stream(stream)) if matches!(stream.work, StreamWork::Statements(_)) => {
                 self.inspect_if_due(job, Moment::Loaded)?;
                 self.call_for_done(&Ask::Settle { system: self.name(), case: self.send_case(job.case)? })?;
-                let server = RemoteCounters { remote: self, case: self.shared.sent_case(job.case)? };
+                let server = RemoteCounters { remote: self, case: self.shared.make_sent_case(job.case)? };
                 let run = LoadRun { server: &server, generator, account: &stream.work, spec: job.load_spec(stream) };
                 self.call_for_done(&Ask::Watch { system: self.name() })?;
                 let mut record = run.run(observer)?;
@@ -229,7 +229,7 @@ impl Site for Remote {
 
     /// Has the agent remove what étalon made in the system.
     fn drop_all(&self) -> Result<(), Failure> {
-        self.shared.link.call_to_the_end(&self.agent, &Ask::Close { system: self.name() })
+        self.shared.link.call_for_cleanup(&self.agent, &Ask::Close { system: self.name() })
     }
 }
 

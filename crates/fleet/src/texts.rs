@@ -55,7 +55,7 @@ struct CachedTexts {
 
 impl CachedTexts {
     /// Drops all texts that have come in part.
-    fn forget_coming(&mut self) {
+    fn forget_incomplete(&mut self) {
         self.coming.clear();
         self.coming_bytes = 0;
     }
@@ -101,7 +101,7 @@ impl TextCache {
     }
 
     /// Packs a text into pieces, each for one message of at most that size.
-    pub(crate) fn pieces_of(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
+    pub(crate) fn pack_text(&self, id: &TextId, largest_message: usize) -> Result<Vec<TextPiece>, Failure> {
         let text = self.lock_texts().texts.get(id).cloned().ok_or_else(|| text_failure("nobody has it"))?;
         // Base64 makes four characters of three bytes.
         let piece_bytes = parts::piece_bytes(largest_message) / 4 * 3;
@@ -122,7 +122,7 @@ impl TextCache {
         let mut cache = self.lock_texts();
         cache.coming_bytes += bytes.len() + piece.text.0.len() + PIECE_OVERHEAD_BYTES;
         if cache.coming_bytes > MOST_COMING_BYTES {
-            cache.forget_coming();
+            cache.forget_incomplete();
             return Err(text_failure(format!("more than {MOST_COMING_BYTES} bytes of pieces wait for the rest")));
         }
         let coming = cache.coming.entry(piece.text.clone()).or_default();
@@ -165,7 +165,7 @@ mod tests {
         let ids = here.keep_texts(NamedTexts::from([("a.smack\nwords.dat".to_owned(), Arc::clone(&text))]));
         let wanted: Vec<TextId> = ids.values().cloned().collect();
         assert_eq!(there.missing_ids(&wanted), wanted);
-        let pieces = here.pieces_of(&wanted[0], 24_000).unwrap();
+        let pieces = here.pack_text(&wanted[0], 24_000).unwrap();
         assert!(pieces.len() > 3, "{}", pieces.len());
         for piece in &pieces {
             assert!(serde_json::to_vec(piece).unwrap().len() < 24_000);
@@ -187,7 +187,7 @@ mod tests {
     fn a_text_that_is_not_what_it_was_announced_as_is_refused() {
         let (here, there) = (TextCache::default(), TextCache::default());
         let ids = here.keep_texts(NamedTexts::from([("a".to_owned(), "one".into()), ("b".to_owned(), "two".into())]));
-        let mut piece = here.pieces_of(&ids["a"], 100_000).unwrap().remove(0);
+        let mut piece = here.pack_text(&ids["a"], 100_000).unwrap().remove(0);
         piece.text = ids["b"].clone();
         let refused = there.take_in(&piece).unwrap_err();
         assert!(refused.to_string().contains("announced"), "{refused}");

@@ -18,7 +18,7 @@ use crate::comparison::{
     Comparison, ComparisonSet, CrossFinding, NoVerdict, Pairing, Scale, Side, SideLetter, Table, Warning,
 };
 use crate::labels::{is_capacity, metric_name};
-use crate::number::{Script, count_noun, failed_share, percent_text};
+use crate::number::{Script, count_noun, failed_share_text, percent_text};
 use crate::text::{clean_text, clip_to_width, wrap_to_width};
 pub use names::side_names;
 use names::{NAME, quote_name};
@@ -45,22 +45,22 @@ pub fn render_answer(set: &ComparisonSet, place: &str, trail: &str) -> String {
     let after_unfinished =
         |sentences: Vec<String>| -> Vec<String> { unfinished.iter().cloned().chain(sentences).collect() };
     let of_all = cross_experiment_answer(&questions, set)
-        .or_else(|| one_server(&questions, set))
+        .or_else(|| one_server_answer(&questions, set))
         .or_else(|| early_results(&questions, set));
-    let apart_cases = nothing_in_common(set);
+    let apart_cases = explain_nothing_in_common(set);
     let sentences = match of_all {
         _ if apart_cases.is_some() => after_unfinished(apart_cases.into_iter().collect()),
         _ if set.tables.is_empty() => after_unfinished(answer_figures(&set.figures, trail)),
         _ if questions.is_empty() => after_unfinished(vec!["No primary metric is shown: see the table.".to_owned()]),
         Some(all) => after_unfinished(vec![all]),
-        None => Some(after_unfinished(one_by_one(&questions, set, place)))
+        None => Some(after_unfinished(sentence_per_question(&questions, set, place)))
             .filter(|sentences| questions.len() <= FEW && fits_in_lines(&join_sentences(sentences, trail)))
             .unwrap_or_else(|| after_unfinished(verdict_counts_by_pair(&questions))),
     };
     fit_into_lines(sentences, trail)
 }
 
-fn one_by_one(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> Vec<String> {
+fn sentence_per_question(questions: &[Question<'_>], set: &ComparisonSet, place: &str) -> Vec<String> {
     let mut sentences: Vec<String> = questions.iter().filter_map(|question| question.decided_sentence(set)).collect();
     if !place.is_empty()
         && let Some(first) = sentences.first_mut()
@@ -76,14 +76,14 @@ const NAMED_SIDES: usize = 3;
 const NAMED_CASES: usize = 2;
 
 /// Says which cases each side ran, where no case has runs of two sides; `None` if one has.
-fn nothing_in_common(set: &ComparisonSet) -> Option<String> {
+fn explain_nothing_in_common(set: &ComparisonSet) -> Option<String> {
     let mut ran: Vec<(&str, BTreeSet<String>)> = Vec::new();
     for case in &set.one_sided {
         let side = if case.missing_from == SideLetter::B { &case.a } else { &case.b };
         add_case(&mut ran, side, case.name.clone());
     }
     for row in set.rows() {
-        let side = match (has_run(&row.a), has_run(&row.b)) {
+        let side = match (has_runs_or_reasons(&row.a), has_runs_or_reasons(&row.b)) {
             (true, true) => return None,
             (true, false) => &row.a.label,
             (false, true) => &row.b.label,
@@ -118,7 +118,7 @@ fn what_ran(side: &str, cases: &BTreeSet<String>) -> String {
 }
 
 /// Tests whether a side has runs, or reasons why they have no value.
-fn has_run(side: &Side) -> bool {
+fn has_runs_or_reasons(side: &Side) -> bool {
     !side.runs.is_empty() || !side.unavailable.is_empty()
 }
 
@@ -252,7 +252,7 @@ fn question_name(metric: &Metric, benchmark: &str) -> String {
 }
 
 /// Writes the answer where all sides are one server, so that a difference is one of machine or method; `None` elsewhere.
-fn one_server(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
+fn one_server_answer(questions: &[Question<'_>], set: &ComparisonSet) -> Option<String> {
     let rows: Vec<&Comparison> = questions.iter().flat_map(|q| q.rows.iter().chain(&q.others)).copied().collect();
     if rows.is_empty() || !rows.iter().all(|row| row.is_one_server()) {
         return None;
@@ -299,18 +299,23 @@ impl Question<'_> {
             let words = tally.in_words(self.verdict_words());
             format!("{} on {} against {}, {all} cases: {words}", self.subject(), self.b, self.a)
         };
-        Some(format!("{said}{}{}{}.", self.exceptions(tally), self.failure_difference(), self.more_clients()))
+        Some(format!(
+            "{said}{}{}{}.",
+            self.exceptions(tally),
+            self.failure_difference(),
+            self.limited_by_clients_clause()
+        ))
     }
 
     /// The benchmark's name, or what is asked of it if that is no speed.
     fn subject(&self) -> String {
         match self.metric.quantity() {
             Quantity::Rate | Quantity::Time if !is_capacity(self.metric) => self.benchmark.clone(),
-            _ => self.name(),
+            _ => self.question_text(),
         }
     }
 
-    fn name(&self) -> String {
+    fn question_text(&self) -> String {
         question_name(self.metric, &self.benchmark)
     }
 
@@ -335,7 +340,7 @@ impl Question<'_> {
         // Who has more of it.
         let (more, less) = if is_more { (b, a) } else { (a, b) };
         if self.is_of_load() {
-            return Some(self.carried_by([more, less], is_more, (is_factor, times_words(factors), &shares), tense));
+            return Some(self.load_sentence([more, less], is_more, (is_factor, times_words(factors), &shares), tense));
         }
         Some(match (self.metric.quantity(), is_factor) {
             (Quantity::Rate, true) => format!("{more} {runs} {name} {} as fast as {less}", times_words(factors).text),
@@ -371,7 +376,7 @@ impl Question<'_> {
     }
 
     /// Says which side carries more load than the other, and how much more.
-    fn carried_by(
+    fn load_sentence(
         &self,
         [more, less]: [&str; 2],
         is_more: bool,
@@ -464,19 +469,23 @@ impl Question<'_> {
     }
 
     /// Writes a clause on the sides whose load the number of clients limited; empty if none was.
-    fn more_clients(&self) -> String {
+    fn limited_by_clients_clause(&self) -> String {
         // Another row may have had more of them, and carried more.
         let sides = [(SideLetter::A, &self.a), (SideLetter::B, &self.b)].into_iter();
         let on: Vec<&str> =
             sides.filter(|(letter, _)| self.needs_more_clients_on(*letter)).map(|(_, side)| side.as_str()).collect();
-        if on.is_empty() { String::new() } else { format!("{} on {}", more_at_once(self.metric), on.join(" and ")) }
+        if on.is_empty() {
+            String::new()
+        } else {
+            format!("{} on {}", more_may_carry_clause(self.metric), on.join(" and "))
+        }
     }
 
     /// Whether most runs of the side's highest load had too few clients.
     fn needs_more_clients_on(&self, letter: SideLetter) -> bool {
-        let most = self.rows.iter().filter(|row| carried_load(letter, row).is_some());
+        let most = self.rows.iter().filter(|row| side_estimate(letter, row).is_some());
         let most = most.max_by(|one, other| {
-            carried_load(letter, one).unwrap_or(0.0).total_cmp(&carried_load(letter, other).unwrap_or(0.0))
+            side_estimate(letter, one).unwrap_or(0.0).total_cmp(&side_estimate(letter, other).unwrap_or(0.0))
         });
         // What asked for more at once has carried no more.
         let most = most.filter(|row| !self.is_surpassed(letter, row));
@@ -486,7 +495,7 @@ impl Question<'_> {
 
     /// Whether another row asked for more at once than this one.
     fn is_surpassed(&self, letter: SideLetter, row: &Comparison) -> bool {
-        let mut known = self.rows.iter().filter(|other| carried_load(letter, other).is_some());
+        let mut known = self.rows.iter().filter(|other| side_estimate(letter, other).is_some());
         known.any(|other| asks_for_more(&other.case, &row.case, self.metric))
     }
 
@@ -495,7 +504,7 @@ impl Question<'_> {
         let all = self.rows.iter().filter_map(|row| row.failures);
         let Some(most) = all.max_by(|x, y| x.worst_share().total_cmp(&y.worst_share())) else { return String::new() };
         let shares = [(most.a, &self.a), (most.b, &self.b)].map(|(share, side)| match share {
-            Some(share) => format!("{} failed on {side}", failed_share(share)),
+            Some(share) => format!("{} failed on {side}", failed_share_text(share)),
             None => format!("an unknown share failed on {side}"),
         });
         format!("; of its operations {}", shares.join(" and "))
@@ -503,12 +512,12 @@ impl Question<'_> {
 }
 
 /// The load that a side carried in a row, its estimate.
-fn carried_load(letter: SideLetter, row: &Comparison) -> Option<f64> {
+fn side_estimate(letter: SideLetter, row: &Comparison) -> Option<f64> {
     if letter == SideLetter::A { row.a.estimate } else { row.b.estimate }
 }
 
 /// A clause that more clients, or a greater depth of a disk, may carry more.
-fn more_at_once(metric: &Metric) -> &'static str {
+fn more_may_carry_clause(metric: &Metric) -> &'static str {
     if metric.unit == "io/s" { "; a greater depth may carry more" } else { "; more clients may carry more" }
 }
 
@@ -548,10 +557,12 @@ fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<S
         let tally = VerdictCounts::of_rows(&question.rows);
         let pair = if several_pairs { format!(" ({} and {})", question.a, question.b) } else { String::new() };
         let name = format!("{}{pair}", question.subject());
-        let outcome = match question.rows.iter().find_map(|row| row.no_verdict()) {
-            Some(reason) if tally.open == 0 => no_verdict(reason),
+        let outcome = match question.rows.iter().find_map(|row| row.why_no_verdict()) {
+            Some(reason) if tally.open == 0 => no_verdict_words(reason),
             Some(_) => "no difference shown, and in some cases no verdict".to_owned(),
-            None => format!("no difference shown{}{}", question.exceptions(tally), question.more_clients()),
+            None => {
+                format!("no difference shown{}{}", question.exceptions(tally), question.limited_by_clients_clause())
+            }
         };
         match found.iter_mut().find(|(known, _)| *known == outcome) {
             Some((_, names)) => names.push(name),
@@ -563,7 +574,7 @@ fn undecided_sentences(questions: &[Question<'_>], set: &ComparisonSet) -> Vec<S
 }
 
 /// Says why there is no verdict, for a reader who has not seen the table.
-fn no_verdict(reason: &NoVerdict) -> String {
+fn no_verdict_words(reason: &NoVerdict) -> String {
     let why = match reason {
         NoVerdict::Unfinished(_) => return "no verdict yet".to_owned(),
         NoVerdict::TooFewRounds { missing } => format!("{} needed", count_noun(*missing as usize, "more round")),
@@ -595,7 +606,7 @@ fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> O
     let findings: Vec<CrossFinding> = rows.iter().filter_map(|row| row.cross_finding()).collect();
     let first = match (questions, findings.first()) {
         (_, None) => {
-            let why = rows.iter().find_map(|row| row.no_verdict()).map(no_verdict);
+            let why = rows.iter().find_map(|row| row.why_no_verdict()).map(no_verdict_words);
             return Some(format!("{begin}; and nothing to compare by: {}.", why.unwrap_or_default()));
         }
         ([only], Some(first)) if findings.len() == rows.len() && findings.iter().all(|one| one == first) => {
@@ -611,7 +622,7 @@ fn cross_experiment_answer(questions: &[Question<'_>], set: &ComparisonSet) -> O
         }
     };
     let (question, finding) = first;
-    let subject = question.name();
+    let subject = question.question_text();
     let (a, b) = (&question.a, &question.b);
     let said = match finding {
         CrossFinding::Higher | CrossFinding::Lower => {
@@ -641,10 +652,10 @@ fn early_results(questions: &[Question<'_>], set: &ComparisonSet) -> Option<Stri
         return None;
     }
     let mut early = questions.iter().filter(|question| is_undecided_so_far(question));
-    let difference =
-        early.find_map(|question| Some(question.comparison_sentence(Tense::Past)? + &question.more_clients()));
+    let difference = early
+        .find_map(|question| Some(question.comparison_sentence(Tense::Past)? + &question.limited_by_clients_clause()));
     let needed = set.rules.min_rounds;
-    let of_rows = questions.iter().flat_map(|question| &question.rows).filter_map(|row| match row.no_verdict() {
+    let of_rows = questions.iter().flat_map(|question| &question.rows).filter_map(|row| match row.why_no_verdict() {
         Some(NoVerdict::TooFewRounds { missing }) => Some(*missing),
         _ => None,
     });
@@ -670,7 +681,7 @@ fn is_undecided_so_far(question: &Question<'_>) -> bool {
     question
         .rows
         .iter()
-        .any(|row| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_))))
+        .any(|row| matches!(row.why_no_verdict(), Some(NoVerdict::TooFewRounds { .. } | NoVerdict::Unfinished(_))))
 }
 
 /// Counts for each pair of sides how the rows came out, a sentence each.
@@ -691,8 +702,8 @@ fn verdict_counts_by_pair(questions: &[Question<'_>]) -> Vec<String> {
             let are_alike = of.iter().all(|question| question.verdict_words() == words);
             let tally = VerdictCounts::of_rows(&rows);
             let words = tally.in_words(if are_alike { words } else { ["better", "worse"] });
-            match rows.iter().find_map(|row| row.no_verdict()).filter(|_| tally.none == rows.len()) {
-                Some(reason) => format!("{b} against {a}: {}.", no_verdict(reason)),
+            match rows.iter().find_map(|row| row.why_no_verdict()).filter(|_| tally.none == rows.len()) {
+                Some(reason) => format!("{b} against {a}: {}.", no_verdict_words(reason)),
                 None => format!("{b} against {a}, {}: {words}.", count_noun(rows.len(), "case")),
             }
         })

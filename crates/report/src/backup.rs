@@ -8,7 +8,7 @@ use store::StoredRun;
 
 use crate::comparison::{ComparisonSet, Index, MetricFilter, Options};
 use crate::evidence::Evidence;
-use crate::lookup::{Lookup, by_run};
+use crate::lookup::{Lookup, measurements_by_run};
 use crate::number::{Script, geometric_centre};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Series, SeriesLine, Table, TablePlacement, View};
 
@@ -95,7 +95,7 @@ pub(crate) fn has_no_failures(readings: &Index<'_>, index: usize) -> bool {
 
 /// Collects the readings of each case's measured runs, a list per case.
 pub(crate) fn runs_of_cases(lookup: &Lookup<'_>, cases: impl Iterator<Item = u32>) -> Vec<Vec<Measured>> {
-    let measurements = by_run(lookup.evidence());
+    let measurements = measurements_by_run(lookup.evidence());
     cases
         .map(|case| {
             let own = lookup.last_attempts(&[case]).filter(|run| run.state == RunState::Measured);
@@ -216,7 +216,7 @@ fn make_row(
     let mut figures = BTreeMap::new();
     let mut missing = BTreeMap::new();
     for id in ids {
-        match index.of_all_runs(case_index, id) {
+        match index.values_of_all_runs(case_index, id) {
             Ok(points) => {
                 figures.extend(geometric_centre(points.iter().map(|p| p.value)).map(|middle| (id.clone(), middle)))
             }

@@ -25,7 +25,7 @@ const LIMITS: [(&str, &str); 4] = [
 ];
 
 /// Whether a backup may differ from its load alone in a key.
-fn is_of_the_backup(key: &str) -> bool {
+fn is_backup_key(key: &str) -> bool {
     key == METHOD || OF_THE_BACKUP.contains(&key)
 }
 
@@ -69,7 +69,7 @@ pub fn load_rows(evidence: &Evidence) -> Vec<LoadRow> {
     let measured = runs_of_cases(&readings.lookup, cases.iter().map(|(index, _)| *index as u32));
     let mut rows: Vec<LoadRow> = Vec::new();
     for ((index, case), own) in cases.iter().zip(&measured).filter(|(_, own)| !own.is_empty()) {
-        let alone = cases.iter().zip(&measured).find(|((_, other), _)| has_baseline(case, other));
+        let alone = cases.iter().zip(&measured).find(|((_, other), _)| is_load_alone_of(case, other));
         let alone =
             alone.filter(|((other, _), _)| has_no_failures(&readings, *index) && has_no_failures(&readings, *other));
         let alone = if !is_load_alone(case) { alone.map(|(_, runs)| runs.as_slice()) } else { None };
@@ -100,11 +100,11 @@ fn is_load_alone(case: &Case) -> bool {
 }
 
 /// Whether `other` is the same load alone, without the case's backup.
-fn has_baseline(case: &Case, other: &Case) -> bool {
+fn is_load_alone_of(case: &Case, other: &Case) -> bool {
     is_load_alone(other)
         && other.system == case.system
         && other.benchmark == case.benchmark
-        && case.point.keys().all(|key| is_of_the_backup(key) || case.point.get(key) == other.point.get(key))
+        && case.point.keys().all(|key| is_backup_key(key) || case.point.get(key) == other.point.get(key))
 }
 
 /// Makes the row of a case, compared with the runs of the load alone, if there are any.
@@ -116,7 +116,7 @@ fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], a
     load.extend(
         varying
             .iter()
-            .filter(|key| !is_of_the_backup(key) && ![SCRIPT, "load.clients"].contains(&key.as_str()))
+            .filter(|key| !is_backup_key(key) && ![SCRIPT, "load.clients"].contains(&key.as_str()))
             .filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))),
     );
 
@@ -125,7 +125,7 @@ fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], a
         load: load.join(", "),
         backup: backup_label(case, varying),
         throughput: central_value(index, number, "throughput"),
-        missing: index.of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
+        missing: index.values_of_all_runs(number, "throughput").err().map(|(why, _)| why.to_string()),
         response_us: [central_value(index, number, "response_p50"), central_value(index, number, "response_p99")],
         throughput_ratio: mean_and_extremes(&baseline_ratios(own, alone, "throughput")),
         throughput_ratios: baseline_ratios(own, alone, "throughput").len(),
@@ -135,7 +135,7 @@ fn make_row(index: &Index<'_>, (number, case): (u32, &Case), own: &[Measured], a
 
 /// The geometric mean of a metric over all runs of a case; `None` if one has no value.
 fn central_value(index: &Index<'_>, number: u32, id: &str) -> Option<f64> {
-    geometric_centre(index.of_all_runs(number, id).ok()?.iter().map(|point| point.value))
+    geometric_centre(index.values_of_all_runs(number, id).ok()?.iter().map(|point| point.value))
 }
 
 /// Names the backup of a case: `vacuum-into, zstd-3, 20 MiB/s`, and what else varies of it.
@@ -154,7 +154,7 @@ fn backup_label(case: &Case, varying: &[String]) -> String {
         parts.extend(limit.map(|limit| format!("{limit} {unit}")));
     }
     let others = varying.iter().filter(|key| {
-        is_of_the_backup(key)
+        is_backup_key(key)
             && !(*key == METHOD || CODEC_KEYS.contains(&key.as_str()) || LIMITS.iter().any(|(limit, _)| limit == *key))
     });
     parts.extend(others.filter_map(|key| Some(format!("{key}={}", case.point.get(key)?))));
@@ -205,7 +205,7 @@ impl LoadRow {
 
 /// Makes the tables of the transactions while backups run, one per system and load; none without loads.
 pub fn table_views(evidence: &Evidence) -> Vec<View> {
-    let mut tables = tables_of(&load_rows(evidence));
+    let mut tables = backup_load_tables(&load_rows(evidence));
     if let Some(last) = tables.last_mut() {
         let cols = compared_keys(evidence).join(",");
         last.notes.push(
@@ -218,7 +218,7 @@ pub fn table_views(evidence: &Evidence) -> Vec<View> {
 }
 
 /// Makes a table for each system and load.
-fn tables_of(rows: &[LoadRow]) -> Vec<Table> {
+fn backup_load_tables(rows: &[LoadRow]) -> Vec<Table> {
     let heads = [("tx/s", "tx/s"), ("of alone", ""), ("p50 ms", "ms"), ("p99 ms", "ms"), ("of alone", "")];
     group_by(rows, |row| (&row.system, &row.load))
         .iter()
@@ -241,7 +241,10 @@ mod tests {
     use super::*;
 
     fn render(rows: &[LoadRow]) -> String {
-        crate::views::text::render_tables(&tables_of(rows).into_iter().map(View::Table).collect::<Vec<_>>(), 80)
+        crate::views::text::render_tables(
+            &backup_load_tables(rows).into_iter().map(View::Table).collect::<Vec<_>>(),
+            80,
+        )
     }
 
     fn row(backup: &str, ratio: Option<[f64; 3]>, runs: usize) -> LoadRow {
@@ -262,9 +265,9 @@ mod tests {
     fn every_key_of_the_backup_may_differ_from_the_load_alone_and_is_said() {
         let alone = case(&[(METHOD, word("none")), ("stripes", Value::Int(1)), ("load.clients", Value::Int(4))]);
         assert!(
-            has_baseline(&backup_case(4, 4), &alone)
-                && !has_baseline(&backup_case(4, 8), &alone)
-                && !has_baseline(&backup_case(4, 4), &backup_case(1, 4))
+            is_load_alone_of(&backup_case(4, 4), &alone)
+                && !is_load_alone_of(&backup_case(4, 8), &alone)
+                && !is_load_alone_of(&backup_case(4, 4), &backup_case(1, 4))
         );
         let varying = [METHOD, "stripes", "load.clients"].map(str::to_owned);
         assert_eq!(

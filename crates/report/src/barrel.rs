@@ -12,7 +12,7 @@ use store::StoredMeasurement;
 
 use crate::evidence::Evidence;
 use crate::labels::unfinished_clause;
-use crate::lookup::{Lookup, by_run};
+use crate::lookup::{Lookup, measurements_by_run};
 use crate::number::median;
 use crate::text::clean_text;
 use crate::views::{Column, Entry, Form, Table, View};
@@ -68,7 +68,7 @@ struct Measured<'a> {
 /// Makes the reports of all cases in the plan's order, or of each run.
 pub fn barrel_reports(evidence: &Evidence, split: Runs) -> Vec<BarrelReport> {
     let mut reports = Vec::new();
-    let (lookup, measurements) = (Lookup::new(evidence), by_run(evidence));
+    let (lookup, measurements) = (Lookup::new(evidence), measurements_by_run(evidence));
     for (index, case) in (0..).zip(&evidence.cases) {
         let runs = measured_runs(&lookup, &measurements, index);
         match split {
@@ -103,7 +103,7 @@ fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: 
     names.sort_unstable();
     names.dedup();
     let kinds = if names.is_empty() {
-        vec![KindRow { name: script_of(case), ..kind_row("", runs, failed) }]
+        vec![KindRow { name: script_file_stem(case), ..kind_row("", runs, failed) }]
     } else {
         names
             .into_iter()
@@ -135,7 +135,7 @@ fn make_report(lookup: &Lookup<'_>, case: &Case, runs: &[Measured<'_>], failed: 
 }
 
 /// The name of a case's script, without folder and ending; it is the default for the only type of query.
-fn script_of(case: &Case) -> String {
+fn script_file_stem(case: &Case) -> String {
     let script = case.point.get("script").and_then(Value::as_text).unwrap_or(&case.benchmark);
     let file = script.rsplit(['/', '\\']).next().unwrap_or(script);
     file.strip_suffix(".smack").unwrap_or(file).to_owned()
@@ -250,7 +250,7 @@ pub fn render_report(report: &BarrelReport) -> String {
 /// Writes the lines below each set of reports: what the extremes are, and how much has not run yet.
 pub fn footnote(evidence: &Evidence) -> String {
     let is_judged = evidence.is_judged_after_each_round();
-    let so_far = evidence.unfinished().map_or_else(String::new, |found| {
+    let so_far = evidence.progress_if_unfinished().map_or_else(String::new, |found| {
         format!("# {}\n", unfinished_clause(&found, is_judged, evidence.is_import()))
     });
     format!("# max_time and min_time are the true extremes, in ms; super-smack's own are not\n{so_far}")

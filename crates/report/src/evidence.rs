@@ -287,7 +287,7 @@ impl Evidence {
 
     /// The progress of an experiment with a position planned, running, or aborted and not repeated; `None` at its end.
     /// What failed for good has ended, and so has an import unless its table reports that it had not.
-    pub fn unfinished(&self) -> Option<Unfinished> {
+    pub fn progress_if_unfinished(&self) -> Option<Unfinished> {
         if self.apart.is_some() {
             // Nothing else is joined.
             return None;

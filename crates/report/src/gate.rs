@@ -336,14 +336,14 @@ fn judge_with_limits(set: &ComparisonSet, rules: &GateRules, of_limits: Vec<Gate
         GateStatus::Passed
     };
     if outcome.status == GateStatus::Failed {
-        outcome.changed = set.tables.iter().filter_map(differences_of).collect();
+        outcome.changed = set.tables.iter().filter_map(differences_text).collect();
         outcome.changed.dedup();
     }
     outcome
 }
 
 /// Writes the facts that differ between the sides of a table; `None` if none do.
-fn differences_of(table: &Table) -> Option<String> {
+fn differences_text(table: &Table) -> Option<String> {
     let differs = crate::text::differences_line(table, &crate::text::TextOptions::default())?;
     Some(format!("{} against {} {differs}", table.b, table.a))
 }
@@ -365,7 +365,7 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
         change_of(row).map(|c| format!("{} {}", c.print_change(Script::Plain), c.print_interval(Script::Plain)));
     // That the sides were measured apart stands above all rows.
     let promised = promise_of(row, set).map(|promise| format!("at which {promise}"));
-    let reason = if row.cross_finding().is_none() { row.no_verdict().map(NoVerdict::reason_text) } else { None };
+    let reason = if row.cross_finding().is_none() { row.why_no_verdict().map(NoVerdict::reason_text) } else { None };
     let is_not_compared = matches!(status, RowStatus::Failed | RowStatus::NotCompared);
     // The figures include later attempts, but not that they were needed.
     let dropped = row
@@ -389,7 +389,8 @@ fn gate_line(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> GateLi
         name: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(", "),
         sides: format!("{} against {}", row.b.label, row.a.label),
         detail,
-        is_asked: !matches!(row.no_verdict(), Some(NoVerdict::TooFewOperations { .. })) || status == RowStatus::Failed,
+        is_asked: !matches!(row.why_no_verdict(), Some(NoVerdict::TooFewOperations { .. }))
+            || status == RowStatus::Failed,
         is_limit: false,
         runs: [&row.a, &row.b].iter().flat_map(|side| &side.runs).map(|point| point.run).collect(),
     }
@@ -426,8 +427,8 @@ fn one_sided_line(case: &OneSided) -> GateLine {
 }
 
 /// Whether B failed more often than A in a row, or has no comparable value since it failed.
-fn has_failed(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> bool {
-    let lacks_value = match row.no_verdict() {
+fn has_failed_row(row: &Comparison, set: &ComparisonSet, compared: RowStatus) -> bool {
+    let lacks_value = match row.why_no_verdict() {
         // Other tools often do not report failures.
         _ if row.metric.quantity() == Quantity::Failures => false,
         Some(NoVerdict::NotAvailable { side, .. }) => {
@@ -458,7 +459,7 @@ fn failed_runs(row: &Comparison, letter: SideLetter) -> usize {
 fn row_status(row: &Comparison, set: &ComparisonSet, rules: &GateRules) -> RowStatus {
     match status_by_values(row, set, rules) {
         RowStatus::Regressed => RowStatus::Regressed,
-        other if has_failed(row, set, other) => RowStatus::Failed,
+        other if has_failed_row(row, set, other) => RowStatus::Failed,
         other => other,
     }
 }
@@ -470,7 +471,7 @@ fn status_by_values(row: &Comparison, set: &ComparisonSet, rules: &GateRules) ->
     };
     // Of what was measured apart the gate asks whether it is worse than it was, and not why; unless another thing was asked.
     let is_another = row.warnings.iter().any(|warning| matches!(warning, Warning::ConfoundedKeys { .. }));
-    if row.no_verdict().is_some() && (row.cross_finding().is_none() || is_another) {
+    if row.why_no_verdict().is_some() && (row.cross_finding().is_none() || is_another) {
         return RowStatus::NotCompared;
     }
     let (ratio, worst) = match row.metric.direction {

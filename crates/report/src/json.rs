@@ -565,7 +565,7 @@ fn comparison_object(row: &comparison::Comparison, set: &ComparisonSet) -> Compa
         rounds: row.change.map_or(0, |point| point.rounds),
         detectable: estimate.and_then(|e| e.detectable).filter(|share| share.is_finite()),
         verdict: row.verdict().map(|verdict| verdict.as_str().to_owned()),
-        no_verdict: row.no_verdict().map(comparison::NoVerdict::reason_text),
+        no_verdict: row.why_no_verdict().map(comparison::NoVerdict::reason_text),
         apart: row.cross_finding().map(|found| found.as_str().to_owned()),
         plan_differs: row.plan_differs,
         rounds_needed: row.rounds_needed,

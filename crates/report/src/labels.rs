@@ -70,8 +70,8 @@ pub fn change_of(row: &Comparison) -> Option<Change> {
 }
 
 /// Notes above the tables of a family that the experiment is not at its end; empty if it is.
-pub fn unfinished_above(evidence: &Evidence, width: usize) -> String {
-    evidence.unfinished().map_or_else(String::new, |found| {
+pub fn unfinished_note(evidence: &Evidence, width: usize) -> String {
+    evidence.progress_if_unfinished().map_or_else(String::new, |found| {
         wrap_to_width(
             &format!(
                 "note: {}.",
@@ -124,7 +124,7 @@ pub fn verdict_word(verdict: Verdict, metric: &Metric) -> &'static str {
 /// Writes the verdict's word and an addition: failures, another plan, the margin or a reason.
 pub fn verdict_words(row: &Comparison, set: &ComparisonSet) -> (String, String) {
     let (word, rest) = verdict_without_failures(row, set);
-    let failures = if !matches!(row.no_verdict(), Some(NoVerdict::Failures { .. })) { row.failures } else { None };
+    let failures = if !matches!(row.why_no_verdict(), Some(NoVerdict::Failures { .. })) { row.failures } else { None };
     let said = failures.map(|of| {
         let [a, b] = of.in_words();
         format!("A {a}, B {b} failed")
@@ -165,7 +165,7 @@ fn within_margin(row: &Comparison, set: &ComparisonSet) -> String {
 fn row_notes(row: &Comparison) -> impl Iterator<Item = String> {
     // Other reasons are complete in the cell, or a warning has the evidence.
     let reason = row
-        .no_verdict()
+        .why_no_verdict()
         .filter(|reason| {
             matches!(
                 reason,
@@ -222,7 +222,7 @@ impl RowNotes {
     }
 
     /// Numbers the notes that a row has and not every row; `None` without any.
-    pub fn of_row(&mut self, row: &Comparison) -> Option<usize> {
+    pub fn number_of_row(&mut self, row: &Comparison) -> Option<usize> {
         let own =
             row_notes(row).filter(|text| !self.of_all.contains(text) && Some(text) != self.reason.as_ref()).collect();
         self.number_notes(own)
@@ -283,8 +283,8 @@ fn subset_by_bits<'a>(own: &BTreeSet<&'a str>, bits: usize) -> BTreeSet<&'a str>
 
 /// Says why no row has a verdict, if that is the same for all; else `None`.
 pub fn reason_of_all(rows: &[Comparison]) -> Option<String> {
-    let first = rows.first()?.no_verdict()?;
-    rows.iter().all(|row| row.no_verdict() == Some(first)).then(|| first.reason_text())
+    let first = rows.first()?.why_no_verdict()?;
+    rows.iter().all(|row| row.why_no_verdict() == Some(first)).then(|| first.reason_text())
 }
 
 /// Writes the error that a family is accepted to have, in percent.
@@ -293,7 +293,7 @@ fn error_of(set: &ComparisonSet, family: Family, script: Script) -> String {
 }
 
 /// Says how primary rows are adjusted, without a full stop; `None` for a single row with the whole error.
-pub fn primary_family(set: &ComparisonSet, script: Script) -> Option<String> {
+pub fn explain_primary(set: &ComparisonSet, script: Script) -> Option<String> {
     let rows = set.families.row_count(Family::Primary);
     let what = if set.apart.is_some() { "Findings" } else { "Verdicts" };
     let (of, others) = match set.families.row_count(Family::Queries) {
@@ -339,7 +339,7 @@ pub fn explain_families<'r>(
     rows: impl IntoIterator<Item = &'r Comparison> + Clone,
 ) -> Vec<String> {
     let primary = if rows.clone().into_iter().any(|row| row.family == Family::Primary) {
-        primary_family(set, Script::Plain)
+        explain_primary(set, Script::Plain)
     } else {
         None
     };
@@ -428,7 +428,7 @@ pub fn interval_name(rules: &Rules) -> String {
 
 /// The clause that a side's own interval is for one look, where rows are judged after each round; else empty.
 /// That interval is of the t test, and the verdict does not rest on it.
-pub fn of_one_look(rules: &Rules) -> &'static str {
+pub fn one_look_clause(rules: &Rules) -> &'static str {
     if rules.sequence.is_some() { " for one look, on which nothing rests" } else { "" }
 }
 

@@ -46,7 +46,7 @@ pub fn rows_so_far(set: &ComparisonSet) -> Vec<RowSoFar> {
 }
 
 /// The rounds until every row is expected to be decided; `None` if one is not in sight, or rounds are not judged.
-pub fn rounds_to_go(set: &ComparisonSet) -> Option<u32> {
+pub fn expected_rounds_to_go(set: &ComparisonSet) -> Option<u32> {
     set.rules.sequence?;
     open_rows(set).map(|row| row.rounds_needed).try_fold(0, |most, needed| Some(needed?.max(most)))
 }
@@ -77,7 +77,7 @@ fn progress_text(row: &Comparison, standing: Standing) -> String {
         format!("{}{interval}, ", change.print_change(Script::Plain))
     });
     let says = match (standing, row.verdict(), row.rounds_needed) {
-        _ if matches!(row.no_verdict(), Some(NoVerdict::Unfinished(_))) => "an interval at the end".to_owned(),
+        _ if matches!(row.why_no_verdict(), Some(NoVerdict::Unfinished(_))) => "an interval at the end".to_owned(),
         (Standing::Open, _, Some(rounds)) => format!("about {} to go", count_noun(rounds as usize, "round")),
         (Standing::Open, _, None) => "no number of rounds in sight".to_owned(),
         (_, Some(verdict), _) => verdict_word(verdict, &row.metric).to_owned(),

@@ -110,7 +110,7 @@ impl<'a> Lookup<'a> {
 }
 
 /// Groups the measurements by run, in the evidence's order.
-pub fn by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
+pub fn measurements_by_run(evidence: &Evidence) -> BTreeMap<i64, Vec<&StoredMeasurement>> {
     let mut found: BTreeMap<i64, Vec<&StoredMeasurement>> = BTreeMap::new();
     for stored in &evidence.measurements {
         found.entry(stored.run_id).or_default().push(stored);

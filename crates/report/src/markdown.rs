@@ -3,8 +3,8 @@
 use crate::comparison::{Comparison, ComparisonSet, Side};
 use crate::evidence::Evidence;
 use crate::labels::{
-    RowNotes, change_of, direction_arrow, explain_exploring, figure_of, interval_words, metric_name, missing_side_text,
-    primary_family, reason_of_all, row_unit, table_title,
+    RowNotes, change_of, direction_arrow, explain_exploring, explain_primary, figure_of, interval_words, metric_name,
+    missing_side_text, reason_of_all, row_unit, table_title,
 };
 use crate::number::{RowUnit, Script, half_width_text, percent_text};
 use crate::text::{clean_text, rows_of_remedy};
@@ -27,7 +27,8 @@ pub fn render_comparisons(evidence: &Evidence, set: &ComparisonSet) -> String {
             escape_markdown(&table.a)
         ));
         let reason = reason_of_all(&table.rows).map(|reason| format!("No verdicts: {reason}"));
-        let families = [reason, primary_family(set, Script::Plain), explain_exploring(set, &table.rows, Script::Plain)];
+        let families =
+            [reason, explain_primary(set, Script::Plain), explain_exploring(set, &table.rows, Script::Plain)];
         for family in families.into_iter().flatten() {
             out.push_str(&format!("{}.\n\n", escape_markdown(&family)));
         }
@@ -86,9 +87,9 @@ fn table_line(row: &Comparison, set: &ComparisonSet, notes: &mut RowNotes) -> St
     .collect::<Vec<_>>()
     .join(", ");
     let (word, rest) = notes.verdict_words(row, set);
-    let separator = if row.no_verdict().is_some() { ": " } else { ", " };
+    let separator = if row.why_no_verdict().is_some() { ": " } else { ", " };
     let verdict = [word, rest].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(separator);
-    let mark = notes.of_row(row).map_or_else(String::new, |number| format!(" <sup>({number})</sup>"));
+    let mark = notes.number_of_row(row).map_or_else(String::new, |number| format!(" <sup>({number})</sup>"));
     let change = change_of(row);
     format!(
         "| {} | {} | {} | {} | {} | {}{mark} |\n",

@@ -314,7 +314,7 @@ pub fn percent_text(share: f64, script: Script) -> String {
 }
 
 /// Writes a share with enough digits to differ from none: `16 %`, `0.2 %`, `<0.1 %`, `0`.
-pub fn failed_share(share: f64) -> String {
+pub fn failed_share_text(share: f64) -> String {
     match share * 100.0 {
         0.0 => "0".to_owned(),
         percent if percent < 0.1 => "<0.1 %".to_owned(),
@@ -433,7 +433,7 @@ mod tests {
     fn small_things() {
         assert_eq!(percent_text(0.0123, Script::Plain), "1 %");
         assert_eq!(percent_text(0.004, Script::Plain), "0.4 %");
-        assert_eq!([0.0, 0.0004, 0.01, 0.0123, 0.16].map(failed_share), ["0", "<0.1 %", "1 %", "1.2 %", "16 %"]);
+        assert_eq!([0.0, 0.0004, 0.01, 0.0123, 0.16].map(failed_share_text), ["0", "<0.1 %", "1 %", "1.2 %", "16 %"]);
         let points = Change::from_points(0.161, 0.152, 0.17);
         let said = (points.print_change(Script::Plain), points.print_interval(Script::Plain));
         assert_eq!(said, ("+16.10 points".to_owned(), "[+15.20, +17.00]".to_owned()));

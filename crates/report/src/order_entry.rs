@@ -160,7 +160,7 @@ enum Bound {
 impl Bound {
     /// Writes the bound to stand next to a share, and whether it is missed.
     /// Each run's own check keeps its mix to the bounds but for chance, and fails the run otherwise.
-    fn next_to(self, share: f64) -> String {
+    fn bound_text(self, share: f64) -> String {
         let (text, is_kept) = match self {
             Bound::AtMost(most) => (format!("at most {most}"), share <= most),
             Bound::AtLeast(least) => (format!("at least {least}"), share >= least),
@@ -202,7 +202,7 @@ fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
         of_metric.filter_map(|row| row.measurement.reading.value()).collect()
     };
     let (conditions, claims) = (values("conditions_held"), values("claims_held"));
-    let (fewest_conditions, fewest_claims) = (fewest(&conditions)?, fewest(&claims)?);
+    let (fewest_conditions, fewest_claims) = (smallest(&conditions)?, smallest(&claims)?);
     let runs = evidence.last_attempts().into_iter().filter(|run| belongs_to_system(evidence, run.planned.case, system));
     let ended = runs.filter(|run| run.state == RunState::Measured || evidence.has_failed(run)).count();
     let rates: Vec<f64> = MIX.iter().map(|(kind, _)| values(&format!("throughput_{kind}")).iter().sum()).collect();
@@ -215,7 +215,7 @@ fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
         let is_own = cases_of_system(evidence, system).any(|case| case.point.keys().any(|key| key.starts_with("mix.")));
         let shares = MIX.iter().zip(rates).map(|((kind, bound), rate)| {
             let share = 100.0 * rate / all;
-            let bound = if is_own { String::new() } else { bound.next_to(share) };
+            let bound = if is_own { String::new() } else { bound.bound_text(share) };
             format!("{share:.1} % {kind}{bound}")
         });
         text.push_str(&format!("; mix: {}", shares.collect::<Vec<_>>().join(", ")));
@@ -224,7 +224,7 @@ fn checks_of_system(evidence: &Evidence, system: &str) -> Option<String> {
 }
 
 /// The smallest of some counts.
-fn fewest(counts: &[f64]) -> Option<f64> {
+fn smallest(counts: &[f64]) -> Option<f64> {
     counts.iter().copied().reduce(f64::min)
 }
 
@@ -269,7 +269,7 @@ fn order_entry_views(evidence: &Evidence, _set: Option<&ComparisonSet>) -> Vec<V
 
 /// The mean of a metric over all runs of a case, geometric where that exists, as in the results, or why there is none.
 fn mean_of_runs(index: &Index<'_>, system: &SystemCase<'_>, metric: &str) -> Result<f64, NoValue> {
-    let points = index.of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
+    let points = index.values_of_all_runs(system.case, metric).map_err(|(why, _)| why)?;
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let count = points.len() as f64;
     match points.is_empty() {

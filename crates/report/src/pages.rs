@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use model::{Absence, NoValue, Reading};
 use store::StoredMeasurement;
 
-use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, unfair_choice};
+use crate::comparison::{Comparison, ComparisonSet, Index, Outcome, why_choice_unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, case_views};
 use crate::labels::{explain_families, verdict_words};
-use crate::lookup::{Lookup, by_run};
+use crate::lookup::{Lookup, measurements_by_run};
 use crate::number::{count_noun, median};
 use crate::views::{Bar, BarGroup, Bars, Column, Entry, Family, Form, Table, TablePlacement, View};
 
@@ -166,7 +166,7 @@ fn figure_of(measured: &Measured<'_>, run: i64, id: &str) -> Figure {
 
 /// The mean of a metric over all runs of a case; `None` if one has no value.
 fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Option<f64> {
-    let points = index.of_all_runs(case, id).ok()?;
+    let points = index.values_of_all_runs(case, id).ok()?;
     Some(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
@@ -274,7 +274,7 @@ pub fn page_sections(evidence: &Evidence) -> Vec<Section> {
         return Vec::new();
     }
     let baseline = &evidence.header.plan.comparison.baseline;
-    let (index, measured) = (Index::new(evidence), by_run(evidence));
+    let (index, measured) = (Index::new(evidence), measurements_by_run(evidence));
     views
         .iter()
         .map(|view| {
@@ -283,7 +283,7 @@ pub fn page_sections(evidence: &Evidence) -> Vec<Section> {
             let first = systems.iter().position(|table| table.system == *baseline).unwrap_or(0);
             let mut all = Vec::new();
             for other in (0..systems.len()).filter(|place| *place != first) {
-                let unfair = unfair_choice(evidence, &index, &[systems[first].case, systems[other].case]);
+                let unfair = why_choice_unfair(evidence, &index, &[systems[first].case, systems[other].case]);
                 let names = (systems[first].system.clone(), systems[other].system.clone());
                 all.push((names, make_conclusions(&systems[first], &systems[other], unfair.as_ref())));
                 systems[other].unknown.extend(unfair.map(|why| format!("gains: {why}")));
@@ -311,7 +311,7 @@ pub fn per_commit(evidence: &Evidence) -> Vec<(String, Vec<PerCommit>)> {
 
 /// Computes what a commit costs a system in one class of files.
 fn per_commit_of(index: &Index<'_>, system: &SystemCase<'_>, (class, published): (&str, &'static str)) -> PerCommit {
-    let waits = index.of_all_runs(system.case, &format!("wait_per_commit/{class}")).ok();
+    let waits = index.values_of_all_runs(system.case, &format!("wait_per_commit/{class}")).ok();
     PerCommit {
         system: system.name.to_owned(),
         index: system.index,
@@ -325,8 +325,10 @@ fn per_commit_of(index: &Index<'_>, system: &SystemCase<'_>, (class, published):
 
 /// The median over the runs of a counter's share per statement; `None` if a run does not have it.
 fn share_per_statement(index: &Index<'_>, case: u32, family: &str, class: &str) -> Option<f64> {
-    let (own, statements) =
-        (index.of_all_runs(case, &format!("{family}/{class}")).ok()?, index.of_all_runs(case, "statements").ok()?);
+    let (own, statements) = (
+        index.values_of_all_runs(case, &format!("{family}/{class}")).ok()?,
+        index.values_of_all_runs(case, "statements").ok()?,
+    );
     median(own.iter().zip(&statements).map(|(own, all)| own.value / all.value))
 }
 

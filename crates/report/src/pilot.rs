@@ -111,5 +111,5 @@ fn is_row_of(row: &Comparison, case: &Case) -> bool {
 fn why_no_value(row: &Comparison) -> String {
     let unavailable = row.a.unavailable.iter().chain(&row.b.unavailable).next();
     let reason = unavailable.map(|(reason, _)| reason.to_string());
-    reason.or_else(|| row.no_verdict().map(|reason| reason.reason_text())).unwrap_or_else(|| "no ratio".to_owned())
+    reason.or_else(|| row.why_no_verdict().map(|reason| reason.reason_text())).unwrap_or_else(|| "no ratio".to_owned())
 }

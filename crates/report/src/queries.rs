@@ -2,7 +2,7 @@
 
 use model::NoValue;
 
-use crate::comparison::{ELAPSED, Index, is_of_all};
+use crate::comparison::{ELAPSED, Index, is_all_queries};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, SystemCase, case_views};
 use crate::spatial::mean_of_runs;
@@ -65,7 +65,7 @@ fn system_tables(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) ->
         return Vec::new();
     };
     let metrics = index.metrics.get(view.benchmark).into_iter().flatten();
-    let queries = metrics.filter_map(|metric| metric.id.strip_prefix(ELAPSED)).filter(|query| !is_of_all(query));
+    let queries = metrics.filter_map(|metric| metric.id.strip_prefix(ELAPSED)).filter(|query| !is_all_queries(query));
     let queries: Vec<&str> = queries.collect();
     let others: Vec<&SystemCase<'_>> = view.systems.iter().filter(|system| system.case != first.case).collect();
     let mut tables: Vec<Table> =

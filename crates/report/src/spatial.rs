@@ -4,7 +4,7 @@
 use model::NoValue;
 use std::fmt::Write as _;
 
-use crate::comparison::{Comparison, ComparisonSet, Index, unfair_choice};
+use crate::comparison::{Comparison, ComparisonSet, Index, why_choice_unfair};
 use crate::evidence::Evidence;
 use crate::html::cases::{CaseView, case_views};
 use crate::labels::{explain_families, verdict_words};
@@ -107,7 +107,7 @@ fn make_section(evidence: &Evidence, index: &Index<'_>, view: &CaseView<'_>) -> 
         .systems
         .iter()
         .map(|system| Column {
-            unfair: unfair_choice(evidence, index, &[first, system.case]),
+            unfair: why_choice_unfair(evidence, index, &[first, system.case]),
             system: system.name.to_owned(),
             index: system.index,
             times: queries
@@ -136,7 +136,7 @@ fn queries_of_view(evidence: &Evidence, view: &CaseView<'_>) -> Vec<String> {
 
 /// The mean of a metric over all runs of a case, or why there is none.
 pub(crate) fn mean_of_runs(index: &Index<'_>, case: u32, id: &str) -> Time {
-    let points = index.of_all_runs(case, id).map_err(|(why, _)| why)?;
+    let points = index.values_of_all_runs(case, id).map_err(|(why, _)| why)?;
     Ok(points.iter().map(|point| point.value).sum::<f64>() / points.len() as f64)
 }
 
@@ -314,7 +314,7 @@ impl Section {
         let table = self.query_table(title, heads, |at, _| {
             let (word, more) = verdict_words(found[at], set);
             // What would settle it is in the plain comparison.
-            let verdict = if found[at].no_verdict().is_some() { more } else { word };
+            let verdict = if found[at].why_no_verdict().is_some() { more } else { word };
             let [point, interval] = Entry::change_and_interval(found[at]);
             Some(vec![gain_entry(a, b, at, PUBLISHED), point, interval, Entry::of_text(verdict)])
         })?;

@@ -36,7 +36,7 @@ impl ChangeState {
 
 impl Store {
     /// Reads the changes that are not undone, at most one of a server.
-    pub fn changes(&self) -> Result<Vec<StoredChange>> {
+    pub fn read_changes(&self) -> Result<Vec<StoredChange>> {
         let sql = "SELECT server, system, state, session FROM changes ORDER BY server";
         self.query_rows("read the changes that are not undone", sql, [], |row| {
             let is_made = row.get_ref(2)?.as_str()? == ChangeState::Made.as_str();
@@ -74,9 +74,9 @@ impl Store {
         let Access::Write { token, .. } = &self.access else {
             return Err(StoreError::ReadOnly { path: path.to_owned(), tried: tried.to_owned() });
         };
-        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).tried(path, tried)?;
+        let tx = Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate).or_store_error(path, tried)?;
         lock::check_token(&tx, token, path, tried)?;
-        work(&tx).tried(path, tried)?;
-        tx.commit().tried(path, tried)
+        work(&tx).or_store_error(path, tried)?;
+        tx.commit().or_store_error(path, tried)
     }
 }

@@ -21,7 +21,7 @@ impl fmt::Display for UnknownWord {
 impl Error for UnknownWord {}
 
 /// The word for a direction in the store.
-pub(crate) fn direction(direction: Direction) -> &'static str {
+pub(crate) fn stored_direction_word(direction: Direction) -> &'static str {
     match direction {
         Direction::Higher => "higher",
         Direction::Lower => "lower",

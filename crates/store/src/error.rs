@@ -183,17 +183,17 @@ fn is_conversion(error: &rusqlite::Error) -> bool {
 
 pub(crate) trait Tried<T> {
     /// Turns an error into that of a store; `tried` completes "tried to …".
-    fn tried(self, path: &Path, tried: &str) -> Result<T>;
+    fn or_store_error(self, path: &Path, tried: &str) -> Result<T>;
 }
 
 impl<T> Tried<T> for rusqlite::Result<T> {
-    fn tried(self, path: &Path, tried: &str) -> Result<T> {
+    fn or_store_error(self, path: &Path, tried: &str) -> Result<T> {
         self.map_err(|source| StoreError::from_sqlite(path, tried, source))
     }
 }
 
 impl<T> Tried<T> for io::Result<T> {
-    fn tried(self, path: &Path, tried: &str) -> Result<T> {
+    fn or_store_error(self, path: &Path, tried: &str) -> Result<T> {
         self.map_err(|source| StoreError::from_io(path, tried, source))
     }
 }

@@ -55,31 +55,35 @@ pub(crate) fn save_plan(conn: &Connection, path: &Path, header: &Header, order: 
     save_header(conn, path, header)?;
     let mut insert = conn
         .prepare("INSERT INTO cases (id, benchmark, workload, system, point_json) VALUES (?1, ?2, ?3, ?4, ?5)")
-        .tried(path, TRIED_SAVE)?;
+        .or_store_error(path, TRIED_SAVE)?;
     for (id, case) in (0_i64..).zip(header.plan.cases()) {
         let point = to_json(path, &case.point)?;
-        insert.execute(params![id, case.benchmark, case.workload, case.system, point]).tried(path, TRIED_SAVE)?;
+        insert
+            .execute(params![id, case.benchmark, case.workload, case.system, point])
+            .or_store_error(path, TRIED_SAVE)?;
     }
-    plan_runs(conn, path, order)
+    write_planned_runs(conn, path, order)
 }
 
 /// Writes the planned runs, by position.
-pub(crate) fn plan_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) -> Result<()> {
+pub(crate) fn write_planned_runs(conn: &Connection, path: &Path, order: &[PlannedRun]) -> Result<()> {
     let mut insert = conn
         .prepare("INSERT INTO runs (position, round, case_id, attempt, state) VALUES (?1, ?2, ?3, 1, 'planned')")
-        .tried(path, TRIED_SAVE)?;
+        .or_store_error(path, TRIED_SAVE)?;
     let mut order = order.to_vec();
     order.sort_unstable_by_key(|run| run.position);
     for run in order {
-        insert.execute(params![run.position, run.round, run.case]).tried(path, TRIED_SAVE)?;
+        insert.execute(params![run.position, run.round, run.case]).or_store_error(path, TRIED_SAVE)?;
     }
     Ok(())
 }
 
 /// Replaces the plan in the store; its hash stays that of the plan with which the experiment started.
-pub(crate) fn put_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()> {
+pub(crate) fn replace_plan(conn: &Connection, path: &Path, plan: &Plan) -> Result<()> {
     let plan_json = to_json(path, plan)?;
-    conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json]).tried(path, TRIED_SAVE).map(|_| ())
+    conn.execute("UPDATE experiment SET plan_json = ?1", params![plan_json])
+        .or_store_error(path, TRIED_SAVE)
+        .map(|_| ())
 }
 
 /// Writes the header's row.
@@ -100,7 +104,7 @@ fn save_header(conn: &Connection, path: &Path, header: &Header) -> Result<()> {
             plan_json,
         ],
     )
-    .tried(path, TRIED_SAVE)?;
+    .or_store_error(path, TRIED_SAVE)?;
     Ok(())
 }
 
@@ -113,11 +117,11 @@ pub(crate) fn load_header(conn: &Connection, path: &Path) -> Result<(Header, Vec
             [],
             read_header,
         )
-        .tried(path, TRIED_LOAD)?;
+        .or_store_error(path, TRIED_LOAD)?;
     let cases: Vec<Case> = conn
         .prepare("SELECT benchmark, workload, system, point_json FROM cases ORDER BY id")
         .and_then(|mut query| query.query_map([], read_case)?.collect())
-        .tried(path, TRIED_LOAD)?;
+        .or_store_error(path, TRIED_LOAD)?;
     if cases != header.plan.cases() {
         return Err(StoreError::Damaged {
             path: path.to_owned(),

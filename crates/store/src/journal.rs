@@ -100,8 +100,10 @@ impl Store {
         let count = "SELECT count(*) FROM runs WHERE state = 'planned' AND attempt > 1
                      AND position IN (SELECT position FROM runs WHERE state = 'measured')";
         self.write(tried, |tx, path| {
-            tx.execute(sql, []).tried(path, tried)?;
-            tx.query_row(count, [], |row| enum_names::read_count(row, 0)).tried(path, tried).map(|count| count as usize)
+            tx.execute(sql, []).or_store_error(path, tried)?;
+            tx.query_row(count, [], |row| enum_names::read_count(row, 0))
+                .or_store_error(path, tried)
+                .map(|count| count as usize)
         })
     }
 
@@ -111,9 +113,9 @@ impl Store {
         self.write(tried, |tx, path| {
             let mut delete = tx
                 .prepare("DELETE FROM runs WHERE case_id = ?1 AND round >= ?2 AND state = 'planned' AND attempt = 1")
-                .tried(path, tried)?;
+                .or_store_error(path, tried)?;
             let deleted = cases.iter().map(|case| delete.execute(params![case, from_round]));
-            deleted.sum::<rusqlite::Result<usize>>().tried(path, tried)
+            deleted.sum::<rusqlite::Result<usize>>().or_store_error(path, tried)
         })
     }
 
@@ -124,10 +126,10 @@ impl Store {
         let plan = Plan { schedule: schedule.clone(), ..self.header.plan.clone() };
         let added = self.write(tried, |tx, path| {
             let next = "SELECT coalesce(max(round) + 1, 0) FROM runs";
-            let next = tx.query_row(next, [], |row| row.get::<_, u32>(0)).tried(path, tried)?;
+            let next = tx.query_row(next, [], |row| row.get::<_, u32>(0)).or_store_error(path, tried)?;
             let later: Vec<PlannedRun> = plan.run_order().into_iter().filter(|run| run.round >= next).collect();
-            header::put_plan(tx, path, &plan)?;
-            header::plan_runs(tx, path, &later).map(|()| later.len())
+            header::replace_plan(tx, path, &plan)?;
+            header::write_planned_runs(tx, path, &later).map(|()| later.len())
         })?;
         self.header.plan = plan;
         Ok(added)
@@ -138,7 +140,7 @@ impl Store {
         let tried = "abort the runs that were left running";
         self.write(tried, |tx, path| {
             tx.execute("UPDATE runs SET state = 'aborted', reason = ?1 WHERE state = 'running'", [reason])
-                .tried(path, tried)
+                .or_store_error(path, tried)
         })
     }
 
@@ -152,7 +154,7 @@ impl Store {
         let tried = format!("begin the run at position {}", planned.position);
         self.top_up_reserve()?;
         self.write(&tried, |tx, path| {
-            let last = last_attempt(tx, planned.position).tried(path, &tried)?;
+            let last = last_attempt(tx, planned.position).or_store_error(path, &tried)?;
             let Some(last) = last.filter(|run| run.planned == planned) else {
                 return Err(StoreError::NotPlanned { path: path.to_owned(), planned });
             };
@@ -167,7 +169,7 @@ impl Store {
                     });
                 }
             };
-            id.map(RunId).tried(path, &tried)
+            id.map(RunId).or_store_error(path, &tried)
         })
     }
 
@@ -180,15 +182,15 @@ impl Store {
     pub fn finish_run(&mut self, id: RunId, record: &RunRecord) -> Result<()> {
         let id = id.get();
         let tried = format!("record run {id}");
-        if let Some(why) = flaw(record) {
+        if let Some(why) = find_flaw(record) {
             return Err(StoreError::Refused { path: self.path.clone(), tried, why });
         }
         self.write(&tried, |tx, path| {
-            let found = state_of(tx, id).tried(path, &tried)?;
+            let found = read_state(tx, id).or_store_error(path, &tried)?;
             if found != RunState::Running {
                 return Err(StoreError::WrongState { path: path.to_owned(), tried: tried.clone(), found });
             }
-            write_record(tx, id, record).tried(path, &tried)
+            write_record(tx, id, record).or_store_error(path, &tried)
         })
     }
 
@@ -201,12 +203,12 @@ impl Store {
     /// [`Store::finish_run`].
     pub fn store_runs(&mut self, runs: &[(PlannedRun, RunRecord)], started_unix_ms: i64) -> Result<()> {
         let tried = "record imported runs";
-        if let Some(why) = runs.iter().find_map(|(_, record)| flaw(record)) {
+        if let Some(why) = runs.iter().find_map(|(_, record)| find_flaw(record)) {
             return Err(StoreError::Refused { path: self.path.clone(), tried: tried.to_owned(), why });
         }
         self.write(tried, |tx, path| {
             for (planned, record) in runs {
-                let last = last_attempt(tx, planned.position).tried(path, tried)?;
+                let last = last_attempt(tx, planned.position).or_store_error(path, tried)?;
                 let id = match last.filter(|last| last.planned == *planned) {
                     Some(last) if last.state == RunState::Planned => start_planned_run(tx, last.id, started_unix_ms),
                     Some(last) if matches!(last.state, RunState::Failed | RunState::Aborted) => {
@@ -214,8 +216,8 @@ impl Store {
                     }
                     _ => return Err(StoreError::NotPlanned { path: path.to_owned(), planned: *planned }),
                 };
-                let id = id.tried(path, tried)?;
-                write_record(tx, id, record).tried(path, tried)?;
+                let id = id.or_store_error(path, tried)?;
+                write_record(tx, id, record).or_store_error(path, tried)?;
             }
             Ok(())
         })
@@ -223,7 +225,7 @@ impl Store {
 }
 
 /// Says what is wrong with a record that is to be stored, if anything is.
-fn flaw(record: &RunRecord) -> Option<String> {
+fn find_flaw(record: &RunRecord) -> Option<String> {
     match record.state {
         RunState::Planned | RunState::Running | RunState::Superseded => {
             return Some(format!("its state is {}", record.state));
@@ -286,7 +288,8 @@ fn write_record(tx: &Transaction<'_>, id: i64, record: &RunRecord) -> rusqlite::
             Reading::Value(value) => (Some(value), None),
             Reading::Unavailable(missing) => (None, Some(missing)),
         };
-        let (direction, role) = (enum_names::direction(metric.direction), enum_names::role_word(metric.role));
+        let (direction, role) =
+            (enum_names::stored_direction_word(metric.direction), enum_names::role_word(metric.role));
         let reason = missing.map(|missing| &missing.reason);
         let absence = missing.map(|missing| enum_names::absence_word(missing.kind));
         let needed = missing.and_then(NoValue::operations_needed).map(|needed| needed as i64);
@@ -356,7 +359,7 @@ fn last_attempt(conn: &Connection, position: u32) -> rusqlite::Result<Option<Sto
 }
 
 /// Reads the state of the run with this id.
-fn state_of(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
+fn read_state(conn: &Connection, id: i64) -> rusqlite::Result<RunState> {
     conn.query_row("SELECT state FROM runs WHERE id = ?1", [id], |row| enum_names::read_word(row, 0))
 }
 
@@ -388,7 +391,7 @@ impl Store {
         read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
     ) -> Result<Vec<T>> {
         let path: &Path = &self.path;
-        let mut query = self.conn.prepare_cached(sql).tried(path, tried)?;
-        query.query_map(params, read).and_then(Iterator::collect).tried(path, tried)
+        let mut query = self.conn.prepare_cached(sql).or_store_error(path, tried)?;
+        query.query_map(params, read).and_then(Iterator::collect).or_store_error(path, tried)
     }
 }

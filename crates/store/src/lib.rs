@@ -108,7 +108,7 @@ impl Store {
     /// # Errors
     /// What `read` returns, or the store cannot be read.
     pub fn at_one_moment<T>(&self, read: impl FnOnce(&Store) -> Result<T>) -> Result<T> {
-        let _moment = self.conn.unchecked_transaction().tried(&self.path, "begin to read it")?;
+        let _moment = self.conn.unchecked_transaction().or_store_error(&self.path, "begin to read it")?;
         read(self)
     }
 
@@ -124,7 +124,7 @@ impl Store {
     /// # Errors
     /// When the WAL cannot be written back. All that was acknowledged is still in the store's files.
     pub fn close(mut self) -> Result<()> {
-        self.settle()
+        self.give_up_writing()
     }
 
     /// Closes the store; if this value created it and no run was started, removes it under the lock.
@@ -136,19 +136,19 @@ impl Store {
         let is_untouched = self.origin == Origin::Created
             && self.write(tried, |tx, path| {
                 let count_started = "SELECT count(*) FROM runs WHERE state <> 'planned'";
-                tx.query_row(count_started, [], |row| row.get::<_, i64>(0)).tried(path, tried)
+                tx.query_row(count_started, [], |row| row.get::<_, i64>(0)).or_store_error(path, tried)
             })? == 0;
-        let settled = self.settle();
+        let settled = self.give_up_writing();
         if !is_untouched {
             return settled.map(|()| Kept::Yes);
         }
         // Windows does not remove an open file.
-        let memory = Connection::open_in_memory().tried(&self.path, tried)?;
+        let memory = Connection::open_in_memory().or_store_error(&self.path, tried)?;
         let conn = std::mem::replace(&mut self.conn, memory);
         // SQLite's name for it: a relative path means another file once the working folder has changed.
         let file = PathBuf::from(conn.path().unwrap_or_default());
-        conn.close().map_err(|(_, error)| error).tried(&self.path, "close it")?;
-        publish::remove(&file);
+        conn.close().map_err(|(_, error)| error).or_store_error(&self.path, "close it")?;
+        publish::remove_store_files(&file);
         Ok(if file.exists() { Kept::Yes } else { Kept::No })
     }
 
@@ -158,10 +158,10 @@ impl Store {
             return Err(StoreError::ReadOnly { path: self.path.clone(), tried: tried.to_owned() });
         };
         let path = self.path.as_path();
-        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).tried(path, tried)?;
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error(path, tried)?;
         lock::check_token(&tx, token, path, tried)?;
         let value = work(&tx, path)?;
-        tx.commit().tried(path, tried)?;
+        tx.commit().or_store_error(path, tried)?;
         Ok(value)
     }
 }
@@ -169,6 +169,6 @@ impl Store {
 impl Drop for Store {
     fn drop(&mut self) {
         // `close` is there for those who want the error. The data is committed either way.
-        let _ = self.settle();
+        let _ = self.give_up_writing();
     }
 }

@@ -48,7 +48,7 @@ impl WriteLock {
                 .create(true)
                 .truncate(false)
                 .open(&path)
-                .tried(&path, TRIED)?;
+                .or_store_error(&path, TRIED)?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(Taken::Theirs),
@@ -93,7 +93,7 @@ pub(crate) fn enter_writer(conn: &Connection, path: &Path) -> Result<String> {
         "INSERT OR REPLACE INTO writer (id, token, pid) VALUES (1, ?1, ?2)",
         params![token, std::process::id()],
     )
-    .tried(path, "open it for writing")?;
+    .or_store_error(path, "open it for writing")?;
     Ok(token)
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn check_token(conn: &Connection, token: &str, path: &Path, tried: &s
     let found: Option<(String, u32)> = conn
         .prepare_cached("SELECT token, pid FROM writer")
         .and_then(|mut query| query.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional())
-        .tried(path, tried)?;
+        .or_store_error(path, tried)?;
     match found {
         Some((found, _)) if found == token => Ok(()),
         other => Err(StoreError::TakenOver {

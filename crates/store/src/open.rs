@@ -41,10 +41,10 @@ impl Store {
         let Taken::Ours(lock) = WriteLock::try_take(&full)? else {
             return Err(StoreError::Locked { path: path.to_owned(), pid: None });
         };
-        publish::publish(path, &full, header, order)?;
+        publish::write_new_store(path, &full, header, order)?;
         // May fail on a full disk; the next try must not find a file in the way.
         let opened = Store::open_locked(StorePath { path, full: &full }, lock, migrate::STEPS);
-        let mut store = opened.inspect_err(|_| publish::remove(&full))?;
+        let mut store = opened.inspect_err(|_| publish::remove_store_files(&full))?;
         store.origin = Origin::Created;
         Ok(store)
     }
@@ -71,8 +71,8 @@ impl Store {
     pub(crate) fn open_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute_path(path)?;
         // Before anything is written: a file that is not ours stays untouched.
-        let reader = identify(StorePath { path, full: &full })?;
-        migrate::version(&reader, path, steps)?;
+        let reader = open_if_store(StorePath { path, full: &full })?;
+        migrate::read_schema_version(&reader, path, steps)?;
         let Taken::Ours(lock) = WriteLock::try_take(&full)? else {
             return Err(StoreError::Locked { path: path.to_owned(), pid: lock::writer_pid(&reader) });
         };
@@ -84,16 +84,16 @@ impl Store {
     fn open_locked(at: StorePath<'_>, lock: WriteLock, steps: &[&str]) -> Result<Store> {
         let path = at.path;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut conn = Connection::open_with_flags(at.full, flags).tried(path, TRIED_WRITE)?;
-        conn.busy_timeout(BUSY_WAIT).tried(path, TRIED_WRITE)?;
-        if conn.is_readonly("main").tried(path, TRIED_WRITE)? {
+        let mut conn = Connection::open_with_flags(at.full, flags).or_store_error(path, TRIED_WRITE)?;
+        conn.busy_timeout(BUSY_WAIT).or_store_error(path, TRIED_WRITE)?;
+        if conn.is_readonly("main").or_store_error(path, TRIED_WRITE)? {
             let detail = "the file is read-only".to_owned();
             return Err(StoreError::Denied { path: path.to_owned(), tried: TRIED_WRITE.to_owned(), detail });
         }
-        quick_check(&conn, path)?;
-        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").tried(path, TRIED_WRITE)?;
+        check_structure(&conn, path)?;
+        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").or_store_error(path, TRIED_WRITE)?;
         // Without shared memory SQLite answers with another mode, which is as safe.
-        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).tried(path, TRIED_WRITE)?;
+        conn.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).or_store_error(path, TRIED_WRITE)?;
         migrate::migrate(&mut conn, path, steps)?;
         let (header, cases) = header::load_header(&conn, path)?;
         let token = lock::enter_writer(&conn, path)?;
@@ -110,8 +110,8 @@ impl Store {
     /// Opens a store for reading, and migrates an older one in memory by these steps.
     pub(crate) fn open_read_only_with(path: &Path, steps: &[&str]) -> Result<Store> {
         let full = absolute_path(path)?;
-        let mut conn = identify(StorePath { path, full: &full })?;
-        if migrate::version(&conn, path, steps)? < migrate::newest_version(steps) {
+        let mut conn = open_if_store(StorePath { path, full: &full })?;
+        if migrate::read_schema_version(&conn, path, steps)? < migrate::newest_version(steps) {
             conn = copy_to_memory(&conn, path)?;
             migrate::migrate(&mut conn, path, steps)?;
         }
@@ -120,7 +120,7 @@ impl Store {
     }
 
     /// Gives up writing, and writes the WAL back, so that a single file is left as far as readers allow.
-    pub(crate) fn settle(&mut self) -> Result<()> {
+    pub(crate) fn give_up_writing(&mut self) -> Result<()> {
         let (lock, token) = match std::mem::replace(&mut self.access, Access::ReadOnly) {
             Access::Write { lock, token } => (lock, token),
             other => {
@@ -134,11 +134,12 @@ impl Store {
             // It belongs to another now; SQLite makes closing harmless.
             return Ok(());
         }
-        self.conn.busy_timeout(SETTLE_WAIT).tried(&self.path, tried)?;
+        self.conn.busy_timeout(SETTLE_WAIT).or_store_error(&self.path, tried)?;
         // On a full disk the store stays larger than needed.
         let _ = lock::leave_writer(&self.conn, &token);
         let _ = give_back_reserve(&self.conn);
-        let done = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).tried(&self.path, tried);
+        let done =
+            self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).or_store_error(&self.path, tried);
         leave_wal_mode(&self.conn);
         done
     }
@@ -175,11 +176,11 @@ fn absolute_path(path: &Path) -> Result<PathBuf> {
         let plain = target.to_str().and_then(|text| text.strip_prefix(r"\\?\")).map(PathBuf::from);
         return Ok(plain.unwrap_or(target));
     }
-    std::path::absolute(path).tried(path, TRIED_OPEN)
+    std::path::absolute(path).or_store_error(path, TRIED_OPEN)
 }
 
 /// Opens a file for reading, after making sure without changing it that it is a store.
-fn identify(at: StorePath<'_>) -> Result<Connection> {
+fn open_if_store(at: StorePath<'_>) -> Result<Connection> {
     let path = at.path;
     check_file(path)?;
     check_companions(at)?;
@@ -189,14 +190,14 @@ fn identify(at: StorePath<'_>) -> Result<Connection> {
         Ok(other) => return Err(foreign_database(path, other)),
         // Not SQLite, by its first bytes.
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::NotADatabase) => {
-            return Err(not_a_store(path, "it is not a SQLite database"));
+            return Err(not_a_store_error(path, "it is not a SQLite database"));
         }
         // During a checkpoint a file can look damaged until the WAL is read with it.
         Err(e) if e.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {}
         Err(e) => return Err(StoreError::from_sqlite(path, TRIED_OPEN, e)),
     }
     let conn = open_reader(at)?;
-    match application_id(&conn).tried(path, TRIED_OPEN)? {
+    match application_id(&conn).or_store_error(path, TRIED_OPEN)? {
         schema::APPLICATION_ID => Ok(conn),
         other => Err(foreign_database(path, other)),
     }
@@ -211,7 +212,7 @@ fn check_file(path: &Path) -> Result<()> {
         Err(e) => Err(StoreError::from_io(path, TRIED_OPEN, e)),
         Ok(found) if found.is_dir() => Err(StoreError::NotAFile { path: owned, what: "a folder" }),
         Ok(found) if !found.is_file() => Err(StoreError::NotAFile { path: owned, what: "a device or a pipe" }),
-        Ok(found) if found.len() == 0 => Err(not_a_store(path, "it is empty")),
+        Ok(found) if found.len() == 0 => Err(not_a_store_error(path, "it is empty")),
         Ok(_) => Ok(()),
     }
 }
@@ -266,7 +267,7 @@ fn open_reader(at: StorePath<'_>) -> Result<Connection> {
         return Err(StoreError::Unrecovered { path: path.to_owned(), detail: plain.to_string() });
     }
     let conn = open_immutable(at)?;
-    probe(&conn).tried(path, TRIED_OPEN)?;
+    read_schema_once(&conn).or_store_error(path, TRIED_OPEN)?;
     Ok(conn)
 }
 
@@ -275,12 +276,12 @@ fn try_reader(full: &Path, flags: OpenFlags) -> rusqlite::Result<Connection> {
     let conn = Connection::open_with_flags(full, flags)?;
     conn.busy_timeout(BUSY_WAIT)?;
     conn.pragma_update(None, "query_only", true)?;
-    probe(&conn)?;
+    read_schema_once(&conn)?;
     Ok(conn)
 }
 
 /// Reads once, which makes SQLite open the WAL too.
-fn probe(conn: &Connection) -> rusqlite::Result<()> {
+fn read_schema_once(conn: &Connection) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
@@ -329,19 +330,22 @@ fn immutable_uri(full: &Path) -> String {
 }
 
 /// Makes the error of a file that is not a store.
-fn not_a_store(path: &Path, what: &str) -> StoreError {
+fn not_a_store_error(path: &Path, what: &str) -> StoreError {
     StoreError::NotAStore { path: path.to_owned(), what: what.to_owned() }
 }
 
 /// Makes the error of another program's database.
 fn foreign_database(path: &Path, application_id: i32) -> StoreError {
-    not_a_store(path, &format!("it is a SQLite database of another program (application_id {application_id:#010x})"))
+    not_a_store_error(
+        path,
+        &format!("it is a SQLite database of another program (application_id {application_id:#010x})"),
+    )
 }
 
 /// Fails if the file's structure is damaged, by SQLite's quick check.
-fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
+fn check_structure(conn: &Connection, path: &Path) -> Result<()> {
     let tried = "check the file";
-    let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).tried(path, tried)?;
+    let found: String = conn.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).or_store_error(path, tried)?;
     match found.as_str() {
         "ok" => Ok(()),
         _ => Err(StoreError::Damaged { path: path.to_owned(), tried: tried.to_owned(), detail: found }),
@@ -351,9 +355,9 @@ fn quick_check(conn: &Connection, path: &Path) -> Result<()> {
 /// Copies a store into a database in memory.
 fn copy_to_memory(from: &Connection, path: &Path) -> Result<Connection> {
     let tried = "read it into memory";
-    let mut memory = Connection::open_in_memory().tried(path, tried)?;
-    let backup = rusqlite::backup::Backup::new(from, &mut memory).tried(path, tried)?;
-    backup.run_to_completion(i32::MAX, Duration::ZERO, None).tried(path, tried)?;
+    let mut memory = Connection::open_in_memory().or_store_error(path, tried)?;
+    let backup = rusqlite::backup::Backup::new(from, &mut memory).or_store_error(path, tried)?;
+    backup.run_to_completion(i32::MAX, Duration::ZERO, None).or_store_error(path, tried)?;
     drop(backup);
     Ok(memory)
 }

@@ -36,7 +36,7 @@ pub(crate) fn check_free(path: &Path) -> Result<()> {
 }
 
 /// Builds a store in memory and writes it to its place; `path` is its name for messages, `full` where it is.
-pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
+pub(crate) fn write_new_store(path: &Path, full: &Path, header: &Header, order: &[PlannedRun]) -> Result<()> {
     let image = build_bytes(path, header, order)?;
     files::put_file(full, &image, Replacing::Own(&|_| false)).map_err(|error| match error {
         PutError::Occupied { .. } => StoreError::Exists { path: path.to_owned() },
@@ -46,7 +46,7 @@ pub(crate) fn publish(path: &Path, full: &Path, header: &Header, order: &[Planne
 }
 
 /// Removes a new store that no one knows yet, with SQLite's files next to it.
-pub(crate) fn remove(full: &Path) {
+pub(crate) fn remove_store_files(full: &Path) {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let _ = fs::remove_file(with_suffix(full, suffix));
     }
@@ -55,13 +55,13 @@ pub(crate) fn remove(full: &Path) {
 /// Makes the bytes of a new store's file; fails if the order does not fit the plan.
 fn build_bytes(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec<u8>> {
     header::check_order(path, &header.plan.cases(), order)?;
-    let mut conn = Connection::open_in_memory().tried(path, TRIED)?;
+    let mut conn = Connection::open_in_memory().or_store_error(path, TRIED)?;
     // `auto_vacuum` must come before the first table: it lets `close` give back the reserve.
     let settings = "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA foreign_keys = ON;";
-    conn.execute_batch(settings).tried(path, TRIED)?;
-    conn.pragma_update(None, "application_id", schema::APPLICATION_ID).tried(path, TRIED)?;
+    conn.execute_batch(settings).or_store_error(path, TRIED)?;
+    conn.pragma_update(None, "application_id", schema::APPLICATION_ID).or_store_error(path, TRIED)?;
     migrate::migrate(&mut conn, path, migrate::STEPS)?;
-    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).tried(path, TRIED)?;
+    let tx = conn.transaction_with_behavior(TransactionBehavior::Immediate).or_store_error(path, TRIED)?;
     header::save_plan(&tx, path, header, order)?;
     if header::load_header(&tx, path)?.0 != *header {
         return Err(StoreError::Refused {
@@ -70,6 +70,6 @@ fn build_bytes(path: &Path, header: &Header, order: &[PlannedRun]) -> Result<Vec
             why: "the plan does not survive being stored; it holds a number that is not finite".to_owned(),
         });
     }
-    tx.commit().tried(path, TRIED)?;
-    Ok(conn.serialize(MAIN_DB).tried(path, TRIED)?.to_vec())
+    tx.commit().or_store_error(path, TRIED)?;
+    Ok(conn.serialize(MAIN_DB).or_store_error(path, TRIED)?.to_vec())
 }

@@ -114,7 +114,7 @@ impl Store {
     /// Replaces the facts of `client` or of a system.
     pub fn put_facts(&mut self, subject: &str, facts: &Facts, taken_unix_ms: i64) -> Result<()> {
         let tried = format!("store the facts of {subject}");
-        self.write(&tried, |tx, path| write_facts(tx, subject, facts, taken_unix_ms).tried(path, &tried))
+        self.write(&tried, |tx, path| write_facts(tx, subject, facts, taken_unix_ms).or_store_error(path, &tried))
     }
 
     /// Reads the facts by subject; a subject without facts is absent.
@@ -154,7 +154,7 @@ fn read_measurement(row: &Row<'_>, first: usize) -> rusqlite::Result<Measurement
     let metric = Metric {
         id: row.get(first)?,
         unit: row.get(first + 1)?,
-        direction: enum_names::read_one_of(row, first + 2, &DIRECTIONS, enum_names::direction)?,
+        direction: enum_names::read_one_of(row, first + 2, &DIRECTIONS, enum_names::stored_direction_word)?,
         role: enum_names::read_one_of(row, first + 3, &ROLES, enum_names::role_word)?,
     };
     let reading = match enum_names::read_either(row, first + 4, first + 5)? {

@@ -26,14 +26,15 @@ impl Store {
         // SQLite's name for it: a relative path means another file once the working folder has changed.
         let file = Path::new(self.conn.path().unwrap_or_default());
         let wal_bytes = std::fs::metadata(with_suffix(file, "-wal")).map_or(0, |found| found.len() as i64);
-        if free_bytes(&self.conn).tried(&self.path, tried)? < LOW_BYTES || wal_bytes < LOW_BYTES {
+        if free_bytes(&self.conn).or_store_error(&self.path, tried)? < LOW_BYTES || wal_bytes < LOW_BYTES {
             self.write(tried, |tx, path| {
-                tx.execute("INSERT INTO ballast (zeroes) VALUES (zeroblob(?1))", [FULL_BYTES]).tried(path, tried)
+                tx.execute("INSERT INTO ballast (zeroes) VALUES (zeroblob(?1))", [FULL_BYTES])
+                    .or_store_error(path, tried)
             })?;
             // Not in the same transaction: SQLite would then write none of it.
-            self.write(tried, |tx, path| tx.execute("DELETE FROM ballast", []).tried(path, tried))?;
+            self.write(tried, |tx, path| tx.execute("DELETE FROM ballast", []).or_store_error(path, tried))?;
         }
-        self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).tried(&self.path, tried)
+        self.conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(())).or_store_error(&self.path, tried)
     }
 }
 

@@ -121,7 +121,7 @@ impl Procedure for TableA {
     /// Creates the table and its index, times the statement that fills it, and checks the rows.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let system = context.system;
-        let mut session = system.session(SessionKind::Plain)?;
+        let mut session = system.connect_session(SessionKind::Plain)?;
         session.execute("CREATE TABLE table_a (thread_id INTEGER, a_value INTEGER)")?;
         session.execute("CREATE INDEX table_a_thread_id_idx ON table_a (thread_id)")?;
         context.report_progress("filling the table", 0, 1);

@@ -223,7 +223,7 @@ pub trait ContentsDialect: Sync {
     /// SQL that lists schema and name of each table and view that a statement may name, quoted for statements.
     ///
     /// An engine without schemas gives an empty schema.
-    fn tables_and_views(&self) -> &'static str;
+    fn tables_and_views_sql(&self) -> &'static str;
 
     /// SQL that gives a row if the table has one.
     fn first_row_sql(&self, table: &str) -> String {
@@ -256,7 +256,7 @@ pub trait Dialect: Sync {
     fn placeholder(&self, number: usize) -> String;
 
     /// Rewrites a statement of a portable script in the engine's own SQL, where that differs.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }
 
@@ -266,14 +266,14 @@ pub trait Dialect: Sync {
     }
 
     /// Names that mark SQL files as the engine's own, as in `q7.NAME.sql`; the first that is found is taken.
-    fn file_names(&self) -> &'static [&'static str] {
+    fn file_suffixes(&self) -> &'static [&'static str] {
         &[]
     }
 
     /// Statements to send before and after one that may only read; nothing of them stays in the session.
     ///
     /// Both are outside what is timed.
-    fn read_only(&self) -> (&'static str, &'static str) {
+    fn read_only_wrapper(&self) -> (&'static str, &'static str) {
         ("", "")
     }
 
@@ -312,7 +312,7 @@ pub trait Dialect: Sync {
     }
 
     /// SQL for how many answers the engine took from its cache of results, in the last column; `None` without a cache.
-    fn cache_hits(&self) -> Option<&'static str> {
+    fn cache_hits_sql(&self) -> Option<&'static str> {
         None
     }
 
@@ -332,7 +332,7 @@ pub trait Dialect: Sync {
     }
 
     /// SQL that selects the first `count` rows; `rest` follows the columns, with the order.
-    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+    fn first_rows_sql(&self, columns: &str, rest: &str, count: u64) -> String {
         format!("SELECT {columns} {rest} LIMIT {count}")
     }
 
@@ -342,12 +342,12 @@ pub trait Dialect: Sync {
     }
 
     /// SQL that creates a table: the user's own statement, or the dialect's without primary key.
-    fn create_table(&self, table: &Table) -> String {
-        table.create.clone().unwrap_or_else(|| self.define_table(table))
+    fn create_table_sql(&self, table: &Table) -> String {
+        table.create.clone().unwrap_or_else(|| self.define_table_sql(table))
     }
 
     /// SQL that creates a table from its columns, without primary key unless the engine needs it here.
-    fn define_table(&self, table: &Table) -> String {
+    fn define_table_sql(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns
             .iter()

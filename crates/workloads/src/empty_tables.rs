@@ -33,12 +33,12 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
         return Ok(held);
     }
     let Some(contents) = system.dialect().contents_dialect() else { return Ok(held) };
-    let mut session = match system.session(SessionKind::OnTablesOfOthers) {
+    let mut session = match system.connect_session(SessionKind::OnTablesOfOthers) {
         // A pooler that lends sessions for a transaction.
         Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(held),
         opened => opened?,
     };
-    for row in session.query(contents.tables_and_views())? {
+    for row in session.query(contents.tables_and_views_sql())? {
         let (schema, table) = (datum_text(row.first()), datum_text(row.get(1)));
         let (in_schema, name) = (bare(&schema), bare(&table));
         // The engine finds the one that is meant by a name alone as it does for the script.
@@ -59,7 +59,7 @@ pub fn which_hold_rows(system: &dyn System, programs: &[&Program]) -> Result<BTr
 
 /// Whether a query that may take two seconds gives a row; `None` if it fails or takes longer.
 fn holds_rows(session: &mut dyn Session, dialect: &dyn Dialect, sql: &str) -> Option<bool> {
-    let (begin, end) = dialect.read_only();
+    let (begin, end) = dialect.read_only_wrapper();
     let run = |session: &mut dyn Session, sql: &str| if sql.is_empty() { Ok(()) } else { session.execute(sql) };
     let asked =
         run(session, begin).and_then(|()| session.limit_queries(Some(LONGEST))).and_then(|()| session.query(sql));

@@ -95,7 +95,7 @@ impl NamedPermits {
 
     /// Lists what is allowed, for a message.
     pub fn describe(&self) -> Vec<String> {
-        let addresses = self.addresses.iter().map(Address::shown);
+        let addresses = self.addresses.iter().map(Address::address_text);
         let folders = self.folders.iter().map(|folder| format!("the folder {}", folder.display()));
         let logins = (self.logins == Logins::Any).then(|| "any login".to_owned());
         addresses
@@ -138,7 +138,7 @@ impl Address {
     }
 
     /// Text of the address, as `--allow` takes it.
-    fn shown(&self) -> String {
+    fn address_text(&self) -> String {
         match self {
             Address::Tcp(host, None) => host.clone(),
             Address::Tcp(host, Some(port)) => host_and_port(host, *port),
@@ -237,7 +237,7 @@ impl Permits {
     ///
     /// # Errors
     /// It was not allowed; the plan names programs; or a setting could reach beyond the server's own data.
-    pub fn private_server(
+    pub fn check_private_server(
         &self,
         server: &PrivateServer,
         words: &[&str],
@@ -292,7 +292,7 @@ impl Permits {
     }
 
     /// Fails if a URL option that names a file, by the names in `named`, leads where a plan may not reach.
-    pub fn files_of_options<'a>(
+    pub fn check_option_files<'a>(
         &self,
         options: impl IntoIterator<Item = (&'a str, &'a str)>,
         named: &[&str],
@@ -308,7 +308,7 @@ impl Permits {
     }
 
     /// Fails on an agent, which must not restore the backup of a server that is not its own.
-    pub fn foreign_restore(&self, tried: &str) -> Result<(), Failure> {
+    pub fn check_foreign_restore(&self, tried: &str) -> Result<(), Failure> {
         if !self.are_bounded() {
             return Ok(());
         }
@@ -322,7 +322,7 @@ impl Permits {
     /// Fails on an agent if a login can run programs, reach files on the server's host or connect from it.
     ///
     /// `how` names the alternative.
-    pub fn strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
+    pub fn refuse_strong_login(&self, login: &str, power: &str, how: &str) -> Result<(), Failure> {
         match self {
             Permits::Named(named) if named.logins == Logins::Plain => {
                 let cause = format!(
@@ -414,14 +414,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let permits = permits(|named| named.allow_server("toy", Some(folder.path())).unwrap());
         let none = BTreeMap::new();
-        let taken = permits.private_server(&server("toy", None), &["toy"], &none, &[]).unwrap();
+        let taken = permits.check_private_server(&server("toy", None), &["toy"], &none, &[]).unwrap();
         assert_eq!(taken, Some(folder.path().canonicalize().unwrap().display().to_string()));
-        let refused = permits.private_server(&server("toy", Some("/tmp/evil")), &["toy"], &none, &[]).unwrap_err();
+        let refused =
+            permits.check_private_server(&server("toy", Some("/tmp/evil")), &["toy"], &none, &[]).unwrap_err();
         assert!(refused.hint.unwrap().contains("--allow-server toy="), "{}", refused.cause);
-        let refused = permits.private_server(&server("other", None), &["other"], &none, &[]).unwrap_err();
+        let refused = permits.check_private_server(&server("other", None), &["other"], &none, &[]).unwrap_err();
         assert!(refused.hint.unwrap().contains("--allow-server other"), "{}", refused.cause);
         // An engine starts only its own servers.
-        assert!(permits.private_server(&server("toy", None), &["other"], &none, &[]).is_err());
+        assert!(permits.check_private_server(&server("toy", None), &["other"], &none, &[]).is_err());
     }
 
     fn server(engine: &str, bin_dir: Option<&str>) -> PrivateServer {

@@ -113,7 +113,7 @@ impl QueryText<'_> {
 fn first_row_s(answers: &[Answer], from: Instant) -> Option<f64> {
     let mut last_s = 0.0_f64;
     for answer in answers {
-        last_s = last_s.max((answer.rows.as_ref().ok()?.first_at()? - from).as_secs_f64());
+        last_s = last_s.max((answer.rows.as_ref().ok()?.first_row_at()? - from).as_secs_f64());
     }
     Some(last_s)
 }

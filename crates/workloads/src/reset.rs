@@ -25,12 +25,12 @@ pub fn choose_reset(asked: Option<Reset>, can: &[Reset], usual: Reset, else_why:
 ///
 /// # Errors
 /// [`FailureKind::Unsupported`]: the plan asks for a way.
-pub fn nothing_to_reset(asked: Option<Reset>) -> Result<(), Failure> {
+pub fn refuse_reset(asked: Option<Reset>) -> Result<(), Failure> {
     asked.map_or(Ok(()), |reset| Err(cannot_reset(reset, "it has no tables that étalon would bring back", &[])))
 }
 
 /// Describes a reset of files; tries with a small file in `folder` whether clones share blocks.
-pub fn words_for_files(reset: Reset, folder: &Path) -> String {
+pub fn describe_file_reset(reset: Reset, folder: &Path) -> String {
     match reset {
         Reset::Clone if host::copy::can_share(folder) => {
             format!("{reset}: a run pays for each block that it is the first to write")

@@ -117,7 +117,7 @@ impl Rows {
     }
 
     /// Instant at which the first row was here; `None` if there is none.
-    pub fn first_at(&self) -> Option<Instant> {
+    pub fn first_row_at(&self) -> Option<Instant> {
         self.first_at
     }
 
@@ -187,10 +187,10 @@ mod tests {
             vec![Value::Double(0.5), Value::Text(b""), Value::Text(&[0xff, 0])],
         ];
         let mut rows = Rows::default();
-        assert_eq!(rows.first_at(), None);
+        assert_eq!(rows.first_row_at(), None);
         all.iter().for_each(|row| rows.push_row(row.iter().copied()));
         assert_eq!(rows.iter_rows().collect::<Vec<_>>(), all);
-        assert!(rows.first_at().is_some());
+        assert!(rows.first_row_at().is_some());
         assert_eq!(rows.require_whole(String::new).unwrap().count, 3);
     }
 

@@ -42,7 +42,7 @@ pub trait Session: Send {
     }
 
     /// CPU seconds that the server reports for this session's statements; `None` if it does not. Some omit other threads.
-    fn told_cpu_s(&self) -> Option<f64> {
+    fn reported_cpu_s(&self) -> Option<f64> {
         None
     }
 
@@ -52,7 +52,7 @@ pub trait Session: Send {
     }
 
     /// Number of queries that the engine counts as run in this session; `None` if it does not count.
-    fn queries_run(&self) -> Option<u64> {
+    fn query_count(&self) -> Option<u64> {
         None
     }
 
@@ -61,7 +61,7 @@ pub trait Session: Send {
     /// # Errors
     /// [`FailureKind::Unsupported`]: it does not end queries.
     fn limit_queries(&mut self, limit: Option<Duration>) -> Result<(), Failure> {
-        limit.map_or(Ok(()), |_| Err(without_limit()))
+        limit.map_or(Ok(()), |_| Err(no_query_limit()))
     }
 
     /// Runs a query, and returns its rows. Numbers may come as text; the caller knows the types.
@@ -82,7 +82,7 @@ pub trait Session: Send {
 }
 
 /// Makes the failure of an engine that does not end queries by itself.
-pub fn without_limit() -> Failure {
+pub fn no_query_limit() -> Failure {
     let cause = "étalon has no timeout for a query on this engine; leave `-- timeout` out of a file of its own, such as \
                  `q7.sqlserver.sql`";
     Failure::new(FailureKind::Unsupported, "limit the time of a query", cause)

@@ -174,23 +174,23 @@ pub trait Engine: Sync {
     fn open(&self, request: &OpenRequest) -> Result<Box<dyn System>, Failure>;
 
     /// Says what étalon makes there and removes at the end, to stand after "makes", without connecting; `None` for nothing.
-    fn would_make(&self, system: &SystemPlan) -> Option<String>;
+    fn explain_made(&self, system: &SystemPlan) -> Option<String>;
 
     /// Says what étalon would drop there, for `etalon plan`, without connecting.
-    fn would_drop(&self, system: &SystemPlan) -> String;
+    fn explain_dropped(&self, system: &SystemPlan) -> String;
 
     /// Fails if the system's URL cannot be read, or what the environment adds to it; connects to nothing.
     ///
     /// # Errors
     /// It cannot, or what the environment adds to it.
-    fn read_url(&self, _system: &SystemPlan) -> Result<(), Failure> {
+    fn check_url(&self, _system: &SystemPlan) -> Result<(), Failure> {
         Ok(())
     }
 
     /// Why nothing can be written to a server that answers, for `etalon plan`: it follows another. `None`: it does not say so.
     ///
     /// Connects, and may take as long as a login does.
-    fn refuses_writes(&self, _system: &SystemPlan) -> Option<Failure> {
+    fn why_read_only(&self, _system: &SystemPlan) -> Option<Failure> {
         None
     }
 
@@ -198,7 +198,7 @@ pub trait Engine: Sync {
     ///
     /// # Errors
     /// There is no server to log in to, or it refuses.
-    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+    fn open_visiting_session(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
         let cause = "it has no sessions that only look";
         Err(Failure::new(FailureKind::Unsupported, format!("look at the system `{}`", system.name), cause))
     }
@@ -212,7 +212,7 @@ pub trait Engine: Sync {
     ///
     /// # Errors
     /// [`FailureKind::Missing`], with what to install: they are not here, or not of that release.
-    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+    fn read_programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let cause = "étalon does not start servers of this engine";
         Err(Failure::new(FailureKind::Unsupported, format!("start a private server of `{}`", server.engine), cause))
     }
@@ -220,8 +220,8 @@ pub trait Engine: Sync {
     /// Why a private server cannot be started here, and what to install; `None` if it can.
     ///
     /// Starts no program unless a release is asked for.
-    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
-        self.programs_version(server).err()
+    fn why_programs_missing(&self, server: &PrivateServer) -> Option<Failure> {
+        self.read_programs_version(server).err()
     }
 
     /// Folder of the server's data, if it is known without connecting.
@@ -243,7 +243,7 @@ pub trait Engine: Sync {
     /// # Errors
     /// [`FailureKind::Unsupported`]: the plan asks for what cannot be had there.
     fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        crate::reset::nothing_to_reset(system.reset).map(|()| None)
+        crate::reset::refuse_reset(system.reset).map(|()| None)
     }
 
     /// How the engine writes SQL, where that is known without connecting and is more than every engine's.
@@ -252,12 +252,12 @@ pub trait Engine: Sync {
     }
 
     /// Whether [`System::empty_caches`] may be had, as far as is known without connecting.
-    fn empties_caches(&self, _system: &SystemPlan) -> bool {
+    fn can_empty_caches(&self, _system: &SystemPlan) -> bool {
         false
     }
 
     /// Why a backup by this method cannot be taken here: the program that is missing; `None` if none is.
-    fn lacks_for_backup(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
+    fn why_backup_impossible(&self, _system: &SystemPlan, _method: &str) -> Option<Failure> {
         None
     }
 }
@@ -397,7 +397,7 @@ pub trait System: Send + Sync {
     ///
     /// # Errors
     /// [`FailureKind::Unsupported`], with how to install what is missing, or no connection.
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let cause = format!("this engine has no sessions of the kind {kind:?} in this build");
         Err(Failure::new(FailureKind::Unsupported, "open a session", cause))
     }
@@ -412,11 +412,11 @@ pub trait System: Send + Sync {
 
     /// Opens a [`System::session`] without the plan's time-outs, for what takes as long as it takes.
     fn patient_session(&self) -> Result<Box<dyn Session>, Failure> {
-        self.session(SessionKind::Plain)
+        self.connect_session(SessionKind::Plain)
     }
 
     /// Reads additional facts of a kind of session, such as an extension's version.
-    fn session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
+    fn read_session_facts(&self, _kind: SessionKind) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
@@ -430,12 +430,12 @@ pub trait System: Send + Sync {
     }
 
     /// The dialect of the pages workload; `None` if the engine does not run it.
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         None
     }
 
     /// The dialect of the spatial suite; `None` if the engine does not run it.
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+    fn spatial_dialect(&self) -> Option<&'static dyn SpatialDialect> {
         None
     }
 
@@ -451,7 +451,7 @@ pub trait System: Send + Sync {
     }
 
     /// Reads an embedded engine's I/O by kind of file, since the process began; fails for other engines.
-    fn own_files(&self) -> Result<Traffic, String> {
+    fn own_file_traffic(&self) -> Result<Traffic, String> {
         Err("the engine does not work in étalon's process".to_owned())
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use model::Facts;
 use sha2::{Digest as _, Sha256};
 
-use crate::queries::is_query;
+use crate::queries::is_query_file;
 
 /// Nothing more is read of a longer file.
 const LONGEST_SCRIPT_BYTES: u64 = 16 << 20;
@@ -86,7 +86,7 @@ impl Texts {
     ///
     /// # Errors
     /// The folder cannot be read, or there is none of this name.
-    pub fn files_in(&self, path: &str) -> io::Result<Vec<String>> {
+    pub fn list_query_files(&self, path: &str) -> io::Result<Vec<String>> {
         let folder = path.trim_end_matches(['/', '\\']);
         let mut files = Vec::new();
         match self {
@@ -99,11 +99,11 @@ impl Texts {
             Texts::Files | Texts::Noting(_) => {
                 for entry in std::fs::read_dir(path)? {
                     let name = entry?.file_name().to_string_lossy().into_owned();
-                    files.extend(is_query(&name).then(|| format!("{folder}/{name}")));
+                    files.extend(is_query_file(&name).then(|| format!("{folder}/{name}")));
                 }
             }
         }
-        files.sort_by_cached_key(|name| counted_key(name));
+        files.sort_by_cached_key(|name| numeric_sort_key(name));
         Ok(files)
     }
 
@@ -126,7 +126,7 @@ impl Texts {
     ///
     /// # Errors
     /// The task runs on another host than the plan, which has no such file.
-    pub fn note(&self, name: &str, fingerprint: &str) -> io::Result<()> {
+    pub fn note_fingerprint(&self, name: &str, fingerprint: &str) -> io::Result<()> {
         match self {
             Texts::Files => Ok(()),
             Texts::Noting(noted) => {
@@ -176,14 +176,14 @@ fn read_at_most(path: &Path, longest_bytes: u64) -> io::Result<Vec<u8>> {
 }
 
 /// Makes a sort key of a name, by which `q2` comes before `q10`.
-fn counted_key(name: &str) -> String {
+fn numeric_sort_key(name: &str) -> String {
     let parts = name.split_inclusive(|c: char| !c.is_ascii_digit());
     parts.map(|part| format!("{part:0>20}")).collect()
 }
 
 /// Whether what follows a folder's name in a path is a file of queries in it.
 fn is_in_folder(rest: &str) -> bool {
-    rest.strip_prefix('/').is_some_and(|file| !file.contains(['/', '\n']) && is_query(file))
+    rest.strip_prefix('/').is_some_and(|file| !file.contains(['/', '\n']) && is_query_file(file))
 }
 
 /// Strips the mark that some editors put before UTF-8.

@@ -30,10 +30,12 @@ pub fn suggest_line(arguments: &[String], error: clap::Error) -> Result<CliError
     let mut etalon = Cli::command();
     etalon.build();
     let answered = match named_verb(arguments, &etalon) {
-        Some((verb, rest)) if etalon.find_subcommand(&verb).is_some() => own_verb(&verb, &rest, &etalon, error.kind()),
-        Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => other_verb(&verb, &rest, &etalon),
+        Some((verb, rest)) if etalon.find_subcommand(&verb).is_some() => {
+            explain_own_verb(&verb, &rest, &etalon, error.kind())
+        }
+        Some((verb, rest)) if error.kind() == ErrorKind::InvalidSubcommand => explain_other_verb(&verb, &rest, &etalon),
         _ if matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) => {
-            without_verb(arguments, &etalon)
+            explain_missing_verb(arguments, &etalon)
         }
         _ => None,
     };
@@ -116,7 +118,7 @@ fn meant_verb<'v>(verb: &'v str, rest: &[String]) -> (&'v str, &'static str) {
 }
 
 /// Makes the `run` line that measures what this command line names as if it were stores; `None` if étalon does not take it.
-pub fn run_instead() -> Option<String> {
+pub fn suggest_run_line() -> Option<String> {
     let mut words = process_arguments();
     let verb = words.iter().position(|word| !is_option(word))?;
     words.remove(verb);
@@ -124,11 +126,11 @@ pub fn run_instead() -> Option<String> {
     etalon.build();
     let mut line = Line::read("run", &words, &etalon);
     add_script(&mut line);
-    parses(&line).then(|| line.typed_text())
+    is_accepted_line(&line).then(|| line.typed_text())
 }
 
 /// Makes the error for a verb of étalon's with options that it does not have, or without those that it needs.
-fn own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
+fn explain_own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> Option<CliError> {
     let (meant, about) = meant_verb(verb, rest);
     let mut line = Line::read_for(meant, verb, rest, etalon);
     line.add_note(about);
@@ -153,7 +155,7 @@ fn own_verb(verb: &str, rest: &[String], etalon: &Command, kind: ErrorKind) -> O
         ([], None) => format!("`etalon {verb}` takes one store"),
         (options, _) => format!("`etalon {verb}` has no {}", options.join(", ")),
     };
-    Some(with_line(CliError::user_error(message), line))
+    Some(add_suggested_line(CliError::user_error(message), line))
 }
 
 /// Whether `-h` is followed by a host, as database clients take it, and asks for no help.
@@ -179,7 +181,7 @@ fn add_missing_options(line: &mut Line) -> Option<&'static str> {
 }
 
 /// Makes the error for a verb of another tool, with étalon's line in its place; `None` for an unknown verb.
-fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
+fn explain_other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError> {
     let (_, meaning, about) = VERBS.iter().find(|(names, ..)| names.contains(&verb))?;
     let error = CliError::user_error(format!("étalon has no command `{verb}`"));
     let read = |verb: &str| {
@@ -196,22 +198,22 @@ fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError>
             if line.words.is_empty() {
                 return Some(error.with_hint(*about).with_hint(format!("`etalon {own} --help` has examples")));
             }
-            with_line(error, line)
+            add_suggested_line(error, line)
         }
         Meaning::Steps => suggest_steps(error, read("run"), read("capacity")),
         Meaning::Backup => {
             let mut line = read("run");
             line.is_backup = true;
-            with_line(error, line)
+            add_suggested_line(error, line)
         }
         Meaning::Ci if !rest.is_empty() && rest.iter().all(|word| is_option(word) || is_store(word)) => {
-            with_line(error, read("gate"))
+            add_suggested_line(error, read("gate"))
         }
         Meaning::Ci => {
             let mut line = read("run");
             add_script(&mut line);
             leave_out_strange_words(&mut line);
-            let text = run_and_gate(line.with_folder(), &line.gate_options());
+            let text = write_run_and_gate_line(line.with_folder(), &line.gate_options());
             line.about.iter().fold(error, |error, about| error.with_hint(about)).with_hint(format!("type `{text}`"))
         }
         Meaning::List => {
@@ -219,7 +221,7 @@ fn other_verb(verb: &str, rest: &[String], etalon: &Command) -> Option<CliError>
             if line.words.is_empty() {
                 line.words.push(".".to_owned());
             }
-            with_line(error, line)
+            add_suggested_line(error, line)
         }
         Meaning::Compare => suggest_compare(error, read("compare"), read("run")),
     })
@@ -232,8 +234,8 @@ fn suggest_steps(error: CliError, mut run: Line, mut capacity: Line) -> CliError
     }
     add_missing_options(&mut capacity);
     add_script(&mut capacity);
-    let error = with_line(error, run);
-    if parses(&capacity) { error.with_hint(format!("or `{}`", capacity.typed_text())) } else { error }
+    let error = add_suggested_line(error, run);
+    if is_accepted_line(&capacity) { error.with_hint(format!("or `{}`", capacity.typed_text())) } else { error }
 }
 
 /// Whether a word is a file that is neither a store nor an SQLite database.
@@ -248,7 +250,7 @@ fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
         None => error
             .with_hint("`etalon list .` has the stores in this folder")
             .with_hint("`etalon compare --help` has examples"),
-        Some(first) if is_store(first) => with_line(error, line),
+        Some(first) if is_store(first) => add_suggested_line(error, line),
         Some(_) if line.words.iter().all(|word| is_strange(word)) => {
             error.with_hint("stores are named by their files: `etalon list etalon-results` has them")
         }
@@ -256,12 +258,12 @@ fn suggest_compare(error: CliError, line: Line, run: Line) -> CliError {
             let [import, compare] = import_and_compare(&line.words);
             error.with_hint(format!("type `{import}`, then `{compare}`"))
         }
-        Some(_) => with_line(error, run),
+        Some(_) => add_suggested_line(error, run),
     }
 }
 
 /// Makes the error for a verb of another tool after one of étalon's, as in `etalon run backup URL`; `None` where there is none.
-pub fn behind_a_verb(word: &str) -> Option<CliError> {
+pub fn explain_second_verb(word: &str) -> Option<CliError> {
     let mut words = process_arguments();
     let at = words.iter().position(|other| other == word).filter(|at| *at > 0)?;
     words.remove(at);
@@ -270,12 +272,12 @@ pub fn behind_a_verb(word: &str) -> Option<CliError> {
     let mut etalon = Cli::command();
     etalon.build();
     let is_known = VERBS.iter().any(|(names, meaning, _)| names.contains(&word) && *meaning != Meaning::List);
-    let answered = if is_known { other_verb(word, &words, &etalon) } else { None };
+    let answered = if is_known { explain_other_verb(word, &words, &etalon) } else { None };
     answered.map(|error| CliError { message: format!("`{word}` is neither a plan, a script nor a system"), ..error })
 }
 
 /// Makes the error for a line without a verb: systems, scripts or plans are to be run, stores compared.
-fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
+fn explain_missing_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     let catalog = conductor::Registry::built_in().catalog();
     let first = arguments
         .iter()
@@ -283,14 +285,14 @@ fn without_verb(arguments: &[String], etalon: &Command) -> Option<CliError> {
     let verb = if is_store(first) { "compare" } else { "run" };
     let line = Line::read(verb, arguments, etalon);
     let shown = line::mask_passwords(&arguments[0]);
-    Some(with_line(
+    Some(add_suggested_line(
         CliError::user_error(format!("`{shown}` is no command: `etalon {verb}` is missing before it")),
         line,
     ))
 }
 
 /// Adds a line's notes and its text to an error as hints, if étalon takes the line.
-fn with_line(error: CliError, mut line: Line) -> CliError {
+fn add_suggested_line(error: CliError, mut line: Line) -> CliError {
     if line.is_backup {
         name_systems_of_backup(&mut line);
     } else {
@@ -300,14 +302,15 @@ fn with_line(error: CliError, mut line: Line) -> CliError {
     let unknown: Vec<String> = line.unknown.iter().map(|option| format!("`{option}`")).collect();
     let error = line.about.iter().fold(error, |error, about| error.with_hint(about));
     let text = match (&line.junit, line.judged.is_empty()) {
-        (Some(file), _) => {
-            run_and_gate(line.with_folder(), &format!("{} --format junit > {}", line.gate_options(), shell_quote(file)))
-        }
-        (None, false) => run_and_gate(line.with_folder(), &line.gate_options()),
+        (Some(file), _) => write_run_and_gate_line(
+            line.with_folder(),
+            &format!("{} --format junit > {}", line.gate_options(), shell_quote(file)),
+        ),
+        (None, false) => write_run_and_gate_line(line.with_folder(), &line.gate_options()),
         (None, true) => line.typed_text(),
     };
     let help = format!("`etalon {} --help` lists what it takes", line.verb);
-    match (parses(&line), unknown.is_empty()) {
+    match (is_accepted_line(&line), unknown.is_empty()) {
         (true, true) => error.with_hint(format!("type `{text}`")),
         (true, false) => error.with_hint(format!("{help}; without {}: `{text}`", unknown.join(", "))),
         (false, _) => error.with_hint(help),
@@ -344,7 +347,7 @@ fn is_strange(word: &str) -> bool {
 }
 
 /// Tests whether étalon's parser accepts a line.
-fn parses(line: &Line) -> bool {
+fn is_accepted_line(line: &Line) -> bool {
     Cli::try_parse_from(std::iter::once("etalon".to_owned()).chain(line.arguments())).is_ok()
 }
 
@@ -401,7 +404,7 @@ fn is_plan(word: &str) -> bool {
 }
 
 /// Makes the shell line that measures into a folder and then judges the newest store in it.
-fn run_and_gate((run, folder): (String, String), options: &str) -> String {
+fn write_run_and_gate_line((run, folder): (String, String), options: &str) -> String {
     // The folder has a store of each time.
     format!("{run} && etalon gate \"$(ls -t {}/*.{} | head -n 1)\"{options}", shell_quote(&folder), store::EXTENSION)
 }

@@ -191,7 +191,7 @@ pub fn for_workload(workload: &str, scripts: &[String], load: &Load, catalog: &C
                     ))),
             }
         }
-        _ => transactions(scripts, load, catalog),
+        _ => transaction_benchmarks(scripts, load, catalog),
     }
 }
 
@@ -290,7 +290,7 @@ pub fn refuse_next_to_capture(workload: &str, other: Option<&String>, load: &Loa
 }
 
 /// The error of a pace where no capture is replayed.
-pub fn pace_of_nothing(pace: &str) -> CliError {
+pub fn pace_without_capture(pace: &str) -> CliError {
     CliError::user_error(format!("`--pace {pace}` is about a capture, and none is named"))
         .with_hint("name one: `etalon run A_URL B_URL shop.capture`; `etalon capture LOG` writes it")
 }
@@ -336,7 +336,7 @@ fn toml_list(counts: &[u32]) -> String {
 }
 
 /// Makes a benchmark for each script asked for, or for `tpcb-like` and `select-only`.
-fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
+fn transaction_benchmarks(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<Asked, CliError> {
     let busy = busy_clients();
     let clients = &load.clients;
     // What a commit takes, what many commits are worth together, and what reading takes: more cases take longer to be sure of.
@@ -351,7 +351,7 @@ fn transactions(scripts: &[String], load: &Load, catalog: &Catalog) -> Result<As
     let mut asked = Asked::default();
     let mut names: Vec<String> = Vec::new();
     for (script, clients) in scripts {
-        let script = checked(script, catalog)?;
+        let script = classify_script(script, catalog)?;
         let stem = stem_of(&script.text);
         let numbered = (2..).map(|number| format!("{stem}-{number}"));
         let name = std::iter::once(stem.clone()).chain(numbered).find(|name| !names.contains(name)).unwrap_or_default();
@@ -505,7 +505,7 @@ impl Asked {
 }
 
 /// Reads what kind a script or a mix is and whose tables it works on; fails if a file is missing or empty.
-fn checked(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
+fn classify_script(script: &str, catalog: &Catalog) -> Result<Script, CliError> {
     if is_statement(script) && !Path::new(script).exists() {
         let write = format!("echo {} > my.sql", shell_quote(script));
         return Err(CliError::user_error(format!("`--script {script}` is a statement, and `--script` takes a file"))

@@ -85,7 +85,7 @@ pub fn usual_fit(plan: &Plan, registry: &Registry) -> Result<Fitted, CliError> {
     let mut bare = plan.clone();
     bare.schedule.warmup = Duration::ZERO;
     let each = length_at(&bare, Pace { registry, slower: 1.0 }, FEWEST_ROUNDS, USUAL_TIME)?.unwrap_or_default();
-    Ok(of_length(FEWEST_ROUNDS, each.max(length + WARMUP_LIMITS.0)))
+    Ok(fit_of_length(FEWEST_ROUNDS, each.max(length + WARMUP_LIMITS.0)))
 }
 
 /// Fits a plan's rounds and runs into a time, but for what is fixed; returns what came of it, as text.
@@ -100,8 +100,8 @@ pub fn fit_into_time(plan: &mut Plan, time: Duration, fixed: Fixed, registry: &R
     let found = match best_fit(plan, time, fixed, pace)? {
         Some(found) => found,
         // On a quiet machine it would fit.
-        None if pace.is_busy() && best_fit(plan, time, fixed, pace.quiet())?.is_some() => shortest(plan, fixed),
-        None => return Err(too_short(plan, time, fixed, pace.quiet())),
+        None if pace.is_busy() && best_fit(plan, time, fixed, pace.quiet())?.is_some() => shortest_fit(plan, fixed),
+        None => return Err(time_too_short(plan, time, fixed, pace.quiet())),
     };
     found.put_into(plan, fixed);
     let expected = pace.expected_time(plan)?;
@@ -185,7 +185,7 @@ fn best_fit(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result
     let range = if fixed.rounds { own..=own } else { FEWEST_ROUNDS..=MOST_ROUNDS };
     if fixed.length {
         let rounds = if fixed.rounds { own } else { rounds_within(&bare, pace, time)? };
-        return with_length(&bare, pace, rounds, time);
+        return fit_fixed_runs(&bare, pace, rounds, time);
     }
     let shortest = shortest_length(plan) + if fixed.warmup { Duration::ZERO } else { WARMUP_LIMITS.0 };
     let mut best = None;
@@ -198,7 +198,7 @@ fn best_fit(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> Result
         best = Some(if fixed.warmup {
             Fitted { rounds, most_rounds: None, warmup: plan.schedule.warmup, duration: round_down(each) }
         } else {
-            of_length(rounds, each)
+            fit_of_length(rounds, each)
         });
     }
     Ok(best)
@@ -231,7 +231,7 @@ fn time_of_rounds(bare: &Plan, pace: Pace<'_>, rounds: u32) -> Result<Duration, 
 }
 
 /// Fits this number of rounds, of runs whose length is fixed, into the time; `None` if it is too short.
-fn with_length(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
+fn fit_fixed_runs(bare: &Plan, pace: Pace<'_>, rounds: u32, time: Duration) -> Result<Option<Fitted>, CliError> {
     let mut plan = bare.clone();
     plan.schedule.rounds = rounds;
     let Some(left) = time.checked_sub(pace.expected_time(&plan)?.total()) else { return Ok(None) };
@@ -266,15 +266,15 @@ impl Fitted {
 }
 
 /// Makes the fit of the fewest rounds of the shortest runs.
-fn shortest(plan: &Plan, fixed: Fixed) -> Fitted {
+fn shortest_fit(plan: &Plan, fixed: Fixed) -> Fitted {
     let rounds = if fixed.rounds { plan.schedule.rounds } else { FEWEST_ROUNDS };
     Fitted { rounds, most_rounds: None, warmup: WARMUP_LIMITS.0, duration: shortest_length(plan) }
 }
 
 /// Makes the error for a time that is too short for the plan.
-fn too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
+fn time_too_short(plan: &Plan, time: Duration, fixed: Fixed, pace: Pace<'_>) -> CliError {
     let mut least = bare_plan(plan, fixed);
-    let shortest = shortest(plan, fixed);
+    let shortest = shortest_fit(plan, fixed);
     let rounds = shortest.rounds;
     shortest.put_into(&mut least, fixed);
     let runs = least.cases().len() as u32 * rounds;
@@ -319,7 +319,7 @@ fn shortest_length(plan: &Plan) -> Duration {
 }
 
 /// Makes the fit of rounds that each take a time, a sixth of it as the warm-up.
-fn of_length(rounds: u32, each: Duration) -> Fitted {
+fn fit_of_length(rounds: u32, each: Duration) -> Fitted {
     let warmup = round_down((each / 6).clamp(WARMUP_LIMITS.0, WARMUP_LIMITS.1));
     Fitted { rounds, most_rounds: None, warmup, duration: round_down(each.saturating_sub(warmup)) }
 }

@@ -88,12 +88,12 @@ pub fn make_plan(
     let Sides { systems, scripts, queries, captures, notes } = split_question(question, &catalog)?;
     refuse_none(&systems, scripts.iter().chain(&queries).chain(&captures).next())?;
     refuse_twice(&systems, question.states.has_settings(), set, &catalog)?;
-    let (systems, keys): (Vec<_>, Vec<_>) = with_states(&question.states, systems)?.into_iter().unzip();
+    let (systems, keys): (Vec<_>, Vec<_>) = split_into_states(&question.states, systems)?.into_iter().unzip();
     let names = assign_names(&systems, registry);
     let workload = workload_of(&systems, registry)?;
     let load = benchmarks::Load::from_question(question)?;
     let asked = match (captures.as_slice(), queries.as_slice(), question.pace.as_deref()) {
-        ([], _, Some(pace)) => return Err(benchmarks::pace_of_nothing(pace)),
+        ([], _, Some(pace)) => return Err(benchmarks::pace_without_capture(pace)),
         ([], [], None) => benchmarks::for_workload(workload, &scripts, &load, &catalog)?,
         ([], queries, None) => benchmarks::for_queries(workload, queries, &scripts, &load, &catalog)?,
         (captures, queries, pace) => {
@@ -145,7 +145,7 @@ pub fn refuse_missing(plan: &Plan, registry: &Registry) -> Result<(), CliError> 
     }
     for system in &plan.systems {
         if let (Some(server), Ok(engine)) = (&system.server, registry.engine(&system.engine)) {
-            engine.lacks_programs(server).map_or(Ok(()), |failure| {
+            engine.why_programs_missing(server).map_or(Ok(()), |failure| {
                 Err(CliError::from(&failure).with_hint(format!(
                     "`--set systems.{}.server.bin_dir=/path/to/bin` names the folder, too",
                     quoted_key(&system.name)
@@ -257,7 +257,7 @@ fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &
         }) {
             let shown = model::plan::redact_url(&system.place);
             let error = CliError::user_error(format!("`{shown}` is named twice: both sides would be one system"));
-            let line = against_itself(&system.place, catalog).unwrap_or_else(|| format!("etalon run '{shown}' --aa"));
+            let line = suggest_aa_line(&system.place, catalog).unwrap_or_else(|| format!("etalon run '{shown}' --aa"));
             let aa = format!("`{line}` measures it against itself, to see how much its runs differ");
             return Err(error.with_hint(aa).with_hint(format!(
                 "one system under two settings: `etalon run '{shown}' --set-a NAME=VALUE --set-b NAME=VALUE`"
@@ -268,7 +268,7 @@ fn refuse_twice(systems: &[SystemWord], is_set: bool, set: &[String], catalog: &
 }
 
 /// Rewrites this command line to name a system once, with `--aa`; `None` for `init`, which has no such option.
-fn against_itself(place: &str, catalog: &Catalog) -> Option<String> {
+fn suggest_aa_line(place: &str, catalog: &Catalog) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
     let mut times = 0;
     for word in guessed::process_arguments() {
@@ -293,12 +293,12 @@ fn assign_names(systems: &[SystemWord], registry: &Registry) -> Vec<String> {
         let server =
             PrivateServer { engine: word.to_owned(), version: version.map(str::to_owned), ..PrivateServer::default() };
         let engine = registry.engine(catalog.engine_of_server(word)?.name).ok()?;
-        engine.programs_version(&server).ok().filter(|version| !version.is_empty())
+        engine.read_programs_version(&server).ok().filter(|version| !version.is_empty())
     })
 }
 
 /// Pairs each system with its further keys; the one system whose states are compared is there twice.
-fn with_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
+fn split_into_states(states: &States, systems: Vec<SystemWord>) -> Result<Vec<(SystemWord, String)>, CliError> {
     if states.has_settings() && states.has_change() {
         return Err(CliError::user_error("`--change` and `--set-a` or `--set-b` both say what A and B differ in")
             .with_hint(
@@ -330,7 +330,7 @@ fn workload_of(systems: &[SystemWord], registry: &Registry) -> Result<&'static s
                 let name = system.label.clone().unwrap_or_else(|| words::masked_argument(&url));
                 let engine = catalog.engine_of_url(&url).map(|engine| engine.name.to_owned()).unwrap_or_default();
                 let plan = SystemPlan { name, url, engine, ..SystemPlan::default() };
-                let resolved = registry.resolve(&plan).map_err(|failure| {
+                let resolved = registry.resolve_system(&plan).map_err(|failure| {
                     let variable = plan.url_variable().unwrap_or("NAME");
                     CliError::from(&failure)
                         .with_hint(format!("`export {variable}=…` with the URL, or write the URL itself"))
@@ -382,11 +382,11 @@ impl Question {
 /// # Errors
 /// It is no length of time.
 pub fn parse_time(text: &str) -> Result<Duration, CliError> {
-    duration::parse(text).map_err(|error| no_duration(text, &error.to_string()))
+    duration::parse(text).map_err(|error| not_a_time(text, &error.to_string()))
 }
 
 /// The error of a `--for` that is no length of time.
-fn no_duration(text: &str, why: &str) -> CliError {
+fn not_a_time(text: &str, why: &str) -> CliError {
     CliError::user_error(format!("`--for {text}` is not a length of time: {why}"))
         .with_hint("write it with its unit: `--for 90s`, `--for 5m`, `--for 1h30m`")
 }

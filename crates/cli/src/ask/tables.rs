@@ -24,7 +24,7 @@ enum Found {
 pub fn choose_tables(asked: &mut Asked, plan: &Plan, set: &[String], registry: &Registry) -> Vec<String> {
     let scripts: Vec<OwnScript> = std::mem::take(&mut asked.on_tables_to_find)
         .into_iter()
-        .filter(|script| !is_set(set, &script.benchmark))
+        .filter(|script| !sets_tables(set, &script.benchmark))
         .collect();
     if scripts.is_empty() {
         return Vec::new();
@@ -47,7 +47,7 @@ pub fn choose_tables(asked: &mut Asked, plan: &Plan, set: &[String], registry: &
 }
 
 /// Whether `--set` says whose tables a benchmark works on.
-fn is_set(set: &[String], benchmark: &str) -> bool {
+fn sets_tables(set: &[String], benchmark: &str) -> bool {
     let name = quoted_key(benchmark);
     set.iter().any(|pair| [&*name, "*"].iter().any(|which| pair.starts_with(&format!("benchmarks.{which}.tables="))))
 }

@@ -83,7 +83,7 @@ pub fn classify_word(argument: &str, catalog: &Catalog) -> Result<Word, CliError
         ("bat" | "cmd", _) => Ok(Word::Batch),
         ("smack", _) => Ok(Word::Script(ScriptKind::Smack)),
         ("sql", _) => Ok(Word::Script(ScriptKind::Sql)),
-        (_, true) => of_contents(argument),
+        (_, true) => classify_contents(argument),
         (_, false) => Err(unknown_word(argument, catalog)),
     }
 }
@@ -154,13 +154,13 @@ pub fn file_ending(argument: &str) -> String {
 }
 
 /// Reads a file whose ending says nothing and tells what it is: a plan has TOML tables, any other text is a script.
-fn of_contents(path: &str) -> Result<Word, CliError> {
+fn classify_contents(path: &str) -> Result<Word, CliError> {
     let bytes = read_text(path).map_err(|error| {
         CliError::user_error(format!("cannot read `{path}`: {error}"))
             .with_hint("name a plan's file, a script, or a system's URL: `etalon list` has the names")
     })?;
     if bytes.starts_with(SQLITE) {
-        return Err(of_sqlite(path));
+        return Err(not_a_plan_but_sqlite(path));
     }
     let is_table = |line: &str| line.starts_with("[systems") || line.starts_with("[[benchmarks]]");
     let is_plan =
@@ -169,7 +169,7 @@ fn of_contents(path: &str) -> Result<Word, CliError> {
 }
 
 /// Makes the error for an SQLite file named as a plan: a store is compared, another database is named by its URL.
-fn of_sqlite(path: &str) -> CliError {
+fn not_a_plan_but_sqlite(path: &str) -> CliError {
     if store::Store::open_read_only(Path::new(path)).is_ok() {
         return CliError::user_error(format!("`{path}` is the store of an experiment, and no plan")).with_hint(
             format!(
@@ -240,7 +240,7 @@ fn unknown_scheme(scheme: &str, catalog: &Catalog) -> CliError {
 
 /// Makes the error for an argument that names nothing, with what it may mean.
 fn unknown_word(argument: &str, catalog: &Catalog) -> CliError {
-    if let Some(answered) = guessed::behind_a_verb(argument) {
+    if let Some(answered) = guessed::explain_second_verb(argument) {
         return answered;
     }
     let message =

@@ -31,7 +31,7 @@ fn log_nothing(_: &str) {}
 
 /// Runs `etalon agent`.
 pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
-    if !protocol::name_is_fit(&args.name) {
+    if !protocol::is_fit_name(&args.name) {
         return Err(CliError::user_error(format!("`{}` cannot be the name of an agent", args.name))
             .with_hint("a name has letters, digits, `-` and `_`, and is part of the subjects that it answers on"));
     }
@@ -42,7 +42,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
     let interrupt = host::interrupt::interrupt_flag(Exit::Interrupted.code());
     let log = if printer.is_quiet() { log_nothing } else { log_line };
     let options = AgentOptions {
-        allow: permits_of(args)?,
+        allow: read_permits(args)?,
         listen: args.listen.clone(),
         reactor: reactor_choice(args.reactor),
         ..AgentOptions::new(server_of(&args.server), &args.name, log)
@@ -57,7 +57,7 @@ pub fn run(args: &AgentArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Reads from the options which addresses, servers and folders plans may use on this host.
-fn permits_of(args: &AgentArgs) -> Result<NamedPermits, CliError> {
+fn read_permits(args: &AgentArgs) -> Result<NamedPermits, CliError> {
     let mut named = NamedPermits::default();
     for address in &args.allow {
         let is_folder = Path::new(address).is_dir();

@@ -12,7 +12,7 @@ use crate::source;
 ///
 /// # Errors
 /// The URL is none, or étalon starts that server itself, so that it has executed nothing yet.
-pub fn asked_server(url: &str) -> Result<(&'static dyn Engine, SystemPlan), CliError> {
+pub fn resolve_running_server(url: &str) -> Result<(&'static dyn Engine, SystemPlan), CliError> {
     let registry = Registry::built_in();
     let question = Question { what: vec![url.to_owned()], ..Question::default() };
     let plan = source::load_plan(&PlanSource { question, ..PlanSource::default() }, &registry, 0)?.plan;
@@ -21,5 +21,5 @@ pub fn asked_server(url: &str) -> Result<(&'static dyn Engine, SystemPlan), CliE
         let message = format!("`{url}` is a server that étalon starts, which has executed nothing yet");
         return Err(CliError::user_error(message).with_hint("name a server that runs your statements by its URL"));
     }
-    registry.resolve(system).map_err(|failure| CliError::from(&failure))
+    registry.resolve_system(system).map_err(|failure| CliError::from(&failure))
 }

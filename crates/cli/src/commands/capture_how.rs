@@ -3,19 +3,19 @@
 use serde_json::json;
 use workloads::statement_log::LogSwitch;
 
-use super::asked_server::asked_server;
+use super::asked_server::resolve_running_server;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
 
 /// Runs `etalon capture --how`: prints how a server's log of statements is switched on and off.
 pub fn run(url: &str, printer: Printer) -> Result<Exit, CliError> {
-    let (engine, system) = asked_server(url)?;
+    let (engine, system) = resolve_running_server(url)?;
     let Some(log) = engine.dialect().and_then(|dialect| dialect.statement_log()) else {
         let message = format!("the engine `{}` has no log of statements that étalon reads", system.engine);
         return Err(CliError::could_not_run(message).with_hint("PostgreSQL, MySQL and MariaDB have one"));
     };
-    let mut session = engine.visit(&system).map_err(|failure| CliError::from(&failure))?;
+    let mut session = engine.open_visiting_session(&system).map_err(|failure| CliError::from(&failure))?;
     let switch = log.read_switch(&mut *session).map_err(|failure| CliError::from(&failure))?;
     printer.print_result(&if printer.json { switch_json(&switch).to_string() } else { switch_sql(&switch) });
     Ok(Exit::Done)

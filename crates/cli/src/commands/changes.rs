@@ -54,7 +54,7 @@ impl Changes {
                         _ => return Err(wrong("it is neither `stop` nor `continue`")),
                     });
                 }
-                _ => return Err(keeps_its_plan(header, key, pair)),
+                _ => return Err(unchangeable_key(header, key, pair)),
             }
         }
         Ok(changes)
@@ -62,7 +62,7 @@ impl Changes {
 }
 
 /// Makes the error for a key that cannot change, with how to begin an experiment with it.
-fn keeps_its_plan(header: &Header, key: &str, pair: &str) -> CliError {
+fn unchangeable_key(header: &Header, key: &str, pair: &str) -> CliError {
     let near = [ROUNDS, MAX_TIME, ON_ERROR].into_iter().find(|known| known.rsplit('.').next() == Some(key));
     let error = CliError::user_error(format!(
         "`{key}` cannot change in an experiment that has begun: runs of two plans do not mix"

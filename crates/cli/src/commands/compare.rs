@@ -6,7 +6,7 @@ use crate::args::CompareArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{Side, baseline_first, open_results, split_sides, stores_among};
+use crate::results::{Side, check_stores, move_baseline_first, open_results, split_sides};
 
 /// Lines of the comparison of an import.
 const IMPORT_LINES: usize = 60;
@@ -19,11 +19,11 @@ pub fn run(args: &CompareArgs, printer: Printer) -> Result<Exit, CliError> {
     if named.len() == 1 {
         named.extend(apart.cloned());
     }
-    let named = stores_among("compare", &named, printer)?;
+    let named = check_stores("compare", &named, printer)?;
     let (first, others) = named.split_first().map_or((&args.store, &[][..]), |(first, others)| (first, others));
     let (mut stores, systems) = split_sides(first, others)?;
     if stores.len() > 1 {
-        let turned = baseline_first(&mut stores, args.baseline.as_deref())?;
+        let turned = move_baseline_first(&mut stores, args.baseline.as_deref())?;
         turned.iter().for_each(|text| printer.print_note(text));
     } else if let Some(name) = &args.baseline {
         return Err(CliError::user_error(format!("`--baseline {name}` is for several stores, and one is given"))

@@ -11,7 +11,7 @@ use report::number::count_noun;
 use store::Store;
 
 use super::changes::Changes;
-use super::resume::{of_this_build, plan_of, refuse_untouched};
+use super::resume::{check_same_build, check_writable_by_this_build, plan_of};
 use super::run::{conduct, experiment_options, finish, resume_command};
 use crate::args::ExtendArgs;
 use crate::error::CliError;
@@ -23,7 +23,7 @@ use crate::source::Loaded;
 /// Runs `etalon extend`: runs more rounds of an experiment that has ended.
 pub fn run(args: &ExtendArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
-    refuse_untouched(&args.store, |_| Ok(true))?;
+    check_writable_by_this_build(&args.store, |_| Ok(true))?;
     let mut store = Store::open(&args.store)?;
     refuse_what_cannot_grow(&store)?;
     refuse_nothing_to_be_sure_of(store.header(), args)?;
@@ -71,7 +71,7 @@ fn refuse_what_cannot_grow(store: &Store) -> Result<(), CliError> {
             CliError::user_error(what).with_hint("measure anew with the tool that they are of, and import that")
         );
     }
-    of_this_build(header)?;
+    check_same_build(header)?;
     if header.plan.schedule.order == Order::Sequential {
         let what = "its runs are in a sequential order, in which more of them would be far from the others in time";
         return Err(CliError::user_error(what).with_hint("run the plan anew without `order = \"sequential\"`"));

@@ -13,11 +13,11 @@ use crate::args::{GateArgs, GateFormat, OnInconclusive};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
-use crate::results::{Side, open_results, stores_among};
+use crate::results::{Side, check_stores, open_results};
 
 /// Runs `etalon gate`: prints whether a store keeps to its limits and its baseline, and passes or fails.
 pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
-    stores_among("gate", std::slice::from_ref(&args.store), printer)?;
+    check_stores("gate", std::slice::from_ref(&args.store), printer)?;
     let candidate = Side::parse(&args.store);
     let sides: Vec<Side> = args.baseline.iter().map(|text| Side::parse(text)).chain([candidate.clone()]).collect();
     let evidence = open_results(&sides)?.evidence;
@@ -43,7 +43,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
     };
     match format {
         _ if printer.json => printer.print_result(&outcome_json(&outcome).to_string()),
-        Format::Text => printer.out_folded(&render_outcome(&outcome, format)),
+        Format::Text => printer.print_folded(&render_outcome(&outcome, format)),
         _ => printer.print_result(&render_outcome(&outcome, format)),
     }
     if let (Some(_), None, false) = (outcome.undecided_sentence(), &args.baseline, printer.json) {
@@ -53,7 +53,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
         GateStatus::Passed | GateStatus::NotFailed => Ok(Exit::Done),
         GateStatus::Failed => Ok(Exit::BadAnswer),
         GateStatus::Inconclusive => Ok(Exit::Inconclusive),
-        GateStatus::TooFewRows => Err(too_few_runs(&outcome, args)),
+        GateStatus::TooFewRows => Err(too_few_rows_error(&outcome, args)),
         GateStatus::Unfinished => {
             let how_far = outcome.unfinished.map_or_else(String::new, |found| found.sentence());
             let text = format!("the experiment is under way or was stopped ({how_far}), so the gate cannot pass");
@@ -62,7 +62,7 @@ pub fn run(args: &GateArgs, printer: Printer) -> Result<Exit, CliError> {
             } else {
                 format!("run the rest with `{}`", resume_command(&candidate.store))
             };
-            Err(inconclusive(text).with_hint(hint))
+            Err(inconclusive_error(text).with_hint(hint))
         }
     }
 }
@@ -73,17 +73,18 @@ fn limit_error(error: &LimitError) -> CliError {
 }
 
 /// Makes the error for a gate that cannot say anything yet, which is no regression and no wrong use.
-fn inconclusive(message: String) -> CliError {
+fn inconclusive_error(message: String) -> CliError {
     CliError { exit: Exit::Inconclusive, ..CliError::user_error(message) }
 }
 
 /// The error of a gate that compared fewer rows than it asks for.
-fn too_few_runs(outcome: &GateOutcome, args: &GateArgs) -> CliError {
+fn too_few_rows_error(outcome: &GateOutcome, args: &GateArgs) -> CliError {
     let stores = args.baseline.iter().chain([&args.store]).map(String::as_str);
     let compare = typed_line(&std::iter::once("compare").chain(stores).collect::<Vec<_>>());
     let (compared, asked) = (outcome.rows_compared(), outcome.rows_asked());
-    let error =
-        inconclusive(format!("the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"));
+    let error = inconclusive_error(format!(
+        "the gate compared {compared} of the {asked} rows that it asks for, so it cannot pass"
+    ));
     match compared {
         0 => error
             .with_hint(format!("a verdict takes 6 rounds and two systems; `{compare}` shows what is missing"))

@@ -18,7 +18,7 @@ use crate::printer::Printer;
 pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
     let registry = Registry::built_in();
     let names_none = args.question.what.is_empty() && args.question.system.is_empty();
-    let what = if names_none { files_of_here(&registry) } else { args.question.what.clone() };
+    let what = if names_none { default_systems(&registry) } else { args.question.what.clone() };
     let question = Question { what, ..args.question.clone() };
     let made = ask::make_plan(&question, &[], &registry, Passwords::LeftOut)?;
     made.notes.iter().for_each(|note| printer.print_remark(note));
@@ -48,7 +48,7 @@ pub fn run(args: &InitArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Names two database files of the first engine that makes its own, as systems of a plan for which none are named.
-fn files_of_here(registry: &Registry) -> Vec<String> {
+fn default_systems(registry: &Registry) -> Vec<String> {
     let catalog = registry.catalog();
     let scheme = catalog
         .engines

@@ -18,7 +18,7 @@ use crate::printer::Printer;
 /// Runs `etalon list`.
 pub fn run(args: &ListArgs, printer: Printer) -> Result<Exit, CliError> {
     if let Some(folder) = &args.folder {
-        return stores_of(folder, printer);
+        return print_stores(folder, printer);
     }
     let catalog = Registry::built_in().catalog();
     let named = named::all_named(&catalog);
@@ -61,7 +61,7 @@ impl Listed {
     fn read(path: &Path) -> Result<Listed, CliError> {
         let store = Store::open_read_only(path)?;
         let evidence = Evidence::read_store(&store)?;
-        let answer = set_of(&evidence, &Options::default().by_factor(&evidence))
+        let answer = set_of(&evidence, &Options::default().comparing_only_factor(&evidence))
             .map_or_else(|error| error.message, |set| set.answer);
         Ok(Listed {
             file: path.strip_prefix(".").unwrap_or(path).display().to_string(),
@@ -118,7 +118,7 @@ fn stores_below(folder: &Path) -> std::io::Result<(Vec<PathBuf>, usize)> {
 }
 
 /// Prints the stores in a folder and those below it, the oldest first.
-fn stores_of(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
+fn print_stores(folder: &Path, printer: Printer) -> Result<Exit, CliError> {
     let cannot =
         |error: std::io::Error| CliError::could_not_run(format!("cannot read `{}`: {error}", folder.display()));
     let (paths, left) = stores_below(folder).map_err(cannot)?;

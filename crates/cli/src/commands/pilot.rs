@@ -127,7 +127,7 @@ impl PilotForecast {
         if let Some(once) = self.most_rounds(|row| row.once).filter(|rounds| *rounds > 0) {
             say(&format!("`--rounds {once}` finds it in four of five experiments, in each row."));
         }
-        self.too_few().iter().for_each(|line| say(line));
+        self.warn_too_few_rounds().iter().for_each(|line| say(line));
         if UNTIL_SURE
             .iter()
             .chain(ONCE.iter().filter(|_| !self.is_within_margin()))
@@ -148,7 +148,7 @@ impl PilotForecast {
     }
 
     /// Warns that the plan has fewer rounds than are forecast; `None` if it has enough.
-    fn too_few(&self) -> Option<String> {
+    fn warn_too_few_rounds(&self) -> Option<String> {
         let has = self.schedule.rounds;
         let is_range = self.schedule.until_sure.is_some();
         let columns = if is_range { &UNTIL_SURE[..] } else { &ONCE[..] };

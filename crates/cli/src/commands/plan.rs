@@ -15,7 +15,7 @@ use workloads::transactions::Shell;
 use workloads::workload::{Action, Grants, Task};
 
 use super::pilot::{PilotForecast, forecast_from_pilot};
-use super::plan_warnings::{PlanWarning, plan_warnings, read_only_servers};
+use super::plan_warnings::{PlanWarning, plan_warnings, warn_read_only_servers};
 use super::run::{fresh_seed, rounds_text};
 use crate::args::PlanArgs;
 use crate::ask::change::in_a_line;
@@ -50,14 +50,14 @@ pub fn run(args: &PlanArgs, printer: Printer) -> Result<Exit, CliError> {
     }
     let mut warnings = plan_warnings(plan, &registry, &work);
     if !makes_nothing(plan, &registry) {
-        warnings.extend(read_only_servers(plan, &registry));
+        warnings.extend(warn_read_only_servers(plan, &registry));
     }
     let forecast =
         args.pilot.as_deref().map(|pilot| forecast_from_pilot(pilot, args.detect.as_deref(), plan)).transpose()?;
     if printer.json {
         printer.print_result(&plan_json((plan, seed), &work, &warnings, forecast.as_ref(), &registry).to_string());
     } else {
-        printer.out_folded(&plan_text((plan, seed), &work, &warnings, &registry, printer.width()));
+        printer.print_folded(&plan_text((plan, seed), &work, &warnings, &registry, printer.width()));
         forecast.iter().for_each(|found| printer.print_result(&found.text(printer.width())));
     }
     Ok(Exit::Done)
@@ -150,7 +150,7 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
     // Nothing is run, so no permission is needed yet.
     let grants = Grants { shell: Shell::Allowed, debug: None, ..Grants::default() };
     for system in &plan.systems {
-        let read = registry.read_url(system);
+        let read = registry.check_url(system);
         read.map_err(|failure| CliError::from(&failure).with_context(format!("system: {}", system.name)))?;
     }
     let mut files = BTreeSet::new();
@@ -166,7 +166,7 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
         };
         if let Some(system) = plan.system(&case.system) {
             let able = registry.refuse_without_procedures(system, task);
-            let able = able.and_then(|()| registry.refuse_warm(system, task, &plan.schedule));
+            let able = able.and_then(|()| registry.check_cold_caches(system, task, &plan.schedule));
             able.map_err(|failure| CliError::from(&failure).with_context(format!("benchmark: {}", case.benchmark)))?;
         }
         let size_bytes = task.dataset.size_bytes;
@@ -213,11 +213,11 @@ fn work_of_plan(plan: &Plan, registry: &Registry) -> Result<Work, CliError> {
 /// A URL that the environment does not hold yet is read again by `run`.
 fn reset_of(name: &str, size_bytes: u64, plan: &Plan, registry: &Registry) -> Result<Option<Reset>, CliError> {
     let Some(system) = plan.system(name) else { return Ok(None) };
-    if system.engine.is_empty() && registry.resolve(system).is_err() {
+    if system.engine.is_empty() && registry.resolve_system(system).is_err() {
         return Ok(Some(system.reset.unwrap_or(Reset::Rebuild)));
     }
     registry
-        .reset_way(system, size_bytes)
+        .choose_reset_way(system, size_bytes)
         .map_err(|failure| CliError::from(&failure).with_context(format!("system: {name}")))
 }
 
@@ -318,7 +318,7 @@ fn ended_by_time(plan: &Plan, whole: Duration) -> Option<Duration> {
 }
 
 /// Writes how the time of searches is counted, and after which time no further round begins.
-fn tell_time(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
+fn write_time_notes(text: &mut String, plan: &Plan, whole: Duration, width: usize) {
     let searches: BTreeSet<(u32, u32)> = plan
         .cases()
         .iter()
@@ -375,8 +375,8 @@ fn dropped_text(plan: &Plan, system: &SystemPlan, registry: &Registry) -> String
 }
 
 /// The cautions that a reader of the system's figures has to know, as the engine gives them.
-fn cautions_of(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
-    let engine = registry.resolve(system).ok().map(|(engine, _)| engine.spec().cautions);
+fn engine_cautions(system: &SystemPlan, registry: &Registry) -> Vec<&'static str> {
+    let engine = registry.resolve_system(system).ok().map(|(engine, _)| engine.spec().cautions);
     engine.unwrap_or_default().iter().map(|caution| caution.text()).collect()
 }
 
@@ -426,7 +426,7 @@ fn plan_text(
         );
         text.push_str(&wrap_to_width(&checking, width, 4));
     }
-    tell_time(&mut text, plan, whole, width);
+    write_time_notes(&mut text, plan, whole, width);
     if plan.schedule.rounds < stats::MIN_ROUNDS {
         let _ = writeln!(
             text,
@@ -490,7 +490,7 @@ fn write_systems(text: &mut String, plan: &Plan, work: &Work, registry: &Registr
             let _ = writeln!(text, "    change: {}", in_a_line(&change.make));
             let _ = writeln!(text, "    undo: {}", in_a_line(&change.undo));
         }
-        for caution in cautions_of(system, registry) {
+        for caution in engine_cautions(system, registry) {
             let note = wrap_to_width(&format!("note: {caution}"), width.saturating_sub(4), 4);
             note.lines().for_each(|line| text.push_str(&format!("    {line}\n")));
         }
@@ -556,7 +556,7 @@ fn plan_json(
                 "would_drop": dropped_text(plan, system, registry),
                 "needs": needed_privileges(plan, system, registry),
                 "reset": work.resets.get(&system.name).into_iter().flatten().map(Reset::to_string).collect::<Vec<_>>(),
-                "notes": cautions_of(system, registry),
+                "notes": engine_cautions(system, registry),
             })
         })
         .collect();

@@ -61,9 +61,9 @@ impl PlanWarning {
 /// Lists what will keep a plan from its verdicts: unequal durability, too few operations, missing programs, too little space.
 pub(super) fn plan_warnings(plan: &Plan, registry: &Registry, work: &Work) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
-    let mut found = unequal_durability(plan, registry);
-    found.extend(too_few_operations(plan, &work.streams));
-    found.extend(missing_programs(plan, &here, registry));
+    let mut found = warn_unequal_durability(plan, registry);
+    found.extend(warn_too_few_operations(plan, &work.streams));
+    found.extend(warn_missing_programs(plan, &here, registry));
     found.extend(space_warning(&here, registry, work.disk_bytes));
     found
 }
@@ -75,10 +75,10 @@ fn is_on_this_machine(plan: &Plan, system: &SystemPlan) -> bool {
 }
 
 /// Warns of servers on this machine that take no writes since they follow another, as far as they answer at once.
-pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
+pub(super) fn warn_read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     let here: Vec<&SystemPlan> = plan.systems.iter().filter(|system| is_on_this_machine(plan, system)).collect();
     let refused =
-        registry.refuse_writes(&here, LOOK_PATIENCE).into_iter().map(|(name, Failure { cause, hint, .. })| {
+        registry.list_read_only_systems(&here, LOOK_PATIENCE).into_iter().map(|(name, Failure { cause, hint, .. })| {
             let hint = hint.map_or_else(String::new, |hint| format!(": {hint}"));
             PlanWarning::new("read-only", format!("`{name}`: {cause}{hint}"))
         });
@@ -86,7 +86,7 @@ pub(super) fn read_only_servers(plan: &Plan, registry: &Registry) -> Vec<PlanWar
 }
 
 /// Warns of systems whose durability differs from the baseline's, where the plan's settings alone decide it.
-fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
+fn warn_unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
     if plan.comparison.allow_unequal_durability {
         return Vec::new();
     }
@@ -107,7 +107,7 @@ fn unequal_durability(plan: &Plan, registry: &Registry) -> Vec<PlanWarning> {
 
 /// Warns of cases whose runs may have too few operations for a p99 or a capacity.
 /// The rate of a closed loop is not known beforehand, so the rate that suffices is printed.
-fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
+fn warn_too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
     for case in streams {
         let Length::Duration(length) = plan.schedule.length_at(&case.point) else { continue };
@@ -129,7 +129,7 @@ fn too_few_operations(plan: &Plan, streams: &[Case]) -> Vec<PlanWarning> {
             }
             (None, None) if positive_at(case, "queries").is_none() => {
                 let text = match Promise::from_point(&case.point) {
-                    Some(_) => of_short_runs(seconds),
+                    Some(_) => capacity_warning_text(seconds),
                     None => format!(
                         "p99 needs {} operations a run: {} a second in runs of {}. Slower cases need longer runs \
                          (`--set {key}=TIME`)",
@@ -153,7 +153,7 @@ fn positive_at(case: &Case, key: &str) -> Option<f64> {
 }
 
 /// Says how many operations a capacity needs a run, and below which rates short runs of this length are too short.
-fn of_short_runs(seconds: f64) -> String {
+fn capacity_warning_text(seconds: f64) -> String {
     let longest = seconds * f64::from(capacity_run::LONGEST);
     format!(
         "a capacity needs {} operations a short run: below {} a second short runs last longer than {}, up to {}; below {} a second \
@@ -172,17 +172,17 @@ fn seconds_text(seconds: f64) -> String {
 }
 
 /// Warns of programs that private servers and backups need and this machine does not have.
-fn missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> Vec<PlanWarning> {
+fn warn_missing_programs(plan: &Plan, here: &[&SystemPlan], registry: &Registry) -> Vec<PlanWarning> {
     let mut found = BTreeSet::new();
     for system in here {
-        let Ok((engine, _)) = registry.resolve(system) else { continue };
-        let server = system.server.as_ref().and_then(|server| engine.lacks_programs(server));
+        let Ok((engine, _)) = registry.resolve_system(system) else { continue };
+        let server = system.server.as_ref().and_then(|server| engine.why_programs_missing(server));
         found.extend(server.map(|failure| missing_program(&system.name, &failure)));
         let methods = plan.cases().into_iter().filter(|case| case.system == system.name);
         let methods = methods.filter_map(|case| Some(case.point.get("method")?.as_text()?.to_owned()));
         for method in methods.collect::<BTreeSet<String>>() {
             found.extend(
-                engine.lacks_for_backup(system, &method).map(|failure| missing_program(&system.name, &failure)),
+                engine.why_backup_impossible(system, &method).map(|failure| missing_program(&system.name, &failure)),
             );
         }
     }

@@ -9,7 +9,7 @@ use serde_json::json;
 use workloads::queries::{LeftOut, Picked, Picking, StatementStatistics, Use, pick_slowest};
 use workloads::system::Engine;
 
-use super::asked_server::asked_server;
+use super::asked_server::resolve_running_server;
 use crate::args::QueriesArgs;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ use crate::printer::Printer;
 /// Runs `etalon queries`: writes the slowest queries of a server's statistics into a folder.
 pub fn run(args: &QueriesArgs, printer: Printer) -> Result<Exit, CliError> {
     refuse_occupied(&args.output)?;
-    let (engine, system) = asked_server(&args.url)?;
+    let (engine, system) = resolve_running_server(&args.url)?;
     let (statistics, picking) = read_statistics(engine, &system, usize::from(args.top))?;
     write_files(&args.output, &picking.picked)?;
     if printer.json {
@@ -47,7 +47,7 @@ fn read_statistics(
         let hint = "write the queries into a folder yourself, one in each file `NAME.sql`";
         return Err(CliError::could_not_run(message).with_hint(hint));
     };
-    let mut session = engine.visit(system).map_err(|failure| CliError::from(&failure))?;
+    let mut session = engine.open_visiting_session(system).map_err(|failure| CliError::from(&failure))?;
     let statements = statistics.read_statements(&mut *session).map_err(|failure| CliError::from(&failure))?;
     let picking = pick_slowest(&statements, most, dialect);
     if picking.picked.is_empty() {

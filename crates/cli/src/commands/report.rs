@@ -17,13 +17,13 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::output::{self, Comment, Consent, STDOUT};
 use crate::printer::Printer;
-use crate::results::{Side, open_results, stores_among};
+use crate::results::{Side, check_stores, open_results};
 use crate::source::Called;
 use crate::sqlio;
 
 /// Runs `etalon report`: writes the HTML report of stores to a file or to standard output.
 pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
-    let stores = stores_among("report", &args.stores, printer)?;
+    let stores = check_stores("report", &args.stores, printer)?;
     let sides: Vec<Side> = stores.iter().map(|text| Side::parse(text)).collect();
     let results = open_results(&sides)?;
     let options = compare_options(&args.comparing)?;
@@ -34,7 +34,7 @@ pub fn run(args: &ReportArgs, printer: Printer) -> Result<Exit, CliError> {
             if printer.json {
                 printer.print_result(&serde_json::json!({ "schema_version": 1, "text": html }).to_string());
             } else {
-                printer.out_data(&html);
+                printer.print_data(&html);
             }
             return Ok(Exit::Done);
         }
@@ -71,7 +71,7 @@ fn store_stem(side: &Side) -> String {
 }
 
 /// Prints a finished experiment's comparison and writes its report next to the store; says whether parts of runs failed.
-pub fn conclude(
+pub fn print_and_report(
     path: &Path,
     format: ResultFormat,
     called: Option<&Called>,
@@ -159,7 +159,7 @@ pub fn print_set(
     (runs, rows): (Runs, Rows),
     printer: Printer,
 ) -> Result<(), CliError> {
-    let set = set_of(evidence, &options.clone().by_factor(evidence))?;
+    let set = set_of(evidence, &options.clone().comparing_only_factor(evidence))?;
     if printer.json {
         let document = report::json::make_document(evidence, &set);
         let text = serde_json::to_string(&document)
@@ -169,7 +169,7 @@ pub fn print_set(
     }
     let style = if printer.color_out { Style::Ansi } else { Style::Plain };
     let text = TextOptions { width: printer.width(), style, runs, rows, ..TextOptions::default() };
-    printer.out_coloured(&report::text::render_set(&set, &text));
+    printer.print_coloured(&report::text::render_set(&set, &text));
     Ok(())
 }
 
@@ -197,7 +197,7 @@ fn ran_in_rounds(evidence: &Evidence, name: &str) -> bool {
 
 /// Makes the report as an HTML page, sealed.
 fn html_page(store: &dyn SeriesSource, evidence: &Evidence, options: &Options) -> Result<String, CliError> {
-    let set = set_of(evidence, &options.clone().by_factor(evidence))?;
+    let set = set_of(evidence, &options.clone().comparing_only_factor(evidence))?;
     let html = report::html::render_page(evidence, &set, store)
         .map_err(|error| CliError::could_not_run(format!("cannot make the report: {error}")))?;
     Ok(output::seal_text(html, Comment::Markup))

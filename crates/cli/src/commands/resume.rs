@@ -26,11 +26,11 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.undo_only {
         return undo_changes(args, &registry, printer);
     }
-    refuse_untouched(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
+    check_writable_by_this_build(&args.store, |store| Ok(!store.pending()?.is_empty()))?;
     let mut store = Store::open(&args.store)?;
     let changes = Changes::from_pairs(&args.set, store.header())?;
     if !store.pending()?.is_empty() {
-        of_this_build(store.header())?;
+        check_same_build(store.header())?;
     }
     let mut loaded = plan_of(store.header(), &registry, printer)?;
     change_schedule(&mut loaded.plan, changes, &mut store)?;
@@ -40,7 +40,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
         printer.print_note(&format!("{} cut off when étalon ended: repeated", count_noun(aborted, "run")));
     }
     // Rounds that stopped half-way are repeated with their measured runs.
-    let result = if store.pending()?.is_empty() && store.changes()?.is_empty() {
+    let result = if store.pending()?.is_empty() && store.read_changes()?.is_empty() {
         printer.print_note("nothing is pending: every run has been measured");
         Ok(conductor::ExperimentEnd::Complete { failed: 0 })
     } else {
@@ -58,7 +58,7 @@ pub fn run(args: &ResumeArgs, printer: Printer) -> Result<Exit, CliError> {
 /// Undoes the changes that an étalon left in servers, and runs nothing.
 fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Result<Exit, CliError> {
     let mut store = Store::open(&args.store)?;
-    if store.changes()?.is_empty() {
+    if store.read_changes()?.is_empty() {
         printer.print_note("nothing is to be undone");
         return Ok(Exit::Done);
     }
@@ -72,15 +72,18 @@ fn undo_changes(args: &ResumeArgs, registry: &Registry, printer: Printer) -> Res
 
 /// Fails if runs would be added, as `adds` says, to a store of another étalon, before it is opened for writing.
 /// Opening would bring it to this one's version, which then has it refused. What cannot be read is reported when it is opened.
-pub(super) fn refuse_untouched(path: &Path, adds: impl Fn(&Store) -> store::Result<bool>) -> Result<(), CliError> {
+pub(super) fn check_writable_by_this_build(
+    path: &Path,
+    adds: impl Fn(&Store) -> store::Result<bool>,
+) -> Result<(), CliError> {
     match Store::open_read_only(path) {
-        Ok(store) if adds(&store)? => of_this_build(store.header()),
+        Ok(store) if adds(&store)? => check_same_build(store.header()),
         _ => Ok(()),
     }
 }
 
 /// Fails if an experiment was begun by another étalon or build, whose runs do not mix with this one's; imports pass.
-pub(super) fn of_this_build(header: &Header) -> Result<(), CliError> {
+pub(super) fn check_same_build(header: &Header) -> Result<(), CliError> {
     let Header { etalon_version: version, build, .. } = header;
     if (version.as_str(), build.as_str()) == (VERSION, BUILD) || build == report::evidence::IMPORTED {
         return Ok(());
@@ -131,7 +134,7 @@ fn count_positions(runs: &[StoredRun], of: &dyn Fn(&StoredRun) -> bool) -> usize
 
 /// Reads the plan of a begun experiment, with masked passwords left to the environment or to password files.
 pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
-    let loaded = as_begun(header, registry, printer)?;
+    let loaded = reload_plan(header, registry, printer)?;
     let Unmasked { plan, without_password, lost } = loaded.plan.unmasked();
     if !lost.is_empty() {
         let text = format!("{} held a secret when the experiment began, which no store keeps", lost.join(", "));
@@ -147,8 +150,8 @@ pub(super) fn plan_of(header: &Header, registry: &Registry, printer: Printer) ->
 
 /// Reads the plan again from its file, with its passwords; fails if it has changed since the experiment began.
 /// If the file is gone, it is the stored plan.
-fn as_begun(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
-    let Some(mut source) = source_of(header) else { return Ok(stored_plan(header)) };
+fn reload_plan(header: &Header, registry: &Registry, printer: Printer) -> Result<Loaded, CliError> {
+    let Some(mut source) = source_from_command(header) else { return Ok(stored_plan(header)) };
     if header.plan_path.as_deref().is_some_and(|path| !Path::new(path).exists()) {
         printer
             .print_note("the plan's file is gone; going on with the copy in the store, without any password it held");
@@ -244,7 +247,7 @@ fn extended_like(started: &Plan, stored: &Plan) -> Plan {
 }
 
 /// Parses the stored command line into the plan's source; `None` if it was neither `run` nor `capacity`.
-fn source_of(header: &Header) -> Option<PlanSource> {
+fn source_from_command(header: &Header) -> Option<PlanSource> {
     let (Command::Run(args) | Command::Capacity(args)) =
         Cli::try_parse_from(shlex::split(&header.command)?).ok()?.command
     else {

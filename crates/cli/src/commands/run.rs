@@ -18,7 +18,7 @@ use workloads::transactions::Shell;
 use workloads::workload::Grants;
 
 use super::plan::{ExpectedTime, lengthened_text, runs_text, time_text};
-use super::report::conclude;
+use super::report::print_and_report;
 use crate::args::{Loading, PlanSource, Reactor, ResultFormat, RunArgs};
 use crate::ask::fit::Pace;
 use crate::ask::{parse_time, quoted_key};
@@ -80,7 +80,7 @@ fn run_into(loaded: &Loaded, args: &RunArgs, registry: &Registry, printer: Print
         let measuring: f64 = store.runs()?.iter().map(|run| run.elapsed_s).sum();
         let took = limit.began.elapsed();
         let measuring = Duration::from_secs_f64(measuring.max(0.0));
-        longer_than_asked(limit.time, took, measuring).iter().for_each(|text| printer.print_remark(text));
+        warn_time_exceeded(limit.time, took, measuring).iter().for_each(|text| printer.print_remark(text));
     }
     finish(result, store, loaded, &path, args.conduct.format, printer)
 }
@@ -97,7 +97,7 @@ fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
     for path in files.filter(|path| path.extension().is_some_and(|extension| extension == store::EXTENSION)) {
         // What is no store, or cannot be read, says nothing of a change.
         let Ok(other) = Store::open_read_only(&path) else { continue };
-        let left = other.changes()?;
+        let left = other.read_changes()?;
         let servers = left.iter().filter_map(|change| other.header().plan.system(&change.server));
         if servers.map(|server| server.url.as_str()).any(|url| changed.contains(&url)) {
             let message = format!("the change of the experiment {} is still made in this server", path.display());
@@ -112,8 +112,8 @@ fn refuse_left_change(plan: &Plan, folder: &Path) -> Result<(), CliError> {
 }
 
 /// Warns of changes that could not be undone, with the command that undoes them; `None` if there are none.
-fn left_change(store: &Store) -> Option<String> {
-    let left = store.changes().ok()?;
+fn warn_left_change(store: &Store) -> Option<String> {
+    let left = store.read_changes().ok()?;
     let systems: Vec<String> = left.iter().map(|change| format!("`{}`", change.system)).collect();
     (!systems.is_empty()).then(|| {
         format!("the change of {} is not undone: `{}` undoes it", systems.join(", "), undo_command(store.path()))
@@ -134,7 +134,7 @@ fn time_limit(source: &PlanSource) -> Result<Option<TimeLimit>, CliError> {
 const SLACK: f64 = 0.1;
 
 /// Says by how much a run took longer than `--for` asked; `None` where it kept to its time.
-fn longer_than_asked(asked: Duration, took: Duration, measuring: Duration) -> Option<String> {
+fn warn_time_exceeded(asked: Duration, took: Duration, measuring: Duration) -> Option<String> {
     let share = took.as_secs_f64() / asked.as_secs_f64().max(1e-9) - 1.0;
     (share > SLACK).then(|| {
         format!(
@@ -183,7 +183,7 @@ pub fn conduct(
     let _ = host::limits::raise_open_files();
     let mut progress = Progress::new(printer, registry, plan, task_log.map(|folder| TaskLogs::new(folder, plan)));
     let options = ExperimentOptions { notices: progress.notices(), ..options };
-    let options = with_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
+    let options = connect_fleet(registry, plan, store.header(), options).map_err(ExperimentError::Fleet)?;
     let ended = Conductor::new(registry, plan, store, options).run_all(&mut progress);
     progress.finish();
     ended
@@ -193,7 +193,7 @@ pub fn conduct(
 const NATS_VARIABLE: &str = "NATS_URL";
 
 /// Connects the plan's agents and adds them to the options; the options unchanged for a plan without a fleet.
-fn with_fleet(
+fn connect_fleet(
     registry: &Registry,
     plan: &Plan,
     header: &Header,
@@ -239,18 +239,18 @@ pub fn finish(
     format: ResultFormat,
     printer: Printer,
 ) -> Result<Exit, CliError> {
-    left_change(&store).iter().for_each(|text| printer.print_warning(text));
+    warn_left_change(&store).iter().for_each(|text| printer.print_warning(text));
     let ended = match result {
         Ok(ended) => ended,
         Err(error) => return Err(cut_short(error, store, loaded, printer)),
     };
-    let further = go_on(&store)?;
+    let further = how_to_go_on(&store)?;
     store.close()?;
     let resume = resume_command(path);
     match ended {
-        ExperimentEnd::Complete { failed: 0 } => conclude(path, format, loaded.called.as_ref(), printer),
+        ExperimentEnd::Complete { failed: 0 } => print_and_report(path, format, loaded.called.as_ref(), printer),
         ExperimentEnd::Complete { failed } => {
-            conclude(path, format, loaded.called.as_ref(), printer)?;
+            print_and_report(path, format, loaded.called.as_ref(), printer)?;
             let runs = if failed == 1 { "1 run failed" } else { &format!("{failed} runs failed") };
             let them = if failed == 1 { "it" } else { "them" };
             printer.print_warning(&format!("{runs}; `{resume}` repeats {them}"));
@@ -278,13 +278,13 @@ pub fn finish(
 /// Closes the store after an error that ended the experiment, and makes the error to print.
 /// The store stays, unless this run made it and began no run.
 fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Printer) -> CliError {
-    let error = match as_typed(&error) {
+    let error = match typed_key_hint(&error) {
         // The user has seen no line of a plan that étalon made itself.
         Some(typed) if loaded.name == source::COMMAND_LINE => CliError::from(error).with_hint(typed),
         _ if loaded.name == source::COMMAND_LINE => CliError::from(error),
         _ => error.place_in_plan(loaded).into_iter().fold(CliError::from(error), CliError::with_context),
     };
-    let further = go_on(&store).unwrap_or_else(|error| error.to_string());
+    let further = how_to_go_on(&store).unwrap_or_else(|error| error.to_string());
     match store.close_unless_untouched() {
         Ok(Kept::No) => {
             printer.print_note("no run had begun, so no store is kept");
@@ -297,7 +297,7 @@ fn cut_short(error: ExperimentError, store: Store, loaded: &Loaded, printer: Pri
 
 /// Says with which command to go on: `resume`, or `extend` where all that was planned is measured.
 /// Then it was an extension that did not start.
-fn go_on(store: &Store) -> Result<String, StoreError> {
+fn how_to_go_on(store: &Store) -> Result<String, StoreError> {
     let verb = if store.pending()?.is_empty() { "extend" } else { "resume" };
     Ok(format!("what has been measured is kept; go on with `{}`", verb_command(verb, store.path())))
 }
@@ -324,7 +324,7 @@ fn verb_command(verb: &str, store: &Path) -> String {
 }
 
 /// Says how to type a key that the plan refuses, for a plan without a file; `None` for other errors.
-fn as_typed(error: &ExperimentError) -> Option<String> {
+fn typed_key_hint(error: &ExperimentError) -> Option<String> {
     let (table, name, failure) = match error {
         ExperimentError::System { system, failure } => ("systems", system, failure),
         ExperimentError::Benchmark { benchmark, failure } => ("benchmarks", benchmark, failure),
@@ -492,8 +492,8 @@ mod tests {
     #[test]
     fn a_run_that_took_much_longer_than_asked_says_so() {
         let [asked, took, measuring] = [50, 92, 24].map(Duration::from_secs);
-        let text = longer_than_asked(asked, took, measuring).unwrap();
+        let text = warn_time_exceeded(asked, took, measuring).unwrap();
         assert!(text.starts_with("it took 1:32, 84 % more than `--for 50s`: 0:24 of measured parts"), "{text}");
-        assert_eq!(longer_than_asked(asked, Duration::from_secs(54), measuring), None);
+        assert_eq!(warn_time_exceeded(asked, Duration::from_secs(54), measuring), None);
     }
 }

@@ -7,7 +7,7 @@ use formats::sqlio::{
 use model::{Case, Reading, RunState, Value};
 use report::{Evidence, SeriesSource};
 use store::StoredRun;
-use workloads::disk::target_parts;
+use workloads::disk::split_targets;
 
 use super::{Called, CalledRun};
 use crate::error::CliError;
@@ -30,7 +30,7 @@ pub fn render_outputs(
     let called = match called {
         Some(called) => called,
         None => {
-            made = of_cases(evidence);
+            made = commands_of_cases(evidence);
             &made
         }
     };
@@ -63,7 +63,7 @@ fn is_of_line(case: &Case, line: &CalledRun) -> bool {
 }
 
 /// Makes the command lines that ask for the same runs as the cases.
-fn of_cases(evidence: &Evidence) -> Called {
+fn commands_of_cases(evidence: &Evidence) -> Called {
     let mut runs: Vec<CalledRun> = Vec::new();
     for case in &evidence.cases {
         if !runs.iter().any(|line| is_of_line(case, line))
@@ -103,7 +103,7 @@ fn command_of_case(evidence: &Evidence, case: &Case) -> Option<CalledRun> {
     };
     let all_mb = size_of_all(case);
     let (threads, mask) = (command.threads, 0);
-    let pools = match text_at(case, "targets").map(|all| target_parts(all).collect::<Vec<_>>()) {
+    let pools = match text_at(case, "targets").map(|all| split_targets(all).collect::<Vec<_>>()) {
         None => vec![Pool { files: command.files.clone(), threads, mask, size_mb: all_mb }],
         Some(parts) if parts.iter().all(|part| part.threads.is_none()) => {
             let files = parts.iter().map(|part| part.name.to_owned()).collect();
@@ -193,7 +193,7 @@ fn report_head(line: &CalledRun, case: &Case, run: &StoredRun) -> Report {
     }
     // The quick form makes smaller files, so the real sizes are printed. The parts of `targets` are in the files'
     // order.
-    let parts = case.point.get("targets").and_then(Value::as_text).map(target_parts);
+    let parts = case.point.get("targets").and_then(Value::as_text).map(split_targets);
     let mut own_mb = parts.into_iter().flatten().map(|part| part.size_mb);
     let all_mb = size_of_all(case);
     let every_file = line.pools.iter().flat_map(|pool| pool.files.iter().map(move |file| (pool, file)));

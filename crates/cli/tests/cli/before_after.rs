@@ -280,7 +280,7 @@ fn measured(store: &Path) -> usize {
 }
 
 fn is_changed(scene: &Scene) -> bool {
-    let changes = |path: &PathBuf| store::Store::open_read_only(path).and_then(|store| store.changes());
+    let changes = |path: &PathBuf| store::Store::open_read_only(path).and_then(|store| store.read_changes());
     stores(scene).iter().any(|path| changes(path).is_ok_and(|changes| !changes.is_empty()))
 }
 
@@ -325,7 +325,7 @@ fn what_others_made_since_is_not_undone() {
     let place = postgres();
     let is_known = |path: &PathBuf| {
         let store = store::Store::open_read_only(path).unwrap();
-        store.changes().unwrap().iter().any(|change| {
+        store.read_changes().unwrap().iter().any(|change| {
             change.state == store::ChangeState::Made && store.facts().unwrap().contains_key(&change.system)
         })
     };

@@ -70,7 +70,7 @@ impl Conductor {
     pub fn new(nats: &Nats) -> Conductor {
         let server = Server { url: nats.url(), ..Server::default() };
         let bus = Arc::new(Bus::connect(&server, "hostile", INBOX).unwrap());
-        let results = bus.results_of("hostile").unwrap();
+        let results = bus.open_experiment_results("hostile").unwrap();
         Conductor { bus, job: 0, _results: results }
     }
 

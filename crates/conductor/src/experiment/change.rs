@@ -9,9 +9,9 @@ use model::{Change, Facts, RunRecord};
 use store::{ChangeState, StoreError, StoredChange};
 use workloads::dataset::{Dialect, Tables};
 use workloads::session::{Session, SessionKind, datum_text};
-use workloads::transactions::message_parts;
+use workloads::transactions::split_message;
 
-use super::identity::{PASSING, continued};
+use super::identity::{PASSING, continue_instance};
 use super::{Conductor, ExperimentError, system_error};
 use load::error::{Failure, FailureKind};
 use load::observer::Observer;
@@ -40,7 +40,7 @@ pub(super) struct MadeChange {
 impl Conductor<'_> {
     /// Undoes the changes that an étalon that was killed has left in servers, once their sessions have ended.
     pub(super) fn undo_leftovers(&self, observer: &mut dyn Observer) -> Result<(), ExperimentError> {
-        for StoredChange { server, system, session, state } in self.store.changes()? {
+        for StoredChange { server, system, session, state } in self.store.read_changes()? {
             if let Some(session) = session {
                 let ended = self.await_end(&session, &server, observer);
                 ended.map_err(|failure| system_error(&system, failure))?;
@@ -121,14 +121,14 @@ impl Conductor<'_> {
     ) -> Result<RunRecord, Failure> {
         let system = &job.case.system;
         if job.task.tables() == Tables::Own {
-            self.change_to(self.own_name(system))?;
+            self.change_to(self.name_behind_alias(system))?;
         }
         run_once(self.places(), site, job, &|| self.change_to(system), observer)
     }
 
     /// Makes a system's change in its server, if it has one, after undoing that of another system.
     pub(super) fn change_to(&self, system: &str) -> Result<(), Failure> {
-        let server = self.own_name(system);
+        let server = self.name_behind_alias(system);
         let made = self.made.borrow().get(server).cloned();
         let is_so = made.as_ref().is_some_and(|made| made.system == system && made.state == ChangeState::Made);
         if is_so {
@@ -162,13 +162,13 @@ impl Conductor<'_> {
             let unmade_from = if says_it_is_there(&failure) { number } else { number + 1 };
             let (made, unmade) = statements_to_make.split_at(unmade_from);
             let left = if made.is_empty()
-                || number == 0 && self.differences(server).is_ok_and(|differences| differences.is_empty())
+                || number == 0 && self.differences_from_identity(server).is_ok_and(|differences| differences.is_empty())
             {
                 // Undoing would remove what was there of that name.
                 self.forget_change(server)?;
                 "nothing of it was made, so nothing is undone".to_owned()
             } else {
-                match self.undo_those(server, |undo| !belongs_to_unmade(undo, made, unmade)) {
+                match self.undo_due_statements(server, |undo| !belongs_to_unmade(undo, made, unmade)) {
                     Ok(()) => "what was made of it is undone".to_owned(),
                     Err(undoing) => format!("and étalon {undoing}"),
                 }
@@ -177,7 +177,7 @@ impl Conductor<'_> {
             return Err(Failure { tried, cause: format!("{}; {left}", failure.cause), ..failure });
         }
         self.note_change(StoredChange { session: None, ..stored_change(server, system, ChangeState::Made) })?;
-        self.look_again(server, system)?;
+        self.note_settled_identity(server, system)?;
         self.refuse_no_effect(server, system, &statements_to_make)
     }
 
@@ -206,12 +206,12 @@ impl Conductor<'_> {
 
     /// Undoes the change that is made in a server by all its statements, if there is one.
     fn undo_change(&self, server: &str) -> Result<(), Failure> {
-        self.undo_those(server, |_| true)
+        self.undo_due_statements(server, |_| true)
     }
 
     /// Undoes a server's change by those of its statements that are due, and forgets it.
     /// Where what is made is not sure, statements may fail, and the server must then be what it was.
-    fn undo_those(&self, server: &str, is_due: impl Fn(&str) -> bool) -> Result<(), Failure> {
+    fn undo_due_statements(&self, server: &str, is_due: impl Fn(&str) -> bool) -> Result<(), Failure> {
         let Some(MadeChange { system, state }) = self.made.borrow().get(server).cloned() else { return Ok(()) };
         let undo = self.plan.system(&system).and_then(|system| system.change.as_ref()).map(|change| &change.undo);
         let (mut session, dialect) = self.session_at(server)?;
@@ -230,14 +230,15 @@ impl Conductor<'_> {
         }
         drop(session);
         if state == ChangeState::Unsure {
-            let differences: Vec<String> = self.differences(server)?.iter().map(Difference::sentence).collect();
+            let differences: Vec<String> =
+                self.differences_from_identity(server)?.iter().map(Difference::sentence).collect();
             if !differences.is_empty() {
                 let cause = differences.into_iter().chain(refused).collect::<Vec<_>>().join("; ");
                 return Err(Failure::new(FailureKind::Verification, tried, cause));
             }
         }
         self.forget_change(server)?;
-        self.look_again(server, server)
+        self.note_settled_identity(server, server)
     }
 
     /// Undoes at the end the changes that are still made in servers, and warns of what could not be undone.
@@ -252,7 +253,7 @@ impl Conductor<'_> {
             } else {
                 self.undo_change(&server)
             };
-            let left = undone.and_then(|()| self.differences(&server));
+            let left = undone.and_then(|()| self.differences_from_identity(&server));
             match left {
                 Err(failure) => observer.warning(&format!("system `{system}`: {failure}")),
                 Ok(left) if !left.is_empty() && !self.changed.contains(&server) => {
@@ -278,13 +279,13 @@ impl Conductor<'_> {
         let facts = self.facts_of_system(system)?;
         observer.system_known(system, &facts);
         match self.store.facts()?.get(system) {
-            Some(before) => self.compare_facts(system, before, &facts, observer),
+            Some(before) => self.check_facts_unchanged(system, before, &facts, observer),
             None => Ok(self.store.put_facts(system, &facts, host::clock::unix_ms())?),
         }
     }
 
     /// Lists the facts in which a server now differs from what it was without a change.
-    fn differences(&self, server: &str) -> Result<Vec<Difference>, Failure> {
+    fn differences_from_identity(&self, server: &str) -> Result<Vec<Difference>, Failure> {
         let now = self.facts_now(server)?;
         let identities = self.identities.borrow();
         let changes = identities.get(server).map(|before| now.changes_since(before)).unwrap_or_default();
@@ -301,16 +302,16 @@ impl Conductor<'_> {
 
     /// Reads a server's settled facts after a change, and keeps them as the system's identity if it has none yet.
     /// That settings were read again is taken into the identity of all systems of the server.
-    fn look_again(&self, server: &str, system: &str) -> Result<(), Failure> {
+    fn note_settled_identity(&self, server: &str, system: &str) -> Result<(), Failure> {
         let now = self.settled_facts(server)?;
         if !self.identities.borrow().contains_key(system) {
             let known = self.store.facts().map_err(|error| store_failure(&error))?;
-            self.identities.borrow_mut().insert(system.to_owned(), continued(now.clone(), known.get(system)));
+            self.identities.borrow_mut().insert(system.to_owned(), continue_instance(now.clone(), known.get(system)));
         }
         let read = format!("{INSTANCE}{SETTINGS_READ}");
         let Some(fact) = now.entries.get(&read) else { return Ok(()) };
         for (name, identity) in self.identities.borrow_mut().iter_mut() {
-            if self.own_name(name) == server {
+            if self.name_behind_alias(name) == server {
                 identity.entries.insert(read.clone(), fact.clone());
             }
         }
@@ -388,13 +389,13 @@ fn says_it_is_there(failure: &Failure) -> bool {
 /// Whether a statement undoes what was not made, and might remove something of that name that was there before.
 /// It has a word of the statements that were not made, and none of those that were made has it.
 fn belongs_to_unmade(undo: &str, made: &[String], unmade: &[String]) -> bool {
-    let [of_made, of_unmade] =
-        [made, unmade].map(|statements| statements.iter().flat_map(|sql| words(sql)).collect::<BTreeSet<_>>());
-    words(undo).iter().any(|word| of_unmade.contains(word) && !of_made.contains(word))
+    let [of_made, of_unmade] = [made, unmade]
+        .map(|statements| statements.iter().flat_map(|sql| split_into_words(sql)).collect::<BTreeSet<_>>());
+    split_into_words(undo).iter().any(|word| of_unmade.contains(word) && !of_made.contains(word))
 }
 
 /// Splits a statement into its words in lower case, without quotes and punctuation.
-fn words(sql: &str) -> Vec<String> {
+fn split_into_words(sql: &str) -> Vec<String> {
     let words = sql.split(|letter: char| !letter.is_alphanumeric() && letter != '_' && letter != '$');
     words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
@@ -424,7 +425,7 @@ fn store_failure(error: &StoreError) -> Failure {
 
 /// Splits texts into single statements, because some engines refuse a few of them among others.
 fn split_statements(texts: &[String], dialect: &dyn Dialect) -> Vec<String> {
-    texts.iter().flat_map(|text| message_parts(text, dialect)).map(|part| part.sql).collect()
+    texts.iter().flat_map(|text| split_message(text, dialect)).map(|part| part.sql).collect()
 }
 
 #[cfg(test)]

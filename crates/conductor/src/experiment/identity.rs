@@ -16,7 +16,7 @@ use workloads::empty_tables::{EMPTY, HOLDS_ROWS, TABLE};
 pub(super) const PASSING: [&str; 2] = ["started", SETTINGS_READ];
 
 /// Gives a system's identity the facts of the instance that it was in an earlier sitting.
-pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
+pub(super) fn continue_instance(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
     let passing = PASSING.map(|name| format!("{INSTANCE}{name}"));
     let earlier = earlier.map(|facts| &facts.entries).into_iter().flatten();
     for (fact, value) in earlier.filter(|(fact, _)| !passing.contains(fact)) {
@@ -28,20 +28,20 @@ pub(super) fn continued(mut identity: Facts, earlier: Option<&Facts>) -> Facts {
 }
 
 /// Lists the facts of tables whose value is `are`: that they are empty, or hold rows.
-fn tables_that<'f>(facts: &'f Facts, are: &'static str) -> impl Iterator<Item = &'f String> {
+fn tables_with_state<'f>(facts: &'f Facts, are: &'static str) -> impl Iterator<Item = &'f String> {
     facts.entries.keys().filter(move |name| name.starts_with(TABLE) && facts.get(name) == Some(are))
 }
 
 /// Lists the tables that held rows and are empty now.
-fn emptied(filled: &BTreeSet<String>, now: &Facts) -> Vec<Difference> {
-    let emptied = tables_that(now, EMPTY).filter(|table| filled.contains(*table));
+fn find_emptied_tables(filled: &BTreeSet<String>, now: &Facts) -> Vec<Difference> {
+    let emptied = tables_with_state(now, EMPTY).filter(|table| filled.contains(*table));
     emptied
         .map(|name| Difference { name: name.clone(), a: Some(HOLDS_ROWS.to_owned()), b: Some(EMPTY.to_owned()) })
         .collect()
 }
 
 /// Finds a table that is empty on one system and holds rows on another: the table and both systems.
-fn empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
+fn find_table_empty_on_one_side(systems: &[(String, Facts)]) -> Option<(&str, &str, &str)> {
     let held = |wanted: &'static str| {
         systems.iter().flat_map(move |(system, facts)| {
             let tables = facts.entries.keys().filter_map(|fact| fact.strip_prefix(TABLE).zip(facts.get(fact)));
@@ -63,7 +63,7 @@ impl Conductor<'_> {
         if self.plan.comparison.allow_different_rows {
             return Ok(());
         }
-        let Some((table, empty, other)) = empty_on_one_side(systems) else { return Ok(()) };
+        let Some((table, empty, other)) = find_table_empty_on_one_side(systems) else { return Ok(()) };
         let cause = format!("it holds no row, and on `{other}` it holds some");
         let failure = Failure::new(FailureKind::Verification, format!("compare on the table `{table}`"), cause);
         let hint = "fill it; or set `allow_different_rows = true` in the plan, if it is to be so";
@@ -73,16 +73,16 @@ impl Conductor<'_> {
     /// Notes which tables of others hold rows on a server, from its facts.
     pub(super) fn note_filled(&mut self, server: &str, facts: &Facts) {
         let filled = self.filled.entry(server.to_owned()).or_default();
-        filled.extend(tables_that(facts, HOLDS_ROWS).cloned());
+        filled.extend(tables_with_state(facts, HOLDS_ROWS).cloned());
     }
 
     /// Reads and keeps what each system is before its first run.
     /// An earlier sitting's instance counts on: the rounds of another server are not pooled with its own.
     /// That the same server was started again between two sittings is no change of it.
-    pub(super) fn identify(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
+    pub(super) fn note_identities(&mut self, known: &BTreeMap<String, Facts>) -> Result<(), ExperimentError> {
         for (name, site) in &self.sites {
             let identity = site.facts(&[], FactsScope::AfterRun).map_err(|failure| system_error(name, failure))?;
-            self.identities.borrow_mut().insert(name.clone(), continued(identity, known.get(name)));
+            self.identities.borrow_mut().insert(name.clone(), continue_instance(identity, known.get(name)));
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl Conductor<'_> {
     ) -> Result<(), Failure> {
         let (case, task) = (&self.cases[run.case as usize], &self.tasks[run.case as usize]);
         let system = &*case.system;
-        let server = self.own_name(system).to_owned();
+        let server = self.name_behind_alias(system).to_owned();
         let Some(site) = self.sites.get(&server) else { return Ok(()) };
         let mut identities = self.identities.borrow_mut();
         // A changed system has an identity of its own.
@@ -108,7 +108,8 @@ impl Conductor<'_> {
         let now = site.facts(&[(case, task)], FactsScope::AfterRun)?;
         let mut changes = now.changes_since(before);
         if !self.plan.comparison.allow_different_rows {
-            changes.extend(self.filled.get(&server).map(|filled| emptied(filled, &now)).unwrap_or_default());
+            changes
+                .extend(self.filled.get(&server).map(|filled| find_emptied_tables(filled, &now)).unwrap_or_default());
         }
         if changes.is_empty() {
             return Ok(());

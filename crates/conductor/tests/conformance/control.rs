@@ -60,7 +60,7 @@ fn a_data_set_is_made_whole_and_anew(subject: &Subject) {
     system.prepare(&rows(3)).unwrap();
     assert_eq!(count(), 3, "another data set");
     subject.prepared();
-    let mut session = system.session(SessionKind::Plain).unwrap();
+    let mut session = system.connect_session(SessionKind::Plain).unwrap();
     session.execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
     assert!(session.execute("INSERT INTO conformance_rows VALUES (1, 0, 'twice')").is_err(), "the key is not one");
     assert_eq!(count(), 2);
@@ -131,7 +131,11 @@ fn comes_back(system: &dyn System, reset: Reset) {
             system.prepare(&data).unwrap_or_else(|failure| panic!("{reset}: {failure}"));
             let count = || system.scalar("SELECT count(*) FROM conformance_rows").unwrap();
             assert_eq!(count(), held, "{reset}, round {round}");
-            system.session(SessionKind::Plain).unwrap().execute("DELETE FROM conformance_rows WHERE id > 1").unwrap();
+            system
+                .connect_session(SessionKind::Plain)
+                .unwrap()
+                .execute("DELETE FROM conformance_rows WHERE id > 1")
+                .unwrap();
             system.prepare(&data).unwrap_or_else(|failure| panic!("{reset}: {failure}"));
             assert_eq!(count(), if reset == Reset::None { 2 } else { held }, "{reset}, round {round}");
         }
@@ -142,7 +146,7 @@ fn comes_back(system: &dyn System, reset: Reset) {
 }
 
 fn a_session_does_what_it_is_told(subject: &Subject) {
-    let mut session = subject.prepared().session(SessionKind::Plain).unwrap();
+    let mut session = subject.prepared().connect_session(SessionKind::Plain).unwrap();
     for _ in 0..3 {
         session
             .execute_repeated("INSERT INTO conformance_log (client, value, note) VALUES (1, NULL, 'again')")
@@ -185,11 +189,13 @@ fn abilities_are_there_or_refused_with_a_reason(subject: &Subject) {
         assert!(reason.is_none_or(|reason| !reason.is_empty()), "{what} is not known for no reason");
     };
     reason("the server's CPU time", system.server_cpu_s().err());
-    reason("the files' I/O", system.own_files().err());
+    reason("the files' I/O", system.own_file_traffic().err());
     reason("the processes' I/O", system.os_io().err());
-    system.session_facts(SessionKind::Plain).unwrap();
-    match system.session(SessionKind::Spatial).map(drop) {
-        Ok(()) => assert!(system.spatial().is_some(), "it opens sessions with geometries, and has no words for them"),
+    system.read_session_facts(SessionKind::Plain).unwrap();
+    match system.connect_session(SessionKind::Spatial).map(drop) {
+        Ok(()) => {
+            assert!(system.spatial_dialect().is_some(), "it opens sessions with geometries, and has no words for them")
+        }
         Err(failure) => refused("geometries", failure),
     }
     if let Err(failure) = system.empty_caches() {
@@ -220,15 +226,15 @@ fn settings_hold_in_every_session(subject: &Subject) {
     let name = &setting.name;
     assert_eq!(facts.get(&format!("setting.{name}")), Some(&*setting.fact), "{name} is not what the plan says");
     let Some(conflict) = subject.known.conflict else { return };
-    let session = || system.session(SessionKind::Plain).unwrap();
+    let session = || system.connect_session(SessionKind::Plain).unwrap();
     let (mut one, mut other) = (session(), session());
-    one.execute(&system.dialect().own_statement("begin")).unwrap();
+    one.execute(&system.dialect().translate_statement("begin")).unwrap();
     one.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let began = Instant::now();
     let failure = other.execute("UPDATE conformance_rows SET value = 8 WHERE id = 1");
     assert!(failure.is_err(), "two sessions change one row at the same time");
     conflict.hold(began.elapsed());
-    one.execute(&system.dialect().own_statement("rollback")).unwrap();
+    one.execute(&system.dialect().translate_statement("rollback")).unwrap();
 }
 
 fn an_unknown_setting_is_refused(subject: &Subject) {

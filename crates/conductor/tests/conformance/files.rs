@@ -50,16 +50,16 @@ fn foreign_files_are_refused_and_stay(subject: &Subject) {
 fn what_would_be_dropped_is_told(subject: &Subject) {
     let (system, path) = subject.another("dropped");
     let shown = path.display().to_string();
-    let told = subject.engine.would_make(&system).unwrap();
+    let told = subject.engine.explain_made(&system).unwrap();
     assert!(told.contains(&shown), "{told}");
-    let told = subject.engine.would_drop(&system);
+    let told = subject.engine.explain_dropped(&system);
     assert!(told.contains("nothing") && told.contains(&shown), "{told}");
     let folder = subject.engine.data_directory(&system);
     assert_eq!(folder.as_deref(), path.parent());
     let opened = subject.open_another(&system).unwrap();
     opened.prepare(&rows(3)).unwrap();
     assert!(path.is_file(), "the database is not where the URL says");
-    let told = subject.engine.would_drop(&system);
+    let told = subject.engine.explain_dropped(&system);
     assert!(!told.contains("nothing") && told.contains(&shown), "{told}");
     let facts = opened.facts().unwrap();
     let data = facts.get("data_directory.path").unwrap_or_default().to_owned();
@@ -68,7 +68,7 @@ fn what_would_be_dropped_is_told(subject: &Subject) {
     drop(opened);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(&path, "precious").unwrap();
-    let told = subject.engine.would_drop(&system);
+    let told = subject.engine.explain_dropped(&system);
     assert!(told.contains("did not make"), "{told}");
     fs::remove_file(&path).unwrap();
     fs::remove_dir(path.parent().unwrap()).unwrap();

@@ -50,7 +50,7 @@ fn clients_roll_back_only_their_own_work(subject: &Subject) {
 /// A value that has no positive of its size is the second of two rows: whether a query fails is known when all of it was executed.
 fn a_query_that_fails_when_executed_fails(subject: &Subject) {
     let system = subject.prepared();
-    let mut session = system.session(SessionKind::Plain).unwrap();
+    let mut session = system.connect_session(SessionKind::Plain).unwrap();
     for row in ["(1, 5, 'good')", "(2, -9223372036854775808, 'bad')"] {
         session.execute(&format!("INSERT INTO conformance_log (client, value, note) VALUES {row}")).unwrap();
     }
@@ -129,7 +129,7 @@ fn is_same(said: &str, fact: &str) -> bool {
 
 fn version_and_settings_match_what_sql_reports(subject: &Subject) {
     let facts = subject.prepared().facts().unwrap();
-    let mut session = subject.system.session(SessionKind::Plain).unwrap();
+    let mut session = subject.system.connect_session(SessionKind::Plain).unwrap();
     let said = answer(&mut *session, &subject.known.version).unwrap().unwrap_or_default();
     let fact = facts.get("server.version").unwrap_or_default();
     let (by_sql, by_fact) = (release(&said), release(fact));

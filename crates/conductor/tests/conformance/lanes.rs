@@ -243,15 +243,15 @@ fn an_open_transaction_is_told(subject: &Subject) {
 /// or is refused at once, as the engine's notes say.
 fn a_conflict_is_told_from_a_failure(subject: &Subject) {
     let system = subject.prepared();
-    let mut other = system.session(workloads::session::SessionKind::Plain).unwrap();
-    other.execute(&system.dialect().own_statement("begin")).unwrap();
+    let mut other = system.connect_session(workloads::session::SessionKind::Plain).unwrap();
+    other.execute(&system.dialect().translate_statement("begin")).unwrap();
     other.execute("UPDATE conformance_rows SET value = 7 WHERE id = 1").unwrap();
     let script = "\\if :client_id = 0\nSELECT count(*) FROM conformance_rows;\n\\else\n\
         UPDATE conformance_rows SET value = 8 WHERE id = 1;\n\\endif\n";
     let began = Instant::now();
     let record = run(system, &stream(script, Protocol::Prepared, 2), 1).unwrap();
     let waited = began.elapsed();
-    other.execute(&system.dialect().own_statement("rollback")).unwrap();
+    other.execute(&system.dialect().translate_statement("rollback")).unwrap();
     let contention: f64 = ["serialization", "deadlock", "lock_timeout"]
         .map(|class| value(&record, &format!("errors_{class}")))
         .iter()

@@ -219,11 +219,11 @@ impl Engine for Saboteur {
         Ok(Box::new(Sabotaged { sabotage: self.0, system: opened, is_prepared: false.into(), asked: 0.into() }))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         Example.would_make(system)
     }
 
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         match self.0 {
             Sabotage::WouldDrop => format!("nothing: {}", path_of(system).display()),
             _ => Example.would_drop(system),
@@ -344,13 +344,13 @@ impl System for Sabotaged {
         worker::run_worker(lane, program, &RealClock, context)
     }
 
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let kind = if self.sabotage == Sabotage::Spatial { SessionKind::Plain } else { kind };
         let session = self.system.session(kind)?;
         Ok(Box::new(SabotagedSession { sabotage: self.sabotage, session, repeated: None }))
     }
 
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         match self.sabotage {
             Sabotage::PageRows | Sabotage::PageSize => {
                 Some(Box::leak(Box::new(SabotagedPages { sabotage: self.sabotage, pages: self.system.pages()? })))
@@ -566,8 +566,8 @@ impl PagesDialect for SabotagedPages {
         Ok(if self.sabotage == Sabotage::PageSize { 3 * bytes } else { bytes })
     }
 
-    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
-        self.pages.create_tables(page_bytes)
+    fn create_page_table_sql(&self, page_bytes: u64) -> Vec<String> {
+        self.pages.create_page_table_sql(page_bytes)
     }
 
     fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {

@@ -154,7 +154,7 @@ fn pages_are_filled_and_counted(subject: &Subject) {
     let record = match step_of(&*subject.system, "pages", &[("statements", Value::Int(60))]) {
         Ok(record) => record,
         Err(failure) => {
-            assert!(subject.system.pages().is_none() && failure.kind == FailureKind::Unsupported, "{failure}");
+            assert!(subject.system.pages_dialect().is_none() && failure.kind == FailureKind::Unsupported, "{failure}");
             return;
         }
     };

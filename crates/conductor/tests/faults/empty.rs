@@ -43,14 +43,14 @@ impl Engine for Hollow {
         Ok(Box::new(Faulty { inner, tamper: NOTHING_INSERTED }))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         let (engine, system) = self.within(system);
-        engine.would_make(&system)
+        engine.explain_made(&system)
     }
 
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         let (engine, system) = self.within(system);
-        engine.would_drop(&system)
+        engine.explain_dropped(&system)
     }
 }
 

@@ -89,16 +89,16 @@ impl Session for FaultySession {
         self.judge(ended)
     }
 
-    fn told_cpu_s(&self) -> Option<f64> {
-        self.inner.told_cpu_s()
+    fn reported_cpu_s(&self) -> Option<f64> {
+        self.inner.reported_cpu_s()
     }
 
     fn committed_count(&self) -> Option<u64> {
         self.inner.committed_count()
     }
 
-    fn queries_run(&self) -> Option<u64> {
-        self.inner.queries_run()
+    fn query_count(&self) -> Option<u64> {
+        self.inner.query_count()
     }
 
     fn query(&mut self, sql: &str) -> Result<Rows, Failure> {
@@ -152,25 +152,25 @@ impl System for Faulty<'_> {
         (self.tamper.drive)(self.inner, load, context)
     }
 
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
-        let inner = self.inner.session(kind)?;
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+        let inner = self.inner.connect_session(kind)?;
         Ok(Box::new(FaultySession { inner, tamper: self.tamper, sent: 0, answers: Vec::new() }))
     }
 
-    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
-        self.inner.session_facts(kind)
+    fn read_session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+        self.inner.read_session_facts(kind)
     }
 
     fn empty_caches(&self) -> Result<(), Failure> {
         self.inner.empty_caches()
     }
 
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
-        self.inner.pages().map(self.tamper.pages)
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
+        self.inner.pages_dialect().map(self.tamper.pages)
     }
 
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
-        self.inner.spatial().map(self.tamper.spatial)
+    fn spatial_dialect(&self) -> Option<&'static dyn SpatialDialect> {
+        self.inner.spatial_dialect().map(self.tamper.spatial)
     }
 
     fn backups(&self) -> Result<Box<dyn Backups + '_>, Failure> {
@@ -181,8 +181,8 @@ impl System for Faulty<'_> {
         self.inner.server_cpu_s()
     }
 
-    fn own_files(&self) -> Result<host::sqlite_vfs::Traffic, String> {
-        self.inner.own_files()
+    fn own_file_traffic(&self) -> Result<host::sqlite_vfs::Traffic, String> {
+        self.inner.own_file_traffic()
     }
 
     fn os_io(&self) -> Result<OsIo, String> {

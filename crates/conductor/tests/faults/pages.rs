@@ -32,8 +32,8 @@ impl PagesDialect for OtherFiles {
         self.0.page_bytes(session)
     }
 
-    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
-        self.0.create_tables(page_bytes)
+    fn create_page_table_sql(&self, page_bytes: u64) -> Vec<String> {
+        self.0.create_page_table_sql(page_bytes)
     }
 
     fn insert_sql(&self, page_bytes: u64, rows: u64) -> String {

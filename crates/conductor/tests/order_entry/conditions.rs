@@ -192,7 +192,7 @@ fn every_condition_is_found_broken_by_its_name_and_place() {
     for Broken { condition, place, statements } in &ALL {
         system.prepare(&task.dataset).unwrap();
         assert_eq!(inspect(), Ok(()), "before condition {condition} was broken");
-        let mut session = system.session(SessionKind::Plain).unwrap();
+        let mut session = system.connect_session(SessionKind::Plain).unwrap();
         statements.iter().for_each(|statement| session.execute(statement).map(drop).unwrap());
         drop(session);
         let said = inspect().map_err(|failure| failure.cause).expect_err(condition);

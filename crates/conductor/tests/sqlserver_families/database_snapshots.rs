@@ -230,7 +230,7 @@ fn who_cannot_have_snapshots_is_told_before_anything_is_loaded() {
     let failure = refusal(opened(&azure, Reset::Clone));
     assert_eq!(failure.kind, FailureKind::Unsupported, "{failure}");
     let registry = Registry::built_in();
-    let refused = registry.reset_way(&plan(&azure, Reset::Restore), 0).unwrap_err();
+    let refused = registry.choose_reset_way(&plan(&azure, Reset::Restore), 0).unwrap_err();
     assert!(
         told(&refused).contains("shares pages") && told(&refused).contains("`reset = \"clone\"`"),
         "{}",

@@ -44,11 +44,11 @@ impl Engine for Toy {
         Ok(Box::new(ToySystem { count: Arc::new(AtomicI64::new(0)), forget_every, is_drowsy, placement }))
     }
 
-    fn would_make(&self, _system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
 
-    fn would_drop(&self, _system: &SystemPlan) -> String {
+    fn explain_dropped(&self, _system: &SystemPlan) -> String {
         "nothing".to_owned()
     }
 }

@@ -39,7 +39,8 @@ pub(super) fn read_facts(place: &DiskPlace, folder: &Path) -> Facts {
     add_volume(&mut facts, place);
     let because = "what a write promises is each benchmark's `cache` and `fsync_every`".to_owned();
     let promised = Durability { tier: DurabilityTier::Durable, because, except: flush_exception(std::env::consts::OS) };
-    let durability = Keeping::for_path(folder, &mut facts).through(Some(std::process::id())).limit_durability(promised);
+    let durability =
+        Keeping::for_path(folder, &mut facts).limited_by_process(Some(std::process::id())).limit_durability(promised);
     facts.set_durability(&durability);
     facts
 }

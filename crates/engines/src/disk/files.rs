@@ -86,7 +86,7 @@ impl Files {
         for (file, path) in wanted.iter().zip(paths) {
             self.claim_file(file, path, making)?;
         }
-        self.demand_space(wanted, paths, making)?;
+        self.check_space_for_files(wanted, paths, making)?;
         for (file, path) in wanted.iter().zip(paths) {
             self.prepare_one(file, path, making)?;
             // If that fails, cells served by the cache are marked.
@@ -131,7 +131,7 @@ impl Files {
                 fill_device(device, file, making)?;
                 Ownership::Foreign
             }
-            _ if is_to_be_made_anew || is_to_be_made(file, path) => {
+            _ if is_to_be_made_anew || must_be_made(file, path) => {
                 make_file(file, path, making)?;
                 Ownership::Ours
             }
@@ -151,14 +151,17 @@ impl Files {
     }
 
     /// Fails if the files that are to be made do not fit, before the first byte is written.
-    fn demand_space(&self, wanted: &[DataFile], paths: &[PathBuf], making: &Making<'_>) -> Result<(), Failure> {
+    fn check_space_for_files(
+        &self,
+        wanted: &[DataFile],
+        paths: &[PathBuf],
+        making: &Making<'_>,
+    ) -> Result<(), Failure> {
         if matches!(making.place, DiskPlace::Device(_)) {
             return Ok(());
         }
-        let to_make = wanted
-            .iter()
-            .zip(paths)
-            .filter(|(file, path)| !self.known.contains_key(*path) && is_to_be_made(file, path));
+        let to_make =
+            wanted.iter().zip(paths).filter(|(file, path)| !self.known.contains_key(*path) && must_be_made(file, path));
         let needed = to_make.map(|(file, _)| match file.layout {
             FileLayout::Fresh => size_to_make(file),
             // It takes its size twice while it is made.
@@ -281,7 +284,7 @@ fn path_of_file(file: &DataFile, place: &DiskPlace) -> PathBuf {
 }
 
 /// Tests whether a file is missing, or étalon's own but unfinished or of another size.
-fn is_to_be_made(file: &DataFile, path: &Path) -> bool {
+fn must_be_made(file: &DataFile, path: &Path) -> bool {
     if !path.exists() {
         return true;
     }

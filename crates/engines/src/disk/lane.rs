@@ -51,15 +51,15 @@ pub(super) fn drive_worker(
 fn open_file(file: &DiskFile, load: &BlockLoad) -> Result<BlockFile, Failure> {
     let access = if load.read_percent == 100 { Access::Read } else { Access::ReadWrite };
     let tried = format!("open {} with the caches `{}`", file.path.display(), load.cache.as_str());
-    let opened = BlockFile::open(&file.path, access, load.cache).map_err(|error| explain_open(&tried, error))?;
+    let opened = BlockFile::open(&file.path, access, load.cache).map_err(|error| open_failure(&tried, error))?;
     opened
         .demand_alignment(u64::from(load.block_bytes), load.offset_bytes)
-        .map_err(|error| explain_open(&tried, error))?;
+        .map_err(|error| open_failure(&tried, error))?;
     Ok(opened)
 }
 
 /// Makes the failure of a file that cannot be opened as the load wants, with a hint.
-fn explain_open(tried: &str, error: OpenError) -> Failure {
+fn open_failure(tried: &str, error: OpenError) -> Failure {
     match &error {
         OpenError::Unsupported(_) => Failure::new(FailureKind::Unsupported, tried, error).with_hint(
             "take blocks that it can do, a folder on a disk, or `cache = \"fs\"` or `\"all\"`, which use the page \
@@ -73,12 +73,12 @@ fn explain_open(tried: &str, error: OpenError) -> Failure {
 fn bind_thread(load: &BlockLoad, thread: u32) -> Result<(), Failure> {
     let cores: Vec<usize> = match &load.affinity {
         ThreadAffinity::Free => Vec::new(),
-        ThreadAffinity::Spread => core_in_turn(&affinity::allowed_cores().map_err(not_bound)?, thread),
+        ThreadAffinity::Spread => core_in_turn(&affinity::allowed_cores().map_err(binding_failure)?, thread),
         ThreadAffinity::InTurn(cores) => core_in_turn(cores, thread),
         ThreadAffinity::Among(cores) => cores.clone(),
         ThreadAffinity::ByPool(pools) => pools.get(load.pool_of(thread) as usize).cloned().unwrap_or_default(),
     };
-    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(not_bound) }
+    if cores.is_empty() { Ok(()) } else { affinity::pin_thread(&cores).map_err(binding_failure) }
 }
 
 /// Picks the core at a thread's number, going round the list; empty for no cores.
@@ -87,7 +87,7 @@ fn core_in_turn(cores: &[usize], thread: u32) -> Vec<usize> {
 }
 
 /// Makes the failure that a thread cannot be bound to its processors.
-fn not_bound(cause: String) -> Failure {
+fn binding_failure(cause: String) -> Failure {
     Failure::new(FailureKind::Unsupported, "bind the load's threads to processors", cause)
         .with_hint("leave `affinity` out, or name processors that this process may use")
 }

@@ -57,12 +57,12 @@ impl Engine for Disk {
     }
 
     /// Says what étalon would make at the plan's path.
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         place::describe_new(&place::path_from_plan(system).ok()?)
     }
 
     /// Says what étalon would remove at the plan's path.
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         match place::path_from_plan(system) {
             Ok(path) => place::describe_dropped(&path),
             Err(failure) => failure.to_string(),

@@ -85,7 +85,7 @@ impl DiskPlace {
         }
         let path = request.permits.check_path(&path_from_plan(request.system)?)?;
         if host::target::is_device(&path) {
-            return DiskPlace::claim_path(&path, &request.forfeited);
+            return DiskPlace::claim_device(&path, &request.forfeited);
         }
         let folder = folder_of_path(&path);
         let made = make_folders(&folder)?;
@@ -95,7 +95,7 @@ impl DiskPlace {
     }
 
     /// Claims a raw device; fails unless the user gave up its data by name.
-    fn claim_path(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
+    fn claim_device(path: &Path, forfeited: &[PathBuf]) -> Result<DiskPlace, Failure> {
         let named =
             forfeited.iter().find(|named| std::fs::canonicalize(named).ok() == std::fs::canonicalize(path).ok());
         let consent = named.or(forfeited.first());

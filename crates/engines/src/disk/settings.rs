@@ -36,9 +36,9 @@ impl DiskSettings {
                 ("io", value) => settings.form = option_among(name, value, &FORMS)?,
                 ("polling", value) => settings.polling = option_among(name, value, &POLLINGS)?,
                 ("batch", Value::Int(count @ 1..=4096)) => settings.batch = *count as u32,
-                ("batch", _) => return Err(refuse_setting(name, value, "a whole number from 1 to 4096 is expected")),
+                ("batch", _) => return Err(setting_failure(name, value, "a whole number from 1 to 4096 is expected")),
                 _ => {
-                    let failure = refuse_setting(name, value, "a system of blocks has no setting of that name");
+                    let failure = setting_failure(name, value, "a system of blocks has no setting of that name");
                     return Err(match model::near::did_you_mean(name, NAMES) {
                         Some(near) => failure.with_hint(near),
                         None => failure.with_hint(format!("its settings are {}", NAMES.join(", "))),
@@ -56,12 +56,12 @@ fn option_among<T: Copy>(name: &str, value: &Value, words: &[(&str, T)]) -> Resu
         Some((_, meaning)) => Ok(*meaning),
         None => {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-            Err(refuse_setting(name, value, format!("it is one of {}", known.join(", "))))
+            Err(setting_failure(name, value, format!("it is one of {}", known.join(", "))))
         }
     }
 }
 
 /// Makes the failure that a setting cannot have this value.
-fn refuse_setting(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
+fn setting_failure(name: &str, value: &Value, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("set `{name}` to `{value}`"), cause)
 }

@@ -14,7 +14,7 @@ use workloads::session::{Session, SessionKind};
 use workloads::system::{OpenRequest, OsIo, System};
 use workloads::work::Load;
 
-use super::{Connection, InProcessLane, InProcessSession, build_tables, first_value};
+use super::{Connection, InProcessLane, InProcessSession, build_tables, query_first_datum};
 use crate::embedded::{self, EmbeddedFile, FileShape};
 
 /// What differs between engines over a library that works in its caller's thread, on a file.
@@ -155,7 +155,7 @@ impl<L: Library> System for LibrarySystem<L> {
 
     /// Explains how the file is brought back before each run, if the data set has tables.
     fn explain_reset(&self, data: &Dataset) -> Option<String> {
-        self.file.reset_words(data)
+        self.file.explain_file_reset(data)
     }
 
     /// Size in bytes of the pristine copy of the tables; 0 without one.
@@ -177,7 +177,7 @@ impl<L: Library> System for LibrarySystem<L> {
 
     /// Runs a query, and returns the whole number that it answers, or 0.
     fn scalar(&self, sql: &str) -> Result<i64, Failure> {
-        self.with_handle(|connection| Ok(first_value(connection, sql)?.as_int().unwrap_or_default()))
+        self.with_handle(|connection| Ok(query_first_datum(connection, sql)?.as_int().unwrap_or_default()))
     }
 
     /// Runs a worker's statements over connections of its own.
@@ -189,7 +189,7 @@ impl<L: Library> System for LibrarySystem<L> {
     }
 
     /// Opens a connection for single statements; fails for spatial ones.
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if kind == SessionKind::Spatial {
             let cause = format!("{} has no geometries here", L::PRODUCT);
             return Err(Failure::new(FailureKind::Unsupported, "open a session", cause));
@@ -197,7 +197,7 @@ impl<L: Library> System for LibrarySystem<L> {
         Ok(Box::new(InProcessSession(self.connect_with_settings()?)))
     }
 
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         L::pages()
     }
 

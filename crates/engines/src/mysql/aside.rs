@@ -30,9 +30,10 @@ impl OtherSession {
 impl Aside for OtherSession {
     /// Asks by a second session what the watched session waits for on the server.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
-        let mut client = self.connect(waiting).map_err(no_answer)?;
-        let rows =
-            client.query_text_rows(&format!("{LOOK}{}", self.session)).map_err(|error| no_answer(error.to_string()))?;
+        let mut client = self.connect(waiting).map_err(explain_no_answer)?;
+        let rows = client
+            .query_text_rows(&format!("{LOOK}{}", self.session))
+            .map_err(|error| explain_no_answer(error.to_string()))?;
         let row_lock = client.query_first_value(&format!("{ROW_LOCK}{}", self.session)).unwrap_or_default();
         client.close_and_wait();
         let Some(row) = rows.into_iter().next() else {
@@ -54,7 +55,7 @@ impl Aside for OtherSession {
 }
 
 /// Explains that a second session gets no answer either, and why.
-fn no_answer(why: String) -> String {
+fn explain_no_answer(why: String) -> String {
     format!("a second session gets no answer either ({why}): is the server stopped, or a pool before it used up?")
 }
 

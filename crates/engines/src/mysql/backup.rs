@@ -49,15 +49,15 @@ enum Programs {
 }
 
 /// Tells which program a backup method needs and this machine does not have; `None` if all are there.
-pub(super) fn missing_program(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
+pub(super) fn why_program_missing(product: Product, system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let server = system.server.as_ref();
     let folders: Vec<PathBuf> = server.iter().filter_map(|server| server.bin_dir.as_ref()).map(PathBuf::from).collect();
     match method {
         native if native == BackupMethod::NATIVE.0 && product == Product::MariaDb => {
-            missing_for_files(product, server, &folders)
+            why_file_programs_missing(product, server, &folders)
                 .and_then(|_| Programs::find_dump_programs(product, &folders).err())
         }
-        own if own == FILES.0 => missing_for_files(product, server, &folders),
+        own if own == FILES.0 => why_file_programs_missing(product, server, &folders),
         own if [BackupMethod::NATIVE.0, DUMP.0, MYSQL_DUMP.0].contains(&own) => {
             Programs::find_dump_programs(product, &folders).err()
         }
@@ -66,10 +66,10 @@ pub(super) fn missing_program(product: Product, system: &model::SystemPlan, meth
 }
 
 /// Tells which program for copying files this machine does not have, or has of another release.
-fn missing_for_files(product: Product, server: Option<&PrivateServer>, folders: &[PathBuf]) -> Option<Failure> {
+fn why_file_programs_missing(product: Product, server: Option<&PrivateServer>, folders: &[PathBuf]) -> Option<Failure> {
     let programs = server
         .map(|server| programs::Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()));
-    let release = programs.and_then(|programs| programs.ok()?.release());
+    let release = programs.and_then(|programs| programs.ok()?.ask_release());
     Programs::find_file_programs(folders, release.as_deref()).err()
 }
 
@@ -168,7 +168,7 @@ impl MySqlBackups<'_> {
     }
 
     /// Makes the restored server, with the address of the database that was backed up.
-    fn restored_server(
+    fn make_restored_server(
         &self,
         private: Private,
         mut endpoint: Endpoint,
@@ -231,7 +231,7 @@ impl MySqlBackups<'_> {
             return Err(Failure::new(FailureKind::Other, "restore", "its programs are gone"));
         };
         let Some(mut private) =
-            self.system.lock_private().map(|private| private.empty_twin(request.folder)).transpose()?
+            self.system.lock_private().map(|private| private.prepare_dataless_twin(request.folder)).transpose()?
         else {
             return Err(Failure::new(FailureKind::Other, "restore", "the server is not étalon's own"));
         };
@@ -252,7 +252,7 @@ impl MySqlBackups<'_> {
             chown_tree(&data, user).map_err(|error| io_failure("give the restored files to the server", &error))?;
         }
         let endpoint = meter.meter_part("start", || private.start_restored())?;
-        self.restored_server(private, endpoint, request)
+        self.make_restored_server(private, endpoint, request)
     }
 
     /// Starts another, empty private server and loads a dump into it.
@@ -267,7 +267,7 @@ impl MySqlBackups<'_> {
         };
         // Not timed: the empty server.
         let (mut private, endpoint) = match self.system.lock_private() {
-            Some(private) => private.fresh_twin(request.folder)?,
+            Some(private) => private.start_empty_twin(request.folder)?,
             None => Private::start_fresh(self.product(), request.folder)?,
         };
         meter.server_cpu_before_s = private.running.cpu_s().unwrap_or_default();
@@ -279,11 +279,11 @@ impl MySqlBackups<'_> {
                 .with_args(login_arguments(&client, &endpoint.address)?)
                 .with_env("MYSQL_PWD", endpoint.address.password.as_deref());
             call.run_feeding_input(&mut from, request.interrupt)
-                .map_err(|failure| private.running.explain_loss(failure))
+                .map_err(|failure| private.running.add_log_to_failure(failure))
         })?;
         meter.source_bytes = Some(from.bytes);
         meter.codec_cpu_s += from.cpu.as_secs_f64();
-        self.restored_server(private, endpoint, request)
+        self.make_restored_server(private, endpoint, request)
     }
 }
 
@@ -326,13 +326,13 @@ impl Backups for MySqlBackups<'_> {
                 }
                 Product::MySql => "neither MySQL's server nor its dump compresses backups",
             };
-            return Err(request.no_such_compressor(why).with_hint("`where = \"own\"`"));
+            return Err(request.unsupported_compressor(why).with_hint("`where = \"own\"`"));
         }
         if self.choose_programs(request.method)?.0 != FILES {
             self.database_to_dump(request)?;
         }
         if self.system.lock_private().is_none() {
-            self.system.permits.foreign_restore("back up the database")?;
+            self.system.permits.check_foreign_restore("back up the database")?;
         }
         self.choose_programs(request.method).map(|_| ())
     }

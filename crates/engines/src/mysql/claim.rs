@@ -66,7 +66,7 @@ impl Drop for MySqlClaim {
 
 /// Makes the SQL that counts a session if it has said nothing for some seconds, as one whose claim is alive does.
 /// After a server's start its number may be another étalon's.
-fn is_silent_sql(session: &str) -> String {
+fn silent_session_sql(session: &str) -> String {
     format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {session} AND time >= {SILENT_S}")
 }
 
@@ -105,7 +105,7 @@ impl system::DatabaseClaim for MySqlClaim {
                 return Ok(ControlFlow::Break(()));
             }
             if claim.is_own_remnant(&holder)
-                && client.query_first_value(&is_silent_sql(&holder)).map_err(failing_to(&tried))? != "0"
+                && client.query_first_value(&silent_session_sql(&holder)).map_err(failing_to(&tried))? != "0"
             {
                 client.execute(&format!("KILL CONNECTION {holder}")).map_err(failing_to(&tried))?;
             }

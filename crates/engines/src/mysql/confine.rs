@@ -33,8 +33,8 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     let power = match () {
         () if counters::has_privilege(client, &["FILE"])? => "has the privilege FILE",
         () if counters::has_privilege(client, &["SUPER", "SYSTEM_VARIABLES_ADMIN"])? => "may set any setting",
-        () if writes_catalog(client)? => "may write the tables by which the server loads libraries",
-        () if leaves_data_folder(client)? => {
+        () if may_write_catalog(client)? => "may write the tables by which the server loads libraries",
+        () if may_leave_data_folder(client)? => {
             "may make tables in any folder that the server may write (`DATA DIRECTORY`), until the server is started with \
              `--skip-symbolic-links`"
         }
@@ -43,12 +43,12 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
         () => return Ok(()),
     };
     let how = format!("name an account that can do no more than a benchmark needs: `GRANT ALL ON {SCHEMA}.* TO …`");
-    permits.strong_login(&address.user, power, &how)
+    permits.refuse_strong_login(&address.user, power, &how)
 }
 
 /// Whether the login can write the catalog of the database `mysql`.
 /// It may by a write privilege on everything, on the database `mysql` or a table of it, or through another account.
-fn writes_catalog(client: &mut Client) -> Result<bool, Failure> {
+fn may_write_catalog(client: &mut Client) -> Result<bool, Failure> {
     const EVERYWHERE: &[&str] = &["INSERT", "UPDATE", "SET USER", "SET_USER_ID", "SET_ANY_DEFINER"];
     if counters::has_privilege(client, EVERYWHERE)? {
         return Ok(true);
@@ -71,7 +71,7 @@ fn count_grants_sql(view: &str) -> String {
 ///
 /// MariaDB asks no privilege for a table's `DATA DIRECTORY`; MySQL asks `FILE`.
 /// <https://mariadb.com/kb/en/create-table/#data-directoryindex-directory>
-fn leaves_data_folder(client: &mut Client) -> Result<bool, Failure> {
+fn may_leave_data_folder(client: &mut Client) -> Result<bool, Failure> {
     if client.protocol.session.flavor != Flavor::MariaDb {
         return Ok(false);
     }

@@ -67,7 +67,9 @@ impl Endpoint {
         };
         match self.try_once(purpose, encryption) {
             // Like MySQL's clients: preferred TLS is optional.
-            Err(Refusal::Tls(_)) if self.address.tls.can_do_without() => self.try_once(purpose, Encryption::Off),
+            Err(Refusal::Tls(_)) if self.address.tls.may_fall_back_to_plain() => {
+                self.try_once(purpose, Encryption::Off)
+            }
             other => other,
         }
     }
@@ -90,8 +92,10 @@ impl Endpoint {
     /// Connects a socket to the server, without a login.
     fn dial(&self, timeout: Duration) -> io::Result<Socket> {
         match &self.address.place {
-            Place::Socket(path) => Socket::connect_unix(path, timeout, &|| self.waiting.go_on()),
-            Place::Tcp { host, port } => Socket::connect_tcp(host, *port, timeout, VIGILANCE, &|| self.waiting.go_on()),
+            Place::Socket(path) => Socket::connect_unix(path, timeout, &|| self.waiting.may_still_wait()),
+            Place::Tcp { host, port } => {
+                Socket::connect_tcp(host, *port, timeout, VIGILANCE, &|| self.waiting.may_still_wait())
+            }
         }
     }
 

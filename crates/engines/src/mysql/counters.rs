@@ -56,7 +56,7 @@ const COUNTERS: &[Source] = &[
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-global_status-and-session_status-tables>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-status-variable-tables.html>
-pub(super) fn of_session(product: Product) -> CountsQuery {
+pub(super) fn session_counts_query(product: Product) -> CountsQuery {
     match product {
         Product::MariaDb => CountsQuery {
             sql: "SELECT CONNECTION_ID(), CAST(SUM(IF(variable_name = 'Questions', variable_value, 0)) AS SIGNED), \
@@ -108,7 +108,7 @@ macro_rules! others_at_work {
 ///
 /// <https://mariadb.com/docs/server/reference/system-tables/information-schema/information-schema-tables/information-schema-innodb-tables/information-schema-innodb_lock_waits-table>,
 /// <https://dev.mysql.com/doc/refman/8.4/en/performance-schema-data-lock-waits-table.html>
-pub(super) fn lock_waiters(product: Product) -> &'static [&'static str] {
+pub(super) fn lock_waiters_queries(product: Product) -> &'static [&'static str] {
     match product {
         Product::MariaDb => &[
             concat!(
@@ -182,7 +182,7 @@ fn count_checkpoints(client: &mut Client) -> Result<Result<f64, String>, Failure
 
 /// Reads names and values from a table of MySQL's; empty on MariaDB, or where the account may not read it.
 /// MariaDB has these as status variables.
-fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
+fn query_on_mysql_alone(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, Failure> {
     if client.protocol.session.flavor != Flavor::MySql {
         return Ok(BTreeMap::new());
     }
@@ -196,7 +196,7 @@ fn of_mysql(client: &mut Client, sql: &str) -> Result<BTreeMap<String, String>, 
 /// Reads the server's counters; one that it does not show is noted as unavailable.
 pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let mut known = query_variables(client, "SHOW GLOBAL STATUS")?;
-    known.extend(of_mysql(client, DEADLOCKS)?);
+    known.extend(query_on_mysql_alone(client, DEADLOCKS)?);
     let mut counters = Counters::default();
     counters.set_unavailable("commits", "", NO_COMMITS);
     match count_checkpoints(client)? {
@@ -240,7 +240,7 @@ impl Checkpoint {
 const SHARP: &str = "SET GLOBAL innodb_log_checkpoint_now = ON";
 
 /// Finds out how the login may write dirty pages, by a checkpoint if it may make one.
-pub(super) fn try_checkpoint(client: &mut Client) -> Result<Checkpoint, Failure> {
+pub(super) fn find_checkpoint_way(client: &mut Client) -> Result<Checkpoint, Failure> {
     match client.execute(SHARP) {
         Ok(()) => return Ok(Checkpoint::Sharp),
         Err(AskError::Server(_)) => {}
@@ -294,7 +294,7 @@ pub(super) fn await_purge(client: &mut Client) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
         let mut known = query_variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_history_list_length'")?;
-        known.extend(of_mysql(client, HISTORY)?);
+        known.extend(query_on_mysql_alone(client, HISTORY)?);
         let left = ["innodb_history_list_length", "trx_rseg_history_len"].iter().find_map(|name| known.get(*name));
         let left = left.and_then(|text| text.parse::<u64>().ok());
         if left.is_none_or(|left| left <= HISTORY_AT_REST) || started.elapsed() > PURGE_TIMEOUT {

@@ -49,7 +49,7 @@ impl ContentsDialect for MySqlDialect {
     }
 
     /// Lists all users' tables and views with their schemas, quoted.
-    fn tables_and_views(&self) -> &'static str {
+    fn tables_and_views_sql(&self) -> &'static str {
         "SELECT CONCAT('`', REPLACE(table_schema, '`', '``'), '`'), CONCAT('`', REPLACE(table_name, '`', '``'), '`') FROM \
          information_schema.tables WHERE table_schema NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')"
     }
@@ -64,7 +64,7 @@ impl ContentsDialect for MySqlDialect {
 
 impl Dialect for MySqlDialect {
     /// Words in file names by which scripts are for this engine.
-    fn file_names(&self) -> &'static [&'static str] {
+    fn file_suffixes(&self) -> &'static [&'static str] {
         &["mysql", "mariadb"]
     }
 
@@ -74,7 +74,7 @@ impl Dialect for MySqlDialect {
     }
 
     /// Statements that begin and end a read-only transaction.
-    fn read_only(&self) -> (&'static str, &'static str) {
+    fn read_only_wrapper(&self) -> (&'static str, &'static str) {
         ("START TRANSACTION READ ONLY", "ROLLBACK")
     }
 
@@ -109,7 +109,7 @@ impl Dialect for MySqlDialect {
 
     /// Query for the hits of the server's cache of results.
     /// MySQL has no such cache since 8.0, and gives no row.
-    fn cache_hits(&self) -> Option<&'static str> {
+    fn cache_hits_sql(&self) -> Option<&'static str> {
         Some("SHOW GLOBAL STATUS LIKE 'Qcache_hits'")
     }
 
@@ -140,7 +140,7 @@ impl Dialect for MySqlDialect {
     }
 
     /// Translates portable words such as `END` to MySQL's.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(own_words(sql))
     }
 
@@ -167,7 +167,7 @@ impl Dialect for MySqlDialect {
     /// Writes the `CREATE TABLE` of a data set's table, with its primary key from the start.
     /// InnoDB clusters rows by it, would copy the table to add one later, and some servers demand one.
     /// A table whose data set has no key is numbered, as InnoDB does unseen.
-    fn define_table(&self, table: &Table) -> String {
+    fn define_table_sql(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { " NOT NULL" } else { "" };
             format!("`{}` {}{nulls}", column.name, self.column_type(column.kind))
@@ -223,12 +223,12 @@ mod tests {
     fn tables_and_literals_are_mysql_s() {
         let tables = pgbench_tables(1).tables;
         assert_eq!(
-            MySqlDialect.create_table(&tables[2]),
+            MySqlDialect.create_table_sql(&tables[2]),
             "CREATE TABLE `pgbench_accounts` (`aid` INT NOT NULL, `bid` INT, `abalance` INT, `filler` CHAR(84), PRIMARY KEY \
              (`aid`))"
         );
         assert!(
-            MySqlDialect.create_table(&tables[3]).ends_with(&format!(", {ROW_NUMBER})")),
+            MySqlDialect.create_table_sql(&tables[3]).ends_with(&format!(", {ROW_NUMBER})")),
             "history has no key of its own"
         );
         assert_eq!(quote_text("a'b"), "'a''b'");

@@ -105,7 +105,7 @@ pub(super) fn tier_of_plan(system: &SystemPlan) -> Option<DurabilityTier> {
 }
 
 /// Reads the operating system from `version_compile_os`: `macos`, which has had several names, or `another`.
-pub(super) fn system_of(compiled_for: &str) -> &'static str {
+pub(super) fn os_from_build(compiled_for: &str) -> &'static str {
     let name = compiled_for.to_ascii_lowercase();
     if ["macos", "osx", "darwin"].iter().any(|apple| name.contains(apple)) { "macos" } else { "another" }
 }
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_server_tells_its_system_by_what_it_was_compiled_for() {
-        assert_eq!(["macos14", "osx10.20", "Darwin"].map(system_of), ["macos"; 3]);
-        assert_eq!(["Linux", "debian-linux-gnu", "Win64", ""].map(system_of), ["another"; 4]);
+        assert_eq!(["macos14", "osx10.20", "Darwin"].map(os_from_build), ["macos"; 3]);
+        assert_eq!(["Linux", "debian-linux-gnu", "Win64", ""].map(os_from_build), ["another"; 4]);
     }
 }

@@ -16,7 +16,7 @@ use super::session::query_variables;
 use super::url::Place;
 use super::{counters, durability};
 use crate::data_place::{DataFolder, DataPlace, hide_value, server_process};
-use crate::durability::{first_fit, list_settings};
+use crate::durability::{first_matching_rule, list_settings};
 use crate::isolation::{self, Levels};
 use crate::mysql::lane::{AskError, Client};
 use crate::server::dialogue::first_columns;
@@ -88,7 +88,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     facts.identity("server.product", product_name(client.protocol.session.flavor, &setting("version_comment")));
     facts.identity("server.version", format!("{} ({})", setting("version"), setting("version_comment")));
     facts.entries.extend(setting_facts(&settings).entries);
-    facts.entries.extend(instance(client).entries);
+    facts.entries.extend(read_instance_facts(client).entries);
     facts.identity("database.engine", setting("default_storage_engine"));
     add_database(&mut facts, client)?;
     facts.passing("database.name", SCHEMA);
@@ -99,20 +99,21 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     let caches = if client.protocol.session.caches_metadata() { "cached" } else { "sent with every result" };
     facts.identity("path.metadata", caches);
     add_isolation(&mut facts, &settings);
-    let place = data_place(&settings, endpoint);
+    let place = find_data_folder(&settings, endpoint);
     let (database, folders) = folders_of_tables(client, tables);
-    let keeping = place.add_to(&mut facts, |data| {
+    let keeping = place.add_data_facts(&mut facts, |data| {
         // The database's folder may be a link.
-        let tables = [database].into_iter().chain(folders).flat_map(|folder| data.with_files(folder, &[""]));
-        log_places(data, &settings).into_iter().chain(tables).collect()
+        let tables =
+            [database].into_iter().chain(folders).flat_map(|folder| data.folder_and_diverted_entries(folder, &[""]));
+        list_log_paths(data, &settings).into_iter().chain(tables).collect()
     });
-    let redo_log = redo_log(client)?;
+    let redo_log = read_redo_log_status(client)?;
     if let Some(enabled) = &redo_log {
         facts.identity("status.innodb_redo_log_enabled", enabled.clone());
     }
     let added = match tables {
         Tables::Own => list_added_by_others(client).map(|added| (ADDED_BY_OTHERS, added)),
-        Tables::None => count_shape(client).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
+        Tables::None => digest_schemas(client).map(|shape| (INDEXES_AND_TRIGGERS, shape)),
     };
     let (name, value) = added.map_err(|error| ask_failure("read the tables' indexes and triggers", &error))?;
     facts.instance(name, value);
@@ -133,7 +134,7 @@ pub(super) fn setting_facts(settings: &BTreeMap<String, String>) -> Facts {
 
 /// Reads what distinguishes this server from another one, and from itself before a restart.
 /// What it does not answer is left out.
-pub(super) fn instance(client: &mut Client) -> Facts {
+pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for row in client.query_text_rows(WHICH_SERVER).unwrap_or_default() {
         let [name, value] = first_columns(row);
@@ -235,7 +236,7 @@ fn shown_value(name: &str, value: &str) -> String {
 }
 
 /// Finds where the server's data folder is, and whether it is on this machine.
-fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
+fn find_data_folder(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataPlace {
     let Some(folder) = settings.get("datadir").filter(|folder| !folder.is_empty()).map(PathBuf::from) else {
         return DataPlace::Elsewhere("the server does not say where its data is".to_owned());
     };
@@ -246,7 +247,7 @@ fn data_place(settings: &BTreeMap<String, String>, endpoint: &Endpoint) -> DataP
         Place::Tcp { .. } => endpoint.address.is_local() && (socket.exists() || folder.join(socket).exists()),
     };
     if !here {
-        return DataPlace::on_another_machine();
+        return DataPlace::elsewhere_on_other_machine();
     }
     let pid_file = settings.get("pid_file").map(|file| folder.join(file));
     let named = pid_file.and_then(|file| std::fs::read_to_string(file).ok()?.trim().parse().ok());
@@ -260,20 +261,20 @@ const PLACES: [&str; 3] = ["innodb_data_home_dir", "innodb_log_group_home_dir", 
 const OWN_FILES: [&str; 6] = ["ib_logfile", "ibdata", "undo", "#innodb_redo", "#ib_", "mysql.ibd"];
 
 /// Lists the paths of the server's logs and of InnoDB's own files, with those that are elsewhere.
-fn log_places(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> {
+fn list_log_paths(data: &DataFolder, settings: &BTreeMap<String, String>) -> Vec<PathBuf> {
     let setting = |name: &str| Path::new(settings.get(name).map_or("", String::as_str));
     let [data_home, log_home, undo] = PLACES.map(setting);
     let mut found: Vec<PathBuf> = [Path::new(""), data_home, log_home, undo]
         .iter()
-        .flat_map(|folder| data.with_files(folder, &OWN_FILES))
+        .flat_map(|folder| data.folder_and_diverted_entries(folder, &OWN_FILES))
         .collect();
-    found.extend(data.with_files(log_home.join("#innodb_redo"), &[""]));
+    found.extend(data.folder_and_diverted_entries(log_home.join("#innodb_redo"), &[""]));
     let system = setting("innodb_data_file_path").to_str().unwrap_or_default().split(';');
     let files = system.filter_map(|file| file.split(':').next().filter(|name| !name.is_empty()));
     found.extend(files.map(|file| data.path_from_here(data_home.join(file))));
     let binary_log = setting("log_bin_basename");
     if let (Some(folder), Some(name)) = (binary_log.parent(), binary_log.file_name()) {
-        found.extend(data.with_files(folder, &[&name.to_string_lossy()]));
+        found.extend(data.folder_and_diverted_entries(folder, &[&name.to_string_lossy()]));
     }
     found
 }
@@ -340,7 +341,7 @@ const USED: &str = "SELECT column_name FROM information_schema.columns WHERE tab
                     table_name = 'STATISTICS' AND column_name IN ('IS_VISIBLE', 'IGNORED')";
 
 /// Counts indexed columns, triggers, routines and views of all users' databases, with a digest of them and of columns.
-fn count_shape(client: &mut Client) -> Result<String, AskError> {
+fn digest_schemas(client: &mut Client) -> Result<String, AskError> {
     let used = client.query_first_value(USED)?;
     let used = if used.is_empty() { String::new() } else { format!(", {used}") };
     let of_indexes = format!("table_name, index_name, seq_in_index, column_name, non_unique, index_type{used}");
@@ -387,7 +388,7 @@ fn table_engines(client: &mut Client, default: &str, tables: Tables) -> Result<V
 }
 
 /// Reads whether the redo log is on; `None` on a server that always has one.
-fn redo_log(client: &mut Client) -> Result<Option<String>, Failure> {
+fn read_redo_log_status(client: &mut Client) -> Result<Option<String>, Failure> {
     let known = query_variables(client, "SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'")?;
     Ok(known.into_values().next())
 }
@@ -403,10 +404,10 @@ fn engine_durability(engine: &str, settings: &BTreeMap<String, String>, redo_log
     let setting = |name: &str| match name {
         "engine" => Some(engine.to_owned()),
         "innodb_redo_log_enabled" => redo_log.map(str::to_owned),
-        "system" => settings.get("version_compile_os").map(|name| durability::system_of(name).to_owned()),
+        "system" => settings.get("version_compile_os").map(|name| durability::os_from_build(name).to_owned()),
         name => settings.get(name).cloned(),
     };
-    first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting))
+    first_matching_rule(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting))
 }
 
 #[cfg(test)]

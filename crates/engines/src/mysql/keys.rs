@@ -20,7 +20,7 @@ const PLUGIN: &str = "file_key_management";
 pub(super) const SETTING: &str = "file_key_management_filename";
 
 /// Whether the settings ask for the encryption plugin without naming a key file, so that étalon makes one.
-pub(super) fn are_wanted(settings: &BTreeMap<String, Value>) -> bool {
+pub(super) fn is_key_file_wanted(settings: &BTreeMap<String, Value>) -> bool {
     settings.iter().any(|(name, value)| {
         session::plain_name(name).starts_with("plugin_load") && session::setting_text(value).contains(PLUGIN)
     }) && !settings.keys().any(|name| session::plain_name(name) == SETTING)
@@ -43,14 +43,14 @@ pub(super) fn copy_key_file(from: &Path, to: &Path, user: Option<&User>) -> Resu
 /// Writes a key file that only the server's user can read.
 fn write_key_file(file: &Path, keys: &str, user: Option<&User>) -> Result<(), Failure> {
     // Made private before the key is written.
-    fs::write(file, "").map_err(key_not_written)?;
-    host::identity::close_to_others(file).map_err(key_not_written)?;
-    fs::write(file, keys).map_err(key_not_written)?;
-    give_to_user(file, user).map_err(key_not_written)
+    fs::write(file, "").map_err(key_file_failure)?;
+    host::identity::close_to_others(file).map_err(key_file_failure)?;
+    fs::write(file, keys).map_err(key_file_failure)?;
+    give_to_user(file, user).map_err(key_file_failure)
 }
 
 /// Makes the failure of a key file that could not be written.
-fn key_not_written(cause: impl std::fmt::Display) -> Failure {
+fn key_file_failure(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "write the server's key file", cause)
 }
 
@@ -63,10 +63,10 @@ mod tests {
         fn settings(pairs: &[(&str, &str)]) -> BTreeMap<String, Value> {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), Value::Text((*value).to_owned()))).collect()
         }
-        assert!(!are_wanted(&settings(&[("innodb_encrypt_tables", "ON")])));
-        assert!(are_wanted(&settings(&[("plugin-load-add", "file_key_management")])));
+        assert!(!is_key_file_wanted(&settings(&[("innodb_encrypt_tables", "ON")])));
+        assert!(is_key_file_wanted(&settings(&[("plugin-load-add", "file_key_management")])));
         let own = [("plugin_load_add", "file_key_management"), (SETTING, "/keys")];
-        assert!(!are_wanted(&settings(&own)));
+        assert!(!is_key_file_wanted(&settings(&own)));
     }
 
     #[test]

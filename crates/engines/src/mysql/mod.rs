@@ -132,48 +132,48 @@ impl Engine for Product {
 
     /// Chooses how tables of that size come back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan::<MySqlServer>(system, size_bytes)
+        server::reset::choose_reset_of_plan::<MySqlServer>(system, size_bytes)
     }
 
     /// Whether étalon can empty the caches: only those of a private server.
-    fn empties_caches(&self, system: &SystemPlan) -> bool {
+    fn can_empty_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
 
     /// Says what étalon would make in the system, from the plan alone.
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<MySqlServer>(system)
     }
 
     /// Says what étalon would drop in the system, from the plan alone.
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         system::would_drop::<MySqlServer>(system)
     }
 
     /// Fails if the system's URL cannot be read; connects to nothing.
-    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
-        system::read_url::<MySqlServer>(system)
+    fn check_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::check_url::<MySqlServer>(system)
     }
 
     /// Connects, and explains why nothing can be written to the server, if that is so.
-    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
-        system::refuses_writes::<MySqlServer>(system)
+    fn why_read_only(&self, system: &SystemPlan) -> Option<Failure> {
+        system::why_read_only::<MySqlServer>(system)
     }
 
     /// Opens a session on the server of a plan, to look at what is there.
-    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+    fn open_visiting_session(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
         system::visit_session::<MySqlServer>(system)
     }
 
     /// Release of the programs of a private server.
-    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+    fn read_programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let product = Product::from_word(&server.engine);
         let programs = Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref())?;
-        Ok(programs.release().unwrap_or_default())
+        Ok(programs.ask_release().unwrap_or_default())
     }
 
     /// Explains which programs of a private server this machine does not have; `None` if it has them.
-    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+    fn why_programs_missing(&self, server: &PrivateServer) -> Option<Failure> {
         let product = Product::from_word(&server.engine);
         Programs::find_release(product, server.bin_dir.as_deref(), server.version.as_deref()).err()
     }
@@ -190,8 +190,8 @@ impl Engine for Product {
     }
 
     /// Explains which program a backup method needs and this machine does not have; `None` if it has them.
-    fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
-        backup::missing_program(*self, system, method)
+    fn why_backup_impossible(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
+        backup::why_program_missing(*self, system, method)
     }
 }
 
@@ -219,7 +219,7 @@ impl Server for MySqlServer {
     const ROOM: &'static str = "the database `etalon`";
 
     /// Logs in to an existing server, refuses too strong an account, and tries the plan's settings.
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+    fn connect_for_plan(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.check_settings(settings, &confine::SETTINGS)?;
         let endpoint = Endpoint::new(address)?.with_request(request);
@@ -238,7 +238,12 @@ impl Server for MySqlServer {
     }
 
     /// Asks for the server's product, limits and checkpoints; fails if étalon `makes` tables where it may not.
-    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect_server(
+        client: &mut Client,
+        endpoint: &Endpoint,
+        consent: Consent,
+        makes: bool,
+    ) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
             counters::refuse_unfit(client, endpoint, owner != TableOwner::Absent)?;
@@ -247,7 +252,7 @@ impl Server for MySqlServer {
         let packet_bytes = client.query_first_value("SELECT @@SESSION.max_allowed_packet");
         let packet_bytes = packet_bytes.map_err(|error| ask_failure("ask for the server's limits", &error))?;
         let packet_bytes = packet_bytes.parse().unwrap_or(u64::MAX);
-        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::try_checkpoint(client)? })
+        Ok(MySqlServer { product, packet_bytes, checkpoint: counters::find_checkpoint_way(client)? })
     }
 
     /// Fails if the server cannot run a script's statements, by its protocol or by their length.
@@ -273,7 +278,7 @@ impl Server for MySqlServer {
 
     /// Lists the texts that a lane prepares, and the query for its session's counts.
     fn statements(system: &MySqlSystem, program: &Program) -> Result<(Vec<String>, Option<CountsQuery>), Failure> {
-        let question = counters::of_session(system.server.product);
+        let question = counters::session_counts_query(system.server.product);
         let mut statements = Vec::new();
         if program.protocol() == Protocol::Prepared {
             statements = system.statement_texts(program);
@@ -290,9 +295,9 @@ impl Server for MySqlServer {
     }
 
     /// Reads the settings and the instance that a load's session meets.
-    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
+    fn read_load_settings(client: &mut Client) -> Result<Facts, Failure> {
         let mut settings = counters::session_variables(client).map(|settings| facts::setting_facts(&settings))?;
-        settings.entries.extend(facts::instance(client).entries);
+        settings.entries.extend(facts::read_instance_facts(client).entries);
         Ok(settings)
     }
 
@@ -332,8 +337,8 @@ impl Server for MySqlServer {
     }
 
     /// Queries for the numbers of sessions that wait for locks.
-    fn lock_waiters(&self) -> &'static [&'static str] {
-        counters::lock_waiters(self.product)
+    fn lock_waiter_queries(&self) -> &'static [&'static str] {
+        counters::lock_waiters_queries(self.product)
     }
 
     /// Removes étalon's database.

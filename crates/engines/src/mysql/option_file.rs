@@ -34,7 +34,7 @@ pub(super) struct OptionFile {
 ///
 /// # Errors
 /// A line that the clients refuse, too, or an option that étalon cannot honour.
-pub(super) fn read_all(environment: Environment<'_>) -> Result<OptionFile, Failure> {
+pub(super) fn read_option_files(environment: Environment<'_>) -> Result<OptionFile, Failure> {
     let mut files: Vec<PathBuf> = SYSTEM_FILES.iter().map(PathBuf::from).collect();
     let server_home = environment("MARIADB_HOME").or_else(|| environment("MYSQL_HOME"));
     files.extend(server_home.map(|folder| Path::new(&folder).join("my.cnf")));
@@ -191,7 +191,7 @@ impl Line<'_> {
         }
         let line = without_comment(line);
         let (name, value) = line.split_once('=').unwrap_or((line, ""));
-        Ok(Line::Setting(name.trim_end_matches(is_space), value_of(value.trim_matches(is_space))))
+        Ok(Line::Setting(name.trim_end_matches(is_space), unquote_value(value.trim_matches(is_space))))
     }
 }
 
@@ -215,7 +215,7 @@ fn without_comment(line: &str) -> &str {
 }
 
 /// Removes the quotes around an option's value and replaces its escapes. The backslash of an unknown escape stays.
-fn value_of(text: &str) -> String {
+fn unquote_value(text: &str) -> String {
     let quoted = ['\'', '"'].iter().find_map(|quote| text.strip_prefix(*quote)?.strip_suffix(*quote));
     let mut plain = String::with_capacity(text.len());
     let mut characters = quoted.unwrap_or(text).chars();
@@ -404,15 +404,15 @@ mod tests {
             assert!(Command::new("chmod").arg(mode).arg(&file).status().unwrap().success());
         };
         mode("0600");
-        let options = read_all(&home).unwrap();
+        let options = read_option_files(&home).unwrap();
         assert_eq!((options.values.get("password").map(String::as_str), &options.file), (Some("hunter2"), &file));
         mode("0644");
-        let options = read_all(&home).unwrap();
+        let options = read_option_files(&home).unwrap();
         assert_eq!(options.values.get("password"), None);
         assert_eq!(options.values.get("user").map(String::as_str), Some("me"));
         assert!(options.ignored.unwrap().contains("chmod 0600"));
         mode("0666");
-        let options = read_all(&home).unwrap();
+        let options = read_option_files(&home).unwrap();
         assert!(options.values.get("user").is_none_or(|user| user != "me") && options.ignored.is_some());
     }
 }

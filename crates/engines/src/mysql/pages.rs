@@ -72,7 +72,7 @@ fn place_from_row(row: &[Datum]) -> IoPlace {
 const LOG_SYNCS: &str = "innodb_os_log_fsyncs";
 
 /// Makes the query for the size of the pages' table in a view of tablespaces.
-fn file_size_in(view: &str) -> String {
+fn file_size_sql(view: &str) -> String {
     format!("SELECT SUM(FILE_SIZE) FROM information_schema.{view} WHERE NAME = CONCAT(DATABASE(), '/tio')")
 }
 
@@ -125,7 +125,7 @@ fn data_figures(known: &BTreeMap<String, f64>, reason: &str) -> IoPlace {
 }
 
 /// Reads the figures of each file, and whether the redo log is among them; or why they cannot be read.
-fn by_file(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'static str>, Failure> {
+fn read_file_figures(session: &mut dyn Session) -> Result<Result<(Vec<IoPlace>, bool), &'static str>, Failure> {
     // 0 on MariaDB by default.
     if split_refusal(query_number(session, "SELECT @@performance_schema"))? != Ok(1.0) {
         return Ok(Err(OFF));
@@ -146,7 +146,7 @@ impl PagesDialect for Pages {
     }
 
     /// Writes the statement that creates the table of page-filling rows.
-    fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
+    fn create_page_table_sql(&self, _page_bytes: u64) -> Vec<String> {
         let table = "CREATE TABLE tio (tio_id INT AUTO_INCREMENT PRIMARY KEY, tio_data LONGTEXT CHARACTER SET ascii) \
                      ENGINE = InnoDB ROW_FORMAT = DYNAMIC";
         vec![table.to_owned()]
@@ -181,7 +181,7 @@ impl PagesDialect for Pages {
     }
 
     /// Reads the log's end, as a sequence number.
-    fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+    fn read_log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(innodb_status(session)?.get("innodb_lsn_current").copied())
     }
 
@@ -214,7 +214,7 @@ impl PagesDialect for Pages {
     fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let known = innodb_status(session)?;
         let mut account = IoAccount::default();
-        match by_file(session)? {
+        match read_file_figures(session)? {
             Ok((files, timed_log)) => {
                 account.places = files;
                 if !timed_log {
@@ -249,12 +249,12 @@ impl PagesDialect for Pages {
         match class {
             FileClass::Data => {
                 // MariaDB's view, then MySQL 8's.
-                let older = query_reading(session, &file_size_in("INNODB_SYS_TABLESPACES"))?;
+                let older = query_reading(session, &file_size_sql("INNODB_SYS_TABLESPACES"))?;
                 if matches!(older, Reading::Value(_)) {
                     return Ok(older);
                 }
                 // Without either, the older one's error says which privilege is missing.
-                let newer = query_reading(session, &file_size_in("INNODB_TABLESPACES"))?;
+                let newer = query_reading(session, &file_size_sql("INNODB_TABLESPACES"))?;
                 Ok(if matches!(newer, Reading::Value(_)) || !is_permission_missing(&older) { newer } else { older })
             }
             FileClass::Log => query_reading(session, "SELECT @@innodb_log_file_size"),

@@ -19,10 +19,10 @@ use super::session::{self, option_variable};
 use super::url::{Address, Place};
 use crate::mysql::lane::Client;
 use crate::server::private::{
-    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, on_free_port,
-    run_clean, server_failure,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, server_failure,
+    start_on_free_port, without_variables,
 };
-use crate::server::settings::{refuse_own, refuse_reserved, tried_to_set, unknown_setting};
+use crate::server::settings::{refuse_own, refuse_reserved, tried_to_set, unknown_setting_failure};
 use crate::server::system::Purpose;
 use crate::server::{LOOPBACK, random_password};
 use load::error::{Failure, FailureKind};
@@ -134,13 +134,13 @@ impl Recipe for MySqlRecipe {
             )?;
             refuse_reserved(option_variable(&name), &value, session::RESERVED)?;
         }
-        let bin_dir = permits.private_server(server, Product::WORDS, settings, &confine::SETTINGS)?;
+        let bin_dir = permits.check_private_server(server, Product::WORDS, settings, &confine::SETTINGS)?;
         let programs =
             Programs::find_release(Product::from_word(&server.engine), bin_dir.as_deref(), server.version.as_deref())?;
         let user = server_user()?;
         let folders = make_folders(scratch_base.as_deref(), server.connect, user.as_ref())?;
         initialise_data(&programs, &folders, settings, user.as_ref())?;
-        if keys::are_wanted(settings) {
+        if keys::is_key_file_wanted(settings) {
             keys::make_key_file(&folders.next_to_socket(KEYS), user.as_ref())?;
         }
         let mut private = Private::in_folders(programs, settings, folders, user);
@@ -186,7 +186,7 @@ impl Recipe for MySqlRecipe {
         if let Some(name) = unknown_name {
             let value = self.settings.iter().find(|(known, _)| session::plain_name(known) == name);
             let value = value.map(|(_, value)| session::setting_text(value)).unwrap_or_default();
-            return unknown_setting(
+            return unknown_setting_failure(
                 "the server",
                 &name,
                 &value,
@@ -216,17 +216,17 @@ impl Recipe for MySqlRecipe {
 
     /// Adds how the server was made, and by which programs.
     fn add_facts(&self, facts: &mut Facts) {
-        facts.identity("server.made_by", format!("étalon: {}", self.programs.made_by()));
+        facts.identity("server.made_by", format!("étalon: {}", self.programs.installation_command()));
         facts.passing("server.programs", self.programs.server.display().to_string());
     }
 }
 
 impl Private {
     /// Prepares a server without data in `base`, with this one's programs, settings and key file.
-    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+    pub(super) fn prepare_dataless_twin(&self, base: &Path) -> Result<Private, Failure> {
         let mut twin = Private::prepare_empty(self.recipe.programs.clone(), &self.recipe.settings, base)?;
         twin.recipe.password = self.recipe.password.clone();
-        if keys::are_wanted(&self.recipe.settings) {
+        if keys::is_key_file_wanted(&self.recipe.settings) {
             let (own, twins) = (self.running.folders()?, twin.running.folders()?);
             keys::copy_key_file(&own.next_to_socket(KEYS), &twins.next_to_socket(KEYS), twin.user())?;
         }
@@ -234,8 +234,8 @@ impl Private {
     }
 
     /// Starts an empty server in `base` with this one's programs and settings.
-    pub(super) fn fresh_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
-        let mut private = self.empty_twin(base)?;
+    pub(super) fn start_empty_twin(&self, base: &Path) -> Result<(Private, Endpoint), Failure> {
+        let mut private = self.prepare_dataless_twin(base)?;
         initialise_data(
             &private.recipe.programs,
             private.running.folders()?,
@@ -248,7 +248,8 @@ impl Private {
 
     /// Starts an empty server of a product in `base` with default settings.
     pub(super) fn start_fresh(product: Product, base: &Path) -> Result<(Private, Endpoint), Failure> {
-        Private::prepare_empty(Programs::find_release(product, None, None)?, &BTreeMap::new(), base)?.fresh_twin(base)
+        Private::prepare_empty(Programs::find_release(product, None, None)?, &BTreeMap::new(), base)?
+            .start_empty_twin(base)
     }
 
     /// Makes the folders of a server without data, to restore into; nothing is started.
@@ -283,7 +284,7 @@ impl Private {
 
     /// Release of the server's program, which is asked for it.
     pub(super) fn release(&self) -> Option<String> {
-        self.recipe.programs.release()
+        self.recipe.programs.ask_release()
     }
 
     /// Starts it again with other settings, on the same data.
@@ -303,10 +304,10 @@ impl Private {
             self.spawn_and_wait(&endpoint, &[])?;
             return Ok(endpoint);
         };
-        let first_words = self.write_first_words("localhost", &password)?;
+        let first_words = self.write_init_file("localhost", &password)?;
         let endpoint = Endpoint::new(Address::without_tls(place, ACCOUNT, Some(&password)))?;
         self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
-        remove_first_words(&first_words)?;
+        remove_init_file(&first_words)?;
         Ok(endpoint)
     }
 
@@ -316,8 +317,8 @@ impl Private {
         let password = self.recipe.password.clone().unwrap_or_else(random_password);
         // The password, which dies with the server, may be used from other hosts.
         let from = if listen.is_some() { "%" } else { LOOPBACK };
-        let first_words = self.write_first_words(from, &password)?;
-        let endpoint = on_free_port(host, |port| {
+        let first_words = self.write_init_file(from, &password)?;
+        let endpoint = start_on_free_port(host, |port| {
             let place = Place::Tcp { host: host.to_owned(), port };
             let endpoint = Endpoint::new(Address::without_tls(place, ACCOUNT, Some(&password)))?;
             let own = ["--skip-networking=0".to_owned(), format!("--bind-address={host}"), format!("--port={port}")];
@@ -325,13 +326,13 @@ impl Private {
             self.spawn_and_wait(&endpoint, &[format!("--init-file={}", first_words.display())])?;
             Ok(endpoint)
         })?;
-        remove_first_words(&first_words)?;
+        remove_init_file(&first_words)?;
         Ok(endpoint)
     }
 
     /// Writes the init file, which makes an account with a password and drops other TCP logins.
     /// It has one statement per line.
-    fn write_first_words(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
+    fn write_init_file(&self, from: &str, password: &str) -> Result<PathBuf, Failure> {
         let account = format!("'{ACCOUNT}'@'{from}'");
         let grants = match &self.recipe.password {
             Some(_) => confine::grants_sql(&account),
@@ -376,7 +377,7 @@ impl Private {
             args.push(format!("--{}=log_checkpoints", MONITOR.replace('_', "-")));
         }
         args.extend(self.recipe.programs.base.iter().map(|base| path_option("basedir", base)));
-        if keys::are_wanted(&self.recipe.settings) {
+        if keys::is_key_file_wanted(&self.recipe.settings) {
             args.push(path_option(keys::SETTING, &folders.next_to_socket(KEYS)));
         }
         let spec = folders
@@ -384,7 +385,7 @@ impl Private {
             .with_args(args)
             .with_args(own)
             .end_signal(HABITS.end);
-        Ok(run_clean(spec, &VARIABLES, self.user()))
+        Ok(without_variables(spec, &VARIABLES, self.user()))
     }
 }
 
@@ -456,12 +457,12 @@ fn initialise_data(
         Installer::Script(_) => spec.with_args(["--auth-root-authentication-method=normal", "--skip-test-db"]),
         Installer::Server => spec.with_args(["--initialize-insecure"]),
     };
-    let spec = run_clean(spec, &VARIABLES, user).with_env("TMPDIR", folders.scratch_path(TEMPORARY));
+    let spec = without_variables(spec, &VARIABLES, user).with_env("TMPDIR", folders.scratch_path(TEMPORARY));
     private::run_installer("the installation", spec, HABITS)
 }
 
 /// Removes the init file, which has the first password.
-fn remove_first_words(file: &Path) -> Result<(), Failure> {
+fn remove_init_file(file: &Path) -> Result<(), Failure> {
     fs::remove_file(file).map_err(|error| server_failure("remove the first password", error))
 }
 

@@ -9,7 +9,7 @@ use wire::mysql::Flavor;
 use load::error::{Failure, FailureKind};
 use model::catalog::is_of_release;
 
-use crate::server::private::release_of;
+use crate::server::private::read_program_release;
 
 const VERSION: [&str; 2] = ["--no-defaults", "--version"];
 /// Packages' folders besides `PATH`, which often does not have the administrator's.
@@ -115,7 +115,7 @@ impl Programs {
     ) -> Result<Programs, Failure> {
         let found = Programs::find_product(product, bin_dir)?;
         let Some(asked) = release else { return Ok(found) };
-        let there = found.release().unwrap_or_default();
+        let there = found.ask_release().unwrap_or_default();
         if is_of_release(&there, asked) {
             return Ok(found);
         }
@@ -129,8 +129,8 @@ impl Programs {
     }
 
     /// Asks the server's program for its release.
-    pub(super) fn release(&self) -> Option<String> {
-        release_of(&self.server, &VERSION)
+    pub(super) fn ask_release(&self) -> Option<String> {
+        read_program_release(&self.server, &VERSION)
     }
 
     /// Finds a product's server programs: in `bin_dir` if given, else on `PATH` and in the usual folders.
@@ -179,7 +179,7 @@ impl Programs {
     }
 
     /// The command that makes a data folder, as the facts name it.
-    pub(super) fn made_by(&self) -> &'static str {
+    pub(super) fn installation_command(&self) -> &'static str {
         match self.installer {
             Installer::Script(_) => "mariadb-install-db --auth-root-authentication-method=normal --skip-test-db",
             Installer::Server => "mysqld --initialize-insecure",
@@ -286,7 +286,7 @@ mod tests {
             folder.path().join("mysqld")
         );
         assert_eq!(
-            Programs::find_release(Product::MariaDb, bin_dir, Some("10.11")).unwrap().release().unwrap(),
+            Programs::find_release(Product::MariaDb, bin_dir, Some("10.11")).unwrap().ask_release().unwrap(),
             "10.11.6"
         );
         let refused = Programs::find_release(Product::MariaDb, bin_dir, Some("10.1")).unwrap_err();

@@ -46,7 +46,7 @@ pub(super) fn unplanned_settings(
     let given: BTreeSet<&str> = given.iter().map(|name| option_variable(name)).collect();
     let mut strays = Vec::new();
     for sql in ORIGINS {
-        for row in rows_if_there(client, sql)? {
+        for row in query_if_table_exists(client, sql)? {
             let mut cells = row.into_iter().flatten();
             let (name, origin) = (plain_name(&cells.next().unwrap_or_default()), cells.next().unwrap_or_default());
             let is_argument = matches!(origin.as_str(), "COMMAND-LINE" | "COMMAND_LINE");
@@ -59,7 +59,7 @@ pub(super) fn unplanned_settings(
         return Ok(strays);
     }
     if !given.iter().any(|name| name.contains("plugin_load")) {
-        strays.extend(rows_if_there(client, LIBRARIES)?.into_iter().flatten().flatten());
+        strays.extend(query_if_table_exists(client, LIBRARIES)?.into_iter().flatten().flatten());
     }
     match client.query_text_rows("SHOW GRANTS") {
         Err(AskError::Server(error)) if error.code == BY_OPTION => strays.push("skip_grant_tables".to_owned()),
@@ -70,7 +70,7 @@ pub(super) fn unplanned_settings(
 }
 
 /// Reads a query's rows; none if the table does not exist.
-fn rows_if_there(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
+fn query_if_table_exists(client: &mut Client, sql: &str) -> Result<Vec<Vec<Option<String>>>, Failure> {
     match client.query_text_rows(sql) {
         Err(AskError::Server(error)) if NO_TABLE.contains(&error.code) => Ok(Vec::new()),
         other => other.map_err(|error| ask_failure(TRIED, &error)),

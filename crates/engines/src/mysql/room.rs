@@ -193,7 +193,7 @@ impl Room {
     }
 
     /// Fails with a list of what stays after [`Room::drop_own_things`], if anything does.
-    pub(super) fn refuse_to_leave_unsaid(&self, views: Vec<String>) -> Result<(), Failure> {
+    pub(super) fn check_nothing_left(&self, views: Vec<String>) -> Result<(), Failure> {
         let others = self.others.iter().map(Thing::description);
         let next_to_it = others.filter(|shown| !views.iter().any(|view| view.starts_with(&format!("{shown}, "))));
         let bound =

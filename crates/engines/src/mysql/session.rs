@@ -9,7 +9,7 @@ use super::connect::{Endpoint, OpenError};
 use super::dialect::{quote_name, quote_text};
 use crate::mysql::lane::{AskError, Client, MySqlProtocol};
 use crate::server::refusal::ask_failure;
-use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting};
+use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting_failure};
 use crate::server::system::{Purpose, Settings};
 use load::error::{Failure, FailureKind};
 use workloads::dataset::Tables;
@@ -56,12 +56,12 @@ impl SessionSettings {
             let tried = tried_to_set(&name, &text);
             refuse_reserved(&name, &text, RESERVED)?;
             let Some(current) = known.get(&name) else {
-                return Err(unknown_setting("the server", &name, &text, known.keys().map(String::as_str)));
+                return Err(unknown_setting_failure("the server", &name, &text, known.keys().map(String::as_str)));
             };
             let value = setting_expression(&text, current);
             let statement = format!("SET SESSION {} = {value}", quote_name(&name));
             client.execute(&statement).map_err(|error| {
-                setting_refused(&tried, &error, &name, [&value, &setting_expression(current, current)])
+                explain_refused_setting(&tried, &error, &name, [&value, &setting_expression(current, current)])
             })?;
             session.settings.push(statement);
         }
@@ -147,7 +147,7 @@ const READ_ONLY: u16 = 1238;
 
 /// Makes the failure of a setting that the server refused, with a hint by the error's code.
 /// `values`: what the variable should have, and what it has.
-fn setting_refused(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
+fn explain_refused_setting(tried: &str, error: &AskError, name: &str, values: [&str; 2]) -> Failure {
     let failure = ask_failure(tried, error);
     let AskError::Server(packet) = error else { return failure };
     match packet.code {

@@ -8,7 +8,7 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     /// Writes the statements that create the four tables of geometries.
-    fn create_tables(&self) -> Vec<String> {
+    fn create_spatial_tables_sql(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INT NOT NULL", "POLYGON"),
             ("road", ", cls INT NOT NULL", "LINESTRING"),
@@ -33,7 +33,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Writes the statements that index the tables and gather statistics.
-    fn create_indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes_sql(&self, _extent: i64) -> Vec<String> {
         // MySQL 8 ignores an index on a column without SRID. The version comment hides this from MariaDB.
         let tables = [("cell", "POLYGON"), ("road", "LINESTRING"), ("pt", "POINT")];
         let mut statements: Vec<String> = tables
@@ -50,7 +50,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Query for the number of tables with a spatial index.
-    fn indexed_tables(&self) -> Option<&'static str> {
+    fn indexed_table_count_sql(&self) -> Option<&'static str> {
         let tables = "SELECT COUNT(DISTINCT TABLE_NAME) FROM information_schema.STATISTICS WHERE TABLE_SCHEMA = DATABASE() \
                       AND INDEX_TYPE = 'SPATIAL' AND TABLE_NAME IN ('cell', 'road', 'pt')";
         Some(tables)

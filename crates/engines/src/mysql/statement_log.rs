@@ -31,7 +31,7 @@ impl StatementLog for SlowLog {
         };
         let mut switch = LogSwitch::default();
         for (name, wanted, is_text) in WANTED {
-            let Some(now) = value(name).filter(|now| !is_same(now, wanted)) else { continue };
+            let Some(now) = value(name).filter(|now| !has_wanted_value(now, wanted)) else { continue };
             let set = |to: &str| {
                 let to = if *is_text { format!("'{}'", to.replace('\'', "''")) } else { to.to_owned() };
                 format!("SET GLOBAL {name} = {to};")
@@ -50,7 +50,7 @@ impl StatementLog for SlowLog {
 }
 
 /// Whether a variable has the wanted value already: `0.000000` is `0`, and a list of `FILE,TABLE` has `FILE`.
-fn is_same(now: &str, wanted: &str) -> bool {
+fn has_wanted_value(now: &str, wanted: &str) -> bool {
     match (now.parse::<f64>(), wanted.parse::<f64>()) {
         (Ok(now), Ok(wanted)) => now == wanted,
         _ => now == wanted || (!wanted.is_empty() && now.split(',').any(|one| one.eq_ignore_ascii_case(wanted))),

@@ -48,7 +48,7 @@ impl StatementStatistics for Digests {
             let is_whole = !sample.is_empty() && bytes.parse::<f64>().is_ok_and(|bytes| bytes < longest_text);
             Remembered {
                 is_cut: !is_whole && digest_bytes(&digest) + LONGEST_TOKEN_BYTES > longest_digest,
-                text: Some(if is_whole { sample } else { statement_form(&digest) }),
+                text: Some(if is_whole { sample } else { statement_from_digest(&digest) }),
                 statements: 1,
                 is_about_server: is_about_server == "1",
                 calls: calls.parse().unwrap_or_default(),
@@ -133,6 +133,6 @@ fn digest_bytes(digest: &str) -> f64 {
 
 /// Writes a digest as a statement.
 /// It has one `?` for the values of a list, and no blank before a parenthesis, which calls of functions do not take.
-fn statement_form(digest: &str) -> String {
+fn statement_from_digest(digest: &str) -> String {
     digest.replace("(...) /* , ... */", "(?)").replace("(...)", "(?)").replace(" (", "(")
 }

@@ -52,7 +52,7 @@ pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
 /// Fails for a database that étalon did not make, unless the user agreed to lose it; returns whose it is.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
-    table_owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
+    table_owner(client)?.refuse_foreign_owner(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Drops étalon's own tables, then makes and fills those of a data set.
@@ -68,14 +68,14 @@ pub(super) fn load_tables(client: &mut Client, data: &Dataset, owner: TableOwner
 fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
     let mut sent = Contents::default();
     for table in &data.tables {
-        client.execute(&MySqlDialect.create_table(table))?;
+        client.execute(&MySqlDialect.create_table_sql(table))?;
         let mut rows = Rows::new(table);
         if table.rows > 0 {
             fill_table(client, table, &mut rows)?;
         }
         sent.tables.push((table.name.to_string(), rows.checksum()));
     }
-    server::verify_tables(client, data, &MySqlDialect, &sent, |error| explain_denial(tried, &error))
+    server::check_tables_as_sent(client, data, &MySqlDialect, &sent, |error| explain_denial(tried, &error))
         .map_err(LoadError::Failed)?;
     for index in &data.indexes {
         client.execute(&MySqlDialect.create_index_sql(index))?;
@@ -212,7 +212,7 @@ impl LoadsParts for MySqlServer {
     const READ_NOTES: (&'static str, &'static str) = ("BEGIN", " ORDER BY part LOCK IN SHARE MODE");
 
     /// Whether a load that was broken off can go on: the tables are étalon's, and all transactional.
-    fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
+    fn may_continue_load(client: &mut Client) -> Result<bool, Failure> {
         if !matches!(table_owner(client)?, TableOwner::Etalon | TableOwner::Guest) {
             return Ok(false);
         }
@@ -232,7 +232,7 @@ impl LoadsParts for MySqlServer {
         let owner = refuse_foreign(client, system.consent)?;
         make_room(client, data, owner, allowed_reach(system)).map_err(|error| error.into_failure(&tried))?;
         let mut statements =
-            data.tables.iter().map(|table| MySqlDialect.create_table(table)).chain(notes.iter().cloned());
+            data.tables.iter().map(|table| MySqlDialect.create_table_sql(table)).chain(notes.iter().cloned());
         statements.try_for_each(|statement| client.execute(&statement)).map_err(|error| explain_denial(&tried, &error))
     }
 
@@ -248,12 +248,12 @@ impl LoadsParts for MySqlServer {
     }
 
     /// Whether an error says that the index is there already.
-    fn is_there(error: &AskError) -> bool {
+    fn means_already_made(error: &AskError) -> bool {
         matches!(error, AskError::Server(error) if error.code == DUPLICATE_KEY_NAME)
     }
 
     /// Gathers a table's statistics.
-    fn polish_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
+    fn settle_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
         analyze_table(client, table).map_err(|error| error.into_failure(&format!("analyze {}", table.name)))
     }
 
@@ -294,7 +294,7 @@ pub(super) fn remove_database(client: &mut Client) -> Result<(), Failure> {
     }
     let tried = format!("drop the database `{SCHEMA}`");
     let (room, views) = clear_room(client, owner).map_err(failing_to(&tried))?;
-    room.refuse_to_leave_unsaid(views)
+    room.check_nothing_left(views)
 }
 
 /// Drops what étalon made, and the database if it is étalon's alone.

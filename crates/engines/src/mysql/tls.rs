@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 use rustls::{ClientConfig, SupportedProtocolVersion};
 
 use super::url::url_failure;
-use crate::server::tls::{CertificateCheck, ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
+use crate::server::tls::{
+    CertificateCheck, ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, find_revocation_lists,
+};
 use crate::server::url::Given;
 use load::error::{Failure, FailureKind};
 use workloads::backup::tool;
@@ -127,7 +129,7 @@ impl TlsOptions {
         }
         let mut revoked: Vec<PathBuf> = path("ssl-crl").into_iter().collect();
         if let Some(folder) = path("ssl-crlpath") {
-            revoked.extend(lists_in(&folder)?);
+            revoked.extend(find_revocation_lists(&folder)?);
         }
         if !revoked.is_empty() && roots.is_none() {
             let cause = "a list of revoked certificates is held against nothing without a file of authorities";
@@ -150,7 +152,7 @@ impl TlsOptions {
     }
 
     /// Whether a connection without TLS is acceptable as a fallback; not if its certificate was to be verified.
-    pub(super) fn can_do_without(&self) -> bool {
+    pub(super) fn may_fall_back_to_plain(&self) -> bool {
         self.mode == TlsMode::Prefer && self.mode.certificate_check(self.roots.is_some()) == CertificateCheck::Nothing
     }
 

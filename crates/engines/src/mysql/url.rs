@@ -83,7 +83,7 @@ impl url::Address for Address {
 
     /// Reads an address from the URL's parts, then option files, then environment: MySQL's order.
     fn from_given(given: &Given, environment: Environment<'_>) -> Result<Address, Failure> {
-        let file = option_file::read_all(environment)?;
+        let file = option_file::read_option_files(environment)?;
         let option = |name: &str| given.get(name).or_else(|| file.values.get(name)).cloned();
         let user = option("user").or_else(|| os_user(environment));
         let user =

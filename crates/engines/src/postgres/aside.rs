@@ -24,7 +24,7 @@ impl OtherSession {
     }
 
     /// Says that a second session gets no answer either, and asks what may be its cause.
-    fn no_answer(&self, why: &str) -> String {
+    fn describe_no_answer(&self, why: &str) -> String {
         let question = match &self.endpoint.pooler {
             Some(pooler) => format!("are all sessions of {} in use?", pooler.name),
             None => "is the server stopped, or a pool before it used up?".to_owned(),
@@ -36,15 +36,15 @@ impl OtherSession {
 impl Aside for OtherSession {
     /// Asks by a second session what the silent one waits for; through a pooler, whether it is answered at all.
     fn ask_server_wait(&self, waiting: Waiting) -> Result<ServerWait, String> {
-        let mut client = self.connect(waiting).map_err(|why| self.no_answer(&why))?;
+        let mut client = self.connect(waiting).map_err(|why| self.describe_no_answer(&why))?;
         if let Some(pooler) = &self.endpoint.pooler {
-            client.execute("SELECT 1").map_err(|error| self.no_answer(&error.to_string()))?;
+            client.execute("SELECT 1").map_err(|error| self.describe_no_answer(&error.to_string()))?;
             client.close_and_wait();
             let what = format!("a second session is answered, through {pooler}");
             return Ok(ServerWait { what, is_work: false });
         }
         let rows = client.query_text_rows(&format!("{LOOK}{}", self.session));
-        let rows = rows.map_err(|error| self.no_answer(&error.to_string()))?;
+        let rows = rows.map_err(|error| self.describe_no_answer(&error.to_string()))?;
         client.close_and_wait();
         let Some(row) = rows.into_iter().next() else {
             let what = "the server has no such session: it has ended, or a pooler stands before the server".to_owned();

@@ -60,7 +60,7 @@ fn max_rate_kb_s(request: &BackupRequest<'_>) -> Option<u64> {
 const PROGRAM_HINT: &str = "`apt install postgresql-client`, or `method = \"base-backup\"`, which étalon speaks itself";
 
 /// Makes the failure that the program of a backup method is not on this machine, if so.
-pub(super) fn missing_program(system: &model::SystemPlan, method: &str) -> Option<Failure> {
+pub(super) fn missing_program_failure(system: &model::SystemPlan, method: &str) -> Option<Failure> {
     let folders: Vec<PathBuf> = system.server.iter().flat_map(|server| &server.bin_dir).map(PathBuf::from).collect();
     (method == PG_BASEBACKUP.0).then(|| find_program(&folders).err()).flatten()
 }
@@ -80,7 +80,7 @@ impl PostgresBackups<'_> {
         let tried = "take a base backup";
         if self.system.lock_private().is_none() {
             // Restoring would run, on this host, whatever the server contains.
-            self.system.permits.foreign_restore(tried)?;
+            self.system.permits.check_foreign_restore(tried)?;
         }
         if self.system.lock_private().is_none() && request.scope == BackupScope::OwnDatabase {
             let cause = "it copies every database of the server, and this server is not étalon's own";
@@ -138,7 +138,7 @@ impl PostgresBackups<'_> {
         let (written, source_bytes) = meter.meter_part("stream", || {
             let mut client = endpoint.open_client("").map_err(|failure| self.system.explain_failure(failure))?;
             // Limited from the first byte to the last.
-            let _limit = self.hold_sender(request)?;
+            let _limit = self.limit_sending_process(request)?;
             let mut stream = Stream::new(request);
             let command = Self::server_compression(request).command_sql(LABEL);
             match client.copy_out(&command, &mut |body| stream.take_message(body)) {
@@ -169,7 +169,7 @@ impl PostgresBackups<'_> {
     }
 
     /// Limits a private server's sending process, the only one of its kind there, as the request asks.
-    fn hold_sender(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
+    fn limit_sending_process(&self, request: &BackupRequest<'_>) -> Result<Option<Limit>, Failure> {
         if request.bounds.are_none() {
             return Ok(None);
         }
@@ -257,10 +257,10 @@ impl<'a> Stream<'a> {
 
     /// Reads one message of the backup's stream, and writes its data to the backup's files.
     fn take_message(&mut self, body: &[u8]) -> Result<(), Failure> {
-        match Message::parse(body).map_err(not_understood)? {
+        match Message::parse(body).map_err(stream_failure)? {
             Message::Data(data) => match (&mut self.manifest, &mut self.archive) {
                 (Some(sink), _) | (None, Some(sink)) => sink.write_bytes(data),
-                (None, None) => Err(not_understood("data came before the archive's name")),
+                (None, None) => Err(stream_failure("data came before the archive's name")),
             },
             Message::Archive { tablespace: b"", .. } if self.archive.is_none() => {
                 // Our own name: the server's could lead anywhere.
@@ -271,7 +271,7 @@ impl<'a> Stream<'a> {
                 self.archive = Some(BackupSink::new(self.request, &coded, self.request.own_compression())?);
                 Ok(())
             }
-            Message::Archive { .. } => Err(not_understood("it has more than one archive")),
+            Message::Archive { .. } => Err(stream_failure("it has more than one archive")),
             Message::Manifest => {
                 self.manifest = Some(BackupSink::new(self.request, "backup_manifest", Compression::NONE)?);
                 Ok(())
@@ -296,7 +296,7 @@ impl<'a> Stream<'a> {
 }
 
 /// Makes the failure of a base backup's stream that étalon does not understand.
-fn not_understood(cause: impl std::fmt::Display) -> Failure {
+fn stream_failure(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "understand the base backup", cause)
 }
 
@@ -309,19 +309,19 @@ impl Backups for PostgresBackups<'_> {
     /// Fails if the server, method, limits or compressor of a backup do not go together.
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         if request.bounds.cores.is_some() && self.system.lock_private().is_none() {
-            return Err(request.no_process_to_hold("the server's processes are not étalon's own"));
+            return Err(request.unsupported_limit("the server's processes are not étalon's own"));
         }
         match self.method(request.method)? {
             PG_BASEBACKUP if request.bounds.cores.is_some() => {
                 let why = "the server's process that works for `pg_basebackup` is there only once it has begun";
-                return Err(request.no_process_to_hold(why).with_hint("`method = \"base-backup\"`"));
+                return Err(request.unsupported_limit(why).with_hint("`method = \"base-backup\"`"));
             }
             PG_BASEBACKUP => {
                 self.find_program()?;
             }
             _ if request.compressor == Compressor::Client && request.compression.codec != Codec::None => {
                 return Err(request
-                    .no_such_compressor("the client of `base-backup` is étalon itself")
+                    .unsupported_compressor("the client of `base-backup` is étalon itself")
                     .with_hint("`where = \"own\"`, or `method = \"pg_basebackup\"`"));
             }
             _ => {}
@@ -351,10 +351,10 @@ impl Backups for PostgresBackups<'_> {
         meter: &mut Meter,
     ) -> Result<Box<dyn Restored>, Failure> {
         // Where the tables are.
-        let address = &self.system.session_on(request.tables).session_endpoint(&self.system.endpoint).address;
+        let address = &self.system.session_settings_for(request.tables).session_endpoint(&self.system.endpoint).address;
         let mut private = match self.system.lock_private() {
-            Some(private) => private.empty_twin(request.folder)?,
-            None => Private::prepare_empty(None, &Default::default(), request.folder)?,
+            Some(private) => private.make_empty_twin(request.folder)?,
+            None => Private::make_uninitialised(None, &Default::default(), request.folder)?,
         };
         let data = private.data_folder()?;
         let user = private.user().cloned();
@@ -362,7 +362,7 @@ impl Backups for PostgresBackups<'_> {
             meter.meter_part("unpack", || unpack_backup(taken, request.max_rate_bytes_s, &data, user.as_ref()))?;
         meter.source_bytes = Some(bytes);
         meter.codec_cpu_s += cpu_s;
-        private.make_settings_own()?;
+        private.replace_restored_settings()?;
         let endpoint = meter.meter_part("recover", || private.start_restored(address))?;
         Ok(Box::new(RestoredServer { private, endpoint }))
     }

@@ -15,7 +15,9 @@ use model::{Facts, Value};
 use super::connect::Endpoint;
 use super::url::Address;
 use crate::postgres::lane::Client;
-use crate::server::private::{Folders, give_to_user, kind_by_log, on_free_port, release_of, run_clean, server_failure};
+use crate::server::private::{
+    Folders, give_to_user, kind_by_log, read_program_release, server_failure, start_on_free_port, without_variables,
+};
 use crate::server::random_password;
 use load::error::{Failure, FailureKind};
 
@@ -103,7 +105,7 @@ impl Bouncer {
             Connect::Tcp => {
                 // Everyone on this machine reaches the port, and the server trusts the pooler.
                 let password = random_password();
-                on_free_port(front.host, |port| {
+                start_on_free_port(front.host, |port| {
                     Bouncer::start_at(front, program.clone(), Path::new(front.host), port, Some(&password))
                 })
             }
@@ -128,9 +130,9 @@ impl Bouncer {
             Some(_) => format!("listen_addr = {place}\nunix_socket_dir =\nauth_type = scram-sha-256"),
         };
         for path in [&*place, &*server.host, &*users.to_string_lossy()] {
-            refuse_unfit(path)?;
+            refuse_path_in_settings(path)?;
         }
-        let (mode, size) = (mode_of(front.pooler)?, front.pool_size());
+        let (mode, size) = (check_pool_mode(front.pooler)?, front.pool_size());
         let settings = format!(
             "[databases]\n* = host='{}' port={}\n[pgbouncer]\n{listens}\nlisten_port = {port}\nauth_file = {}\n\
              stats_users = {role}\npool_mode = {mode}\ndefault_pool_size = {size}\nmax_client_conn = {CLIENTS}\n\
@@ -146,7 +148,7 @@ impl Bouncer {
             folders.program_spec(&program, folders.scratch_path("pooler.log")).in_folder(folders.scratch_path("."));
         let spec = spec.with_args([&config]).end_signal(StopSignal::Terminate);
         let fact = format!("{PROGRAM}: pool_mode = {mode}, default_pool_size = {size}");
-        let spec = run_clean(spec, &[], user);
+        let spec = without_variables(spec, &[], user);
         let mut bouncer = Bouncer { spec, process: None, endpoint, fact, program };
         bouncer.ensure_running()?;
         Ok(bouncer)
@@ -203,7 +205,7 @@ impl Bouncer {
     /// Adds the pooler's settings, release and program as facts.
     pub(super) fn add_facts(&self, facts: &mut Facts) {
         facts.identity("server.pooler", self.fact.clone());
-        match release_of(&self.program, &["--version"]) {
+        match read_program_release(&self.program, &["--version"]) {
             Some(release) => facts.identity("server.pooler.version", release),
             None => facts
                 .unavailable("server.pooler.version", format!("`{} --version` does not tell", self.program.display())),
@@ -224,7 +226,7 @@ impl Front<'_> {
 
 /// Returns the pooler's mode if étalon knows it, or fails.
 /// It becomes a line of the settings, and a conductor's may be any text.
-fn mode_of(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
+fn check_pool_mode(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
     let PrivatePooler { name, mode, .. } = pooler;
     let known = POOLERS.iter().find(|pooler| pooler.name == name);
     known.and_then(|pooler| pooler.modes.iter().copied().find(|known| known == mode)).ok_or_else(|| {
@@ -235,7 +237,7 @@ fn mode_of(pooler: &PrivatePooler) -> Result<&'static str, Failure> {
 
 /// Fails if a path has characters that PgBouncer's settings cannot hold.
 /// It becomes part of a line of the settings, and no further line.
-fn refuse_unfit(path: &str) -> Result<(), Failure> {
+fn refuse_path_in_settings(path: &str) -> Result<(), Failure> {
     if !path.contains(|c: char| c.is_control() || matches!(c, '\'' | '"' | '%' | ';')) {
         return Ok(());
     }
@@ -276,9 +278,9 @@ mod tests {
 
     #[test]
     fn path_with_a_line_of_its_own_is_refused() {
-        assert_eq!(refuse_unfit("/var/tmp/etalon-pg 1/s"), Ok(()));
+        assert_eq!(refuse_path_in_settings("/var/tmp/etalon-pg 1/s"), Ok(()));
         for path in ["/tmp/a\nauth_type = any", "/tmp/a'b", "/tmp/\u{85}"] {
-            assert_eq!(refuse_unfit(path).unwrap_err().kind, FailureKind::Plan, "{path}");
+            assert_eq!(refuse_path_in_settings(path).unwrap_err().kind, FailureKind::Plan, "{path}");
         }
     }
 
@@ -286,7 +288,7 @@ mod tests {
     fn a_mode_that_is_none_is_refused_before_it_is_written() {
         let with = |name: &str, mode: &str| {
             let pooler = PrivatePooler { name: name.to_owned(), mode: mode.to_owned(), size: None };
-            mode_of(&pooler).map_err(|failure| failure.kind)
+            check_pool_mode(&pooler).map_err(|failure| failure.kind)
         };
         assert_eq!(with(PROGRAM, SESSION), Ok(SESSION));
         for (name, mode) in [(PROGRAM, "session\nlogfile = /tmp/x"), (PROGRAM, "statement"), ("odyssey", SESSION)] {

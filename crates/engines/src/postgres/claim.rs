@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use super::connect::Endpoint;
-use crate::kept::{Rivals, own_key, wait_for_release};
+use crate::kept::{Rivals, process_claim_key, wait_for_release};
 use crate::postgres::lane::{AskError, Client, PostgresProtocol};
 use crate::server::dialogue::first_columns;
 use crate::server::refusal::{Explain as _, ask_failure, failing_to};
@@ -49,9 +49,9 @@ impl system::DatabaseClaim for PostgresClaim {
         let what = format!("the database at {}", endpoint.address.shown_url());
         let tried = format!("claim {what}");
         let holder = if endpoint.shares_sessions() {
-            Some(hold_transaction(endpoint, &tried)?)
+            Some(open_claim_transaction(endpoint, &tried)?)
         } else {
-            let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", own_key());
+            let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({LOCK_CLASS}, {})", process_claim_key());
             client.execute(&lock).map_err(|error| ask_failure(tried, &error))?;
             None
         };
@@ -81,9 +81,9 @@ fn refuse_rivals_here(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) 
 
 /// Opens a transaction that holds the claim through a pooler until it ends.
 /// The pooler lends its session to no one else until then.
-fn hold_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
+fn open_claim_transaction(endpoint: &Endpoint, tried: &str) -> Result<Client, Failure> {
     let mut holder = endpoint.open_client("")?;
-    let own = own_key();
+    let own = process_claim_key();
     // The server ends no transaction for being idle or old, where it has such limits.
     let hold = format!(
         "BEGIN; SELECT pg_catalog.set_config(name, '0', true) FROM pg_catalog.pg_settings \
@@ -108,9 +108,9 @@ impl Drop for PostgresClaim {
 
 /// Claims the databases of étalon's names on the whole server, and fails if another étalon has them.
 /// A server has one each, whichever database the URL names.
-pub(super) fn take_databases(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
+pub(super) fn claim_databases(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<(), Failure> {
     let what = format!("étalon's databases at {}", endpoint.address.shown_url());
-    let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", own_key());
+    let lock = format!("SELECT pg_catalog.pg_advisory_lock_shared({DATABASES_CLASS}, {})", process_claim_key());
     client.execute(&lock).map_err(|error| ask_failure(format!("claim {what}"), &error))?;
     let way_out = "wait until it has ended, or write `reset = \"rebuild\"`";
     refuse_rivals((client, endpoint), (DATABASES_CLASS, ""), &what, way_out, rivals)
@@ -125,7 +125,7 @@ fn refuse_rivals(
     way_out: &str,
     policy: Rivals,
 ) -> Result<(), Failure> {
-    let own = own_key();
+    let own = process_claim_key();
     let tried = format!("claim {what}");
     let rivals = format!(
         "SELECT l.pid, coalesce(a.client_addr::text, 'this machine'), coalesce(a.application_name, 'it does not say what'), \

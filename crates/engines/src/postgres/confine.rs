@@ -63,7 +63,7 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
     }
     let how = "name a role that can do no more than a benchmark needs: `CREATE ROLE bench LOGIN`, `GRANT CREATE ON DATABASE \
                … TO bench`";
-    permits.strong_login(&address.user, &power, how)
+    permits.refuse_strong_login(&address.user, &power, how)
 }
 
 /// Makes a private server's role for a plan's statements, which may use no files or programs.

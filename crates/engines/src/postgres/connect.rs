@@ -70,7 +70,7 @@ impl Endpoint {
 
     /// Has texts sent and read without conversion, if the database's are in no encoding.
     /// If the client asks for UTF-8, the server checks them, and a statement fails for what it reads.
-    pub(super) fn take_bytes_as_they_are(&mut self, client: &mut Client) -> Result<(), Failure> {
+    pub(super) fn match_raw_encoding(&mut self, client: &mut Client) -> Result<(), Failure> {
         let encoding = client.query_first_value("SHOW server_encoding");
         if encoding.map_err(|error| refusal::ask_failure("ask for the database's encoding", &error))? == SQL_ASCII {
             self.encoding = SQL_ASCII;
@@ -166,10 +166,10 @@ impl Endpoint {
         let Address { host, hostaddr, port, vigilance, .. } = &self.address;
         if self.address.is_socket() {
             let socket = Path::new(host).join(format!(".s.PGSQL.{port}"));
-            return Socket::connect_unix(&socket, timeout, &|| self.waiting.go_on());
+            return Socket::connect_unix(&socket, timeout, &|| self.waiting.may_still_wait());
         }
         let to = hostaddr.map_or_else(|| host.clone(), |numeric| numeric.to_string());
-        Socket::connect_tcp(&to, *port, timeout, *vigilance, &|| self.waiting.go_on())
+        Socket::connect_tcp(&to, *port, timeout, *vigilance, &|| self.waiting.may_still_wait())
     }
 
     /// Makes what the login sends: role, database, password, encryption and parameters.

@@ -12,7 +12,7 @@ const PLACES: [&str; 6] = ["host", "hostaddr", "port", "dbname", "user", "servic
 const ALONE: [&str; 2] = ["dbname", "service"];
 
 /// Converts a libpq connection string to a URL with the same options; `None` if the text is none.
-pub(super) fn to_url(text: &str) -> Option<String> {
+pub(super) fn connection_string_to_url(text: &str) -> Option<String> {
     let pairs = parse_pairs(text)?;
     let is_known = match pairs.as_slice() {
         [] => false,
@@ -93,7 +93,7 @@ mod tests {
     use crate::server::url::tests::parse;
 
     fn address(text: &str) -> Address {
-        let url = to_url(text).unwrap_or_else(|| panic!("{text} is no connection string"));
+        let url = connection_string_to_url(text).unwrap_or_else(|| panic!("{text} is no connection string"));
         parse(&url).unwrap_or_else(|failure| panic!("{url}: {failure}"))
     }
 
@@ -105,8 +105,9 @@ mod tests {
         assert_eq!((found.host.as_str(), found.user.as_str(), found.database.as_str()), ("10.0.0.7", "m e", "a b"));
         assert_eq!((found.password.as_deref(), found.options.as_str()), (Some("it's 50% @&="), "-c jit=off"));
         assert_eq!(address("dbname=shop user=me host=''").database, "shop");
-        assert_eq!(to_url("service=shop").as_deref(), Some("postgres:///?service=shop"));
-        let failure = parse::<Address>(&to_url("host=h user=u sslmod=require").unwrap()).err().unwrap();
+        assert_eq!(connection_string_to_url("service=shop").as_deref(), Some("postgres:///?service=shop"));
+        let failure =
+            parse::<Address>(&connection_string_to_url("host=h user=u sslmod=require").unwrap()).err().unwrap();
         assert!(failure.to_string().contains("`sslmod`"), "{failure}");
     }
 
@@ -124,7 +125,7 @@ mod tests {
             "postgres://u@h/d?x=1 y=2",
             "my script=1.sql",
         ] {
-            assert_eq!(to_url(text), None, "{text}");
+            assert_eq!(connection_string_to_url(text), None, "{text}");
         }
     }
 }

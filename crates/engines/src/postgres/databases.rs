@@ -15,8 +15,8 @@ use super::refuse_standby;
 use super::room;
 use super::session::SessionSettings;
 use super::url::Address;
-use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals, own_key};
-use crate::owner::{MARKER, TableOwner, things_of_others};
+use crate::kept::{FENCE, Holder, Idle, KeptClaim, Rivals, process_claim_key};
+use crate::owner::{MARKER, TableOwner, foreign_things_failure};
 use crate::postgres::lane::{AskError, Client, quote_text};
 use crate::server::control;
 use crate::server::copies::{Copies, KeptCopy};
@@ -86,7 +86,7 @@ impl Home {
         PostgresClaim::set_limits(&mut client).map_err(|error| ask_failure("set up étalon's own session", &error))?;
         refuse_standby(&mut client, endpoint)?;
         let claim = PostgresClaim::take(&mut client, endpoint, rivals)?;
-        claim::take_databases(&mut client, endpoint, rivals)?;
+        claim::claim_databases(&mut client, endpoint, rivals)?;
         Ok(Home { client, claim })
     }
 }
@@ -120,12 +120,12 @@ impl Copies for Databases {
         session: &mut SessionSettings,
         request: &OpenRequest<'_>,
     ) -> Result<Option<Databases>, Failure> {
-        if !are_wanted(request) {
+        if !wants_own_database(request) {
             return Ok(None);
         }
         if let Some(pooler) = &endpoint.pooler {
             let hint = "`reset = \"rebuild\"`, or the server's own address in the URL";
-            return Err(pooler.refusal("keep copies of étalon's tables in databases of their own", hint));
+            return Err(pooler.refusal_failure("keep copies of étalon's tables in databases of their own", hint));
         }
         session.database = Some(OWN);
         if request.part == Part::Load {
@@ -180,10 +180,10 @@ impl Copies for Databases {
                 refuse_strangers(&self.foreign_things(own)?, format!("keep the database `{OWN}`"))?;
             }
             let rename = format!("ALTER DATABASE {OWN} RENAME TO {name}");
-            client.execute(&rename).map_err(|error| self.explain_copy_failure(client, &tried, OWN, &error))?;
+            client.execute(&rename).map_err(|error| self.database_failure(client, &tried, OWN, &error))?;
             // No one can be in the way of a copy, and no automatic vacuum changes it.
             let close = format!("ALTER DATABASE {name} WITH ALLOW_CONNECTIONS false");
-            client.execute(&close).map_err(|error| self.explain_copy_failure(client, &tried, &name, &error))?;
+            client.execute(&close).map_err(|error| self.database_failure(client, &tried, &name, &error))?;
             Ok(KeptCopy { number, bytes })
         })
     }
@@ -196,13 +196,13 @@ impl Copies for Databases {
             let found = self.list_databases(client)?;
             let known = found.into_iter().find(|one| one.name == template).and_then(|one| one.known);
             let tried = format!("copy the database `{template}`");
-            self.choose_method(client, &tried, reset)?;
+            self.set_copy_method(client, &tried, reset)?;
             let strategy = self.copy_strategy_sql(copy.bytes, reset);
             let create = format!("CREATE DATABASE {OWN} TEMPLATE {template}{strategy} CONNECTION LIMIT {MARK_LIMIT}");
             client.execute(&create).map_err(|error| {
-                let failure = self.explain_copy_failure(client, &tried, &template, &error);
+                let failure = self.database_failure(client, &tried, &template, &error);
                 if reset == Reset::Clone && failure.kind == FailureKind::Other {
-                    cannot_clone(failure)
+                    clone_failure(failure)
                 } else {
                     failure
                 }
@@ -218,11 +218,11 @@ impl Copies for Databases {
 
     /// Returns how the claim was lost, since that was last forgotten.
     fn claim_loss(&self) -> Option<Failure> {
-        self.home.loss()
+        self.home.claim_loss_so_far()
     }
 
     /// Takes the claim again if it was lost; returns how it was lost, which is forgotten.
-    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+    fn retake_copies_claim(&self) -> Result<Option<Failure>, Failure> {
         self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
@@ -240,7 +240,7 @@ impl Copies for Databases {
                 })
                 .map(|one| {
                     refuse_strangers(&self.foreign_things(one)?, format!("drop the database `{}`", one.name))?;
-                    self.drop(client, one)
+                    self.drop_one_database(client, one)
                 });
             // Each goes that can.
             dropped.collect::<Vec<_>>().into_iter().collect::<Result<(), Failure>>()
@@ -264,19 +264,19 @@ impl Databases {
             let hint = format!(
                 "rename it (`ALTER DATABASE {OWN} RENAME TO …`), write `reset = \"rebuild\"`, or drop it with --yes"
             );
-            TableOwner::Others.unless_foreign(self.consent, &format!("the database `{OWN}`"), &hint)?;
+            TableOwner::Others.refuse_foreign_owner(self.consent, &format!("the database `{OWN}`"), &hint)?;
         }
         if found.iter().any(|one| one.owner == Owner::Remnant) {
             // Of an étalon that has lost its claim, and may not have noticed yet.
             thread::sleep(FENCE);
             PostgresClaim::check(client, &self.endpoint)?;
-            claim::take_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
+            claim::claim_databases(client, &self.endpoint, Rivals::AwaitEnd)?;
         }
         for one in
             found.iter().filter(|one| one.owner == Owner::Remnant || (one.owner == Owner::Others && one.name == OWN))
         {
             self.refuse_strangers_unless_allowed(one)?;
-            self.drop(client, one)?;
+            self.drop_one_database(client, one)?;
         }
         match own.map(|one| one.owner) {
             Some(Owner::Process | Owner::System) => Ok(()),
@@ -321,7 +321,7 @@ impl Databases {
                 .with_hint(format!("rename it: `ALTER DATABASE {OWN} RENAME TO …`")));
         }
         self.refuse_strangers_unless_allowed(own)?;
-        self.drop(client, own)
+        self.drop_one_database(client, own)
     }
 
     /// Lists what others put into the database with the tables; nothing for a kept copy, which lets no one in.
@@ -347,14 +347,14 @@ impl Databases {
     }
 
     /// Drops a database, after ending étalon's sessions in it.
-    fn drop(&self, client: &mut Client, database: &Found) -> Result<(), Failure> {
+    fn drop_one_database(&self, client: &mut Client, database: &Found) -> Result<(), Failure> {
         let name = &database.name;
         if database.owner != Owner::Others {
             end_own_sessions(client, name)?;
         }
         let tried = format!("drop the database `{name}`");
         let dropped = client.execute(&format!("DROP DATABASE IF EXISTS {name}"));
-        dropped.map_err(|error| self.explain_copy_failure(client, &tried, name, &error))
+        dropped.map_err(|error| self.database_failure(client, &tried, name, &error))
     }
 
     /// Makes an empty database with the encoding and collation of the URL's database, in which the tables are to be.
@@ -362,7 +362,7 @@ impl Databases {
         let tried = format!("make the database `{OWN}`");
         let likeness = client.query_first_value(LIKENESS).map_err(|error| ask_failure(&*tried, &error))?;
         let create = format!("CREATE DATABASE {OWN}{likeness} CONNECTION LIMIT {MARK_LIMIT}");
-        client.execute(&create).map_err(|error| self.explain_copy_failure(client, &tried, "template1", &error))?;
+        client.execute(&create).map_err(|error| self.database_failure(client, &tried, "template1", &error))?;
         let known = self.endpoint.on_database(OWN).open_client("").and_then(|mut inside| {
             let known = room::things_outside_schema(&mut inside).map_err(|error| ask_failure(&*tried, &error));
             inside.close_and_wait();
@@ -385,13 +385,12 @@ impl Databases {
     /// Reads the size of a database in bytes.
     fn database_bytes(&self, client: &mut Client, name: &str) -> Result<u64, Failure> {
         let bytes = client.query_first_value(&format!("SELECT pg_catalog.pg_database_size('{name}')"));
-        let bytes =
-            bytes.map_err(|error| self.explain_copy_failure(client, "ask for a database's size", name, &error))?;
+        let bytes = bytes.map_err(|error| self.database_failure(client, "ask for a database's size", name, &error))?;
         Ok(bytes.parse().unwrap_or_default())
     }
 
     /// Sets whether the server clones or copies files, from PostgreSQL 18 on; fails if it cannot clone.
-    fn choose_method(&self, client: &mut Client, tried: &str, reset: Reset) -> Result<(), Failure> {
+    fn set_copy_method(&self, client: &mut Client, tried: &str, reset: Reset) -> Result<(), Failure> {
         if self.release < CLONES_FROM {
             return Ok(());
         }
@@ -399,7 +398,7 @@ impl Databases {
         let set = client.execute(&format!("SET file_copy_method = {method}"));
         // A server that is built without it does not know the word.
         set.map_err(|error| match ask_failure(tried, &error) {
-            failure if failure.kind == FailureKind::Other => cannot_clone(failure),
+            failure if failure.kind == FailureKind::Other => clone_failure(failure),
             failure => failure,
         })
     }
@@ -415,7 +414,7 @@ impl Databases {
 
     /// Makes the failure of a statement on a database, with who is in the way or what to do.
     /// `name` is the database that others may be connected to.
-    fn explain_copy_failure(&self, client: &mut Client, tried: &str, name: &str, error: &AskError) -> Failure {
+    fn database_failure(&self, client: &mut Client, tried: &str, name: &str, error: &AskError) -> Failure {
         let failed = ask_failure(tried, error);
         let user = &self.endpoint.address.user;
         let state = match error {
@@ -423,7 +422,7 @@ impl Databases {
             _ => return failed,
         };
         match (state, failed.kind) {
-            (OBJECT_IN_USE, _) => name_users(client, failed, name),
+            (OBJECT_IN_USE, _) => add_users_to_failure(client, failed, name),
             (NO_SUCH_DATABASE, _) => Failure { kind: FailureKind::Missing, ..failed },
             (_, FailureKind::DiskFull) => failed.with_hint(
                 "free space on the server's device, choose a smaller `scale` or fewer `warehouses`, or write \
@@ -446,7 +445,7 @@ fn refuse_strangers(strangers: &[String], tried: String) -> Result<(), Failure> 
         return Ok(());
     }
     let cause = format!("others have put something into it, which stays: {}", strangers.join(", "));
-    Err(things_of_others(tried, cause))
+    Err(foreign_things_failure(tried, cause))
 }
 
 /// Reads the server's `server_version_num`.
@@ -477,7 +476,7 @@ fn copy_name(number: usize) -> String {
 
 /// Writes the beginning of the comment on databases of this process.
 fn mark_of_process() -> String {
-    format!("{MARKER} (process {}, ", own_key())
+    format!("{MARKER} (process {}, ", process_claim_key())
 }
 
 /// Writes the comment on the databases of a new system; each call has another number.
@@ -488,7 +487,7 @@ fn mark_of_system() -> String {
 }
 
 /// Tests whether étalon's tables are to be in a database of their own.
-fn are_wanted(request: &OpenRequest<'_>) -> bool {
+fn wants_own_database(request: &OpenRequest<'_>) -> bool {
     request.tables == Tables::Own && request.system.reset.is_some_and(Reset::keeps_copy)
 }
 
@@ -497,7 +496,7 @@ pub(super) fn refuse_own_name(address: &Address, request: &OpenRequest<'_>) -> R
     let name = &address.database;
     let is_kept =
         name.strip_prefix(KEPT).is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
-    if !are_wanted(request) || (name != OWN && !is_kept) {
+    if !wants_own_database(request) || (name != OWN && !is_kept) {
         return Ok(());
     }
     let cause = format!("a database of that name is what étalon makes and drops with `reset = \"{}\"`", Reset::Restore);
@@ -518,7 +517,7 @@ fn end_own_sessions(client: &mut Client, name: &str) -> Result<(), Failure> {
 }
 
 /// Adds to a failure who is connected to a database.
-fn name_users(client: &mut Client, failed: Failure, name: &str) -> Failure {
+fn add_users_to_failure(client: &mut Client, failed: Failure, name: &str) -> Failure {
     let sql = format!(
         "SELECT pid, coalesce(usename::text, backend_type), coalesce(nullif(application_name, ''), 'it does not say what'), \
          coalesce(client_addr::text, 'the server''s machine') FROM pg_catalog.pg_stat_activity WHERE datname = '{name}' \
@@ -536,7 +535,7 @@ fn name_users(client: &mut Client, failed: Failure, name: &str) -> Failure {
 }
 
 /// Makes a failure that says the server cannot share blocks, with what to do.
-fn cannot_clone(failure: Failure) -> Failure {
+fn clone_failure(failure: Failure) -> Failure {
     Failure { kind: FailureKind::Unsupported, ..failure }
         .with_hint("the server cannot share its filesystem's blocks: write `reset = \"restore\"`")
 }

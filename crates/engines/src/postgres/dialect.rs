@@ -24,7 +24,7 @@ impl ContentsDialect for PostgresDialect {
     }
 
     /// Query for the schemas and names of all tables and views.
-    fn tables_and_views(&self) -> &'static str {
+    fn tables_and_views_sql(&self) -> &'static str {
         "SELECT pg_catalog.quote_ident(n.nspname), pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_class c JOIN \
          pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND c.relpersistence <> 't' \
          AND n.nspname NOT IN ('pg_catalog', 'pg_toast', 'information_schema')"
@@ -41,7 +41,7 @@ impl ContentsDialect for PostgresDialect {
 
 impl Dialect for PostgresDialect {
     /// Names that mark files of SQL as PostgreSQL's own.
-    fn file_names(&self) -> &'static [&'static str] {
+    fn file_suffixes(&self) -> &'static [&'static str] {
         &["postgres", "postgresql", "pg"]
     }
 
@@ -51,7 +51,7 @@ impl Dialect for PostgresDialect {
     }
 
     /// Statements that begin and end a read-only transaction.
-    fn read_only(&self) -> (&'static str, &'static str) {
+    fn read_only_wrapper(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION READ ONLY", "ROLLBACK")
     }
 
@@ -97,7 +97,7 @@ impl Dialect for PostgresDialect {
     }
 
     /// Returns the statement as it is: portable words are PostgreSQL's own.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         Cow::Borrowed(sql)
     }
 

@@ -53,7 +53,7 @@ pub(super) const TABLE: &[DurabilityRule] = &[
 ];
 
 /// Finds the durability tier of a private server, which has PostgreSQL's defaults but for the plan's settings.
-pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
+pub(super) fn planned_tier(system: &SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("fsync", "on"),
         ("full_page_writes", "on"),
@@ -65,7 +65,7 @@ pub(super) fn planned(system: &SystemPlan) -> DurabilityTier {
 }
 
 /// Tells the operating system that a server was built for from its `version()`.
-pub(super) fn system_of(version: &str) -> &'static str {
+pub(super) fn os_of_build(version: &str) -> &'static str {
     if version.contains("apple-darwin") {
         "macos"
     } else if ["Visual C++", "mingw", "msvc", "windows"].iter().any(|mark| version.contains(mark)) {
@@ -100,7 +100,7 @@ mod tests {
             (", compiled by Visual C++ build 1914", "windows"),
             ("(Debian 17.2-1) on x86_64-pc-linux-gnu, compiled by gcc", "another"),
         ] {
-            assert_eq!(system_of(&format!("PostgreSQL 17.2 {build}, 64-bit")), system, "{build}");
+            assert_eq!(os_of_build(&format!("PostgreSQL 17.2 {build}, 64-bit")), system, "{build}");
         }
     }
 }

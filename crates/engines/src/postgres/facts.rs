@@ -13,7 +13,7 @@ use super::order_entry::Procedures;
 use super::pooler::Pooler;
 use super::url::Address;
 use crate::data_place::{DataPlace, hide_value, server_process};
-use crate::durability::{first_fit, list_settings};
+use crate::durability::{first_matching_rule, list_settings};
 use crate::isolation::{self, Levels};
 use crate::postgres::lane::{AskError, Client};
 use crate::server::dialogue::first_columns;
@@ -66,17 +66,17 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     facts.identity("server.product", "PostgreSQL");
     let version = client.query_first_value("SELECT pg_catalog.version()").map_err(failing_to(tried))?;
     facts.identity("server.version", version.clone());
-    facts.entries.extend(session_settings(client)?.entries);
-    facts.entries.extend(instance(client).entries);
+    facts.entries.extend(read_session_settings(client)?.entries);
+    facts.entries.extend(read_instance_facts(client).entries);
     facts.identity("server.extensions", client.query_first_value(EXTENSIONS).map_err(failing_to(tried))?);
     // With `jit` on, a server without the compiler silently interprets.
     if let Ok(compiles) = client.query_first_value("SELECT pg_catalog.pg_jit_available()::int") {
         facts.identity("server.jit", if compiles == "1" { "compiles" } else { "does not compile" });
     }
     add_database(&mut facts, client).map_err(failing_to(tried))?;
-    if durability::system_of(&version) == "windows"
+    if durability::os_of_build(&version) == "windows"
         && OS != "windows"
-        && is_here(client, address).map_err(failing_to(tried))?
+        && is_server_on_this_machine(client, address).map_err(failing_to(tried))?
     {
         let words = format!(
             "the server is built for Windows and runs on this machine, whose system is {OS}: by Wine or a virtual machine, so \
@@ -97,7 +97,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     }
     let place = match &endpoint.pooler {
         Some(Pooler { name, .. }) => DataPlace::Elsewhere(format!("{name} does not tell where its server runs")),
-        None => data_place(client, address).map_err(failing_to(tried))?,
+        None => find_data_place(client, address).map_err(failing_to(tried))?,
     };
     let schemas = match tables {
         Tables::Own => format!("nspname = '{SCHEMA}'"),
@@ -106,8 +106,9 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
     let tablespaces = used_tablespaces(client, &schemas).map_err(failing_to(tried))?;
     let database = client.query_first_value(DATABASE_FOLDER).map_err(failing_to(tried))?;
     // The log may be a link to another device, as may the databases, and any file of either.
-    let keeping = place.add_to(&mut facts, |data| {
-        let folders = ["pg_wal", "global", "pg_xact", &*database].map(|folder| data.with_files(folder, &[""]));
+    let keeping = place.add_data_facts(&mut facts, |data| {
+        let folders =
+            ["pg_wal", "global", "pg_xact", &*database].map(|folder| data.folder_and_diverted_entries(folder, &[""]));
         folders.into_iter().flatten().chain(tablespaces.iter().map(|path| data.path_from_here(path))).collect()
     });
     if !tablespaces.is_empty() {
@@ -127,7 +128,7 @@ pub(super) fn read_facts(client: &mut Client, endpoint: &Endpoint, tables: Table
 }
 
 /// Reads all settings of a session as facts; secrets are hidden.
-pub(super) fn session_settings(client: &mut Client) -> Result<Facts, Failure> {
+pub(super) fn read_session_settings(client: &mut Client) -> Result<Facts, Failure> {
     let mut facts = Facts::default();
     for row in client.query_text_rows(SETTINGS).map_err(failing_to("read the server's settings"))? {
         let [Some(name), Some(value)] = &row[..] else { continue };
@@ -180,7 +181,7 @@ const HELD: &str = "SELECT p.proname, CASE WHEN p.proconfig IS NULL AND NOT p.pr
 
 /// Reads what tells this server from its standby, or from itself before a restart.
 /// What the server does not answer is left out.
-pub(super) fn instance(client: &mut Client) -> Facts {
+pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for (name, sql) in INSTANCE {
         if let Ok(value) = client.query_first_value(sql) {
@@ -261,15 +262,15 @@ fn shown_value(name: &str, value: &str) -> String {
 }
 
 /// Finds the folder of the server's data and the server's process, or why it is not within reach.
-pub(super) fn data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
+pub(super) fn find_data_place(client: &mut Client, address: &Address) -> Result<DataPlace, AskError> {
     let folder = match client.query_first_value("SELECT pg_catalog.current_setting('data_directory', true)") {
         Ok(folder) => Some(folder),
         Err(error) if error.sql_state() == INSUFFICIENT_PRIVILEGE => None,
         // A stopping server refuses with another error.
         Err(error) => return Err(error),
     };
-    if !is_here(client, address)? {
-        return Ok(DataPlace::on_another_machine());
+    if !is_server_on_this_machine(client, address)? {
+        return Ok(DataPlace::elsewhere_on_other_machine());
     }
     let named = client.query_first_value("SELECT pg_catalog.pg_backend_pid()")?.parse().ok();
     let process = server_process(&address.listener(), named);
@@ -293,7 +294,7 @@ const DATABASE_FOLDER: &str =
     "SELECT 'base/' || oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database()";
 
 /// Tests whether the server is on this machine; a container's has another address from outside.
-fn is_here(client: &mut Client, address: &Address) -> Result<bool, AskError> {
+fn is_server_on_this_machine(client: &mut Client, address: &Address) -> Result<bool, AskError> {
     let same = "SELECT pg_catalog.inet_server_addr() IS NOT DISTINCT FROM pg_catalog.inet_client_addr()";
     Ok(address.is_socket() || client.query_first_value(same)? == "t")
 }
@@ -413,11 +414,11 @@ const EVENT_TRIGGERS: &str = "SELECT coalesce(pg_catalog.string_agg(evtname, ', 
 /// Finds the durability that a commit has by these facts.
 fn durability_from_facts(facts: &Facts, version: &str, unlogged: &str) -> Durability {
     let setting = |name: &str| match name {
-        "system" => Some(durability::system_of(version).to_owned()),
+        "system" => Some(durability::os_of_build(version).to_owned()),
         "unlogged tables" => Some(unlogged.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_owned),
     };
-    first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting))
+    first_matching_rule(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting))
 }
 
 #[cfg(test)]

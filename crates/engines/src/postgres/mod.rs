@@ -85,7 +85,7 @@ impl Engine for Postgres {
                     where they are the server's",
             private_servers: WORDS,
             own_url: None,
-            other_address: Some(connection_string::to_url),
+            other_address: Some(connection_string::connection_string_to_url),
             workload: "transactions",
             backups: backup::METHODS,
             poolers: bouncer::POOLERS,
@@ -110,47 +110,47 @@ impl Engine for Postgres {
 
     /// Chooses how a plan's tables of this size are brought back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan::<PostgresServer>(system, size_bytes)
+        server::reset::choose_reset_of_plan::<PostgresServer>(system, size_bytes)
     }
 
     /// Tests whether the server can be restarted with cold caches: only a private one.
-    fn empties_caches(&self, system: &SystemPlan) -> bool {
+    fn can_empty_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
 
     /// Says what étalon would make on the plan's server.
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<PostgresServer>(system)
     }
 
     /// Says what étalon would drop on the plan's server.
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         system::would_drop::<PostgresServer>(system)
     }
 
     /// Fails if the system's URL cannot be read; connects to nothing.
-    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
-        system::read_url::<PostgresServer>(system)
+    fn check_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::check_url::<PostgresServer>(system)
     }
 
     /// Connects, and returns the failure if the server is a standby.
-    fn refuses_writes(&self, system: &SystemPlan) -> Option<Failure> {
-        system::refuses_writes::<PostgresServer>(system)
+    fn why_read_only(&self, system: &SystemPlan) -> Option<Failure> {
+        system::why_read_only::<PostgresServer>(system)
     }
 
     /// Logs in to look, and makes a session for single statements.
-    fn visit(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
+    fn open_visiting_session(&self, system: &SystemPlan) -> Result<Box<dyn Session>, Failure> {
         system::visit_session::<PostgresServer>(system)
     }
 
     /// Returns the release of the server programs on this machine.
-    fn programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
+    fn read_programs_version(&self, server: &PrivateServer) -> Result<String, Failure> {
         let programs = Programs::find(server.bin_dir.as_deref(), server.version.as_deref())?;
         Ok(programs.release().unwrap_or_default())
     }
 
     /// Makes the failure that the server's or the pooler's programs are missing, if so.
-    fn lacks_programs(&self, server: &PrivateServer) -> Option<Failure> {
+    fn why_programs_missing(&self, server: &PrivateServer) -> Option<Failure> {
         let lacks_server = Programs::find(server.bin_dir.as_deref(), server.version.as_deref()).err();
         lacks_server.or_else(|| server.pooler.as_ref().and_then(|_| bouncer::find_program().err()))
     }
@@ -163,7 +163,7 @@ impl Engine for Postgres {
     /// Finds the durability tier of a private server; `None` for one that must be asked itself.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<model::DurabilityTier> {
         // An existing server must be asked itself.
-        system.server.as_ref().map(|_| durability::planned(system))
+        system.server.as_ref().map(|_| durability::planned_tier(system))
     }
 
     fn dialect(&self) -> Option<&'static dyn Dialect> {
@@ -171,8 +171,8 @@ impl Engine for Postgres {
     }
 
     /// Makes the failure that a backup method's program is missing, if so.
-    fn lacks_for_backup(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
-        backup::missing_program(system, method)
+    fn why_backup_impossible(&self, system: &SystemPlan, method: &str) -> Option<Failure> {
+        backup::missing_program_failure(system, method)
     }
 }
 
@@ -201,16 +201,16 @@ impl Server for PostgresServer {
     const ROOM: &'static str = "the schema `etalon`";
 
     /// Connects to an existing server, checks what the login may do, and makes the plan's session settings.
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+    fn connect_for_plan(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
         let settings = &request.system.settings;
         request.permits.check_settings(settings, &confine::safe_settings(settings))?;
         databases::refuse_own_name(&address, request)?;
         let mut endpoint = Endpoint::new(address)?.with_request(request);
         let mut client = endpoint.open_client("")?;
-        endpoint.take_bytes_as_they_are(&mut client)?;
+        endpoint.match_raw_encoding(&mut client)?;
         endpoint.pooler = pooler::find_pooler(&mut client, &endpoint)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
-        let session = SessionSettings::with_settings(&endpoint, &mut client, settings)?;
+        let session = SessionSettings::from_plan_settings(&endpoint, &mut client, settings)?;
         client.close_and_wait();
         Ok((endpoint, session))
     }
@@ -223,7 +223,12 @@ impl Server for PostgresServer {
     }
 
     /// Reads what the server counts and lets étalon do; fails if it cannot be written to or has a foreign schema.
-    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect_server(
+        client: &mut Client,
+        endpoint: &Endpoint,
+        consent: Consent,
+        makes: bool,
+    ) -> Result<Self, Failure> {
         if makes {
             refuse_read_only(client, endpoint)?;
             tables::refuse_foreign_schema(client, consent)?;
@@ -275,9 +280,9 @@ impl Server for PostgresServer {
     }
 
     /// Reads the settings of a run's session and of which instance it is.
-    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        let mut settings = facts::session_settings(client)?;
-        settings.entries.extend(facts::instance(client).entries);
+    fn read_load_settings(client: &mut Client) -> Result<Facts, Failure> {
+        let mut settings = facts::read_session_settings(client)?;
+        settings.entries.extend(facts::read_instance_facts(client).entries);
         Ok(settings)
     }
 
@@ -305,7 +310,7 @@ impl Server for PostgresServer {
                 tables::vacuum_tables(client, data)
             })?;
         }
-        Self::was_prepared(system, data)
+        Self::note_prepared(system, data)
     }
 
     /// Tests whether nothing was written since these tables were loaded last in this round.
@@ -315,7 +320,7 @@ impl Server for PostgresServer {
     }
 
     /// Notes how far the server has written, now that the tables are loaded.
-    fn was_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
+    fn note_prepared(system: &PostgresSystem, data: &Dataset) -> Result<(), Failure> {
         *system.server.lock_prepared() = system.ask(Untouched::read_now)?.map(|now| (data.name.clone(), now));
         Ok(())
     }
@@ -337,7 +342,7 @@ impl Server for PostgresServer {
     }
 
     /// Returns the query for sessions that wait for locks; none through a pooler.
-    fn lock_waiters(&self) -> &'static [&'static str] {
+    fn lock_waiter_queries(&self) -> &'static [&'static str] {
         // A pooler's sessions are not the load's alone, and its connections may all be in use.
         if self.is_pooled { &[] } else { &[counters::LOCK_WAITERS] }
     }
@@ -350,17 +355,17 @@ impl Server for PostgresServer {
     /// Opens a session for single statements, with the extension that its kind needs.
     fn step_session(system: &PostgresSystem, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         if let Some(pooler) = system.endpoint.pooler.as_ref().filter(|pooler| pooler.shares_sessions()) {
-            return Err(pooler.refusal("keep a session for more than a transaction", OWN_ADDRESS));
+            return Err(pooler.refusal_failure("keep a session for more than a transaction", OWN_ADDRESS));
         }
-        install_for(system, kind)?;
+        install_extension_for(system, kind)?;
         let mut client = system.run_client(kind)?;
-        postgis::find_extension(&mut client, kind)?;
+        postgis::use_extension(&mut client, kind)?;
         Ok(Box::new(Steps::new(client, <Self as Server>::DIALECT)))
     }
 
     /// Reads facts of the extension that sessions of a kind need.
     fn session_facts(system: &PostgresSystem, kind: SessionKind) -> Result<Facts, Failure> {
-        install_for(system, kind)?;
+        install_extension_for(system, kind)?;
         let mut client = system.open_client_for(kind)?;
         let facts = postgis::extension_facts(&mut client, kind);
         client.close_and_wait();
@@ -432,7 +437,7 @@ const OWN_ADDRESS: &str = "name the server's own address in the URL, or a pool w
 /// Fails if a program needs a session to keep something from one transaction to the next.
 fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failure> {
     if program.protocol() == Protocol::Prepared && !pooler.keeps_prepared() {
-        return Err(pooler.refusal(
+        return Err(pooler.refusal_failure(
             "use `protocol = \"prepared\"`",
             "write `protocol = \"simple\"` or `\"extended\"` for this benchmark (PgBouncer keeps prepared statements from \
              release 1.21 on, with `max_prepared_statements`)",
@@ -440,13 +445,13 @@ fn refuse_session_state(pooler: &Pooler, program: &Program) -> Result<(), Failur
     }
     if program.pipeline_depth() > 1 {
         let tried = format!("use `pipeline = {}`", program.pipeline_depth());
-        return Err(pooler.refusal(tried, "leave `pipeline` at 1 through this pooler"));
+        return Err(pooler.refusal_failure(tried, "leave `pipeline` at 1 through this pooler"));
     }
     Ok(())
 }
 
 /// Installs the extension that a kind of session needs on a private server, whose role may not do so.
-fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
+fn install_extension_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure> {
     match system.lock_private() {
         Some(private) => private.recipe.owner.as_ref().map_or(Ok(()), |owner| postgis::install_extension(owner, kind)),
         None => Ok(()),
@@ -457,7 +462,7 @@ fn install_for(system: &PostgresSystem, kind: SessionKind) -> Result<(), Failure
 fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = "ask what the server lets étalon do";
     let Address { user, database, .. } = &endpoint.address;
-    outlast_promotion(client, endpoint)?;
+    wait_for_promotion(client, endpoint)?;
     let may = "SELECT pg_catalog.has_database_privilege(pg_catalog.current_database(), 'CREATE')";
     let there = format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL");
     if client.query_first_value(may).map_err(failing_to(tried))? != "t"
@@ -472,7 +477,7 @@ fn refuse_read_only(client: &mut Client, endpoint: &Endpoint) -> Result<(), Fail
 
 /// Fails for a standby, after a while where the server's promotion may be under way.
 /// It then receives no WAL any more, and has not ended its recovery.
-fn outlast_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+fn wait_for_promotion(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let started = Instant::now();
     loop {
         let Err(failure) = refuse_standby(client, endpoint) else { return Ok(()) };

@@ -77,7 +77,7 @@ impl Abilities {
 }
 
 /// Reads I/O by object and context from `pg_stat_io`; NULL for a pair without such operations is 0.
-fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
+fn read_io_by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     // Until version 17 all operations have one size.
     let [read_bytes, write_bytes, extend_bytes] = ["read", "write", "extend"].map(|operation| {
         if able.has_column(&format!("pg_stat_io.{operation}_bytes")) {
@@ -117,7 +117,7 @@ fn by_object(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>
 }
 
 /// Reads writes by kind of process, where there is no `pg_stat_io` yet.
-fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
+fn read_io_by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace>, Failure> {
     let sql = "SELECT buffers_checkpoint, checkpoint_write_time, checkpoint_sync_time, buffers_clean, buffers_backend, \
                buffers_backend_fsync, blk_write_time FROM pg_catalog.pg_stat_bgwriter, \
                pg_catalog.pg_stat_database WHERE datname = pg_catalog.current_database()";
@@ -158,7 +158,7 @@ fn by_process(able: &Abilities, session: &mut dyn Session) -> Result<Vec<IoPlace
 }
 
 /// Reads the log's I/O from `pg_stat_wal` up to version 17, and an estimate of the bytes written again.
-fn log_by_writes(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
+fn read_log_io(able: &Abilities, session: &mut dyn Session) -> Result<(IoPlace, Reading), Failure> {
     let sql = "SELECT wal_write, wal_bytes, wal_write_time, wal_sync, wal_sync_time FROM pg_catalog.pg_stat_wal";
     let rows = session.query(sql)?;
     let value = |place: usize| datum_number(rows.first().and_then(|row| row.get(place)));
@@ -186,7 +186,7 @@ impl PagesDialect for Pages {
     }
 
     /// Writes the statements for a table whose rows fill a page each.
-    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
+    fn create_page_table_sql(&self, page_bytes: u64) -> Vec<String> {
         vec![
             format!(
                 "CREATE TABLE tio (tio_id int GENERATED ALWAYS AS IDENTITY, tio_data char({}))",
@@ -225,7 +225,7 @@ impl PagesDialect for Pages {
     }
 
     /// Reads the log's insert position in bytes; `None` if the role may not.
-    fn log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+    fn read_log_end(&self, session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         let end = "SELECT pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_insert_lsn(), '0/0')";
         Ok(split_refusal(query_number(session, end))?.ok())
     }
@@ -264,11 +264,14 @@ impl PagesDialect for Pages {
     /// Reads the server's I/O by place, with its log's bytes and what it does not count.
     fn io_account(&self, _system: &dyn System, session: &mut dyn Session) -> Result<IoAccount, Failure> {
         let able = Abilities::read_abilities(session)?;
-        let places =
-            if able.has_column("pg_stat_io.reads") { by_object(&able, session)? } else { by_process(&able, session)? };
+        let places = if able.has_column("pg_stat_io.reads") {
+            read_io_by_object(&able, session)?
+        } else {
+            read_io_by_process(&able, session)?
+        };
         let mut account = IoAccount { places, ..IoAccount::default() };
         if able.has_column("pg_stat_wal.wal_write") {
-            let (log, again) = log_by_writes(&able, session)?;
+            let (log, again) = read_log_io(&able, session)?;
             account.places.push(log);
             account.explained.insert("log-blocks-again", again);
             // A new segment is filled with zeros, which counts from version 18 on.

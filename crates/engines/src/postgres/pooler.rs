@@ -62,7 +62,7 @@ impl Pooler {
     }
 
     /// Makes the failure of something that needs a session of its own, which the pooler does not give.
-    pub(crate) fn refusal(&self, tried: impl Into<String>, hint: &str) -> Failure {
+    pub(crate) fn refusal_failure(&self, tried: impl Into<String>, hint: &str) -> Failure {
         Failure::new(FailureKind::Unsupported, tried, format!("it goes through {self}")).with_hint(hint)
     }
 }
@@ -92,13 +92,14 @@ pub(super) fn find_pooler(client: &mut Client, endpoint: &Endpoint) -> Result<Op
     client.limit_time(POOL_TIMEOUT);
     let mut second = endpoint.open_client("")?;
     second.limit_time(POOL_TIMEOUT);
-    let goes_to_others = goes_to_others(client, &mut second).map_err(|error| explain_failure(endpoint, &error))?
-        || meets_others(client, &mut second, endpoint).map_err(|error| explain_failure(endpoint, &error))?;
+    let goes_to_others = shares_among_clients(client, &mut second)
+        .map_err(|error| explain_failure(endpoint, &error))?
+        || third_client_shares(client, &mut second, endpoint).map_err(|error| explain_failure(endpoint, &error))?;
     let lends = if goes_to_others {
         let prepares = supports_prepared(client).map_err(|error| explain_failure(endpoint, &error))?;
         second.close_and_wait();
         Lends::Transaction { prepares }
-    } else if is_reset(second, endpoint)? {
+    } else if resets_sessions(second, endpoint)? {
         Lends::Session
     } else {
         Lends::UsedSession
@@ -129,7 +130,7 @@ fn explain_failure(endpoint: &Endpoint, error: &AskError) -> Failure {
 const BACKEND: &str = "SELECT pg_catalog.pg_backend_pid()";
 
 /// Tests whether one client's questions are answered in several sessions, or two clients' in one.
-fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
+fn shares_among_clients(first: &mut Client, second: &mut Client) -> Result<bool, AskError> {
     let mut seen: [Option<String>; 2] = [None, None];
     for index in ORDER {
         let session = if index == 0 { first.query_first_value(BACKEND)? } else { second.query_first_value(BACKEND)? };
@@ -144,7 +145,7 @@ fn goes_to_others(first: &mut Client, second: &mut Client) -> Result<bool, AskEr
 
 /// Tests whether a third client is answered in a session of one of two that stay.
 /// A pooler may give each client, while it can, the session that it had before (Odyssey).
-fn meets_others(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
+fn third_client_shares(first: &mut Client, second: &mut Client, endpoint: &Endpoint) -> Result<bool, AskError> {
     let taken = [first.query_first_value(BACKEND)?, second.query_first_value(BACKEND)?];
     for _ in 0..LOOKS {
         let Ok(mut third) = endpoint.try_connect("") else { return Ok(false) };
@@ -174,7 +175,7 @@ fn supports_prepared(client: &mut Client) -> Result<bool, AskError> {
 }
 
 /// Tests whether what a client has set is gone for the next client that gets its session.
-fn is_reset(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
+fn resets_sessions(mut leaving: Client, endpoint: &Endpoint) -> Result<bool, Failure> {
     let session = leaving.query_first_value(BACKEND).map_err(|error| explain_failure(endpoint, &error))?;
     leaving.execute("SET etalon.probe = 'left'").map_err(|error| explain_failure(endpoint, &error))?;
     leaving.close_and_wait();

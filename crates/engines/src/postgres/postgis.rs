@@ -18,12 +18,12 @@ const PROBE: &str = "etalon_probe";
 ///
 /// # Errors
 /// It is not installed, or the role may not create it.
-pub(super) fn find_extension(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
-    if kind == SessionKind::Spatial { look_into_extension(client) } else { Ok(()) }
+pub(super) fn use_extension(client: &mut Client, kind: SessionKind) -> Result<(), Failure> {
+    if kind == SessionKind::Spatial { ensure_extension(client) } else { Ok(()) }
 }
 
 /// Brings PostGIS into the session's search path; makes it in étalon's schema if the database has none.
-fn look_into_extension(client: &mut Client) -> Result<(), Failure> {
+fn ensure_extension(client: &mut Client) -> Result<(), Failure> {
     let mut schema = schema_of_extension(client)?;
     if schema.is_none() {
         refuse_missing(client)?;
@@ -123,7 +123,7 @@ pub(super) fn extension_facts(client: &mut Client, kind: SessionKind) -> Result<
             let sql = format!("SELECT {}.postgis_full_version()", quote_name(&schema));
             client.query_first_value(&sql).map_err(|error| ask_failure("ask PostGIS for its version", &error))?
         }
-        None => version_by_run(client)?,
+        None => version_by_trial_install(client)?,
     };
     for (name, key) in [("postgis", "POSTGIS"), ("geos", "GEOS")] {
         match version_part(&version, key) {
@@ -141,7 +141,7 @@ fn version_part(version: &str, key: &str) -> Option<String> {
 }
 
 /// Installs PostGIS in a transaction, reads its versions, and rolls back.
-fn version_by_run(client: &mut Client) -> Result<String, Failure> {
+fn version_by_trial_install(client: &mut Client) -> Result<String, Failure> {
     refuse_missing(client)?;
     let make = format!("BEGIN; CREATE SCHEMA {PROBE}; CREATE EXTENSION {EXTENSION} SCHEMA {PROBE}");
     let version = client.execute(&make).and_then(|()| {

@@ -19,10 +19,10 @@ use super::session;
 use super::url::Address;
 use crate::postgres::lane::Client;
 use crate::server::private::{
-    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, on_free_port,
-    run_clean, server_failure,
+    self, FolderRequirements, Folders, Habits, Recipe, ServerLogWords, SocketUse, give_to_user, server_failure,
+    start_on_free_port, without_variables,
 };
-use crate::server::settings::{refuse_own, refuse_reserved, unknown_setting};
+use crate::server::settings::{refuse_own, refuse_reserved, unknown_setting_failure};
 use crate::server::{LOOPBACK, random_password};
 use load::error::{Failure, FailureKind};
 use workloads::system::OpenRequest;
@@ -100,7 +100,8 @@ impl Recipe for PostgresRecipe {
             refuse_own(name, &value.to_string(), &OWN_SETTINGS)?;
             refuse_reserved(name, &value.to_string(), session::RESERVED)?;
         }
-        let bin_dir = permits.private_server(server, super::WORDS, settings, &confine::safe_settings(settings))?;
+        let bin_dir =
+            permits.check_private_server(server, super::WORDS, settings, &confine::safe_settings(settings))?;
         let programs = Programs::find(bin_dir.as_deref(), server.version.as_deref())?;
         if server.pooler.is_some() {
             bouncer::find_program()?;
@@ -118,7 +119,7 @@ impl Recipe for PostgresRecipe {
         };
         initialise_data(&programs, &folders, user.as_ref(), superuser, password.as_deref())?;
         let login = if password.is_some() { "scram-sha-256" } else { "trust" };
-        let mut private = Private::in_folders(programs, settings, login, folders, user);
+        let mut private = Private::from_folders(programs, settings, login, folders, user);
         let endpoint = match &password {
             None => private.start_on_socket_as(superuser, DATABASE)?,
             Some(password) => private.start_on_port(superuser, password, listen.as_deref())?,
@@ -128,7 +129,7 @@ impl Recipe for PostgresRecipe {
             confine::make_role(&endpoint, ROLE, password.as_deref())?;
         }
         if let Some(pooler) = &server.pooler {
-            let clients = private.put_in_front(pooler, server.connect, listen.as_deref(), &endpoint)?;
+            let clients = private.start_pooler(pooler, server.connect, listen.as_deref(), &endpoint)?;
             private.recipe.owner = Some(endpoint);
             return Ok((private, clients));
         }
@@ -181,7 +182,7 @@ impl Recipe for PostgresRecipe {
             |before: &str| log.split_once(before).and_then(|(_, rest)| rest.split_once('"')).map(|(name, _)| name);
         if let Some(name) = between("unrecognized configuration parameter \"") {
             let value = self.settings.get(name).map(ToString::to_string).unwrap_or_default();
-            return unknown_setting(
+            return unknown_setting_failure(
                 session::PRODUCT,
                 name,
                 &value,
@@ -225,12 +226,12 @@ impl PostgresRecipe {
 
 impl Private {
     /// Makes an uninitialised server in `base` with this one's programs and settings.
-    pub(super) fn empty_twin(&self, base: &Path) -> Result<Private, Failure> {
-        Private::prepare_empty(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
+    pub(super) fn make_empty_twin(&self, base: &Path) -> Result<Private, Failure> {
+        Private::make_uninitialised(Some(self.recipe.programs.clone()), &self.recipe.settings, base)
     }
 
     /// Makes an uninitialised server in `base`, to restore into.
-    pub(super) fn prepare_empty(
+    pub(super) fn make_uninitialised(
         programs: Option<Programs>,
         settings: &BTreeMap<String, Value>,
         base: &Path,
@@ -238,11 +239,11 @@ impl Private {
         let programs = programs.map_or_else(|| Programs::find(None, None), Ok)?;
         let user = server_user()?;
         let folders = make_folders(Some(base), Connect::Socket, user.as_ref())?;
-        Ok(Private::in_folders(programs, settings, "trust", folders, user))
+        Ok(Private::from_folders(programs, settings, "trust", folders, user))
     }
 
     /// Makes a server of these programs, settings and folders; nothing is started.
-    fn in_folders(
+    fn from_folders(
         programs: Programs,
         settings: &BTreeMap<String, Value>,
         login: &'static str,
@@ -262,7 +263,7 @@ impl Private {
     }
 
     /// Starts a pooler in front of the server, and returns what its clients connect to.
-    fn put_in_front(
+    fn start_pooler(
         &mut self,
         pooler: &PrivatePooler,
         connect: Connect,
@@ -297,7 +298,7 @@ impl Private {
     /// Replaces the settings files of restored data by étalon's own.
     /// The original's might archive WAL to its archive, or ask for an unknown password. Only étalon can enter the socket's
     /// folder, so any role may log in, and no name is written.
-    pub(super) fn make_settings_own(&self) -> Result<(), Failure> {
+    pub(super) fn replace_restored_settings(&self) -> Result<(), Failure> {
         let tried = "write the restored server's settings";
         let data = self.data_folder()?;
         let files = [
@@ -355,7 +356,7 @@ impl Private {
                 fs::OpenOptions::new().append(true).open(file).and_then(|mut file| file.write_all(line.as_bytes()));
             appended.map_err(|error| server_failure("let clients on other hosts in", error))?;
         }
-        on_free_port(host, |port| {
+        start_on_free_port(host, |port| {
             let endpoint = Endpoint::new(Address::without_tls(host, port, role, DATABASE, Some(password)))?;
             let own = [
                 ("unix_socket_directories", String::new()),
@@ -378,7 +379,7 @@ impl Private {
             .with_args(["-D".into(), folders.data_folder().into_os_string()])
             .with_args(settings.flat_map(|setting| ["-c".to_owned(), setting]))
             .end_signal(HABITS.end);
-        Ok(run_clean(spec, &VARIABLES, self.user()))
+        Ok(without_variables(spec, &VARIABLES, self.user()))
     }
 }
 
@@ -424,7 +425,7 @@ fn initialise_data(
         give_to_user(&file, user).map_err(|error| server_failure(tried, error))?;
         spec = spec.with_args(["--pwfile".into(), file.clone().into_os_string()]);
     }
-    private::run_installer("initdb", run_clean(spec, &VARIABLES, user), HABITS)?;
+    private::run_installer("initdb", without_variables(spec, &VARIABLES, user), HABITS)?;
     if password.is_some() {
         fs::remove_file(&file).map_err(|error| server_failure(tried, error))?;
     }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use load::error::{Failure, FailureKind};
 use model::catalog::is_of_release;
 
-use crate::server::private::release_of;
+use crate::server::private::read_program_release;
 
 /// Folders with one folder per version: path, name prefix, subfolder.
 const VERSIONED: [(&str, &str, &str); 6] = [
@@ -109,7 +109,7 @@ impl Programs {
 
     /// Asks the server's program for its release.
     pub(super) fn release(&self) -> Option<String> {
-        release_of(&self.postgres_path(), &["--version"])
+        read_program_release(&self.postgres_path(), &["--version"])
     }
 
     /// Tests whether the folder has both `initdb` and `postgres`.

@@ -95,7 +95,7 @@ fn schema_comment(listed: &Listed) -> String {
 }
 
 /// Parses which things a schema's comment lists; none if the comment is not étalon's.
-fn listed_in(comment: &str) -> Listed {
+fn parse_listed(comment: &str) -> Listed {
     if !comment.starts_with(MARKER) {
         return Listed::new();
     }
@@ -108,14 +108,14 @@ fn listed_in(comment: &str) -> Listed {
 
 /// Adds the name of a thing that étalon makes to the schema's comment.
 pub(super) fn note_thing(client: &mut Client, name: &str) -> Result<(), AskError> {
-    let mut listed = listed_in(&read_comment(client)?);
+    let mut listed = parse_listed(&read_comment(client)?);
     listed.insert(name.to_owned(), None);
     write_listed(client, &listed)
 }
 
 /// Adds the numbers of these tables to the schema's comment: another of the same name is not étalon's.
 pub(super) fn note_numbers(client: &mut Client, tables: &BTreeSet<String>) -> Result<(), AskError> {
-    let mut listed = listed_in(&read_comment(client)?);
+    let mut listed = parse_listed(&read_comment(client)?);
     for thing in list_things(client)?.into_iter().filter(|thing| thing.kind == "table") {
         for (name, oid) in listed.iter_mut().filter(|(name, _)| tables.contains(*name)) {
             if thing.is_named(&BTreeSet::from([name.clone()])) {
@@ -165,7 +165,7 @@ impl Room {
     /// Lists the things in étalon's schema, its own and others', and what depends on its own.
     /// In a transaction, étalon's tables are locked from then on, so that nothing more is built on them.
     pub(super) fn inspect(client: &mut Client, reach: Reach) -> Result<Room, AskError> {
-        let listed = listed_in(&read_comment(client)?);
+        let listed = parse_listed(&read_comment(client)?);
         let things = list_things(client)?;
         let (own, others) = match reach {
             Reach::Schema => (things, Vec::new()),
@@ -218,7 +218,7 @@ impl Room {
     }
 
     /// Fails if something stays in the schema that étalon did not make, and names it.
-    pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
+    pub(super) fn refuse_leftovers_of_others(&self) -> Result<(), Failure> {
         let next_to_it = self.others.iter().map(Thing::description);
         let bound = self.dependents.iter().map(|one| format!("{}, which needs {}", one.shown, one.on));
         let left: Vec<String> = next_to_it.chain(bound).collect();
@@ -295,7 +295,7 @@ fn list_dependents(client: &mut Client, own: &[Thing], listed: &Listed) -> Resul
 /// Lists things in étalon's database that are neither its own nor those that it was made with.
 pub(super) fn foreign_things(client: &mut Client, known: &BTreeSet<String>) -> Result<Vec<String>, Failure> {
     let tried = "look at what is in étalon's database";
-    let listed = listed_in(&read_comment(client).map_err(failing_to(tried))?);
+    let listed = parse_listed(&read_comment(client).map_err(failing_to(tried))?);
     let (_, others) = split_by_owner(list_things(client).map_err(failing_to(tried))?, &listed);
     let inside: Vec<String> = others.iter().map(Thing::description).collect();
     let outside =
@@ -361,9 +361,9 @@ mod tests {
     #[test]
     fn comments_list_names_and_others_list_none() {
         let listed: Listed = [("a".to_owned(), None), ("B c".to_owned(), Some("16385".to_owned()))].into();
-        assert_eq!(listed_in(&schema_comment(&listed)), listed);
-        assert_eq!(listed_in(MARKER), Listed::new(), "of an étalon that listed none");
-        assert_eq!(listed_in("mine\na"), Listed::new());
+        assert_eq!(parse_listed(&schema_comment(&listed)), listed);
+        assert_eq!(parse_listed(MARKER), Listed::new(), "of an étalon that listed none");
+        assert_eq!(parse_listed("mine\na"), Listed::new());
         assert_eq!(thing("function", "etalon.f(integer,text)").name(), "f");
         assert_eq!(thing("function", "etalon.\"F\"").name(), "F");
         assert_eq!(thing("function", "postgis").name(), "postgis");

@@ -49,7 +49,7 @@ pub(super) fn find_service(given: &Given, environment: Environment<'_>) -> Resul
                 .with_hint("PGSERVICEFILE names a file of services"));
             }
         };
-        if let Some(options) = find_section(&text, &name, &file)? {
+        if let Some(options) = parse_service_section(&text, &name, &file)? {
             return Ok(Some(Service { file, options }));
         }
     }
@@ -59,7 +59,7 @@ pub(super) fn find_service(given: &Given, environment: Environment<'_>) -> Resul
 }
 
 /// Parses the options of the first section of this name, each as it stands first; fails on what is not known.
-fn find_section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure> {
+fn parse_service_section(text: &str, name: &str, file: &Path) -> Result<Option<Given>, Failure> {
     let known = (Address::FORM.options)();
     let mut found: Option<Given> = None;
     for (number, line) in text.lines().enumerate() {

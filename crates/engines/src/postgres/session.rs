@@ -9,7 +9,7 @@ use super::SCHEMA;
 use super::connect::{Endpoint, OpenError};
 use crate::postgres::lane::{AskError, Client, PostgresProtocol, quote_text};
 use crate::server::refusal::ask_failure;
-use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting};
+use crate::server::settings::{Reserved, refuse_reserved, tried_to_set, unknown_setting_failure};
 use crate::server::system::{Purpose, Settings};
 use load::error::{Failure, FailureKind};
 
@@ -49,7 +49,7 @@ impl SessionSettings {
     ///
     /// # Errors
     /// A setting that the server does not know, that no session may change, or that does not take the value.
-    pub(super) fn with_settings(
+    pub(super) fn from_plan_settings(
         endpoint: &Endpoint,
         client: &mut Client,
         settings: &BTreeMap<String, Value>,
@@ -64,7 +64,9 @@ impl SessionSettings {
             let text = value.to_string();
             match setting_scope(name, &text, &known)? {
                 Scope::Session => {
-                    client.execute(&try_out(name, &text)).map_err(|error| setting_refused(name, &text, &error))?;
+                    client
+                        .execute(&try_setting_sql(name, &text))
+                        .map_err(|error| setting_failure_of(name, &text, &error))?;
                     session.settings.push((name.clone(), text));
                 }
                 Scope::Start => options.push(startup_option(name, &text)),
@@ -158,12 +160,12 @@ fn setting_scope(name: &str, value: &str, known: &BTreeMap<String, String>) -> R
         }
         // Extensions loaded on first use have settings with a dot.
         None if name.contains('.') => Ok(Scope::Session),
-        None => Err(unknown_setting(PRODUCT, name, value, known.keys().map(String::as_str))),
+        None => Err(unknown_setting_failure(PRODUCT, name, value, known.keys().map(String::as_str))),
     }
 }
 
 /// Makes the failure of a setting that the server refused, with its hint.
-fn setting_refused(name: &str, value: &str, error: &AskError) -> Failure {
+fn setting_failure_of(name: &str, value: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried_to_set(name, value), error);
     match error {
         _ if failure.kind == FailureKind::Permission => {
@@ -179,7 +181,7 @@ fn setting_refused(name: &str, value: &str, error: &AskError) -> Failure {
 
 /// Writes a query that sets a value for itself only.
 /// `set_config` parses values like the configuration file, so a list stays a list.
-fn try_out(name: &str, value: &str) -> String {
+fn try_setting_sql(name: &str, value: &str) -> String {
     format!("SELECT pg_catalog.set_config({}, {}, true)", quote_text(name), quote_text(value))
 }
 

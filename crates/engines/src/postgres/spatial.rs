@@ -7,7 +7,7 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     /// Returns the statements for the spatial tables.
-    fn create_tables(&self) -> Vec<String> {
+    fn create_spatial_tables_sql(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept integer NOT NULL", "Polygon"),
             ("road", ", cls integer NOT NULL", "LineString"),
@@ -32,7 +32,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Returns the statements for GiST indexes and statistics.
-    fn create_indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes_sql(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("CREATE INDEX {table}_g ON {table} USING gist (g)")).to_vec();
         statements.push("ANALYZE cell, road, pt, shape".to_owned());
@@ -40,7 +40,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Returns the query for the number of tables with a valid spatial index.
-    fn indexed_tables(&self) -> Option<&'static str> {
+    fn indexed_table_count_sql(&self) -> Option<&'static str> {
         let tables = "SELECT count(DISTINCT i.indrelid) FROM pg_catalog.pg_index i \
                       JOIN pg_catalog.pg_class c ON c.oid = i.indexrelid JOIN pg_catalog.pg_am a ON a.oid = c.relam \
                       WHERE a.amname = 'gist' AND i.indisvalid AND i.indrelid IN ('cell'::pg_catalog.regclass, \

@@ -29,7 +29,7 @@ impl StatementLog for StatementsOfLog {
         let settings: Vec<[String; 3]> =
             rows.iter().map(|row| std::array::from_fn(|column| datum_text(row.get(column)))).collect();
         let value = |name: &str| settings.iter().find(|[one, ..]| one == name).map(|[_, value, _]| value.as_str());
-        let is_text = value("log_destination").is_some_and(is_text);
+        let is_text = value("log_destination").is_some_and(logs_text);
         let mut switch = LogSwitch::default();
         for [name, now, source] in &settings {
             if let Some(wanted) = wanted_value(name, now, is_text) {
@@ -68,7 +68,7 @@ fn wanted_value(name: &str, now: &str, is_text: bool) -> Option<&'static str> {
         "log_min_duration_statement" if now != "0" => Some("0"),
         "log_parameter_max_length" if now != "-1" => Some("-1"),
         "lc_messages" if !is_english(now) => Some("C"),
-        "log_line_prefix" if is_text && !is_enough(now) => Some(PREFIX),
+        "log_line_prefix" if is_text && !has_time_and_session(now) => Some(PREFIX),
         _ => None,
     }
 }
@@ -102,7 +102,7 @@ fn add_switch(name: &str, now: &str, source: &str, wanted: &str, switch: &mut Lo
 
 /// Tests whether the log that is read is text, not CSV.
 /// `csvlog` has every field, whatever the prefix, and goes before.
-fn is_text(destination: &str) -> bool {
+fn logs_text(destination: &str) -> bool {
     destination.contains("stderr") && !destination.contains("csvlog")
 }
 
@@ -114,7 +114,7 @@ fn is_english(locale: &str) -> bool {
 }
 
 /// Tests whether a log prefix has time and session.
-fn is_enough(prefix: &str) -> bool {
+fn has_time_and_session(prefix: &str) -> bool {
     let has = |any: [&str; 2]| any.iter().any(|escape| prefix.contains(escape));
     has(["%m", "%n"]) && has(["%p", "%c"])
 }

@@ -33,7 +33,7 @@ pub(super) fn owner_of_schema(client: &mut Client) -> Result<TableOwner, Failure
 /// Returns who made the schema, or fails if others did and the user has not agreed to lose it.
 pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = format!("rename it (`ALTER SCHEMA {SCHEMA} RENAME TO …`), use another database, or drop it with --yes");
-    owner_of_schema(client)?.unless_foreign(consent, &format!("the schema `{SCHEMA}`"), &hint)
+    owner_of_schema(client)?.refuse_foreign_owner(consent, &format!("the schema `{SCHEMA}`"), &hint)
 }
 
 /// Makes the schema and its tables again in one transaction, loads and checks their rows.
@@ -43,9 +43,9 @@ pub(super) fn refuse_foreign_schema(client: &mut Client, consent: Consent) -> Re
 /// anti-wraparound vacuum; and a failure changes nothing.
 pub(super) fn load_tables(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
-    let asked = |error: AskError| explain_denial(&tried, &error);
+    let asked = |error: AskError| load_failure(&tried, &error);
     let sent = begin_load(client, data, reach).and_then(|()| fill_tables(client, data).map_err(asked));
-    let held = sent.and_then(|sent| server::verify_tables(client, data, &PostgresDialect, &sent, asked));
+    let held = sent.and_then(|sent| server::check_tables_as_sent(client, data, &PostgresDialect, &sent, asked));
     let finished = held.and_then(|()| finish_load(client, data).map_err(asked));
     if finished.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
         // The failure is the first error's.
@@ -55,7 +55,7 @@ pub(super) fn load_tables(client: &mut Client, data: &Dataset, reach: Reach) -> 
 }
 
 /// Makes the failure of a load, with what lets the role load if that was denied.
-fn explain_denial(tried: &str, error: &AskError) -> Failure {
+fn load_failure(tried: &str, error: &AskError) -> Failure {
     let failure = ask_failure(tried, error);
     match failure.kind {
         FailureKind::Permission => failure.with_hint("let the role make a schema: `GRANT CREATE ON DATABASE … TO …`"),
@@ -66,31 +66,31 @@ fn explain_denial(tried: &str, error: &AskError) -> Failure {
 /// Begins a transaction, drops étalon's things in the schema, and notes what étalon will make there.
 fn begin_load(client: &mut Client, data: &Dataset, reach: Reach) -> Result<(), Failure> {
     let tried = format!("make the schema `{SCHEMA}`");
-    client.execute("BEGIN").map_err(|error| explain_denial(&tried, &error))?;
+    client.execute("BEGIN").map_err(|error| load_failure(&tried, &error))?;
     let mut names = data.made_names(&PostgresDialect);
     names.extend(NOTES.rsplit('.').next().map(str::to_owned));
     if client
         .query_first_value(&format!("SELECT pg_catalog.to_regnamespace('{SCHEMA}') IS NOT NULL"))
-        .map_err(|error| explain_denial(&tried, &error))?
+        .map_err(|error| load_failure(&tried, &error))?
         == "t"
     {
-        let room = Room::inspect(client, reach).map_err(|error| explain_denial(&tried, &error))?;
+        let room = Room::inspect(client, reach).map_err(|error| load_failure(&tried, &error))?;
         room.refuse_dependents()?;
         room.refuse_taken(&names)?;
-        room.drop_own_things(client).map_err(|error| explain_denial(&tried, &error))?;
+        room.drop_own_things(client).map_err(|error| load_failure(&tried, &error))?;
         if !room.is_shared() {
-            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(|error| explain_denial(&tried, &error))?;
+            client.execute(&format!("DROP SCHEMA {SCHEMA}")).map_err(|error| load_failure(&tried, &error))?;
         }
     }
-    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(|error| explain_denial(&tried, &error))?;
-    room::write_comment(client, &names).map_err(|error| explain_denial(&tried, &error))
+    client.execute(&format!("CREATE SCHEMA IF NOT EXISTS {SCHEMA}")).map_err(|error| load_failure(&tried, &error))?;
+    room::write_comment(client, &names).map_err(|error| load_failure(&tried, &error))
 }
 
 /// Makes the tables and sends their rows; returns what was sent.
 fn fill_tables(client: &mut Client, data: &Dataset) -> Result<Contents, AskError> {
     let mut sent = Contents::default();
     for table in &data.tables {
-        client.execute(&PostgresDialect.create_table(table))?;
+        client.execute(&PostgresDialect.create_table_sql(table))?;
         let mut rows = Rows::new(table);
         if table.rows > 0 {
             client.copy_in(&format!("COPY {} FROM STDIN (FREEZE)", table.name), &mut piece_writer(&mut rows))?;
@@ -135,7 +135,7 @@ impl LoadsParts for PostgresServer {
     }
 
     /// Tests whether étalon made the schema that is there.
-    fn may_go_on(client: &mut Client) -> Result<bool, Failure> {
+    fn may_continue_load(client: &mut Client) -> Result<bool, Failure> {
         Ok(owner_of_schema(client)? == TableOwner::Etalon)
     }
 
@@ -147,12 +147,12 @@ impl LoadsParts for PostgresServer {
         notes: &[String],
     ) -> Result<(), Failure> {
         let tried = format!("load {} into the schema `{SCHEMA}`", data.name);
-        let tables = data.tables.iter().map(|table| PostgresDialect.create_table(table));
+        let tables = data.tables.iter().map(|table| PostgresDialect.create_table_sql(table));
         let mut statements = tables.chain(notes.iter().cloned()).chain(["COMMIT".to_owned()]);
         let made = begin_load(client, data, allowed_reach(system)).and_then(|()| {
             statements
                 .try_for_each(|statement| client.execute(&statement))
-                .map_err(|error| explain_denial(&tried, &error))
+                .map_err(|error| load_failure(&tried, &error))
         });
         if made.as_ref().is_err_and(|failure| failure.kind != FailureKind::ConnectionLost) {
             // The failure is the first error's.
@@ -177,12 +177,12 @@ impl LoadsParts for PostgresServer {
     }
 
     /// Returns `false`: statements of all kinds are undone with their transaction.
-    fn is_there(_error: &AskError) -> bool {
+    fn means_already_made(_error: &AskError) -> bool {
         false
     }
 
     /// Vacuums and freezes a table: rows that came in several transactions cannot be written frozen.
-    fn polish_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
+    fn settle_table(client: &mut Client, table: &Table) -> Result<(), Failure> {
         let run = client.execute_alone(&format!("VACUUM (FREEZE, ANALYZE) {SCHEMA}.{}", table.name));
         run.map_err(|error| ask_failure(format!("vacuum {}", table.name), &error))
     }
@@ -198,7 +198,7 @@ impl LoadsParts for PostgresServer {
         if matches!(ended, Err(AskError::Server(_))) {
             let _ = client.execute("ROLLBACK");
         }
-        ended.map_err(|error| explain_denial(&format!("finish the load of {}", data.name), &error))?;
+        ended.map_err(|error| load_failure(&format!("finish the load of {}", data.name), &error))?;
         if data.afterwards.is_empty() { Ok(()) } else { vacuum_tables(client, data) }
     }
 }
@@ -249,16 +249,16 @@ pub(super) fn remove_schema(client: &mut Client) -> Result<(), Failure> {
     if owner_of_schema(client)? != TableOwner::Etalon {
         return Ok(());
     }
-    let room = clear_room(client);
+    let room = drop_own_and_list(client);
     if matches!(room, Err(AskError::Server(_))) {
         // The failure is the first error's.
         let _ = client.execute("ROLLBACK");
     }
-    room.map_err(|error| ask_failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_to_leave_unsaid()
+    room.map_err(|error| ask_failure(format!("drop the schema `{SCHEMA}`"), &error))?.refuse_leftovers_of_others()
 }
 
 /// Drops étalon's things in its schema in one transaction, and returns what was there.
-fn clear_room(client: &mut Client) -> Result<Room, AskError> {
+fn drop_own_and_list(client: &mut Client) -> Result<Room, AskError> {
     client.execute("BEGIN")?;
     let room = Room::inspect(client, Reach::Names)?;
     match (room.drop_own_things(client)?, room.is_shared()) {

@@ -11,7 +11,7 @@ use wire::Secret;
 
 use super::pgpass::user_folder;
 use super::url::url_failure;
-use crate::server::tls::{ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, lists_in};
+use crate::server::tls::{ClientIdentity, ModeNames, Roots, TlsMode, TlsWanted, find_revocation_lists};
 use crate::server::url::{Environment, Given};
 use load::error::{Failure, FailureKind};
 
@@ -129,7 +129,7 @@ impl Sources<'_> {
     }
 
     /// Reads whether TLS is asked for or begun directly; fails if the mode is too weak for that.
-    fn negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
+    fn read_negotiation(&self, mode: TlsMode) -> Result<Negotiation, Failure> {
         match self.option_value("sslnegotiation").as_deref() {
             None | Some("postgres") => Ok(Negotiation::Asked),
             Some("direct") if mode.requires_tls() => Ok(Negotiation::Direct),
@@ -181,7 +181,7 @@ impl Sources<'_> {
             _ => self.file_option("sslcrl", "root.crl").into_iter().collect(),
         };
         if let Some(folder) = named.1 {
-            files.extend(lists_in(Path::new(&folder))?);
+            files.extend(find_revocation_lists(Path::new(&folder))?);
         }
         Ok(files)
     }
@@ -273,7 +273,7 @@ impl TlsOptions {
         let mut said: BTreeMap<&'static str, String> = own.map(|(name, value)| (*name, value.clone())).collect();
         let given = Sources { said: &said, environment, folder: user_folder(environment) };
         let mode = given.tls_mode(given.option_value("sslrootcert").as_deref())?;
-        let negotiation = given.negotiation(mode)?;
+        let negotiation = given.read_negotiation(mode)?;
         let versions = given.allowed_versions()?;
         let sni = match given.option_value("sslsni").as_deref() {
             None | Some("1") => Sni::Told,

@@ -139,7 +139,7 @@ pub(super) fn url_failure(cause: impl std::fmt::Display) -> Failure {
 }
 
 /// Makes the failure that an option's value is not valid.
-fn invalid_option(name: &str) -> Failure {
+fn invalid_option_failure(name: &str) -> Failure {
     let variable = VARIABLES.iter().find(|(option, _)| *option == name);
     let or_variable = variable.map(|(_, variable)| format!(" (or {variable})")).unwrap_or_default();
     url_failure(format!(
@@ -150,13 +150,13 @@ fn invalid_option(name: &str) -> Failure {
 /// Reads an option that has one of these values; `None` if it is not given.
 fn option_among<T: Copy>(given: &Given, name: &str, values: &[(&str, T)]) -> Result<Option<T>, Failure> {
     let Some(text) = given.get(name) else { return Ok(None) };
-    let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| invalid_option(name))?;
+    let value = values.iter().find(|(known, _)| known == text).ok_or_else(|| invalid_option_failure(name))?;
     Ok(Some(value.1))
 }
 
 /// Reads an option that is a whole number; `None` if it is not given.
 fn number_option(given: &Given, name: &str) -> Result<Option<i64>, Failure> {
-    given.get(name).map(|text| text.parse().map_err(|_| invalid_option(name))).transpose()
+    given.get(name).map(|text| text.parse().map_err(|_| invalid_option_failure(name))).transpose()
 }
 
 /// Reads an option that is a number of these units; `None` if it is not positive.

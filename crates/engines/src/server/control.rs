@@ -66,7 +66,7 @@ impl<S: Server> Control<S> {
 
     /// Waits until an étalon must have noticed that it has lost its claim, and fails if another has the tables.
     /// So none works on what it left.
-    pub(super) fn stand_back(&self) -> Result<(), Failure> {
+    pub(super) fn wait_out_rival(&self) -> Result<(), Failure> {
         std::thread::sleep(FENCE);
         self.kept.ask_connection(|held| S::Claim::check(&mut held.client, &self.endpoint))
     }
@@ -78,7 +78,7 @@ impl<S: Server> Control<S> {
 
     /// Returns how the claim was lost, since that was last forgotten.
     pub(crate) fn claim_loss(&self) -> Option<Failure> {
-        self.kept.loss()
+        self.kept.claim_loss_so_far()
     }
 
     /// Returns and forgets how the claim was lost.

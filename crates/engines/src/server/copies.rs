@@ -68,7 +68,7 @@ pub(crate) trait Copies: Sized + Send + Sync + 'static {
     }
 
     /// Takes the claim again if it was lost; returns how it was lost, which is forgotten.
-    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+    fn retake_copies_claim(&self) -> Result<Option<Failure>, Failure> {
         Ok(None)
     }
 

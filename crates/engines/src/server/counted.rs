@@ -162,7 +162,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     ) -> Result<Counted<L>, Failure> {
         let mut counted = Counted { lane, question, op, before: Err(String::new()), waiting };
         counted.before = counted.ask_counts(connections)?.and_then(|before| {
-            counted.hold_against_logins(&before)?;
+            counted.check_sessions_are_logins(&before)?;
             let mut sessions: Vec<i64> = before.iter().map(|(session, _)| *session).collect();
             sessions.sort_unstable();
             sessions.dedup();
@@ -172,7 +172,7 @@ impl<L: Lane<Op = StatementOp>> Counted<L> {
     }
 
     /// Fails if a session that answers is not the one of its client's login: a proxy may route reads elsewhere.
-    fn hold_against_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
+    fn check_sessions_are_logins(&self, answers: &[(i64, SessionCounts)]) -> Result<(), String> {
         let is_elsewhere = answers.iter().enumerate().any(|(client, (session, _))| {
             // MySQL's login reports the last 32 bits of longer numbers.
             self.lane.session_number(client).is_some_and(|number| number != *session as u32)

@@ -24,7 +24,7 @@ impl LoadSettings {
     }
 
     /// Replaces facts by those that sessions of runs noted, where these differ from the facts read before.
-    pub(super) fn add_to(&self, facts: &mut Facts) {
+    pub(super) fn put_load_settings(&self, facts: &mut Facts) {
         let mut known = self.lock();
         let before = std::mem::replace(&mut known.last, facts.clone());
         for (name, fact) in std::mem::take(&mut known.of_loads).into_iter().flat_map(|facts| facts.entries) {

@@ -115,7 +115,7 @@ pub(crate) fn piece_writer(rows: &mut Rows<'_>) -> impl FnMut(&mut String) -> bo
 }
 
 /// Reads the tables back, and fails if they are not what was sent. `asked` makes a failure of one in answering.
-pub(crate) fn verify_tables<P: WireProtocol>(
+pub(crate) fn check_tables_as_sent<P: WireProtocol>(
     client: &mut Client<P>,
     data: &Dataset,
     dialect: &dyn Dialect,
@@ -181,12 +181,12 @@ pub(crate) fn is_this_host(host: &str) -> bool {
 }
 
 /// Makes the plan's system for other hosts: the same URL without its password, which they have themselves.
-pub(crate) fn reach_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
+pub(crate) fn plan_by_url(system: &SystemPlan) -> Result<SystemPlan, Failure> {
     Ok(SystemPlan { url: model::plan::without_password(&system.url), ..system.clone() })
 }
 
 /// Makes the plan's system by which other hosts load a private server; fails if it has no URL for them.
-pub(crate) fn reach_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
+pub(crate) fn plan_for_private(system: &SystemPlan, url: Option<String>) -> Result<SystemPlan, Failure> {
     let Some(url) = url else {
         let cause = "étalon's private server listens to its own host alone";
         return Err(Failure::new(FailureKind::Unsupported, format!("load `{}` from other hosts", system.name), cause)

@@ -34,7 +34,7 @@ pub(crate) trait LoadsParts: Server {
     }
 
     /// Tests whether a load that is there may be continued: étalon made it, and each part came whole or not at all.
-    fn may_go_on(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
+    fn may_continue_load(client: &mut ClientOf<Self>) -> Result<bool, Failure>;
 
     /// Makes room, empty tables, and at last, by the statements `notes`, the table of notes.
     fn make_tables(
@@ -51,10 +51,10 @@ pub(crate) trait LoadsParts: Server {
     fn later_statements(data: &Dataset, table: &Table) -> Vec<String>;
 
     /// Tests whether the server refused to make a thing because it is there already.
-    fn is_there(error: &AskError<ErrorOf<Self>>) -> bool;
+    fn means_already_made(error: &AskError<ErrorOf<Self>>) -> bool;
 
     /// Leaves a loaded table as every run finds its tables.
-    fn polish_table(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
+    fn settle_table(client: &mut ClientOf<Self>, table: &Table) -> Result<(), Failure>;
 
     /// Runs the data set's last statements, and drops the notes of what was loaded.
     fn end_load(client: &mut ClientOf<Self>, data: &Dataset) -> Result<(), Failure>;
@@ -91,7 +91,7 @@ fn begin_load<S: LoadsParts>(
     parts: &[Part],
 ) -> Result<BTreeMap<usize, TableChecksum>, Failure> {
     let whose = load_identity(system, data, parts);
-    let noted = if S::may_go_on(client)? {
+    let noted = if S::may_continue_load(client)? {
         read_notes::<S>(client, &whose).map_err(|error| ask_failure("read what is loaded already", &error))?
     } else {
         None
@@ -150,7 +150,7 @@ fn load_identity<S: Server>(system: &ServerSystem<S>, data: &Dataset, parts: &[P
     let mut text = format!("{version} {:?} {:?} {:?} {parts:?}", data.name, data.indexes, system.session);
     let mut row = Vec::new();
     for table in &data.tables {
-        text.push_str(&S::DIALECT.create_table(table));
+        text.push_str(&S::DIALECT.create_table_sql(table));
         text.push_str(&format!("{:?}", table.primary_key));
         for index in (0..table.rows).step_by((table.rows / SAMPLE).max(1) as usize) {
             row.clear();
@@ -191,7 +191,7 @@ impl<S: LoadsParts> Load<'_, S> {
             }
         }
         let queue = Queue::new(missing);
-        self.on_all(&queue, |client, (number, part)| self.load_part(client, *number, part))
+        self.run_on_connections(&queue, |client, (number, part)| self.load_part(client, *number, part))
     }
 
     /// Loads one part of a table in a transaction, noting it first, so that another étalon waits for it.
@@ -233,9 +233,9 @@ impl<S: LoadsParts> Load<'_, S> {
         // The longest first.
         work.sort_by_key(|(table, ..)| Reverse(table.rows));
         let queue = Queue::new(work.into_iter().map(|one| VecDeque::from([one])).collect());
-        self.on_all(&queue, |client, (table, later, sent)| {
+        self.run_on_connections(&queue, |client, (table, later, sent)| {
             later.iter().try_for_each(|(number, statement)| self.build_index(client, *number, statement))?;
-            S::polish_table(client, table)?;
+            S::settle_table(client, table)?;
             let found = Contents::read_table(table, S::DIALECT, |sql| {
                 Ok(first_row(client.query_text_rows(sql)?).into_iter().map(text_datum).collect())
             });
@@ -254,7 +254,7 @@ impl<S: LoadsParts> Load<'_, S> {
     }
 
     /// Does the work in the queue by several connections; the first failure stops all.
-    fn on_all<J: Send + Sync>(
+    fn run_on_connections<J: Send + Sync>(
         &self,
         queue: &Queue<J>,
         work: impl Fn(&mut ClientOf<S>, &J) -> Result<(), Failure> + Sync,
@@ -281,7 +281,8 @@ impl<S: LoadsParts> Load<'_, S> {
     /// Opens a session with the settings for loading.
     fn open_session(&self) -> Result<ClientOf<S>, Failure> {
         let tried = "set up a session that loads";
-        let mut client = self.system.session_on(Tables::Own).open_session(&self.system.endpoint, Purpose::Control)?;
+        let mut client =
+            self.system.session_settings_for(Tables::Own).open_session(&self.system.endpoint, Purpose::Control)?;
         S::Claim::set_limits(&mut client).map_err(failing_to(tried))?;
         match S::set_up_loader(&mut client) {
             Ok(()) | Err(AskError::Server(_)) => Ok(client),
@@ -334,7 +335,7 @@ fn build_and_note<S: LoadsParts>(
 ) -> Result<(), AskError<ErrorOf<S>>> {
     client.execute("BEGIN")?;
     match client.execute(statement) {
-        Err(error) if S::is_there(&error) => {}
+        Err(error) if S::means_already_made(&error) => {}
         other => other?,
     }
     client.execute(&format!("INSERT INTO {NOTES} VALUES ({number}, 0, 0, 'key or index')"))?;

@@ -81,7 +81,7 @@ pub(crate) fn data_directory(system: &SystemPlan) -> Option<PathBuf> {
 }
 
 /// Returns the folder in which a private server's data are to be made, if the plan may use it; `None`: the usual one.
-pub(crate) fn folder_of(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
+pub(crate) fn private_data_base(server: &PrivateServer, request: &OpenRequest<'_>) -> Result<Option<PathBuf>, Failure> {
     let Some(folder) = &server.folder else { return Ok(request.scratch_base.clone()) };
     let folder = request.permits.check_path(Path::new(folder))?;
     if folder.is_dir() {
@@ -216,7 +216,7 @@ impl Folders {
 }
 
 /// Has a program run as the server's user, without these environment variables.
-pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
+pub(crate) fn without_variables(spec: ServerSpec, variables: &[&str], user: Option<&User>) -> ServerSpec {
     let spec = variables.iter().fold(spec, |spec, name| spec.without_env(*name));
     match user {
         Some(user) => spec.run_as(user.clone()),
@@ -225,7 +225,7 @@ pub(crate) fn run_clean(spec: ServerSpec, variables: &[&str], user: Option<&User
 }
 
 /// Asks a server program for its release, as in `15.14`.
-pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
+pub(crate) fn read_program_release(program: &Path, arguments: &[&str]) -> Option<String> {
     let answer = host::answers::ask_program(program, arguments)?;
     let word = answer.stdout.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
     let number = word.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
@@ -233,7 +233,10 @@ pub(crate) fn release_of(program: &Path, arguments: &[&str]) -> Option<String> {
 }
 
 /// Calls `start` with a free port, and again with another one if a process takes that first.
-pub(crate) fn on_free_port<T>(host: &str, mut start: impl FnMut(u16) -> Result<T, Failure>) -> Result<T, Failure> {
+pub(crate) fn start_on_free_port<T>(
+    host: &str,
+    mut start: impl FnMut(u16) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     let mut attempt = 1;
     loop {
         let bound = TcpListener::bind((host, 0)).and_then(|listener| listener.local_addr());
@@ -254,7 +257,7 @@ pub(crate) fn run_installer(name: &str, spec: ServerSpec, habits: Habits) -> Res
     loop {
         match process.has_ended().map_err(|error| server_failure(tried, error))? {
             Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(explain_end(status, words.explain_log(tried, &process.log_tail(LOG_LINES)))),
+            Some(status) => return Err(end_failure(status, words.explain_log(tried, &process.log_tail(LOG_LINES)))),
             None if started.elapsed() > timeout => {
                 return Err(server_failure(tried, format!("{name} did not end within {} s", timeout.as_secs())));
             }
@@ -322,7 +325,7 @@ impl Running {
             {
                 let log = self.log_since_start();
                 if !(self.words.lingers)(&log) || started.elapsed() > timeout {
-                    return Err(explain_end(status, explain(&log)));
+                    return Err(end_failure(status, explain(&log)));
                 }
                 thread::sleep(AGAIN_POLL);
                 process = self.spawn_process(spec)?;
@@ -386,7 +389,7 @@ impl Running {
     }
 
     /// Adds to a failure what the server's log says: one on a full device ends.
-    pub(crate) fn explain_loss(&mut self, mut failure: Failure) -> Failure {
+    pub(crate) fn add_log_to_failure(&mut self, mut failure: Failure) -> Failure {
         let log = self.log_since_start();
         if (self.words.is_full)(&log) {
             return self.words.explain_log(&failure.tried, &log);
@@ -513,12 +516,12 @@ impl<R: Recipe> Private<R> {
         let (spec, recipe) = (self.spec.clone().with_args(more), &self.recipe);
         let (connect, explain) = (|| recipe.try_login(endpoint), |log: &str| recipe.explain_log(log));
         self.running.start_and_wait(&spec, recipe.habits().timeout, connect, explain)?;
-        self.refuse_strays(endpoint, &spec.args)?;
+        self.refuse_unplanned_settings(endpoint, &spec.args)?;
         self.recipe.start_front()
     }
 
     /// Stops a started server and fails, if it has settings that neither the plan nor étalon gave it.
-    fn refuse_strays(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
+    fn refuse_unplanned_settings(&mut self, endpoint: &R::Endpoint, arguments: &[OsString]) -> Result<(), Failure> {
         let strays = self.recipe.unplanned_settings(endpoint, &self.data_folder()?, arguments)?;
         if strays.is_empty() {
             return Ok(());
@@ -563,7 +566,7 @@ impl<R: Recipe> Private<R> {
     }
 
     /// Stops the server in order, and moves its data to `kept`. It runs again after [`Private::bring_back`].
-    pub(crate) fn keep_data(&mut self, kept: &Path) -> Result<(), Failure> {
+    pub(crate) fn stop_and_keep_data(&mut self, kept: &Path) -> Result<(), Failure> {
         let (data, tried) = (self.data_folder()?, "keep the loaded data");
         match self.running.stop_and_report(self.recipe.habits().stop, KEEP_TIMEOUT)? {
             Some(Ended::Killed(_)) => {
@@ -573,7 +576,7 @@ impl<R: Recipe> Private<R> {
             // Its data would have to be recovered in each start on a copy of them.
             Some(Ended::AsAsked(status)) if status.code().is_none() => {
                 let logged = (self.running.words.last)(&self.running.log_since_start());
-                return Err(explain_end(status, server_failure(tried, logged)));
+                return Err(end_failure(status, server_failure(tried, logged)));
             }
             Some(Ended::AsAsked(_)) | None => {}
         }
@@ -644,7 +647,7 @@ fn describe_end(status: ExitStatus, logged: &str) -> String {
 
 /// Makes the failure of a start that ended with this status, from what was logged.
 /// A server that was killed has no reason in its log, and may well start the next time.
-fn explain_end(status: ExitStatus, logged: Failure) -> Failure {
+fn end_failure(status: ExitStatus, logged: Failure) -> Failure {
     if status.code().is_some() && !logged.cause.is_empty() {
         return logged;
     }
@@ -688,7 +691,7 @@ fn evict_from_cache(data: &Path) -> Result<(), Failure> {
 }
 
 /// Makes the failure that étalon cannot restart a server that it has not started itself.
-pub(crate) fn not_restartable() -> Failure {
+pub(crate) fn not_restartable_failure() -> Failure {
     let cause = "étalon can restart only a server that it has started itself";
     Failure::new(FailureKind::Unsupported, "empty the caches", cause)
 }

@@ -212,7 +212,7 @@ impl<E: ServerError> Refusal<E> {
             AskError::Wire(WireError::UnprovenServer) => Refusal::Unproven,
             AskError::Wire(WireError::ChannelBinding(why)) => Refusal::Unbound(why),
             AskError::Wire(error) => {
-                E::of_login(error).map_or_else(|error| Refusal::Other(error.to_string()), Refusal::Server)
+                E::from_login_error(error).map_or_else(|error| Refusal::Other(error.to_string()), Refusal::Server)
             }
         }
     }

@@ -25,8 +25,8 @@ pub(crate) struct Loaded {
 /// Chooses how a plan's tables of this size are brought back; serves [`Engine::choose_reset`].
 ///
 /// [`Engine::choose_reset`]: workloads::system::Engine::choose_reset
-pub(crate) fn of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-    choose_reset_for::<S>(system.reset, ownership::<S>(system), size_bytes).map(Some)
+pub(crate) fn choose_reset_of_plan<S: Server>(system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
+    choose_reset_for::<S>(system.reset, find_ownership::<S>(system), size_bytes).map(Some)
 }
 
 /// A server, as far as its data can be copied.
@@ -40,7 +40,7 @@ pub(crate) enum Ownership {
 }
 
 /// Finds whose server the plan names and, of étalon's own, whether all its data lie in one folder.
-pub(crate) fn ownership<S: Server>(system: &SystemPlan) -> Ownership {
+pub(crate) fn find_ownership<S: Server>(system: &SystemPlan) -> Ownership {
     if system.server.is_none() {
         return Ownership::Others;
     }
@@ -79,13 +79,13 @@ impl<S: Server> ServerSystem<S> {
     }
 
     /// Explains how a data set's tables are brought back.
-    pub(super) fn reset_words(&self, data: &Dataset) -> String {
+    pub(super) fn explain_tables_reset(&self, data: &Dataset) -> String {
         let reset = self.reset_for_data(data);
         if let Some(copies) = &self.copies {
             return copies.explain_reset(reset);
         }
         match self.lock_private().and_then(|private| private.data_folder().ok()) {
-            Some(data) => workloads::reset::words_for_files(reset, &data),
+            Some(data) => workloads::reset::describe_file_reset(reset, &data),
             None => reset.to_string(),
         }
     }
@@ -93,7 +93,7 @@ impl<S: Server> ServerSystem<S> {
     /// Brings a data set's tables to their first state before a run; serves [`System::prepare`].
     ///
     /// [`System::prepare`]: workloads::system::System::prepare
-    pub(super) fn bring_back(&self, data: &Dataset) -> Result<(), Failure> {
+    pub(super) fn bring_first_state(&self, data: &Dataset) -> Result<(), Failure> {
         if !data.has_tables() {
             // Those of another data set go, and a copy would be one of nothing.
             *lock_mutex(&self.loaded.last) = None;
@@ -145,7 +145,7 @@ impl<S: Server> ServerSystem<S> {
             Some(put_back) => put_back?,
             None => self.keep_and_put_back(&mut all, data, reset)?,
         }
-        S::was_prepared(self, data)
+        S::note_prepared(self, data)
     }
 
     /// Loads a data set, keeps a copy of it, and puts that in place of the tables.
@@ -164,17 +164,17 @@ impl<S: Server> ServerSystem<S> {
         self.control.close_session();
         let copy = match &self.copies {
             Some(copies) => copies.keep_copy()?,
-            None => self.keep_data_folder(all.len())?,
+            None => self.keep_data_as_copy(all.len())?,
         };
         all.insert(data.name.clone(), copy);
         self.put_copy_back(copy, reset)
     }
 
     /// Stops the private server, and moves its data folder away as the copy of this number.
-    fn keep_data_folder(&self, number: usize) -> Result<KeptCopy, Failure> {
-        let mut private = self.lock_private().ok_or_else(super::private::not_restartable)?;
+    fn keep_data_as_copy(&self, number: usize) -> Result<KeptCopy, Failure> {
+        let mut private = self.lock_private().ok_or_else(super::private::not_restartable_failure)?;
         let folder = private.copy_folder(number)?;
-        private.keep_data(&folder)?;
+        private.stop_and_keep_data(&folder)?;
         Ok(KeptCopy { number, bytes: host::copy::bytes_of(&folder).unwrap_or_default() })
     }
 
@@ -184,7 +184,7 @@ impl<S: Server> ServerSystem<S> {
         if let Some(copies) = &self.copies {
             return copies.bring_back(copy, reset);
         }
-        let mut private = self.lock_private().ok_or_else(super::private::not_restartable)?;
+        let mut private = self.lock_private().ok_or_else(super::private::not_restartable_failure)?;
         let folder = private.copy_folder(copy.number)?;
         let blocks = if reset == Reset::Clone { Blocks::SharedIfPossible } else { Blocks::Own };
         private.bring_back(&self.endpoint, &folder, blocks)

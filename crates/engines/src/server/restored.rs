@@ -16,7 +16,7 @@ impl<S: Server> Restored for RestoredServer<S> {
     fn open_session(&mut self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let client =
             settings_on::<S>(&S::Session::default(), kind.tables()).open_session(&self.endpoint, Purpose::Load);
-        let client = client.map_err(|failure| self.private.running.explain_loss(failure))?;
+        let client = client.map_err(|failure| self.private.running.add_log_to_failure(failure))?;
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 

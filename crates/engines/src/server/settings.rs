@@ -32,7 +32,7 @@ pub(crate) fn refuse_own(name: &str, value: &str, own: &[&str]) -> Result<(), Fa
 
 /// Makes the failure that a server has no such setting, with the nearest known name.
 /// `server` says whose the settings are.
-pub(crate) fn unknown_setting<'a>(
+pub(crate) fn unknown_setting_failure<'a>(
     server: &str,
     name: &str,
     value: &str,

@@ -32,7 +32,7 @@ impl<P: WireProtocol> Steps<P> {
     }
 
     /// Runs a statement, and returns its rows as texts.
-    fn rows_of(&mut self, sql: &str) -> Result<TextRows, Failure> {
+    fn query_rows_as_text(&mut self, sql: &str) -> Result<TextRows, Failure> {
         self.open_client()?.query_text_rows(sql).map_err(|error| ask_failure(running_words(sql), &error))
     }
 }
@@ -54,7 +54,7 @@ impl<P: WireProtocol> Drop for Steps<P> {
 impl<P: WireProtocol> Session for Steps<P> {
     /// Runs a statement, and discards its rows.
     fn execute(&mut self, sql: &str) -> Result<(), Failure> {
-        self.rows_of(sql).map(|_| ())
+        self.query_rows_as_text(sql).map(|_| ())
     }
 
     /// Sets the server's time limit for queries, or takes it away; fails if the engine has none.
@@ -63,7 +63,7 @@ impl<P: WireProtocol> Session for Steps<P> {
             let without_limit = std::mem::take(&mut self.without_limit);
             return if without_limit.is_empty() { Ok(()) } else { self.execute(&without_limit) };
         };
-        let (before, behind) = self.dialect.time_limit(limit).ok_or_else(session::without_limit)?;
+        let (before, behind) = self.dialect.time_limit(limit).ok_or_else(session::no_query_limit)?;
         self.execute(&before)?;
         self.without_limit = behind;
         Ok(())
@@ -71,7 +71,7 @@ impl<P: WireProtocol> Session for Steps<P> {
 
     /// Runs a query, and returns its rows as texts.
     fn query(&mut self, sql: &str) -> Result<Vec<Vec<Datum>>, Failure> {
-        self.rows_of(sql).map(to_data)
+        self.query_rows_as_text(sql).map(to_data)
     }
 
     /// Runs a query whose answer may be of any size.

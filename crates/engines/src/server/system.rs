@@ -94,12 +94,15 @@ pub(crate) trait Settings: fmt::Debug + Clone + Default + Send + Sync + 'static 
         endpoint: &Self::Endpoint,
         statements: &<Self::Protocol as WireProtocol>::Statements,
     ) -> Result<OpenedOf<Self::Protocol>, OpenErrorOf<Self::Protocol>> {
-        prepare(self.try_open(endpoint, Purpose::Load)?, statements)
+        prepare_statements_on(self.try_open(endpoint, Purpose::Load)?, statements)
     }
 }
 
 /// Prepares a lane's statements on a client's session.
-fn prepare<P: WireProtocol>(client: Client<P>, statements: &P::Statements) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
+fn prepare_statements_on<P: WireProtocol>(
+    client: Client<P>,
+    statements: &P::Statements,
+) -> Result<OpenedOf<P>, OpenErrorOf<P>> {
     P::into_prepared(client, statements).map_err(|error| OpenError::Asked("prepare the script's statements", error))
 }
 
@@ -123,13 +126,16 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     const FOREIGN: &'static str = "the server's processes are not étalon's own";
 
     /// Connects to an existing server, and makes its endpoint and the plan's session settings.
-    fn enter(address: AddressOf<Self>, request: &OpenRequest<'_>) -> Result<(Self::Endpoint, Self::Session), Failure>;
+    fn connect_for_plan(
+        address: AddressOf<Self>,
+        request: &OpenRequest<'_>,
+    ) -> Result<(Self::Endpoint, Self::Session), Failure>;
 
     /// Logs in once, without the plan's settings.
     fn connect_once(address: AddressOf<Self>) -> Result<(Self::Endpoint, ClientOf<Self>), Failure>;
 
     /// Finds out what the server is and may do, before anything is made. `makes`: étalon is to make its tables.
-    fn inspect(
+    fn inspect_server(
         client: &mut ClientOf<Self>,
         endpoint: &Self::Endpoint,
         consent: Consent,
@@ -166,7 +172,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     fn facts(system: &ServerSystem<Self>, client: &mut ClientOf<Self>) -> Result<Facts, Failure>;
 
     /// Reads the settings of a run's session and of which instance it is, by the names of [`Server::facts`].
-    fn load_settings(_client: &mut ClientOf<Self>) -> Result<Facts, Failure> {
+    fn read_load_settings(_client: &mut ClientOf<Self>) -> Result<Facts, Failure> {
         Ok(Facts::default())
     }
 
@@ -179,7 +185,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     }
 
     /// Notes how the tables are now that they have come back as they were loaded.
-    fn was_prepared(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<(), Failure> {
+    fn note_prepared(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<(), Failure> {
         Ok(())
     }
 
@@ -191,7 +197,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
 
     /// Lists queries for the load's sessions that wait for locks, the best one first; a login may not be allowed it.
     /// Each counts those that wait for rows, and those that wait for sessions that are not the load's.
-    fn lock_waiters(&self) -> &'static [&'static str] {
+    fn lock_waiter_queries(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -250,7 +256,7 @@ pub(crate) fn open_system<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dy
     let system = request.system;
     let opened: ServerSystem<S> = match &system.server {
         Some(server) => {
-            let scratch_base = private::folder_of(server, request)?;
+            let scratch_base = private::private_data_base(server, request)?;
             let (mut private, mut endpoint) =
                 S::Recipe::start_server(server, &OpenRequest { scratch_base, ..request.clone() })?;
             endpoint.heed_request(request);
@@ -259,7 +265,7 @@ pub(crate) fn open_system<S: Server>(request: &OpenRequest<'_>) -> Result<Box<dy
         }
         None => {
             let address = AddressOf::<S>::parse_permitted(&system.url, &process_environment, &request.permits)?;
-            let (endpoint, session) = S::enter(address, request)?;
+            let (endpoint, session) = S::connect_for_plan(address, request)?;
             ServerSystem::new(endpoint, session, None, request)?
         }
     };
@@ -289,7 +295,7 @@ pub(crate) fn would_drop<S: Server>(system: &SystemPlan) -> String {
 }
 
 /// Fails if the system's URL cannot be read; connects to nothing.
-pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
+pub(crate) fn check_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
     match system.server {
         Some(_) => Ok(()),
         None => AddressOf::<S>::parse_url(&system.url, &process_environment).map(|_| ()),
@@ -297,7 +303,7 @@ pub(crate) fn read_url<S: Server>(system: &SystemPlan) -> Result<(), Failure> {
 }
 
 /// Connects, and returns the failure if the server follows another and cannot be written to.
-pub(crate) fn refuses_writes<S: Server>(system: &SystemPlan) -> Option<Failure> {
+pub(crate) fn why_read_only<S: Server>(system: &SystemPlan) -> Option<Failure> {
     let (endpoint, mut client) = S::connect_once(existing_address::<S>(system)?).ok()?;
     let refused = S::refuse_standby(&mut client, &endpoint).err();
     client.close_and_wait();
@@ -377,9 +383,9 @@ impl<S: Server> ServerSystem<S> {
         let idle = if is_left { Idle::Left } else { Idle::KeptAlive };
         let control = Control::new(endpoint.clone(), settings_on::<S>(&session, tables), part, idle);
         let makes = tables == Tables::Own && part == Part::Whole;
-        let looked = control.ask(|client| S::inspect(client, &endpoint, consent, makes)).and_then(|server| {
+        let looked = control.ask(|client| S::inspect_server(client, &endpoint, consent, makes)).and_then(|server| {
             if makes && private.is_none() && control.ask(S::has_remnant)? {
-                control.stand_back()?;
+                control.wait_out_rival()?;
             }
             Ok(server)
         });
@@ -404,7 +410,7 @@ impl<S: Server> ServerSystem<S> {
             tables,
             makes,
             reset,
-            ownership: reset::ownership::<S>(request.system),
+            ownership: reset::find_ownership::<S>(request.system),
             loaded,
             syncs_each_commit: AtomicBool::new(false),
             lock_question: AtomicUsize::new(0),
@@ -425,7 +431,7 @@ impl<S: Server> ServerSystem<S> {
     pub(crate) fn explain_failure(&self, failure: Failure) -> Failure {
         let failure = S::explain_failure(self, failure);
         match self.lock_private() {
-            Some(mut private) if failure.may_pass() => private.running.explain_loss(failure),
+            Some(mut private) if failure.may_pass() => private.running.add_log_to_failure(failure),
             _ => failure,
         }
     }
@@ -441,11 +447,11 @@ impl<S: Server> ServerSystem<S> {
     }
 
     /// Takes the claim again if it was lost, before the tables are made, and returns whether it was.
-    fn forget_loss(&self) -> Result<bool, Failure> {
+    fn retake_lost_claim(&self) -> Result<bool, Failure> {
         if self.private.is_some() {
             return Ok(false);
         }
-        let of_copies = self.copies.as_ref().map_or(Ok(None), S::Copies::forget_loss)?;
+        let of_copies = self.copies.as_ref().map_or(Ok(None), S::Copies::retake_copies_claim)?;
         if self.copies.is_none() {
             self.control.keep_claim().map_err(|failure| self.explain_failure(failure))?;
         }
@@ -464,12 +470,12 @@ impl<S: Server> System for ServerSystem<S> {
     fn facts(&self) -> Result<Facts, Failure> {
         S::make_room(self)?;
         // The control connection has other settings.
-        let opened = self.session_on(self.tables).open_session(&self.endpoint, Purpose::Load);
+        let opened = self.session_settings_for(self.tables).open_session(&self.endpoint, Purpose::Load);
         let mut client = opened.map_err(|failure| self.explain_failure(failure))?;
         let mut facts = S::facts(self, &mut client)?;
         self.add_strange_indexes(&mut client, &mut facts)?;
         client.close_and_wait();
-        self.load_settings.add_to(&mut facts);
+        self.load_settings.put_load_settings(&mut facts);
         let is_durable = facts.durability().is_some_and(|promised| promised.tier == DurabilityTier::Durable);
         self.syncs_each_commit.store(is_durable && S::syncs_each_commit(&facts), Ordering::Relaxed);
         facts.insert("client.reactor", super::reactor_kind(self.reactor), Nature::Passing);
@@ -491,13 +497,13 @@ impl<S: Server> System for ServerSystem<S> {
 
     /// Brings a data set's tables to their first state, after the claim was taken again if it was lost.
     fn prepare(&self, data: &Dataset) -> Result<(), Failure> {
-        self.makes_indexes_of(data);
-        if self.forget_loss()? {
+        self.note_own_indexes(data);
+        if self.retake_lost_claim()? {
             // Another étalon may have been there.
             self.forget_loaded();
             self.server.begin_round();
         }
-        self.bring_back(data)
+        self.bring_first_state(data)
     }
 
     fn check_claim(&self) -> Result<(), Failure> {
@@ -505,7 +511,7 @@ impl<S: Server> System for ServerSystem<S> {
     }
 
     fn explain_reset(&self, data: &Dataset) -> Option<String> {
-        data.has_tables().then(|| self.reset_words(data))
+        data.has_tables().then(|| self.explain_tables_reset(data))
     }
 
     fn kept_bytes(&self) -> u64 {
@@ -514,7 +520,7 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn settle(&self) -> Result<(), Failure> {
         if self.tables == Tables::None {
-            self.forget_loss()?;
+            self.retake_lost_claim()?;
         }
         self.ask(|client| S::settle(self, client))
     }
@@ -583,7 +589,7 @@ impl<S: Server> System for ServerSystem<S> {
         trial::try_connections(self, count)
     }
 
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         S::step_session(self, kind)
     }
 
@@ -594,15 +600,15 @@ impl<S: Server> System for ServerSystem<S> {
         Ok(Box::new(Steps::new(client, S::DIALECT)))
     }
 
-    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+    fn read_session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
         S::session_facts(self, kind)
     }
 
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         Some(S::PAGES)
     }
 
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+    fn spatial_dialect(&self) -> Option<&'static dyn SpatialDialect> {
         Some(S::SPATIAL)
     }
 
@@ -612,7 +618,7 @@ impl<S: Server> System for ServerSystem<S> {
 
     /// Restarts a private server with cold caches; fails for another server.
     fn empty_caches(&self) -> Result<(), Failure> {
-        let mut private = self.lock_private().ok_or_else(private::not_restartable)?;
+        let mut private = self.lock_private().ok_or_else(private::not_restartable_failure)?;
         self.control.close_session();
         private.restart_cold(&self.endpoint)
     }
@@ -637,8 +643,8 @@ impl<S: Server> System for ServerSystem<S> {
 
     fn plan_for_other_hosts(&self, system: &SystemPlan) -> Result<SystemPlan, Failure> {
         match self.private {
-            Some(_) => super::reach_private(system, self.endpoint.address().url_of_private()),
-            None => super::reach_by_url(system),
+            Some(_) => super::plan_for_private(system, self.endpoint.address().url_of_private()),
+            None => super::plan_by_url(system),
         }
     }
 

@@ -75,7 +75,7 @@ pub(crate) trait Address: Sized {
     /// Parses a URL as [`Address::parse_url`] does; fails if the plan may not connect there or read its files.
     fn parse_permitted(url: &str, environment: Environment<'_>, permits: &Permits) -> Result<Self, Failure> {
         let pieces = Self::FORM.split_url(url, environment)?;
-        permits.files_of_options(pieces.option_pairs(), Self::FORM.files)?;
+        permits.check_option_files(pieces.option_pairs(), Self::FORM.files)?;
         let address = Self::from_given(&Self::FORM.check_options(pieces)?, environment)?;
         address.check_permitted(permits)?;
         Ok(address)
@@ -225,7 +225,10 @@ impl UrlSyntax {
             let alias = self.aliases.iter().find(|[theirs, _]| *theirs == (key.as_str(), value.as_str()));
             let (key, value) = alias.map_or((key, value), |[_, (key, value)]| ((*key).to_owned(), (*value).to_owned()));
             let option = known.iter().find(|option| (self.spelled)(option) == (self.spelled)(&key));
-            given.insert(option.ok_or_else(|| self.unknown_option((index, &key), &known, may_have_password))?, value);
+            given.insert(
+                option.ok_or_else(|| self.unknown_option_failure((index, &key), &known, may_have_password))?,
+                value,
+            );
         }
         if given.get("host").is_some_and(|host| host.contains(',')) {
             return Err(self
@@ -236,7 +239,12 @@ impl UrlSyntax {
     }
 
     /// Makes the failure that an option is not known; does not repeat what may be part of a password.
-    fn unknown_option(&self, (index, key): (usize, &str), known: &[&'static str], may_have_password: bool) -> Failure {
+    fn unknown_option_failure(
+        &self,
+        (index, key): (usize, &str),
+        known: &[&'static str],
+        may_have_password: bool,
+    ) -> Failure {
         let known_are = known.join(", ");
         let near = model::near::did_you_mean(key, known.iter().copied());
         let is_name =

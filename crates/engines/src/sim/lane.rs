@@ -132,7 +132,7 @@ impl<Op> SimLane<Op> {
     }
 
     /// Tests whether the simulated server is gone by now.
-    fn is_dead(&self) -> bool {
+    fn is_server_gone(&self) -> bool {
         self.model.connection_loss == ConnectionLoss::AtStall
             && self.clock.now_ns() >= self.model.stall_at_ms * 1_000_000
     }
@@ -143,7 +143,7 @@ impl<Op> Lane for SimLane<Op> {
 
     /// Queues a statement at the simulated server, and draws when it ends and whether it fails.
     fn submit(&mut self, client: usize, _op: &Op) -> Submitted {
-        if self.is_dead() {
+        if self.is_server_gone() {
             return Submitted::Done(OpOutcome::Failed(connection_lost("the simulated server has gone away")));
         }
         let now_ns = self.clock.now_ns();

@@ -55,7 +55,7 @@ impl Engine for Sim {
     }
 
     /// Returns `None`: a simulated server makes nothing.
-    fn would_make(&self, _system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, _system: &SystemPlan) -> Option<String> {
         None
     }
 
@@ -67,7 +67,7 @@ impl Engine for Sim {
     }
 
     /// Says that nothing would be removed.
-    fn would_drop(&self, _system: &SystemPlan) -> String {
+    fn explain_dropped(&self, _system: &SystemPlan) -> String {
         "nothing: it is simulated".to_owned()
     }
 }
@@ -82,7 +82,7 @@ struct SimSystem {
 
 impl SimSystem {
     /// Fails if a connection's number is beyond the simulated server's limit.
-    fn admit_connection(&self, number: u32) -> Result<(), Failure> {
+    fn check_connection_limit(&self, number: u32) -> Result<(), Failure> {
         if number < self.connections {
             return Ok(());
         }
@@ -194,7 +194,7 @@ impl System for SimSystem {
         // Each of several hosts has its own part of the simulated server.
         let seed = if first == 0 { context.seed } else { Rng::of_transaction(context.seed, first, 1).next_u64() };
         let chance = self.name.bytes().fold(seed, |seed, byte| Rng::of_transaction(seed, 0, byte.into()).next_u64());
-        context.connect_all(1, |number, _| self.admit_connection(number - first))?;
+        context.connect_all(1, |number, _| self.check_connection_limit(number - first))?;
         context.opened.assume_duration((self.model.connect_us * 1e3) as u64);
         let lane = SimLane::new(self.model.clone(), chance, clock.clone());
         // CPU and connection times are not virtual.

@@ -47,7 +47,7 @@ impl SqliteBackups<'_> {
         };
         let mut from = self.system.connect_with_pragmas()?;
         if method == VACUUM_INTO {
-            confine::let_out(&mut from).map_err(failed)?;
+            confine::lift_confinement(&mut from).map_err(failed)?;
             self.system.cipher.vacuum_into(&from, copy).map_err(failed)?;
         } else {
             // SQLCipher answers in text.
@@ -69,7 +69,7 @@ impl SqliteBackups<'_> {
                         rate.iter_mut().for_each(|rate| rate.wait_for(last.max(0) as u64 * page_bytes as u64));
                         break;
                     }
-                    StepResult::More => restarts.refuse_too_many(backup.progress().remaining)?,
+                    StepResult::More => restarts.count_restart(backup.progress().remaining)?,
                     _ => std::thread::sleep(BUSY),
                 }
                 if let Some(rate) = &mut rate {
@@ -102,7 +102,7 @@ struct Restarts {
 
 impl Restarts {
     /// Counts a restart if no fewer pages remain than before, and fails after too many.
-    fn refuse_too_many(&mut self, remaining: i32) -> Result<(), Failure> {
+    fn count_restart(&mut self, remaining: i32) -> Result<(), Failure> {
         // After a restart as many pages remain as after the first step.
         let again = self.remaining.is_some_and(|before| remaining >= before);
         self.remaining = Some(remaining);
@@ -130,10 +130,12 @@ impl Backups for SqliteBackups<'_> {
     fn check_possible(&self, request: &BackupRequest<'_>) -> Result<(), Failure> {
         let method = self.method(request.method)?;
         if request.compressor != Compressor::Own && request.compression.codec != Codec::None {
-            return Err(request.no_such_compressor("SQLite works inside étalon: there is neither server nor program"));
+            return Err(
+                request.unsupported_compressor("SQLite works inside étalon: there is neither server nor program")
+            );
         }
         if request.bounds.cores.is_some() {
-            return Err(request.no_process_to_hold("SQLite works inside étalon"));
+            return Err(request.unsupported_limit("SQLite works inside étalon"));
         }
         if method == VACUUM_INTO && request.max_rate_bytes_s.is_some() {
             let cause = "`VACUUM INTO` is one statement, which cannot be slowed";

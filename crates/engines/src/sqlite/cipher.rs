@@ -41,7 +41,7 @@ impl Cipher {
     /// Draws a key for a database that étalon makes; fails if the build has no SQLCipher.
     pub(super) fn draw_key(request: &OpenRequest<'_>) -> Result<Cipher, Failure> {
         let tried = format!("open the database `{}`", request.system.url);
-        refuse_plain_build(&tried)?;
+        check_cipher_build(&tried)?;
         if request.tables == Tables::None {
             return Err(Failure::new(FailureKind::Unsupported, tried, "étalon draws its keys, and knows no other's")
                 .with_hint("take `tables = \"own\"` with `sqlcipher:`"));
@@ -103,7 +103,7 @@ pub(super) fn read_pragma(connection: &Connection, pragma: &str) -> Option<Strin
 }
 
 /// Fails if this étalon was built without SQLCipher.
-fn refuse_plain_build(tried: &str) -> Result<(), Failure> {
+fn check_cipher_build(tried: &str) -> Result<(), Failure> {
     let memory = Connection::open_in_memory().map_err(|error| sql_failure(tried, &error))?;
     if read_pragma(&memory, "cipher_version").is_some() {
         return Ok(());

@@ -39,7 +39,7 @@ pub(super) fn confine(connection: &mut Connection) -> rusqlite::Result<()> {
 }
 
 /// Lifts the confinement of a connection for étalon's own statement; no statement of a plan may follow on it.
-pub(super) fn let_out(connection: &mut Connection) -> rusqlite::Result<()> {
+pub(super) fn lift_confinement(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }
 
@@ -134,7 +134,7 @@ mod tests {
         }
         let pages = "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()";
         assert!(connection.query_row(pages, [], |row| row.get::<_, i64>(0)).unwrap() > 0);
-        let_out(&mut connection).unwrap();
+        lift_confinement(&mut connection).unwrap();
         connection.execute("VACUUM INTO ?1", [other.to_string_lossy()]).unwrap();
         assert!(other.exists());
     }

@@ -32,7 +32,7 @@ impl ContentsDialect for SqliteDialect {
     }
 
     /// Query for all tables and views, quoted.
-    fn tables_and_views(&self) -> &'static str {
+    fn tables_and_views_sql(&self) -> &'static str {
         "SELECT 'main', '\"' || replace(name, '\"', '\"\"') || '\"' FROM sqlite_schema WHERE type IN ('table', 'view') AND \
          substr(name, 1, 7) <> 'sqlite_'"
     }
@@ -40,7 +40,7 @@ impl ContentsDialect for SqliteDialect {
 
 impl Dialect for SqliteDialect {
     /// Words in file names by which scripts are for this engine.
-    fn file_names(&self) -> &'static [&'static str] {
+    fn file_suffixes(&self) -> &'static [&'static str] {
         &["sqlite"]
     }
 
@@ -50,7 +50,7 @@ impl Dialect for SqliteDialect {
     }
 
     /// Statements that forbid and allow writing.
-    fn read_only(&self) -> (&'static str, &'static str) {
+    fn read_only_wrapper(&self) -> (&'static str, &'static str) {
         ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
     }
 
@@ -78,7 +78,7 @@ impl Dialect for SqliteDialect {
     /// Translates portable words: `BEGIN` locks at once, and `FOR UPDATE` is left out.
     /// A writing transaction locks at its start, and everything: upgrading later fails with `SQLITE_BUSY`
     /// whenever another writes, whatever the busy timeout.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") {
             return Cow::Borrowed("BEGIN IMMEDIATE");
         }
@@ -89,7 +89,7 @@ impl Dialect for SqliteDialect {
     }
 
     /// Writes the `CREATE TABLE` of a data set's table, with its primary key: only so is one column the row's address.
-    fn define_table(&self, table: &Table) -> String {
+    fn define_table_sql(&self, table: &Table) -> String {
         let columns: Vec<String> = table
             .columns
             .iter()

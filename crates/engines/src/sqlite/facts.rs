@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 
 use super::cipher::{self, Cipher};
 use super::{durability, sql_failure};
-use crate::durability::{durability_of_plan, first_fit, list_settings};
+use crate::durability::{durability_of_plan, first_matching_rule, list_settings};
 use crate::embedded::EmbeddedFile;
 use crate::isolation;
 use load::error::Failure;
@@ -63,7 +63,8 @@ pub(super) fn read_facts(connection: &Connection, file: &EmbeddedFile, cipher: &
         "system" => Some(std::env::consts::OS.to_owned()),
         name => facts.get(&format!("setting.{name}")).map(str::to_ascii_lowercase),
     };
-    let promised = first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
+    let promised =
+        first_matching_rule(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
     file.add_facts(&mut facts, promised);
     // Étalon itself copies a file of its own back before each run.
     if file.tables() == Tables::None
@@ -112,7 +113,7 @@ pub(super) fn durability_tier(connection: &Connection) -> Option<DurabilityTier>
         name => read_pragma(connection, name).map(|value| pragma_word(name, &value).to_ascii_lowercase()),
     };
     let is_told = durability::LISTED.iter().all(|name| setting(name).is_some());
-    is_told.then(|| first_fit(durability::TABLE, setting).tier)
+    is_told.then(|| first_matching_rule(durability::TABLE, setting).tier)
 }
 
 /// Reads a pragma as SQLite prints it; `None` if this build does not have it.
@@ -148,7 +149,7 @@ fn pragma_word(pragma: &str, value: &str) -> String {
 }
 
 /// Tells what commits survive by the plan's pragmas; the others are as this build of SQLite has them.
-pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
+pub(super) fn durability_of_pragmas(system: &model::SystemPlan) -> DurabilityTier {
     const DEFAULTS: &[(&str, &str)] = &[
         ("journal_mode", "delete"),
         ("synchronous", "full"),
@@ -168,7 +169,7 @@ pub(super) fn promised_by(system: &model::SystemPlan) -> DurabilityTier {
 }
 
 /// Whether what SQLite reads back is what the plan asked for, by number or by word.
-pub(super) fn same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
+pub(super) fn is_same_setting(pragma: &str, read: Option<&str>, asked: &Value) -> bool {
     let Some(read) = read else { return true };
     let asked = match asked {
         Value::Bool(b) => i64::from(*b).to_string(),

@@ -47,7 +47,7 @@ const NONE: SessionCounts = SessionCounts {
 /// Reads how often a statement was run, and prepared again before; fails for `EXPLAIN`.
 /// A run cut off by a repreparation may or may not count.
 /// <https://www.sqlite.org/c3ref/c_stmtstatus_counter.html>
-fn statement_runs(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
+fn read_run_counts(statement: &Statement<'_>) -> Result<SessionCounts, &'static str> {
     if statement.is_explain() != 0 {
         return Err(EXPLAIN);
     }
@@ -61,7 +61,7 @@ fn add_statement_counts(
     sum: Result<SessionCounts, &'static str>,
     statement: &Statement<'_>,
 ) -> Result<SessionCounts, &'static str> {
-    Ok(sum?.plus(statement_runs(statement)?))
+    Ok(sum?.plus(read_run_counts(statement)?))
 }
 
 /// The weakest durability of all connections. `None`: one of the connections does not show it.
@@ -402,7 +402,7 @@ mod tests {
         let counted = |sql: &str| {
             let mut statement = connection.prepare(sql).unwrap();
             let ran = execute_and_discard(&mut statement, &[], &mut 0);
-            (ran.is_ok(), statement_runs(&statement).map(|counts| counts.statements))
+            (ran.is_ok(), read_run_counts(&statement).map(|counts| counts.statements))
         };
         for sql in [
             "SELECT 1",

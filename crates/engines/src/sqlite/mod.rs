@@ -127,21 +127,21 @@ impl Engine for Sqlite {
 
     /// Chooses how tables come back before each run.
     fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        embedded::reset_way(system)
+        embedded::chosen_reset(system)
     }
 
     /// Always `true`: étalon can empty the caches of a file.
-    fn empties_caches(&self, _system: &SystemPlan) -> bool {
+    fn can_empty_caches(&self, _system: &SystemPlan) -> bool {
         true
     }
 
     /// Says what file étalon would make, from the plan alone.
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         embedded::would_make(system)
     }
 
     /// Says what files étalon would remove, from the plan alone.
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         embedded::would_drop(system, SHAPE)
     }
 
@@ -152,7 +152,7 @@ impl Engine for Sqlite {
 
     /// How durable commits are by the plan's pragmas.
     fn durability_of_plan(&self, system: &SystemPlan) -> Option<DurabilityTier> {
-        Some(facts::promised_by(system))
+        Some(facts::durability_of_pragmas(system))
     }
 }
 
@@ -280,7 +280,7 @@ impl SqliteSystem {
             &dialect::SqliteDialect,
             |sql| transaction.execute_batch(sql).map_err(failed),
             |table| {
-                let sent = load_rows(&transaction, table, self.file.interrupt()).map_err(failed)?;
+                let sent = load_rows(&transaction, table, self.file.file_interrupt()).map_err(failed)?;
                 let found =
                     Contents::read_table(table, &dialect::SqliteDialect, |sql| query_row_data(&transaction, sql));
                 sent.verify_found(&table.name, &data.name, found.map_err(failed)?)
@@ -294,7 +294,7 @@ impl SqliteSystem {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | self.no_link_flags();
         let mut connection = Connection::open_with_flags(path, flags)?;
         // Breaks off an index or a scan, which are one statement each.
-        let interrupt = Arc::clone(self.file.interrupt());
+        let interrupt = Arc::clone(self.file.file_interrupt());
         connection.progress_handler(INTERRUPT_STEPS, Some(move || interrupt.load(Ordering::Relaxed)))?;
         self.cipher.unlock_database(&connection)?;
         self.shape_file(&connection)?;
@@ -375,7 +375,7 @@ fn set_pragma(connection: &Connection, name: &str, value: &Value) -> Result<(), 
     let before = facts::read_pragma(connection, name);
     connection.pragma_update(None, name, PragmaValue(value)).map_err(|error| sql_failure(&tried, &error))?;
     let after = facts::read_pragma(connection, name);
-    if before == after && !facts::same_setting(name, after.as_deref(), value) {
+    if before == after && !facts::is_same_setting(name, after.as_deref(), value) {
         let cause = format!("SQLite left it at `{}`", after.unwrap_or_default());
         return Err(Failure::new(FailureKind::Plan, tried, cause));
     }
@@ -407,7 +407,7 @@ impl System for SqliteSystem {
 
     /// Says how the data set's tables come back before each run.
     fn explain_reset(&self, data: &Dataset) -> Option<String> {
-        self.file.reset_words(data)
+        self.file.explain_file_reset(data)
     }
 
     /// Bytes of the copies that bring tables back.
@@ -439,7 +439,7 @@ impl System for SqliteSystem {
         if let Ok(metadata) = fs::metadata(self.file.path()) {
             counters.set("database_growth", "bytes", metadata.len() as f64);
         }
-        if let Ok(traffic) = self.own_files() {
+        if let Ok(traffic) = self.own_file_traffic() {
             let files = [FileKind::Database, FileKind::Wal, FileKind::Journal].map(|kind| traffic.for_kind(kind));
             counters.set("log_syncs", "", files.iter().map(|file| file.syncs).sum::<u64>() as f64);
             counters.set("log_records", "records", files.iter().map(|file| file.writes).sum::<u64>() as f64);
@@ -480,22 +480,22 @@ impl System for SqliteSystem {
     }
 
     /// Opens a session of this kind with the plan's pragmas.
-    fn session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
+    fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         Ok(Box::new(session::SqliteSession::new(self.connect_with_pragmas()?, kind)?))
     }
 
     /// Reads the versions behind a spatial session.
-    fn session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
+    fn read_session_facts(&self, kind: SessionKind) -> Result<Facts, Failure> {
         session::spatial_facts(&self.connect_with_pragmas()?, kind)
     }
 
     /// The dialect for the pages workload, if there is one.
-    fn pages(&self) -> Option<&'static dyn PagesDialect> {
+    fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         Some(&pages::Pages)
     }
 
     /// The dialect for the spatial workload.
-    fn spatial(&self) -> Option<&'static dyn SpatialDialect> {
+    fn spatial_dialect(&self) -> Option<&'static dyn SpatialDialect> {
         Some(&spatial::Spatial)
     }
 
@@ -509,7 +509,7 @@ impl System for SqliteSystem {
     }
 
     /// Reads the traffic that the counting VFS has seen on the file and its companions.
-    fn own_files(&self) -> Result<Traffic, String> {
+    fn own_file_traffic(&self) -> Result<Traffic, String> {
         host::sqlite_vfs::traffic_of(self.file.path()).map_err(|error| error.to_string())
     }
 

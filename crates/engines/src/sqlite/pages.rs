@@ -43,7 +43,7 @@ impl PagesDialect for Pages {
     }
 
     /// Writes the statement that creates the table of page-filling rows.
-    fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
+    fn create_page_table_sql(&self, _page_bytes: u64) -> Vec<String> {
         vec!["CREATE TABLE tio (tio_id INTEGER PRIMARY KEY, tio_data BLOB NOT NULL)".to_owned()]
     }
 
@@ -89,7 +89,7 @@ impl PagesDialect for Pages {
 
     /// Reads the counted I/O of each kind of SQLite's files.
     fn io_account(&self, system: &dyn System, _session: &mut dyn Session) -> Result<IoAccount, Failure> {
-        let places = match system.own_files() {
+        let places = match system.own_file_traffic() {
             Ok(traffic) => FileKind::ALL.map(|kind| io_place(kind, traffic.for_kind(kind))).to_vec(),
             Err(reason) => {
                 FileKind::ALL.map(|kind| IoPlace::unknown(class_of_kind(kind), kind.as_str(), &reason)).to_vec()

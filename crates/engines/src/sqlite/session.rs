@@ -122,7 +122,7 @@ impl Session for SqliteSession {
     }
 
     /// Number of statements that queries have run so far.
-    fn queries_run(&self) -> Option<u64> {
+    fn query_count(&self) -> Option<u64> {
         Some(self.queries)
     }
 

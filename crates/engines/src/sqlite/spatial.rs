@@ -12,7 +12,7 @@ const PLANE: i32 = -1;
 
 impl SpatialDialect for Spatial {
     /// Writes the statements that create the four tables of geometries.
-    fn create_tables(&self) -> Vec<String> {
+    fn create_spatial_tables_sql(&self) -> Vec<String> {
         let tables = [
             ("cell", ", dept INTEGER NOT NULL", "POLYGON"),
             ("road", ", cls INTEGER NOT NULL", "LINESTRING"),
@@ -41,7 +41,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Writes the statements that index the tables and gather statistics.
-    fn create_indexes(&self, _extent: i64) -> Vec<String> {
+    fn create_indexes_sql(&self, _extent: i64) -> Vec<String> {
         let mut statements: Vec<String> =
             ["cell", "road", "pt"].map(|table| format!("SELECT CreateSpatialIndex('{table}', 'g')")).to_vec();
         statements.push("ANALYZE".to_owned());
@@ -49,13 +49,13 @@ impl SpatialDialect for Spatial {
     }
 
     /// Query for the number of tables with a spatial index.
-    fn indexed_tables(&self) -> Option<&'static str> {
+    fn indexed_table_count_sql(&self) -> Option<&'static str> {
         let tables = "SELECT count(*) FROM geometry_columns WHERE spatial_index_enabled = 1 AND f_table_name IN ('cell', 'road', 'pt')";
         Some(tables)
     }
 
     /// Makes for a join the statement that explains its plan, and the words there that show the index in use.
-    fn names_index(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
+    fn index_use_query(&self, query: Query, sql: &str) -> Option<(String, &'static str)> {
         let joins = [
             Query::PointsInCells,
             Query::TouchingCells,

@@ -50,19 +50,20 @@ fn find_foreign(connection: &Connection) -> rusqlite::Result<Vec<String>> {
     let own = if is_marked == 0 { Vec::new() } else { query_pairs(connection, &own)? };
     let strangers = found.into_iter().filter(|(_, name)| {
         // A spatial index is a virtual table, named after the one that it is of, and a few that are named after it.
-        let index = spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == index || is_of(name, index));
+        let index =
+            spatial.iter().map(|(index, _)| index.as_str()).find(|index| name == index || has_name_prefix(name, index));
         let indexed = index.and_then(|index| index.strip_prefix("idx_"));
         !own.iter().any(|(known, _)| {
             name.eq_ignore_ascii_case(known)
-                || indexed.is_some_and(|table| is_of(table, known))
-                || (known == COORDINATE_SYSTEMS && is_of(name, known))
+                || indexed.is_some_and(|table| has_name_prefix(table, known))
+                || (known == COORDINATE_SYSTEMS && has_name_prefix(name, known))
         })
     });
     Ok(strangers.map(|(kind, name)| format!("{kind} {name}")).collect())
 }
 
 /// Whether a name is another one with `_` and more behind it.
-fn is_of(name: &str, known: &str) -> bool {
+fn has_name_prefix(name: &str, known: &str) -> bool {
     name.strip_prefix(known).is_some_and(|rest| rest.starts_with('_'))
 }
 

@@ -6,7 +6,7 @@ use host::claim::FileClaim;
 
 use super::*;
 use crate::durability::tests::combinations;
-use crate::durability::{DurabilityRule, first_fit};
+use crate::durability::{DurabilityRule, first_matching_rule};
 use crate::embedded::companion_path;
 use load::generator::{LoadShape, ThreadLimit};
 use load::stream::Retry;
@@ -138,7 +138,7 @@ fn durability_is_read_back_from_the_pragmas() {
         let planned = system(url, &pragmas);
         let facts = open(&planned).unwrap().facts().unwrap();
         let found = facts.durability().unwrap();
-        assert_eq!(facts::promised_by(&planned), found.tier, "{settings:?}: what the plan alone tells");
+        assert_eq!(facts::durability_of_pragmas(&planned), found.tier, "{settings:?}: what the plan alone tells");
         let except = (rule.tier == DurabilityTier::Durable && !rule.why.is_empty()).then(|| rule.why.to_owned());
         assert_eq!((found.tier, &found.except), (rule.tier, &except), "{settings:?}: {found:?}");
         assert!(found.because.contains(rule.why), "{found:?}");
@@ -152,7 +152,7 @@ fn durability_is_read_back_from_the_pragmas() {
 fn every_pair_of_journal_and_sync_has_its_promise() {
     use DurabilityTier::{Delayed, Durable, Unsafe};
     fn promised(journal: &str, synchronous: &str) -> &'static DurabilityRule {
-        first_fit(durability::TABLE, |name| {
+        first_matching_rule(durability::TABLE, |name| {
             let named =
                 [("journal_mode", journal), ("synchronous", synchronous), ("system", "linux"), ("fullfsync", "0")];
             named.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::connect::Endpoint;
 use super::facts;
-use crate::kept::{Rivals, own_key, wait_for_release};
+use crate::kept::{Rivals, process_claim_key, wait_for_release};
 use crate::server::refusal::{Explain as _, ask_failure};
 use crate::server::system;
 use crate::server::url::Address as _;
@@ -85,7 +85,7 @@ impl system::DatabaseClaim for SqlServerClaim {
     fn take(client: &mut Client, endpoint: &Endpoint, rivals: Rivals) -> Result<SqlServerClaim, Failure> {
         let tried = format!("claim étalon's database at {}", endpoint.address.shown_url());
         let edition = facts::edition_number(client).map_err(|error| ask_failure(tried.clone(), &error))?;
-        let mut claim = SqlServerClaim { question: claim_query(&edition, own_key()), tried, is_held: false };
+        let mut claim = SqlServerClaim { question: claim_query(&edition, process_claim_key()), tried, is_held: false };
         wait_for_release(rivals, endpoint.waiting(), || claim.ask_for_claim(client))?;
         Ok(claim)
     }

@@ -28,5 +28,5 @@ pub(super) fn refuse_strong(client: &mut Client, address: &Address, permits: &Pe
         return Ok(());
     }
     let how = "name a login that can do no more than a benchmark needs: `ALTER SERVER ROLE dbcreator ADD MEMBER …`";
-    permits.strong_login(&address.user, &power, how)
+    permits.refuse_strong_login(&address.user, &power, how)
 }

@@ -41,7 +41,7 @@ impl Endpoint {
         let check = match (address.trust, address.encrypt) {
             (Trust::Blind, _) => CertificateCheck::Nothing,
             // Like Microsoft's clients: login-only encryption needs no trust unless the URL configures it.
-            (Trust::Checked, Encrypt::Login) if !address.says_who() => CertificateCheck::Nothing,
+            (Trust::Checked, Encrypt::Login) if !address.names_certificate() => CertificateCheck::Nothing,
             (Trust::Checked, _) => CertificateCheck::ChainAndName,
         };
         // TLS 1.3 only with TDS 8, where the whole connection is within TLS.
@@ -78,8 +78,9 @@ impl Endpoint {
         let timeout = self.address.connect_timeout + LOGIN_GRACE;
         let (mut host, mut port) = (self.address.host.clone(), self.address.port);
         for _ in 0..=REDIRECTS {
-            let socket =
-                Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &|| self.waiting.go_on());
+            let socket = Socket::connect_tcp(&host, port, self.address.connect_timeout, VIGILANCE, &|| {
+                self.waiting.may_still_wait()
+            });
             let socket = socket.map_err(|cause| Refusal::from_io(&cause, timeout))?;
             let logged_in = log_in(socket, self.login_config(), &self.tls, timeout, &self.waiting);
             match logged_in.map_err(|error| Refusal::from_error(error, timeout))? {
@@ -242,7 +243,7 @@ fn login_state_words(state: u8) -> &'static str {
 }
 
 /// Takes a statement that the server does not have for done; a load can do without those that only a SQL Server has.
-pub(super) fn if_known(asked: Result<(), AskError>) -> Result<(), AskError> {
+pub(super) fn ignore_unknown_statement(asked: Result<(), AskError>) -> Result<(), AskError> {
     match asked {
         Err(error) if error.error_number() == Some(UNNUMBERED) => Ok(()),
         asked => asked,

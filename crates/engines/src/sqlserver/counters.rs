@@ -65,7 +65,7 @@ pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
     let rows = match client.query_text_rows(READ) {
         Ok(rows) => rows,
         Err(error) => {
-            let reason = reason_if_readable(&error).ok_or_else(|| ask_failure("read the server's counters", &error))?;
+            let reason = why_unreadable(&error).ok_or_else(|| ask_failure("read the server's counters", &error))?;
             for source in COUNTERS {
                 counters.set_unavailable(source.name, source.unit, reason.clone());
             }
@@ -96,7 +96,7 @@ pub(super) fn read_counters(client: &mut Client) -> Result<Counters, Failure> {
 }
 
 /// Explains why a view or a column cannot be read; `None` if the connection failed.
-pub(super) fn reason_if_readable(error: &AskError) -> Option<String> {
+pub(super) fn why_unreadable(error: &AskError) -> Option<String> {
     let failure = ask_failure("", error);
     match (failure.kind, error.error_number()) {
         (FailureKind::Permission, _) => Some(match failure.hint {
@@ -112,10 +112,10 @@ pub(super) fn reason_if_readable(error: &AskError) -> Option<String> {
 }
 
 /// Writes the server's dirty pages to disk; the inner `Err` says why the login may not.
-pub(super) fn try_checkpoint(client: &mut Client) -> Result<Result<String, String>, Failure> {
+pub(super) fn checkpoint_if_allowed(client: &mut Client) -> Result<Result<String, String>, Failure> {
     match client.execute("CHECKPOINT") {
         Ok(()) => Ok(Ok("yes: CHECKPOINT".to_owned())),
-        Err(error) => reason_if_readable(&error)
+        Err(error) => why_unreadable(&error)
             .map(Err)
             .ok_or_else(|| ask_failure("write what the server still holds in memory", &error)),
     }

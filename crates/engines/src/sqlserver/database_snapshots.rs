@@ -122,7 +122,7 @@ impl Copies for SnapshotCopies {
             log: Mutex::default(),
         };
         copies.ask(|client| {
-            refuse_unable(client, endpoint)?;
+            check_snapshots_possible(client, endpoint)?;
             Snapshots::list_snapshots(client)?.refuse_others()
         })?;
         Ok(Some(copies))
@@ -192,11 +192,11 @@ impl Copies for SnapshotCopies {
 
     /// How the claim was lost, if it was.
     fn claim_loss(&self) -> Option<Failure> {
-        self.home.loss()
+        self.home.claim_loss_so_far()
     }
 
     /// Asks that the claim holds, then returns how it was lost before and forgets that.
-    fn forget_loss(&self) -> Result<Option<Failure>, Failure> {
+    fn retake_copies_claim(&self) -> Result<Option<Failure>, Failure> {
         self.home.ask_connection(Holder::ping).map(|()| self.home.forget_loss())
     }
 
@@ -239,7 +239,7 @@ impl SnapshotCopies {
             alone.map_err(|error| explain_in_use(&tried, &error))?;
         }
         let revert = format!("RESTORE DATABASE [{SCHEMA}] FROM DATABASE_SNAPSHOT = '{name}'");
-        let reverted = client.execute(&revert).and_then(|()| self.set_up(client));
+        let reverted = client.execute(&revert).and_then(|()| self.restore_options_and_log(client));
         let shared = client.execute(&format!("ALTER DATABASE [{SCHEMA}] SET MULTI_USER"));
         reverted.and(shared).map_err(|error| explain_in_use(&tried, &error))
     }
@@ -247,7 +247,7 @@ impl SnapshotCopies {
     /// Sets the database's options again after a revert, and grows its log to what it was.
     /// A revert makes the log again, of half a megabyte: a run would wait for it to grow.
     /// That it keeps options is documented, and setting them again costs nothing.
-    fn set_up(&self, client: &mut Client) -> Result<(), AskError> {
+    fn restore_options_and_log(&self, client: &mut Client) -> Result<(), AskError> {
         for option in &self.session.database {
             client.execute(&format!("ALTER DATABASE [{SCHEMA}] {option}"))?;
         }
@@ -360,7 +360,7 @@ fn drop_snapshot(client: &mut Client, name: &str) -> Result<(), Failure> {
 }
 
 /// Fails for a server or login that cannot make snapshots, before anything is loaded.
-fn refuse_unable(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
+fn check_snapshots_possible(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     const ASK: &str = "ask what the server lets étalon do";
     let tried = format!("keep snapshots at {}", endpoint.address.shown_url());
     let edition = facts::edition_number(client).map_err(failing_to(ASK))?;

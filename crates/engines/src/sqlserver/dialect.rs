@@ -11,12 +11,12 @@ pub(super) struct TSql;
 
 impl Dialect for TSql {
     /// Words in file names by which scripts are for this engine.
-    fn file_names(&self) -> &'static [&'static str] {
+    fn file_suffixes(&self) -> &'static [&'static str] {
         &["sqlserver", "mssql"]
     }
 
     /// Statements that begin and roll back a transaction, since T-SQL has no read-only one.
-    fn read_only(&self) -> (&'static str, &'static str) {
+    fn read_only_wrapper(&self) -> (&'static str, &'static str) {
         ("BEGIN TRANSACTION", "ROLLBACK TRANSACTION")
     }
 
@@ -55,7 +55,7 @@ impl Dialect for TSql {
 
     /// Translates portable statements to T-SQL: words, calls, `FOR UPDATE` and `LIMIT 1`.
     /// Rows are locked by a hint behind the table's name, and a call's values stand without parentheses.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         let call = sql.strip_prefix("CALL ").and_then(|call| call.strip_suffix(')')?.split_once('('));
         if let Some((name, values)) = call {
             return Cow::Owned(format!("EXEC {name} {values}"));
@@ -71,7 +71,7 @@ impl Dialect for TSql {
     }
 
     /// Writes the query for the first `count` rows.
-    fn first_rows(&self, columns: &str, rest: &str, count: u64) -> String {
+    fn first_rows_sql(&self, columns: &str, rest: &str, count: u64) -> String {
         format!("SELECT TOP ({count}) {columns} {rest}")
     }
 
@@ -81,7 +81,7 @@ impl Dialect for TSql {
     }
 
     /// Writes the `CREATE TABLE` of a table with its primary key: it is clustered, and added later would rewrite all rows.
-    fn define_table(&self, table: &Table) -> String {
+    fn define_table_sql(&self, table: &Table) -> String {
         let columns = table.columns.iter().map(|column| {
             let nulls = if column.nulls == Nulls::Refused { "NOT NULL" } else { "NULL" };
             format!("{} {} {nulls}", quote_name(column.name), self.column_type(column.kind))
@@ -115,8 +115,8 @@ mod tests {
 
     #[test]
     fn a_call_is_an_exec() {
-        assert_eq!(TSql.own_statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
-        assert_eq!(TSql.own_statement("SELECT CALL (1)"), "SELECT CALL (1)");
+        assert_eq!(TSql.translate_statement("CALL stock_level(@P1, @P2, @P3)"), "EXEC stock_level @P1, @P2, @P3");
+        assert_eq!(TSql.translate_statement("SELECT CALL (1)"), "SELECT CALL (1)");
     }
 
     #[test]

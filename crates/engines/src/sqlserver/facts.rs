@@ -5,9 +5,9 @@ use model::{Durability, Facts, Nature};
 use wire::tds::Cell;
 
 use super::connect::Endpoint;
-use super::counters::{self, reason_if_readable};
+use super::counters::{self, why_unreadable};
 use super::durability;
-use crate::durability::{first_fit, list_settings};
+use crate::durability::{first_matching_rule, list_settings};
 use crate::isolation::{self, Levels};
 use crate::server::dialogue::{first_columns, first_row};
 use crate::server::refusal::ask_failure;
@@ -236,7 +236,7 @@ const MICROSOFT_S: &str = "Microsoft SQL Server";
 const BABELFISH: &str = "Babelfish for PostgreSQL";
 
 /// Names the other product with this protocol, if the server is one: Babelfish.
-pub(super) fn other_product(client: &mut Client) -> Result<Option<&'static str>, Failure> {
+pub(super) fn name_other_product(client: &mut Client) -> Result<Option<&'static str>, Failure> {
     let banner = client
         .query_first_value("SELECT @@VERSION")
         .map_err(|error| ask_failure("read the server's version", &error))?;
@@ -266,7 +266,7 @@ fn query_if_allowed(client: &mut Client, sql: &str) -> Result<Result<TextRows, S
 
 /// Explains why something cannot be read; fails if the connection did.
 fn reason_or_failure(error: &AskError) -> Result<String, Failure> {
-    reason_if_readable(error).ok_or_else(|| ask_failure("read the server's facts", error))
+    why_unreadable(error).ok_or_else(|| ask_failure("read the server's facts", error))
 }
 
 /// Text of the first column of the first row, if there is one.
@@ -276,7 +276,7 @@ fn first_cell(rows: &TextRows) -> Option<String> {
 
 /// Reads what distinguishes this server from another one, and from itself before a restart.
 /// What it does not answer is left out.
-pub(super) fn instance(client: &mut Client) -> Facts {
+pub(super) fn read_instance_facts(client: &mut Client) -> Facts {
     let mut facts = Facts::default();
     for view in [&SERVER, &MACHINE] {
         _ = add_view(&mut facts, client, view);
@@ -397,7 +397,8 @@ fn durability_from_facts(facts: &Facts) -> Durability {
             .or(facts.get(&format!("database.{name}_option_desc")))
             .map(str::to_owned),
     };
-    let mut promised = first_fit(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
+    let mut promised =
+        first_matching_rule(durability::TABLE, setting).to_durability(&list_settings(durability::LISTED, setting));
     promised.because.push_str(&format!("; its disk is not known: {NO_DISK}"));
     promised
 }
@@ -412,8 +413,8 @@ fn is_before_forced_flush(facts: &Facts) -> bool {
 }
 
 /// Runs `CHECKPOINT`, and adds as a fact whether the login may.
-pub(super) fn add_checkpoint(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
-    let checkpoint = counters::try_checkpoint(client)?;
+pub(super) fn checkpoint_and_add_fact(facts: &mut Facts, client: &mut Client) -> Result<(), Failure> {
+    let checkpoint = counters::checkpoint_if_allowed(client)?;
     facts.insert("checkpoint_before_run", checkpoint, Nature::Identity);
     Ok(())
 }

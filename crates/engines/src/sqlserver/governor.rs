@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use super::connect::Endpoint;
-use super::keys::in_master;
+use super::keys::wrap_for_master;
 use super::session::SessionSettings;
 use crate::server::dialogue::{first_columns, first_row};
 use crate::server::refusal::ask_failure;
@@ -79,7 +79,7 @@ pub(super) fn limit_backups(endpoint: &Endpoint, cores: f64) -> Result<Governed,
     let mut governed = Governed { client, was_enabled, holds: true };
     // Leftovers of a killed étalon.
     governed.remove_limit();
-    let made = make_statements(share).into_iter().try_for_each(|sql| governed.client.execute(&in_master(&sql)));
+    let made = limit_statements(share).into_iter().try_for_each(|sql| governed.client.execute(&wrap_for_master(&sql)));
     made.map_err(|error| explain_failure(&tried, &error))?;
     Ok(governed)
 }
@@ -93,7 +93,7 @@ fn explain_failure(tried: &str, error: &AskError) -> Failure {
 }
 
 /// Lists the statements that make pool, group and classifier, and turn them on.
-fn make_statements(share_percent: u32) -> Vec<String> {
+fn limit_statements(share_percent: u32) -> Vec<String> {
     vec![
         format!("CREATE RESOURCE POOL [{GROUP}] WITH (CAP_CPU_PERCENT = {share_percent})"),
         format!("CREATE WORKLOAD GROUP [{GROUP}] USING [{GROUP}]"),
@@ -107,7 +107,7 @@ fn make_statements(share_percent: u32) -> Vec<String> {
 }
 
 /// Lists the statements that remove classifier, group and pool, each only if it exists.
-fn unmake_statements() -> Vec<String> {
+fn unlimit_statements() -> Vec<String> {
     vec![
         format!(
             "IF EXISTS (SELECT 1 FROM sys.resource_governor_configuration WHERE OBJECT_NAME(classifier_function_id, 1) = \
@@ -134,7 +134,7 @@ impl Governed {
     /// Takes the limit away by every statement. Returns the first refusal.
     fn remove_limit(&mut self) -> Option<AskError> {
         let disable = (!self.was_enabled).then(|| "ALTER RESOURCE GOVERNOR DISABLE".to_owned());
-        let statements = unmake_statements().into_iter().chain(disable);
+        let statements = unlimit_statements().into_iter().chain(disable);
         statements.filter_map(|sql| self.execute_in_master(&sql).err()).reduce(|first, _| first)
     }
 
@@ -142,7 +142,7 @@ impl Governed {
     fn execute_in_master(&mut self, sql: &str) -> Result<(), AskError> {
         let started = Instant::now();
         loop {
-            match self.client.execute(&in_master(sql)) {
+            match self.client.execute(&wrap_for_master(sql)) {
                 Err(error) if error.error_number() == Some(STILL_ACTIVE) && started.elapsed() < TIMEOUT => {
                     thread::sleep(POLL)
                 }
@@ -192,6 +192,6 @@ mod tests {
 
     #[test]
     fn the_words_are_as_they_were_reviewed() {
-        insta::assert_snapshot!("governor", [make_statements(13), unmake_statements()].concat().join(";\n"));
+        insta::assert_snapshot!("governor", [limit_statements(13), unlimit_statements()].concat().join(";\n"));
     }
 }

@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_millis(200);
 const ENCRYPTED: &str = "3";
 
 /// Wraps a statement so that it runs in `master` whatever the current database.
-pub(super) fn in_master(sql: &str) -> String {
+pub(super) fn wrap_for_master(sql: &str) -> String {
     format!("EXEC master.sys.sp_executesql {}", quote_unicode(sql))
 }
 
@@ -41,7 +41,7 @@ fn certificate_subject(client: &mut Client) -> Result<Option<String>, AskError> 
 /// The login may not, a certificate of that name is foreign, or the password would cross a network in the clear.
 pub(super) fn ensure_certificate(client: &mut Client, endpoint: &Endpoint) -> Result<(), Failure> {
     let tried = MAKE_CERTIFICATE;
-    match certificate_subject(client).map_err(not_made)? {
+    match certificate_subject(client).map_err(certificate_failure)? {
         Some(subject) if subject.contains(SUBJECT) => return Ok(()),
         Some(_) => {
             let cause = format!("master has a certificate `{CERTIFICATE}` that étalon did not make");
@@ -51,7 +51,7 @@ pub(super) fn ensure_certificate(client: &mut Client, endpoint: &Endpoint) -> Re
     }
     let keys = "SELECT COUNT(*) FROM master.sys.symmetric_keys WHERE name = N'##MS_DatabaseMasterKey##'";
     let mut made = "";
-    if client.query_first_value(keys).map_err(not_made)? == "0" {
+    if client.query_first_value(keys).map_err(certificate_failure)? == "0" {
         if client.encryption().is_none() && !endpoint.address.is_local() {
             let cause = "the master key's password would cross the network in the clear";
             return Err(Failure::new(FailureKind::Plan, tried, cause).with_hint("write `encrypt=true` in the URL"));
@@ -59,18 +59,18 @@ pub(super) fn ensure_certificate(client: &mut Client, endpoint: &Endpoint) -> Re
         // Password policies ask for capitals, small letters, digits and a sign.
         let password = format!("Aa1-{}", random_password());
         let make = format!("CREATE MASTER KEY ENCRYPTION BY PASSWORD = '{password}'");
-        client.execute(&in_master(&make)).map_err(not_made)?;
+        client.execute(&wrap_for_master(&make)).map_err(certificate_failure)?;
         made = WITH_KEY;
     }
     let make = format!("CREATE CERTIFICATE [{CERTIFICATE}] WITH SUBJECT = N'{SUBJECT}{made}'");
-    client.execute(&in_master(&make)).map_err(not_made)
+    client.execute(&wrap_for_master(&make)).map_err(certificate_failure)
 }
 
 const MAKE_CERTIFICATE: &str = "make the certificate that étalon encrypts for";
 
 /// Makes the failure of the certificate.
 /// It names no statement: one has a password, which an error must not repeat.
-fn not_made(error: AskError) -> Failure {
+fn certificate_failure(error: AskError) -> Failure {
     ask_failure(MAKE_CERTIFICATE, &error)
         .with_hint("it takes CONTROL on the database master: `ALTER SERVER ROLE sysadmin ADD MEMBER …`")
 }
@@ -106,10 +106,10 @@ pub(super) fn remove_certificate(client: &mut Client) -> Result<(), Failure> {
     else {
         return Ok(());
     };
-    client.execute(&in_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(failing_to(&tried))?;
+    client.execute(&wrap_for_master(&format!("DROP CERTIFICATE [{CERTIFICATE}]"))).map_err(failing_to(&tried))?;
     if subject.contains(WITH_KEY) {
         // Refused if a foreign certificate depends on it by now.
-        let _ = client.execute(&in_master("DROP MASTER KEY"));
+        let _ = client.execute(&wrap_for_master("DROP MASTER KEY"));
     }
     Ok(())
 }

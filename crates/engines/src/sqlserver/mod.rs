@@ -102,27 +102,27 @@ impl Engine for SqlServer {
 
     /// Chooses how tables of that size come back before each run.
     fn choose_reset(&self, system: &SystemPlan, size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        server::reset::of_plan::<SqlServer>(system, size_bytes)
+        server::reset::choose_reset_of_plan::<SqlServer>(system, size_bytes)
     }
 
     /// Whether étalon can empty the caches: only those of a private server.
-    fn empties_caches(&self, system: &SystemPlan) -> bool {
+    fn can_empty_caches(&self, system: &SystemPlan) -> bool {
         system.server.is_some()
     }
 
     /// Says what étalon would make in the system, from the plan alone.
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         system::would_make::<SqlServer>(system)
     }
 
     /// Says what étalon would drop in the system, from the plan alone.
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         system::would_drop::<SqlServer>(system)
     }
 
     /// Fails if the system's URL cannot be read; connects to nothing.
-    fn read_url(&self, system: &SystemPlan) -> Result<(), Failure> {
-        system::read_url::<SqlServer>(system)
+    fn check_url(&self, system: &SystemPlan) -> Result<(), Failure> {
+        system::check_url::<SqlServer>(system)
     }
 }
 
@@ -148,8 +148,8 @@ impl Server for SqlServer {
     const FOREIGN: &'static str = "the server's processes are not on this host, or are not étalon's own";
 
     /// Makes the plan's settings, logs in with them, and refuses too strong a login; rejected settings fail first.
-    fn enter(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
-        let session = SessionSettings::of_settings(&request.system.settings)?;
+    fn connect_for_plan(address: Address, request: &OpenRequest<'_>) -> Result<(Endpoint, SessionSettings), Failure> {
+        let session = SessionSettings::parse_settings(&request.system.settings)?;
         let endpoint = Endpoint::new(address)?.with_permits(&request.permits).with_request(request);
         let mut client = session.open_session(&endpoint, Purpose::Load)?;
         confine::refuse_strong(&mut client, &endpoint.address, &request.permits)?;
@@ -164,7 +164,12 @@ impl Server for SqlServer {
     }
 
     /// Fails if étalon `makes` tables where the login or the database does not allow it.
-    fn inspect(client: &mut Client, endpoint: &Endpoint, consent: Consent, makes: bool) -> Result<Self, Failure> {
+    fn inspect_server(
+        client: &mut Client,
+        endpoint: &Endpoint,
+        consent: Consent,
+        makes: bool,
+    ) -> Result<Self, Failure> {
         if makes {
             let owner = tables::refuse_foreign(client, consent)?;
             tables::refuse_unfit(client, endpoint, owner)?;
@@ -193,7 +198,7 @@ impl Server for SqlServer {
         };
         let counts = program.statements().iter().map(|statement| statement.parameter_count());
         let statements = system.statement_texts(program).into_iter().zip(counts).collect();
-        let mut client = system.session_on(program.tables).open_session(&system.endpoint, Purpose::Load)?;
+        let mut client = system.session_settings_for(program.tables).open_session(&system.endpoint, Purpose::Load)?;
         Ok(((session::ask_types(&mut client, statements)?, mode), None))
     }
 
@@ -208,13 +213,13 @@ impl Server for SqlServer {
     /// Reads the server's facts, after a checkpoint that shows whether the login may.
     fn facts(system: &SqlServerSystem, client: &mut Client) -> Result<Facts, Failure> {
         let mut facts = facts::read_facts(client, &system.endpoint)?;
-        facts::add_checkpoint(&mut facts, client)?;
+        facts::checkpoint_and_add_fact(&mut facts, client)?;
         Ok(facts)
     }
 
     /// Reads the instance that a load's session meets.
-    fn load_settings(client: &mut Client) -> Result<Facts, Failure> {
-        Ok(facts::instance(client))
+    fn read_load_settings(client: &mut Client) -> Result<Facts, Failure> {
+        Ok(facts::read_instance_facts(client))
     }
 
     /// Makes and fills a data set's tables.
@@ -224,7 +229,7 @@ impl Server for SqlServer {
 
     /// Writes dirty pages, as far as the login may.
     fn settle(_system: &SqlServerSystem, client: &mut Client) -> Result<(), Failure> {
-        counters::try_checkpoint(client).map(|_| ())
+        counters::checkpoint_if_allowed(client).map(|_| ())
     }
 
     fn read_counters(&self, client: &mut Client) -> Result<Counters, Failure> {
@@ -259,7 +264,7 @@ impl Server for SqlServer {
             .ask(|client| {
                 Ok(client
                     .query_first_value(counters::CPU)
-                    .map_err(|error| counters::reason_if_readable(&error).unwrap_or_else(|| error.to_string())))
+                    .map_err(|error| counters::why_unreadable(&error).unwrap_or_else(|| error.to_string())))
             })
             .map_err(|failure| failure.to_string())??;
         seconds.parse().map_err(|_| format!("the server gives `{seconds}` for its CPU time"))

@@ -42,7 +42,7 @@ impl PagesDialect for Pages {
     }
 
     /// Writes the statements that create the table of page-filling rows.
-    fn create_tables(&self, page_bytes: u64) -> Vec<String> {
+    fn create_page_table_sql(&self, page_bytes: u64) -> Vec<String> {
         let create = format!("CREATE TABLE TIO (TIO_ID INT IDENTITY, TIO_DATA CHAR({}))", filler_length(page_bytes));
         vec!["SET NOCOUNT ON".to_owned(), create]
     }

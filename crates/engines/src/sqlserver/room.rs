@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use super::SCHEMA;
 use super::dialect::{quote_name, quote_unicode};
-use crate::owner::{self, MARKER_TABLE, things_of_others};
+use crate::owner::{self, MARKER_TABLE, foreign_things_failure};
 use crate::server::dialogue::{first_columns, first_row};
 use crate::sqlserver::lane::{AskError, Client};
 use load::error::{Failure, FailureKind};
@@ -180,7 +180,7 @@ impl Room {
     }
 
     /// Whether nothing of others is in the database.
-    pub(super) fn is_alone(&self) -> bool {
+    pub(super) fn has_nothing_of_others(&self) -> bool {
         self.others.is_empty() && self.dependents.is_empty()
     }
 
@@ -199,10 +199,13 @@ impl Room {
 
     /// Fails if the database holds things of others, all of which `tried` would take away.
     pub(super) fn refuse_others(&self, tried: String) -> Result<(), Failure> {
-        if self.is_alone() {
+        if self.has_nothing_of_others() {
             return Ok(());
         }
-        Err(things_of_others(tried, format!("étalon did not make all that lies there: {}", self.describe_others())))
+        Err(foreign_things_failure(
+            tried,
+            format!("étalon did not make all that lies there: {}", self.describe_others()),
+        ))
     }
 
     /// Drops étalon's things in the session's database but those that something of others needs.
@@ -227,7 +230,7 @@ impl Room {
 
     /// Fails with a list of what étalon did not make and what stays after [`Room::drop_own_things`].
     pub(super) fn refuse_to_leave_unsaid(&self) -> Result<(), Failure> {
-        if self.is_alone() {
+        if self.has_nothing_of_others() {
             return Ok(());
         }
         let tried = format!("remove the database `{SCHEMA}`");

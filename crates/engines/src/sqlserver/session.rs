@@ -88,11 +88,11 @@ pub(crate) struct SessionSettings {
 
 impl SessionSettings {
     /// Makes the `SET` statements and database options of the plan's settings, without asking a server.
-    pub(super) fn of_settings(settings: &BTreeMap<String, Value>) -> Result<SessionSettings, Failure> {
+    pub(super) fn parse_settings(settings: &BTreeMap<String, Value>) -> Result<SessionSettings, Failure> {
         let mut session = SessionSettings::default();
         for (name, value) in settings {
             let name = name.to_ascii_lowercase().replace(['-', ' '], "_");
-            let text = text_of(value)?;
+            let text = setting_text_checked(value)?;
             refuse_reserved(&name, &text, RESERVED)?;
             let Some((_, form)) = OPTIONS.iter().find(|(known, _)| *known == name) else {
                 let cause = "étalon knows no such option of a session or a database";
@@ -139,7 +139,7 @@ impl Settings for SessionSettings {
                 client.execute(statement).map_err(|error| OpenError::Asked("give a session its settings", error))?;
             }
         }
-        if self.tables == Tables::None || is_at_home(endpoint) {
+        if self.tables == Tables::None || names_own_database(endpoint) {
             return Ok(client);
         }
         match client.execute(&format!("USE {}", quote_name(SCHEMA))) {
@@ -153,12 +153,12 @@ impl Settings for SessionSettings {
 }
 
 /// Whether the URL names étalon's database: it was given, and the login enters it.
-pub(super) fn is_at_home(endpoint: &Endpoint) -> bool {
+pub(super) fn names_own_database(endpoint: &Endpoint) -> bool {
     endpoint.address.database.as_deref().is_some_and(|name| name.eq_ignore_ascii_case(SCHEMA))
 }
 
 /// Writes a plan's value for `SET`; fails unless it is words or a number, since anything else could be a statement.
-fn text_of(value: &Value) -> Result<String, Failure> {
+fn setting_text_checked(value: &Value) -> Result<String, Failure> {
     let text = match value {
         Value::Bool(true) => "ON".to_owned(),
         Value::Bool(false) => "OFF".to_owned(),
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn session(settings: &[(&str, Value)]) -> Result<SessionSettings, Failure> {
-        SessionSettings::of_settings(
+        SessionSettings::parse_settings(
             &settings.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         )
     }

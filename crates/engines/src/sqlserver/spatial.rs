@@ -16,7 +16,7 @@ pub struct Spatial;
 
 impl SpatialDialect for Spatial {
     /// Writes the statements that create the four tables of geometries.
-    fn create_tables(&self) -> Vec<String> {
+    fn create_spatial_tables_sql(&self) -> Vec<String> {
         let tables = [("cell", ", dept int NOT NULL"), ("road", ", cls int NOT NULL"), ("pt", ""), ("shape", "")];
         tables
             .map(|(name, more)| {
@@ -37,7 +37,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Writes the statements that index the tables, whose geometries lie within `extent`, and gather statistics.
-    fn create_indexes(&self, extent: i64) -> Vec<String> {
+    fn create_indexes_sql(&self, extent: i64) -> Vec<String> {
         let mut statements: Vec<String> = ["cell", "road", "pt"]
             .map(|table| {
                 format!(
@@ -51,7 +51,7 @@ impl SpatialDialect for Spatial {
     }
 
     /// Query for the number of tables with a spatial index.
-    fn indexed_tables(&self) -> Option<&'static str> {
+    fn indexed_table_count_sql(&self) -> Option<&'static str> {
         let tables = "SELECT COUNT(DISTINCT object_id) FROM sys.spatial_indexes WHERE object_id IN (OBJECT_ID('cell'), \
                       OBJECT_ID('road'), OBJECT_ID('pt'))";
         Some(tables)

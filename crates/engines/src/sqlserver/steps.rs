@@ -69,7 +69,7 @@ impl Session for SqlServerSession {
     }
 
     /// CPU seconds that the server has reported for the session's statements.
-    fn told_cpu_s(&self) -> Option<f64> {
+    fn reported_cpu_s(&self) -> Option<f64> {
         self.told_cpu_ms.map(|ms| ms as f64 / 1e3)
     }
 }

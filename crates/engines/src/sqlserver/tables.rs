@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::connect::{Endpoint, if_known};
+use super::connect::{Endpoint, ignore_unknown_statement};
 use super::database_snapshots::Snapshots;
 use super::dialect::{TSql, quote_name, quote_text};
 use super::room::{self, Reach, Room};
-use super::session::{SessionSettings, is_at_home};
+use super::session::{SessionSettings, names_own_database};
 use super::{SCHEMA, SqlServerSystem, allowed_reach, backup, keys};
 use crate::owner::{GIVEN, MARKER, MARKER_TABLE, TableOwner};
 use crate::server::refusal::{ask_failure, failing_to};
@@ -49,7 +49,7 @@ pub(super) fn table_owner(client: &mut Client) -> Result<TableOwner, Failure> {
 /// Fails for a database that étalon did not make, unless the user agreed to lose it; returns whose it is.
 pub(super) fn refuse_foreign(client: &mut Client, consent: Consent) -> Result<TableOwner, Failure> {
     let hint = "move its tables to another database, use another server, or drop it with --yes";
-    table_owner(client)?.unless_foreign(consent, &format!("the database `{SCHEMA}`"), hint)
+    table_owner(client)?.refuse_foreign_owner(consent, &format!("the database `{SCHEMA}`"), hint)
 }
 
 /// Whether the login may make databases.
@@ -151,14 +151,14 @@ pub(super) fn load_tables(system: &SqlServerSystem, client: &mut Client, data: &
 fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), LoadError> {
     let mut sent = Contents::default();
     for table in &data.tables {
-        client.execute(&TSql.create_table(table))?;
+        client.execute(&TSql.create_table_sql(table))?;
         let mut rows = Rows::new(table);
         if table.rows > 0 {
             fill_table(client, table, &mut rows)?;
         }
         sent.tables.push((table.name.to_string(), rows.checksum()));
     }
-    server::verify_tables(client, data, &TSql, &sent, failing_to(tried)).map_err(LoadError::Failed)?;
+    server::check_tables_as_sent(client, data, &TSql, &sent, failing_to(tried)).map_err(LoadError::Failed)?;
     for index in &data.indexes {
         client.execute(&TSql.create_index_sql(index))?;
     }
@@ -166,7 +166,7 @@ fn fill_tables(client: &mut Client, data: &Dataset, tried: &str) -> Result<(), L
         client.execute(statement)?;
     }
     for table in &data.tables {
-        if_known(client.execute(&format!("UPDATE STATISTICS {}", quote_name(&table.name))))?;
+        ignore_unknown_statement(client.execute(&format!("UPDATE STATISTICS {}", quote_name(&table.name))))?;
     }
     Ok(())
 }
@@ -200,7 +200,7 @@ fn make_room(
             empty_database(client, room, names)?;
         }
         TableOwner::Etalon if reach == Reach::Names => match Room::inspect(client, reach)? {
-            room if room.is_alone() => make_again(client, &system.endpoint, session)?,
+            room if room.has_nothing_of_others() => recreate_database(client, &system.endpoint, session)?,
             room => {
                 if room::read_marker(client)? != marker_text(session) {
                     let tried = format!("make the database `{SCHEMA}` again, with the plan's options");
@@ -209,14 +209,14 @@ fn make_room(
                 empty_database(client, room, names)?;
             }
         },
-        TableOwner::Etalon | TableOwner::Others => make_again(client, &system.endpoint, session)?,
+        TableOwner::Etalon | TableOwner::Others => recreate_database(client, &system.endpoint, session)?,
         TableOwner::Absent => make_database(client, &system.endpoint, session)?,
     }
     Ok(room::write_names(client, names)?)
 }
 
 /// Drops the database and makes it again.
-fn make_again(client: &mut Client, endpoint: &Endpoint, session: &SessionSettings) -> Result<(), LoadError> {
+fn recreate_database(client: &mut Client, endpoint: &Endpoint, session: &SessionSettings) -> Result<(), LoadError> {
     drop_database(client).map_err(LoadError::Failed)?;
     make_database(client, endpoint, session)
 }
@@ -251,7 +251,8 @@ fn drop_database(client: &mut Client) -> Result<(), Failure> {
     let snapshots = Snapshots::list_snapshots(client)?;
     snapshots.refuse_others()?;
     snapshots.drop_own(client)?;
-    if_known(client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}"))).map_err(failing_to(&tried))?;
+    ignore_unknown_statement(client.execute(&format!("ALTER DATABASE [{SCHEMA}] {SINGLE_USER}")))
+        .map_err(failing_to(&tried))?;
     client.execute(&format!("DROP DATABASE [{SCHEMA}]")).map_err(failing_to(&tried))
 }
 
@@ -338,10 +339,10 @@ pub(super) fn remove_database(
 fn remove_own(client: &mut Client, endpoint: &Endpoint, owner: TableOwner) -> Result<(), Failure> {
     let tried = format!("drop the database `{SCHEMA}`");
     let mut room = Room::inspect(client, Reach::Names).map_err(failing_to(&tried))?;
-    if owner == TableOwner::Etalon && room.is_alone() {
+    if owner == TableOwner::Etalon && room.has_nothing_of_others() {
         // The page inserts' first backup, which no one else would remove.
         backup::forget_history(client, SCHEMA);
-        if !is_at_home(endpoint) {
+        if !names_own_database(endpoint) {
             return drop_database(client);
         }
     }
@@ -356,7 +357,7 @@ fn drop_remaining(client: &mut Client, room: &mut Room, owner: TableOwner) -> Re
     if room.drop_own_things(client)? {
         return Ok(());
     }
-    if owner == TableOwner::Etalon && !room.is_alone() {
+    if owner == TableOwner::Etalon && !room.has_nothing_of_others() {
         // It says whose the database is.
         return room::write_names(client, &BTreeSet::new());
     }

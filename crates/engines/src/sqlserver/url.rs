@@ -184,7 +184,7 @@ fn number_option(given: &Given, name: &str, range: RangeInclusive<u64>) -> Resul
 
 impl Address {
     /// Whether the URL names the certificate's signer or subject.
-    pub(super) fn says_who(&self) -> bool {
+    pub(super) fn names_certificate(&self) -> bool {
         self.roots.is_some() || self.certificate_name.is_some()
     }
 

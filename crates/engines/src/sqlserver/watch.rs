@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use super::counters::reason_if_readable;
+use super::counters::why_unreadable;
 use super::dialect::quote_unicode;
 use crate::sqlserver::lane::Client;
 use workloads::backup::meter::Growth;
@@ -48,7 +48,7 @@ impl Series {
                 }
             }
             Err(error) => {
-                self.refusal = reason_if_readable(&error).unwrap_or_else(|| error.to_string());
+                self.refusal = why_unreadable(&error).unwrap_or_else(|| error.to_string());
                 self.sql = None;
             }
         }

@@ -43,16 +43,16 @@ impl Engine for Example {
         Ok(Box::new(ExampleSystem::open_system(request)?))
     }
 
-    fn would_make(&self, system: &SystemPlan) -> Option<String> {
+    fn explain_made(&self, system: &SystemPlan) -> Option<String> {
         embedded::would_make(system)
     }
 
-    fn would_drop(&self, system: &SystemPlan) -> String {
+    fn explain_dropped(&self, system: &SystemPlan) -> String {
         embedded::would_drop(system, Example::SHAPE)
     }
 
     fn choose_reset(&self, system: &SystemPlan, _size_bytes: u64) -> Result<Option<Reset>, Failure> {
-        embedded::reset_way(system)
+        embedded::chosen_reset(system)
     }
 
     fn data_directory(&self, system: &SystemPlan) -> Option<PathBuf> {
@@ -120,7 +120,7 @@ impl Library for Example {
 }
 
 fn pragma(connection: &mut ExampleConnection, words: &str) -> Result<String, Failure> {
-    Ok(match in_process::first_value(connection, &format!("PRAGMA {words}"))? {
+    Ok(match in_process::query_first_datum(connection, &format!("PRAGMA {words}"))? {
         Datum::Int(number) => number.to_string(),
         Datum::Text(text) => text.into_owned(),
         _ => String::new(),
@@ -136,7 +136,7 @@ impl Dialect for ExampleDialect {
     }
 
     /// A transaction takes its lock at the start, since one that takes it later may be refused however long it waits.
-    fn own_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
+    fn translate_statement<'a>(&self, sql: &'a str) -> Cow<'a, str> {
         if sql.eq_ignore_ascii_case("begin") { "BEGIN IMMEDIATE".into() } else { sql.into() }
     }
 }

@@ -14,7 +14,7 @@ impl PagesDialect for ExamplePages {
         Ok(query_number(session, "PRAGMA page_size")? as u64)
     }
 
-    fn create_tables(&self, _page_bytes: u64) -> Vec<String> {
+    fn create_page_table_sql(&self, _page_bytes: u64) -> Vec<String> {
         vec!["CREATE TABLE tio (tio_id INTEGER PRIMARY KEY, tio_data BLOB NOT NULL)".to_owned()]
     }
 

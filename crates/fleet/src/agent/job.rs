@@ -67,7 +67,7 @@ impl Job {
 
     /// Ties the job to a system: a stop then interrupts the system, and replies say why it is silent.
     /// Once the job is stopped, what it does on a system ends by the system's own `interrupt`.
-    pub(super) fn works_on(&self, interrupt: &Arc<AtomicBool>, waits: &Waits) {
+    pub(super) fn tie_to_system(&self, interrupt: &Arc<AtomicBool>, waits: &Waits) {
         let mut state = self.lock_state();
         *waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
         state.waits = Arc::clone(waits);
@@ -168,13 +168,13 @@ mod tests {
     fn a_stop_reaches_what_the_job_does_on_a_system() {
         let interrupt = Arc::new(AtomicBool::new(false));
         let (first, second) = (Job::default(), Job::default());
-        first.works_on(&interrupt, &Waits::default());
+        first.tie_to_system(&interrupt, &Waits::default());
         assert!(!interrupt.load(Ordering::Relaxed));
         first.stop();
         assert!(interrupt.load(Ordering::Relaxed));
-        second.works_on(&interrupt, &Waits::default());
+        second.tie_to_system(&interrupt, &Waits::default());
         assert!(!interrupt.load(Ordering::Relaxed), "the next job's work goes on");
-        first.works_on(&interrupt, &Waits::default());
+        first.tie_to_system(&interrupt, &Waits::default());
         assert!(interrupt.load(Ordering::Relaxed), "a stop may come before the work");
     }
 }

@@ -18,7 +18,7 @@ use workloads::permits::NamedPermits;
 use workloads::permits::Permits;
 
 use crate::bus::{Bus, BusError, Handler, INBOX, Server};
-use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, name_is_fit, subject_prefix};
+use crate::protocol::{AgentInfo, Answer, Ask, Pong, Reply, Request, VERBS, VERSION, is_fit_name, subject_prefix};
 use session::Session;
 
 /// How often the lease is looked at.
@@ -77,7 +77,7 @@ struct Shared {
 impl Agent {
     /// Connects an agent to the bus, serves its verbs, and begins to watch its session's lease.
     pub fn start(options: AgentOptions, registry: Registry) -> Result<Agent, BusError> {
-        if !name_is_fit(&options.name) {
+        if !is_fit_name(&options.name) {
             return Err(BusError::Other {
                 tried: format!("name an agent `{}`", options.name),
                 cause: "a name has letters, digits, `-` and `_`".to_owned(),
@@ -102,7 +102,7 @@ impl Agent {
         let watch = thread::spawn(move || {
             while !watching.ended.load(Ordering::Relaxed) {
                 thread::sleep(LEASE_POLL);
-                watching.end_lapsed();
+                watching.end_lapsed_session();
             }
         });
         Ok(Agent { shared, watch: Some(watch) })
@@ -118,7 +118,7 @@ impl Drop for Agent {
         }
         let session = self.shared.lock_session().take();
         if let Some(session) = session {
-            session.end(self.shared.options.log);
+            session.close_agent_session(self.shared.options.log);
         }
     }
 }
@@ -128,7 +128,7 @@ struct Serving(Weak<Shared>);
 
 impl Handler for Serving {
     /// Answers `ping` with the agent's clocks; any other verb takes longer.
-    fn at_once(&self, verb: &str) -> Option<Vec<u8>> {
+    fn answer_at_once(&self, verb: &str) -> Option<Vec<u8>> {
         (verb == "ping").then(|| encode(&Pong { now_ns: host::clock::now_ns(), unix_ms: host::clock::unix_ms() }))
     }
 
@@ -136,7 +136,7 @@ impl Handler for Serving {
     fn answer(&self, verb: &str, request: &[u8]) -> Vec<u8> {
         let Some(shared) = self.0.upgrade() else { return Vec::new() };
         if verb == "info" {
-            return encode(&shared.info());
+            return encode(&shared.describe_agent());
         }
         encode(&match shared.answer(verb, request) {
             Ok(reply) => reply,
@@ -165,7 +165,7 @@ impl Shared {
     }
 
     /// Describes the agent: name, version, host, permissions and current experiment.
-    fn info(&self) -> AgentInfo {
+    fn describe_agent(&self) -> AgentInfo {
         AgentInfo {
             name: self.options.name.clone(),
             version: self.options.version.clone(),
@@ -178,7 +178,7 @@ impl Shared {
     }
 
     /// Ends a session whose lease ran out without word from the conductor.
-    fn end_lapsed(&self) {
+    fn end_lapsed_session(&self) {
         let lapsed = {
             let mut slot = self.lock_session();
             if slot.as_ref().is_some_and(Session::has_lapsed) { slot.take() } else { None }
@@ -186,7 +186,7 @@ impl Shared {
         if let Some(session) = lapsed {
             let text = format!("experiment {}: the conductor was not heard of; its work is ended", session.experiment);
             (self.options.log)(&text);
-            session.end(self.options.log);
+            session.close_agent_session(self.options.log);
         }
     }
 
@@ -201,24 +201,24 @@ impl Shared {
         }
         let job = {
             let mut slot = self.lock_session();
-            let session = session::session_for_request(&mut slot, &request, self)?;
+            let session = session::find_or_begin_session(&mut slot, &request, self)?;
             match &request.ask {
                 Ask::Renew { of: None } => return Ok(Reply::Done(Answer::Nothing)),
-                Ask::Renew { of: Some(job) } => session.job(*job)?,
+                Ask::Renew { of: Some(job) } => session.find_job(*job)?,
                 Ask::Start { of, at_ns } => {
-                    session.job(*of)?.start_at(*at_ns);
+                    session.find_job(*of)?.start_at(*at_ns);
                     return Ok(Reply::Done(Answer::Nothing));
                 }
                 Ask::Leave => {
                     let session = slot.take();
                     let log = self.options.log;
                     // Removing what it made may take a moment.
-                    thread::spawn(move || session.into_iter().for_each(|session| session.end(log)));
+                    thread::spawn(move || session.into_iter().for_each(|session| session.close_agent_session(log)));
                     return Ok(Reply::Done(Answer::Nothing));
                 }
                 Ask::Stop { of } => {
                     // An unknown job was never started.
-                    if let Ok(job) = session.job(*of) {
+                    if let Ok(job) = session.find_job(*of) {
                         job.stop();
                     }
                     return Ok(Reply::Done(Answer::Nothing));

@@ -55,7 +55,7 @@ pub(super) struct Session {
 }
 
 /// Finds the request's session or begins it, and renews its lease; fails if another conductor has one.
-pub(super) fn session_for_request<'s>(
+pub(super) fn find_or_begin_session<'s>(
     slot: &'s mut Option<Session>,
     request: &Request,
     shared: &Shared,
@@ -95,7 +95,7 @@ impl Session {
     }
 
     /// Finds the job of this number, or fails.
-    pub(super) fn job(&self, number: u64) -> Result<Arc<Job>, Failure> {
+    pub(super) fn find_job(&self, number: u64) -> Result<Arc<Job>, Failure> {
         self.jobs.get(&number).cloned().ok_or_else(|| {
             // The agent was restarted, or the lease ran out.
             let cause = "it knows nothing of it (any more): it has been started again, or was not reached for too long";
@@ -129,7 +129,7 @@ impl Session {
     }
 
     /// Stops the session's jobs, waits for them, and removes what was made in its systems.
-    pub(super) fn end(self, log: fn(&str)) {
+    pub(super) fn close_agent_session(self, log: fn(&str)) {
         self.jobs.values().for_each(|job| job.stop());
         let deadline = Instant::now() + ENDING_TIMEOUT;
         for job in self.jobs.values() {

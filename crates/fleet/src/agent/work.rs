@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use conductor::site::{FactsScope, Here, Inspection, Site as _, SiteJob, watch_machine};
+use conductor::site::{FactsScope, Here, Inspection, Site as _, SiteJob, start_machine_watch};
 use host::watch::Watch;
 use load::error::{Failure, FailureKind};
 use load::generator::{HostLoad, LoadGenerator as _, LoadSpec, Loaded, Local};
@@ -21,7 +21,7 @@ use super::Shared;
 use super::job::{Job, Waits, Watching};
 use super::session::{CoLocated, Opened, Systems, lock_systems};
 use crate::parts;
-use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, on_this_machine};
+use crate::protocol::{Account, Answer, Ask, Outcome, Recorded, Request, SentCase, pids_on_this_machine};
 use crate::texts::TextCache;
 
 pub(super) struct Work {
@@ -36,17 +36,17 @@ pub(super) struct Work {
 impl Work {
     /// Does the work, and finishes the job with its answer; a panic is a failure.
     pub(super) fn run(self) {
-        let answer = catch_unwind(AssertUnwindSafe(|| self.carry_out()));
+        let answer = catch_unwind(AssertUnwindSafe(|| self.do_request()));
         let answer = answer.unwrap_or_else(|_| {
             let cause = "it panicked; its own log says where";
             Err(Failure::new(FailureKind::Other, "do an agent's work", cause))
         });
-        self.job.finish(answer.map_err(|failure| self.cut_short(failure)));
+        self.job.finish(answer.map_err(|failure| self.as_lost_if_stopped(failure)));
     }
 
     /// Turns the failure of a stopped job into a lost connection, which may be tried again.
     /// A failure that lasts stays, and so does that of a job that was not stopped.
-    fn cut_short(&self, failure: Failure) -> Failure {
+    fn as_lost_if_stopped(&self, failure: Failure) -> Failure {
         if !self.job.stopped.load(Ordering::Relaxed) || failure.is_lasting() {
             return failure;
         }
@@ -56,57 +56,57 @@ impl Work {
     }
 
     /// Does what the request asks, and returns its answer.
-    fn carry_out(&self) -> Result<Answer, Failure> {
+    fn do_request(&self) -> Result<Answer, Failure> {
         match &self.request.ask {
             Ask::Open { system, part, tables } => self.open_system(system, *part, *tables),
             Ask::MissingTexts { of } => Ok(Answer::MissingTexts(self.texts.missing_ids(of))),
-            Ask::Text(piece) => self.texts.take_in(piece).map(to_nothing),
+            Ask::Text(piece) => self.texts.take_in(piece).map(empty_answer),
             Ask::HostFacts => Ok(Answer::Facts(host::facts::client_facts(&[]))),
             Ask::Process => {
                 let (machine, pid) = host::identity::machine_and_process();
                 Ok(Answer::Process(machine, pid))
             }
             Ask::CoLocated { all } => {
-                *self.co_located.lock().unwrap_or_else(PoisonError::into_inner) = on_this_machine(all);
+                *self.co_located.lock().unwrap_or_else(PoisonError::into_inner) = pids_on_this_machine(all);
                 Ok(Answer::Nothing)
             }
             Ask::Watch { system } => {
-                let opened = self.opened_whole(system)?;
-                let began = watch_machine(&*opened.system, &self.co_located());
+                let opened = self.find_opened_whole(system)?;
+                let began = start_machine_watch(&*opened.system, &self.co_located_pids());
                 *opened.watch.lock().unwrap_or_else(PoisonError::into_inner) = began;
                 Ok(Answer::Nothing)
             }
             Ask::Watched { system } => {
-                let watch = self.opened_whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
-                Ok(Answer::Surroundings(watch.map(|watch| self.surroundings(watch))))
+                let watch = self.find_opened_whole(system)?.watch.lock().unwrap_or_else(PoisonError::into_inner).take();
+                Ok(Answer::Surroundings(watch.map(|watch| self.stop_watch(watch))))
             }
             Ask::SystemFacts { system, cases, scope } => self.read_facts(system, cases, *scope).map(Answer::Facts),
             Ask::ServerCounters { system } => self.read_account(system),
             Ask::Scalar { system, case, sql } => self.query_scalar(system, case, sql).map(Answer::Number),
             Ask::Reach { system } => {
-                let opened = self.opened_whole(system)?;
+                let opened = self.find_opened_whole(system)?;
                 let reached = opened.system.plan_for_other_hosts(&opened.plan)?;
                 Ok(Answer::System(Box::new(reached)))
             }
             Ask::Tables { system, case } => {
-                let task = self.task_of(case)?;
+                let task = self.compile_task(case)?;
                 match task.tables() {
-                    Tables::Own => self.at_work(system)?.system.prepare(&task.dataset).map(to_nothing),
+                    Tables::Own => self.find_and_tie_system(system)?.system.prepare(&task.dataset).map(empty_answer),
                     Tables::None => Ok(Answer::Nothing),
                 }
             }
             Ask::Settle { system, case } => {
-                let opened = self.at_work(system)?;
-                opened.here.read_through(&self.task_of(case)?, Caches::Warmed)?;
-                opened.system.settle().map(to_nothing)
+                let opened = self.find_and_tie_system(system)?;
+                opened.here.read_through(&self.compile_task(case)?, Caches::Warmed)?;
+                opened.system.settle().map(empty_answer)
             }
             Ask::Inspect { system, case, moment } => {
-                let opened = self.at_work(system)?;
-                opened.here.inspect_tables(&self.task_of(case)?, *moment, &self.job.stopped).map(to_nothing)
+                let opened = self.find_and_tie_system(system)?;
+                opened.here.inspect_tables(&self.compile_task(case)?, *moment, &self.job.stopped).map(empty_answer)
             }
-            Ask::BeginRound { system } => self.at_work(system)?.system.begin_round().map(to_nothing),
-            Ask::Revive { system } => self.at_work(system)?.system.wait_until_available().map(to_nothing),
-            Ask::Close { system } => self.close_system(system).map(to_nothing),
+            Ask::BeginRound { system } => self.find_and_tie_system(system)?.system.begin_round().map(empty_answer),
+            Ask::Revive { system } => self.find_and_tie_system(system)?.system.wait_until_available().map(empty_answer),
+            Ask::Close { system } => self.close_system(system).map(empty_answer),
             Ask::Whole { system, case, schedule, seed, inspection } => {
                 self.run_whole(system, case, schedule, *seed, *inspection)
             }
@@ -118,17 +118,17 @@ impl Work {
     }
 
     /// The process ids of the other étalons on this machine that take part.
-    fn co_located(&self) -> Vec<u32> {
+    fn co_located_pids(&self) -> Vec<u32> {
         self.co_located.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Stops a watch, and returns what it saw on this host.
-    fn surroundings(&self, watch: Watch) -> Surroundings {
+    fn stop_watch(&self, watch: Watch) -> Surroundings {
         Surroundings::from_watched(&watch.stop(), Some(&self.shared.options.name))
     }
 
     /// Finds the system that is open for a part of the work, or fails.
-    fn opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
+    fn find_opened(&self, system: &str, part: Part) -> Result<Arc<Opened>, Failure> {
         let found = lock_systems(&self.systems).get(&(system.to_owned(), part == Part::Whole)).cloned();
         found.ok_or_else(|| {
             let cause = "it is not open there (any more): the agent has been started again, or was not reached for too \
@@ -138,20 +138,20 @@ impl Work {
     }
 
     /// Finds the system that is open for whole runs, or fails.
-    fn opened_whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
-        self.opened(system, Part::Whole)
+    fn find_opened_whole(&self, system: &str) -> Result<Arc<Opened>, Failure> {
+        self.find_opened(system, Part::Whole)
     }
 
     /// Finds the system for work that takes long, and ties this job to it, so that a stop ends the work.
-    fn at_work(&self, system: &str) -> Result<Arc<Opened>, Failure> {
-        let opened = self.opened_whole(system)?;
-        self.job.works_on(&opened.interrupt, &opened.waits);
+    fn find_and_tie_system(&self, system: &str) -> Result<Arc<Opened>, Failure> {
+        let opened = self.find_opened_whole(system)?;
+        self.job.tie_to_system(&opened.interrupt, &opened.waits);
         Ok(opened)
     }
 
     /// Opens a system, unless it is open with the same URL and server, and answers its kind of load.
     fn open_system(&self, system: &SystemPlan, part: Part, tables: Tables) -> Result<Answer, Failure> {
-        if let Ok(opened) = self.opened(&system.name, part) {
+        if let Ok(opened) = self.find_opened(&system.name, part) {
             let same = opened.plan.url == system.url && opened.plan.server == system.server;
             if same {
                 return Ok(Answer::Opened(opened.system.load_kind()));
@@ -161,7 +161,7 @@ impl Work {
         }
         let interrupt = Arc::default();
         let waits = Waits::default();
-        self.job.works_on(&interrupt, &waits);
+        self.job.tie_to_system(&interrupt, &waits);
         let registry = &self.shared.registry;
         let options = &self.shared.options;
         let request = OpenRequest {
@@ -169,7 +169,7 @@ impl Work {
             reactor: options.reactor,
             tables,
             interrupt: Arc::clone(&interrupt),
-            notices: self.notices(&waits),
+            notices: self.make_notices(&waits),
             part,
             listen: options.listen.clone(),
             permits: self.shared.permits.clone(),
@@ -184,7 +184,7 @@ impl Work {
     }
 
     /// Makes notices that go to the agent's own log and to the conductor.
-    fn notices(&self, waits: &Waits) -> Notices {
+    fn make_notices(&self, waits: &Waits) -> Notices {
         let (log, waits) = (self.shared.options.log, Arc::clone(waits));
         Notices::new(move |notice| {
             log(notice.text());
@@ -203,8 +203,8 @@ impl Work {
 
     /// Reads a system's facts for these cases, with those of this host.
     fn read_facts(&self, system: &str, cases: &[SentCase], scope: FactsScope) -> Result<Facts, Failure> {
-        let opened = self.at_work(system)?;
-        let tasks: Vec<Task> = cases.iter().map(|case| self.task_of(case)).collect::<Result<_, _>>()?;
+        let opened = self.find_and_tie_system(system)?;
+        let tasks: Vec<Task> = cases.iter().map(|case| self.compile_task(case)).collect::<Result<_, _>>()?;
         let pairs: Vec<_> = cases.iter().map(|sent| &sent.case).zip(&tasks).collect();
         let mut facts = opened.here.facts(&pairs, scope)?;
         facts.absorb("host", host::facts::client_facts(&[]));
@@ -214,7 +214,7 @@ impl Work {
 
     /// Reads the server's counters, CPU time and placement as an answer.
     fn read_account(&self, system: &str) -> Result<Answer, Failure> {
-        let opened = &self.at_work(system)?.system;
+        let opened = &self.find_and_tie_system(system)?.system;
         let server_cpu_s = opened.server_cpu_s().into();
         let account = Account { counters: opened.counters()?, server_cpu_s, placement: opened.placement() };
         Ok(Answer::Account(Box::new(account)))
@@ -222,7 +222,7 @@ impl Work {
 
     /// Runs a query for a number; fails unless it is one of the case's own checks.
     fn query_scalar(&self, system: &str, case: &SentCase, sql: &str) -> Result<i64, Failure> {
-        let task = self.task_of(case)?;
+        let task = self.compile_task(case)?;
         let is_asked = match &task.action {
             Action::Stream(StreamTask { work: Load::Statements(program), .. }) => program.is_checked_by(sql),
             _ => false,
@@ -231,7 +231,7 @@ impl Work {
             let cause = "the benchmark does not ask it";
             return Err(Failure::new(FailureKind::Permission, format!("run `{sql}`"), cause));
         }
-        self.at_work(system)?.system.scalar(sql)
+        self.find_and_tie_system(system)?.system.scalar(sql)
     }
 
     /// Makes a whole run, publishes its record, and answers the number of pieces.
@@ -243,9 +243,9 @@ impl Work {
         seed: u64,
         inspection: Inspection,
     ) -> Result<Answer, Failure> {
-        let opened = self.at_work(system)?;
-        let task = self.task_of(case)?;
-        let (interrupt, co_located) = (&self.job.stopped, &self.co_located());
+        let opened = self.find_and_tie_system(system)?;
+        let task = self.compile_task(case)?;
+        let (interrupt, co_located) = (&self.job.stopped, &self.co_located_pids());
         let job = SiteJob { case: &case.case, task: &task, schedule, seed, interrupt, co_located, inspection };
         let began_unix_ms = host::clock::unix_ms();
         let mut record = opened.here.run(&job, None, &mut Watching(Arc::clone(&self.job)))?;
@@ -281,9 +281,9 @@ impl Work {
         seed: u64,
         segment: (u32, u32),
     ) -> Result<Answer, Failure> {
-        let opened = self.opened(system, Part::Load)?;
-        self.job.works_on(&opened.interrupt, &opened.waits);
-        let task = self.task_of(case)?;
+        let opened = self.find_opened(system, Part::Load)?;
+        self.job.tie_to_system(&opened.interrupt, &opened.waits);
+        let task = self.compile_task(case)?;
         let Action::Stream(stream) = &task.action else {
             let cause = "it is one long step, and not a stream of transactions";
             return Err(Failure::new(FailureKind::Plan, "share a load out to hosts", cause));
@@ -295,9 +295,9 @@ impl Work {
         let here = stream.work.on_system(&*opened.system);
         let generator = Local::new(&here).of_several(&self.shared.options.name, segment.0..segment.1, &*self.job);
         let spec = LoadSpec { shape: &stream.shape, schedule, seed, interrupt: &self.job.stopped };
-        let watch = watch_machine(&*opened.system, &self.co_located());
+        let watch = start_machine_watch(&*opened.system, &self.co_located_pids());
         let loaded = generator.run_load(&spec, &mut Watching(Arc::clone(&self.job)))?;
-        let surroundings = watch.map(|watch| self.surroundings(watch)).unwrap_or_default();
+        let surroundings = watch.map(|watch| self.stop_watch(watch)).unwrap_or_default();
         match loaded {
             Loaded::Interrupted(tasks) => Ok(self.publish_stopped_job(tasks)),
             Loaded::Done(shares) => match shares.into_iter().next() {
@@ -334,7 +334,7 @@ impl Work {
     }
 
     /// Compiles a case's task from the texts sent. Scripts may run no shell commands here.
-    fn task_of(&self, sent: &SentCase) -> Result<Task, Failure> {
+    fn compile_task(&self, sent: &SentCase) -> Result<Task, Failure> {
         let texts = Texts::from_sent(self.texts.texts_by_name(&sent.texts)?);
         let grants = Grants { texts, permits: self.shared.permits.clone(), ..Grants::default() };
         self.shared.registry.workload(&sent.case.workload)?.make_task(&sent.case.point, &grants)
@@ -342,7 +342,7 @@ impl Work {
 }
 
 /// Makes the empty answer of what is done.
-fn to_nothing((): ()) -> Answer {
+fn empty_answer((): ()) -> Answer {
     Answer::Nothing
 }
 

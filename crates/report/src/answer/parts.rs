@@ -32,10 +32,10 @@ pub fn parts_sentence(question: &Question<'_>, set: &ComparisonSet) -> Option<St
     let (all, parts): (Vec<&Part<'_>>, Vec<&Part<'_>>) = parts.iter().partition(|part| ALL.contains(&part.name));
     let slower = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Slower)).copied());
     let faster = lost_most_first(parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Faster)).copied());
-    let mut clauses = without_figure(&parts);
-    clauses.extend(changed_parts(&slower, "takes ", "slower"));
+    let mut clauses = clauses_without_figure(&parts);
+    clauses.extend(changed_parts_clause(&slower, "takes ", "slower"));
     let verb = if slower.is_empty() { "takes " } else { "" };
-    clauses.extend(changed_parts(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
+    clauses.extend(changed_parts_clause(&faster.into_iter().rev().collect::<Vec<_>>(), verb, "faster"));
     clauses.extend(all.iter().filter_map(|all| total_sentence(all)));
     let equal = parts.iter().filter(|part| part.row.verdict() == Some(Verdict::Equivalent)).count();
     if equal > 0 {
@@ -86,7 +86,7 @@ fn lost_most_first<'p, 'a>(parts: impl Iterator<Item = &'p Part<'a>>) -> Vec<&'p
 type IsOfKind = fn(&Comparison) -> bool;
 
 /// Says which parts gave other answers or wrong ones, failed, or are not supported, a clause each.
-fn without_figure(parts: &[&Part<'_>]) -> Vec<String> {
+fn clauses_without_figure(parts: &[&Part<'_>]) -> Vec<String> {
     let kinds: [(IsOfKind, [&str; 2]); 4] = [
         (gives_several_answers, ["gives another answer", "give other answers"]),
         (|row| is_without_figure(row, Absence::Wrong), ["gives no right answer", "give no right answers"]),
@@ -112,16 +112,16 @@ pub fn has_no_right_answer(row: &Comparison) -> bool {
 
 /// Whether a row has no verdict since its answers differ.
 fn gives_several_answers(row: &Comparison) -> bool {
-    matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }))
+    matches!(row.why_no_verdict(), Some(NoVerdict::DifferentAnswers { .. }))
 }
 
 /// Whether a side has no figure for this reason.
 fn is_without_figure(row: &Comparison, why: Absence) -> bool {
-    matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == why)
+    matches!(row.why_no_verdict(), Some(NoVerdict::NotAvailable { missing, .. }) if missing.kind == why)
 }
 
 /// Names the first parts with their change: `q2 takes 2.1 times as long, q7 40 % longer, and 4 more are slower`.
-fn changed_parts(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
+fn changed_parts_clause(parts: &[&Part<'_>], verb: &str, word: &str) -> Option<String> {
     let mut named: Vec<String> = parts
         .iter()
         .take(NAMED)

@@ -4,7 +4,9 @@ use model::metric::{CAPACITY, CAPACITY_CLIENTS};
 use model::{MarkKind, Promise, Quantity};
 
 use super::names::quote_name;
-use super::{FEW, asks_for_more, fits_in_lines, has_too_few_clients, join_sentences, more_at_once, question_name};
+use super::{
+    FEW, asks_for_more, fits_in_lines, has_too_few_clients, join_sentences, more_may_carry_clause, question_name,
+};
 use crate::comparison::{Bound, Figure, Warning};
 use crate::labels::figure_of;
 use crate::number::{RowUnit, Script, count_noun};
@@ -97,7 +99,7 @@ fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
                 "{}{new} in {name}{}{rate}{}",
                 load_text(load),
                 label_after(load, ", "),
-                whose_limit(load, &loads)
+                limit_clause(load, &loads)
             );
             promised = within;
             part
@@ -117,7 +119,7 @@ fn capacity_sentences(figures: &[Figure], trail: &str) -> Option<String> {
 }
 
 /// Says that the load generator or the number of clients set the limit, unless another case asked for more; else empty.
-fn whose_limit(load: &Figure, loads: &[&Figure]) -> &'static str {
+fn limit_clause(load: &Figure, loads: &[&Figure]) -> &'static str {
     let is_of_client = |warning| matches!(warning, &Warning::Marked { kind: MarkKind::ClientSaturated, .. });
     if load.warnings.iter().any(is_of_client) {
         return " (the load generator was at its limit)";
@@ -126,7 +128,11 @@ fn whose_limit(load: &Figure, loads: &[&Figure]) -> &'static str {
         let is_of_case = other.benchmark == load.benchmark && asks_for_more(&other.case, &load.case, &load.metric);
         is_of_case || (other.benchmark == load.benchmark && other.side.estimate > load.side.estimate)
     });
-    if load.warnings.iter().any(has_too_few_clients) && !is_surpassed { more_at_once(&load.metric) } else { "" }
+    if load.warnings.iter().any(has_too_few_clients) && !is_surpassed {
+        more_may_carry_clause(&load.metric)
+    } else {
+        ""
+    }
 }
 
 /// Writes the load that a case carries: `44 clients (40 to 48)`, `at least 64 clients`.
@@ -137,7 +143,7 @@ fn load_text(load: &Figure) -> String {
     let unit = RowUnit::new(&load.metric.unit, [estimate]);
     match (load.side.bound, load.side.half_width) {
         (Some(Bound::Below), _) if unit.counts_whole() && estimate <= 1.0 => "not even 1 client".to_owned(),
-        (Some(_), _) => format!("{figure}{}", from_run_to_run(load, &unit)),
+        (Some(_), _) => format!("{figure}{}", run_range_clause(load, &unit)),
         (None, None) => figure,
         (None, Some(share)) => {
             let [low, high] = [estimate / (1.0 + share), estimate * (1.0 + share)];
@@ -151,7 +157,7 @@ fn load_text(load: &Figure) -> String {
 }
 
 /// Says between what values single runs lie around a bound, which is one of their mean; empty if they are alike.
-fn from_run_to_run(load: &Figure, unit: &RowUnit) -> String {
+fn run_range_clause(load: &Figure, unit: &RowUnit) -> String {
     let values = || load.side.runs.iter().map(|run| run.value);
     let [low, high] = [values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max)];
     let ends = [low, high].map(|end| unit.print(end, Script::Plain));

@@ -13,7 +13,7 @@ use crate::evidence::Evidence;
 pub const ELAPSED: &str = "elapsed/";
 
 /// Says why a query's metric has no verdict: its runs gave several answers; `None` if all are alike, or none is known.
-pub fn different_answers(
+pub fn why_answers_differ(
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
     metric: &Metric,
@@ -23,13 +23,13 @@ pub fn different_answers(
         let cases = [a, b].concat();
         let missing = index.missing_reasons(&cases, id).into_iter().map(|(missing, _)| missing);
         let how = missing.filter(|missing| missing.kind == Absence::Wrong).map(|missing| missing.reason).next();
-        (how.is_some() || has_several(index, &cases, id))
+        (how.is_some() || has_several_values(index, &cases, id))
             .then(|| NoVerdict::DifferentAnswers { query: query.to_owned(), how })
     })
 }
 
 /// Says of a metric of a query that a cache of results answered some of its runs; `None` if it did not.
-pub fn cached_answers(
+pub fn why_answers_cached(
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
     metric: &Metric,
@@ -50,7 +50,7 @@ fn said_of_queries<'m>(
     let part = metric.id.split_once('/').map(|(_, part)| part);
     metrics.iter().filter_map(move |said| {
         let query = query_of_metric(said, kind)?;
-        (is_of_all(part?) || part? == query).then_some((said.id.as_str(), query))
+        (is_all_queries(part?) || part? == query).then_some((said.id.as_str(), query))
     })
 }
 
@@ -67,7 +67,7 @@ pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
         let metric = &stored.measurement.metric;
         if let (Some((_, query)), Some(case)) = (metric.id.split_once('/'), evidence.case(stored.case))
             && metric.role == Role::Primary
-            && !is_of_all(query)
+            && !is_all_queries(query)
         {
             asked.insert((case.benchmark.as_str(), query));
         }
@@ -88,18 +88,18 @@ pub fn alike_sentence(evidence: &Evidence) -> Option<String> {
 
 /// Sorts the queries with the largest change in time first.
 /// All together come before them, then those without a figure or with other answers.
-pub fn largest_change_first(rows: &mut [Comparison]) {
+pub fn sort_by_change(rows: &mut [Comparison]) {
     rows.sort_by(|one, other| rank_of_row(one).total_cmp(&rank_of_row(other)));
 }
 
 /// A's time of a row's query; `None` if the row is of all queries or no time.
 fn time_on_a(row: &Comparison) -> Option<f64> {
     let query = row.metric.id.strip_prefix(ELAPSED)?;
-    if row.metric.role == Role::Primary && !is_of_all(query) { row.a.estimate } else { None }
+    if row.metric.role == Role::Primary && !is_all_queries(query) { row.a.estimate } else { None }
 }
 
 /// Gives each query its whole percent of A's time for all queries; they add up to 100.
-pub fn divide_the_whole(rows: &mut [Comparison]) {
+pub fn fill_query_shares(rows: &mut [Comparison]) {
     let mut parts: Vec<(usize, f64)> = Vec::new();
     for (at, row) in rows.iter().enumerate() {
         parts.extend(time_on_a(row).map(|time| (at, time)));
@@ -122,16 +122,16 @@ pub fn divide_the_whole(rows: &mut [Comparison]) {
 }
 
 /// Whether a part of a metric's name means all queries together, or their mean.
-pub fn is_of_all(part: &str) -> bool {
+pub fn is_all_queries(part: &str) -> bool {
     [ALL_QUERIES, MEAN_OF_QUERIES].contains(&part)
 }
 
 /// The rank of a row to sort by: totals, then queries without comparable times, then the largest changes.
 fn rank_of_row(row: &Comparison) -> f64 {
     let part = row.metric.id.split_once('/').map(|(_, part)| part);
-    let differs = matches!(row.no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
+    let differs = matches!(row.why_no_verdict(), Some(NoVerdict::DifferentAnswers { .. }));
     match (row.metric.role, part, row.a.estimate.zip(row.b.estimate)) {
-        (Role::Primary, Some(part), _) if is_of_all(part) => f64::NEG_INFINITY,
+        (Role::Primary, Some(part), _) if is_all_queries(part) => f64::NEG_INFINITY,
         (Role::Primary, _, None) => f64::MIN,
         (Role::Primary, ..) if differs => f64::MIN,
         (Role::Primary, _, Some((a, b))) => -(b - a).abs(),
@@ -140,6 +140,6 @@ fn rank_of_row(row: &Comparison) -> f64 {
 }
 
 /// Whether runs of these cases have several values of a metric.
-fn has_several(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
+fn has_several_values(index: &Index<'_>, cases: &[u32], id: &str) -> bool {
     index.points_of_cases(cases, id).iter().map(|point| point.value.to_bits()).collect::<BTreeSet<_>>().len() > 1
 }

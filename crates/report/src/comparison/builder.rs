@@ -3,11 +3,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 use model::{DurabilityTier, Metric, Role, RunState};
 
-use super::answers::{cached_answers, different_answers, divide_the_whole, largest_change_first};
+use super::answers::{fill_query_shares, sort_by_change, why_answers_cached, why_answers_differ};
 use super::disturbance::{self, Readings};
 use super::families::is_of_queries;
-use super::judging::{Index, RowCases, changed_system, make_row, mark_warnings, voiding_mark};
-use super::matching::{far_apart, matched_cases};
+use super::judging::{Index, RowCases, make_row, mark_warnings, voiding_mark, why_system_changed};
+use super::matching::{matched_cases, warn_far_apart};
 use super::missing_runs;
 use super::options::{MetricFilter, Pairing};
 use super::projection::{KEY_SYSTEM, Projection, side_label, values_of_keys, varying_keys};
@@ -51,7 +51,7 @@ impl<'a> Builder<'a> {
     /// Makes the builder of tables, with what it reads from the evidence once for all of them.
     pub fn new(evidence: &'a Evidence, index: &'a Index<'a>, projection: &'a Projection, rules: Rules) -> Builder<'a> {
         let unused = projection.unused_keys(&evidence.cases);
-        let cut_off = missing_runs::cut_off(evidence, &index.ends);
+        let cut_off = missing_runs::count_cut_off(evidence, &index.ends);
         let disturbing = disturbance::read_disturbances(evidence);
         Builder { evidence, index, projection, rules, unused, cut_off, disturbing }
     }
@@ -121,14 +121,14 @@ impl<'a> Builder<'a> {
         }
         let matched = matched_cases(self.evidence, &cases_a, &cases_b, &self.unused);
         let mut warnings = self.case_warnings(&cases_a, &cases_b);
-        let mut no_verdict = self.no_verdict(&cases_a, &cases_b);
+        let mut no_verdict = self.why_cases_have_no_verdict(&cases_a, &cases_b);
         let different_rows = self.different_rows(&cases_a, &cases_b);
         match self.rules.different_rows {
             AllowedBy::Nothing => no_verdict = no_verdict.or(different_rows.map(NoVerdict::DifferentRows)),
             allowed => warnings.extend(different_rows.map(|found| Warning::DifferentRows { found, allowed })),
         }
         if self.rules.pairing == Pairing::Paired {
-            warnings.extend(far_apart(&self.index.lookup, &matched.pairs));
+            warnings.extend(warn_far_apart(&self.index.lookup, &matched.pairs));
         }
         let cases = RowCases {
             labels: (a, b),
@@ -145,8 +145,8 @@ impl<'a> Builder<'a> {
         let rows = metrics.iter().map(|metric| {
             let row = make_row(self.evidence, self.index, &cases, metric, &self.rules);
             let sides = (cases_a.as_slice(), cases_b.as_slice());
-            let several = different_answers(self.index, sides, metric, &metrics);
-            match several.or_else(|| cached_answers(self.index, sides, metric, &metrics)) {
+            let several = why_answers_differ(self.index, sides, metric, &metrics);
+            match several.or_else(|| why_answers_cached(self.index, sides, metric, &metrics)) {
                 Some(why) if metric.role != Role::Diagnostic && !has_no_figure(&row) => {
                     Comparison { outcome: Outcome::None(why), ..row }
                 }
@@ -154,15 +154,15 @@ impl<'a> Builder<'a> {
             }
         });
         let mut rows: Vec<Comparison> = rows.collect();
-        if self.only_read(&cases_a) {
-            largest_change_first(&mut rows);
-            divide_the_whole(&mut rows);
+        if self.are_read_only(&cases_a) {
+            sort_by_change(&mut rows);
+            fill_query_shares(&mut rows);
         }
         rows
     }
 
     /// Whether the cases' workloads write nothing, so that what a commit promises does not matter.
-    fn only_read(&self, cases: &[u32]) -> bool {
+    fn are_read_only(&self, cases: &[u32]) -> bool {
         self.cases(cases).iter().all(|case| is_of_queries(case))
     }
 
@@ -219,15 +219,15 @@ impl<'a> Builder<'a> {
     }
 
     /// Says why no metric of these cases has a verdict: order, change, mark or durability; `None` if nothing prevents one.
-    fn no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+    fn why_cases_have_no_verdict(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
         let both = [a, b].concat();
         if self.rules.order == TimeOrder::Sequential {
             return Some(NoVerdict::SequentialOrder);
         }
-        changed_system(&self.index.lookup, a, SideLetter::A)
-            .or_else(|| changed_system(&self.index.lookup, b, SideLetter::B))
+        why_system_changed(&self.index.lookup, a, SideLetter::A)
+            .or_else(|| why_system_changed(&self.index.lookup, b, SideLetter::B))
             .or_else(|| voiding_mark(&self.index.lookup, &both))
-            .or_else(|| self.unequal_durability(a, b))
+            .or_else(|| self.why_durability_differs(a, b))
     }
 
     /// Finds a difference in rows between sides of one plan; `None` where the plans differ, as the row says that instead.
@@ -237,12 +237,12 @@ impl<'a> Builder<'a> {
         if is_confounded {
             return None;
         }
-        work::different_rows(self.evidence, self.index, (a, b), &self.rules)
+        work::find_different_work(self.evidence, self.index, (a, b), &self.rules)
     }
 
     /// Says why there is no verdict if the sides' commits promise different things.
-    fn unequal_durability(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
-        if self.rules.unequal_durability != AllowedBy::Nothing || (self.only_read(a) && self.only_read(b)) {
+    fn why_durability_differs(&self, a: &[u32], b: &[u32]) -> Option<NoVerdict> {
+        if self.rules.unequal_durability != AllowedBy::Nothing || (self.are_read_only(a) && self.are_read_only(b)) {
             return None;
         }
         let lookup = &self.index.lookup;
@@ -322,7 +322,7 @@ impl<'a> Builder<'a> {
 
 /// Whether a row has no verdict since a side has no value.
 fn has_no_figure(row: &Comparison) -> bool {
-    matches!(row.no_verdict(), Some(NoVerdict::NotAvailable { .. }))
+    matches!(row.why_no_verdict(), Some(NoVerdict::NotAvailable { .. }))
 }
 
 /// Whether a run ended as failed; an aborted one did not.

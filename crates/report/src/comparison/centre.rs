@@ -11,7 +11,12 @@ use super::set::Rules;
 
 /// Fills in both sides' figures of the compared runs, and returns B / A, or the exponential of B - A of two shares.
 /// `None` without a figure of each side, or if one is not positive.
-pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&mut Side; 2]) -> Option<ChangePoint> {
+pub fn fill_compared_figures(
+    matched: &Matched,
+    metric: &Metric,
+    rules: &Rules,
+    sides: [&mut Side; 2],
+) -> Option<ChangePoint> {
     let is_share = metric.quantity() == Quantity::Failures;
     let samples = match rules.pairing {
         Pairing::Paired => stats::pair_by_round(&matched.a, &matched.b).sides(),
@@ -28,7 +33,7 @@ pub fn of_compared(matched: &Matched, metric: &Metric, rules: &Rules, sides: [&m
         side.estimate = found.or(side.estimate);
         side.half_width = match found {
             Some(_) => {
-                if rules.unfinished().is_none() && side.bound.is_none() {
+                if rules.unjudgeable_yet().is_none() && side.bound.is_none() {
                     stats::relative_half_width(&own, rules.level)
                 } else {
                     None

@@ -53,7 +53,7 @@ pub fn place_words(evidence: &Evidence) -> &'static str {
 }
 
 /// Says which side may lose commits that the other keeps, if there is a verdict; `None` if they promise the same.
-pub fn lesser_promise(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
+pub fn lesser_promise_sentence(evidence: &Evidence, set: &ComparisonSet) -> Option<String> {
     let judged = set.tables.iter().filter(|table| table.rows.iter().any(|row| row.verdict().is_some()));
     let lesser = judged.filter(|table| table.compared == KEY_SYSTEM).find_map(|table| {
         let (a, b) = (tier_of_system(evidence, &table.a)?, tier_of_system(evidence, &table.b)?);

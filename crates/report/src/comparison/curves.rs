@@ -159,14 +159,14 @@ pub(super) fn group_curves<'e>(
         if !is_looked_at || !is_of(case) || case.point.get(key).and_then(model::Value::as_int).is_none() {
             continue;
         }
-        found.entry(group_of(case, key)).or_default().push((number, case));
+        found.entry(curve_identity(case, key)).or_default().push((number, case));
     }
     found.into_values().collect()
 }
 
 /// The benchmark of a case and all its keys but one, which cases of one curve have in common.
 /// A key's value is a text that is the same for equal values only.
-pub(super) fn group_of<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str, String)>) {
+pub(super) fn curve_identity<'c>(case: &'c Case, but: &str) -> (&'c str, Vec<(&'c str, String)>) {
     let others = case.point.iter().filter(|(key, _)| *key != but);
     (&case.benchmark, others.map(|(key, value)| (key.as_str(), format!("{value:?}"))).collect())
 }

@@ -28,7 +28,7 @@ pub fn disk_curves(evidence: &Evidence, index: &Index<'_>, systems: &[String], r
     found
         .iter()
         .filter_map(|cases| {
-            let metric = metric_of(index, cases[0].1)?;
+            let metric = rate_metric(index, cases[0].1)?;
             let curves = system_curves(evidence, index, rules, cases, DEPTH, &metric, [&P99, &MEAN_LATENCY]);
             let label = group_label(cases[0].1, &firsts) + at_promise(cases[0].1);
             Some(CurveGroup { key: DEPTH, label, metric, curves })
@@ -42,7 +42,7 @@ pub fn is_disk(point: &Point) -> bool {
 }
 
 /// The rate of a disk case: I/Os a second if random, MiB a second if sequential, and the capacity if it keeps a promise.
-fn metric_of(index: &Index<'_>, case: &Case) -> Option<Metric> {
+fn rate_metric(index: &Index<'_>, case: &Case) -> Option<Metric> {
     let sequential = text_at(case, "pattern").starts_with("sequential");
     let wanted = if sequential { "bandwidth" } else { "iops" };
     first_known_metric(index, &case.benchmark, rate_of(case, &[wanted]))

@@ -225,7 +225,7 @@ pub(super) fn disturbance_warnings(lookup: &Lookup<'_>, readings: &Readings, a: 
 }
 
 /// Says why the load of other programs is not known of any run; `None` if it is of some, or no run was watched.
-pub(super) fn unknown_load(evidence: &Evidence) -> Option<String> {
+pub(super) fn why_load_unknown(evidence: &Evidence) -> Option<String> {
     let of_load = evidence.measurements.iter().map(|row| &row.measurement);
     let of_load = of_load.filter(|one| one.metric.id.split(ON).next() == Some(OTHER_LOAD));
     let mut reasons = of_load.map(|one| match &one.reading {

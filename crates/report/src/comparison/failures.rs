@@ -37,7 +37,7 @@ pub struct Found {
 
 /// Warns of a side's runs with a figure whose share of failures is not known: it may be of what succeeded alone.
 /// `None` where neither side reports it, as it was not asked for.
-fn unknown_failures(
+fn warn_unknown_failures(
     index: &Index<'_>,
     (metric, cases): (&Metric, &[u32]),
     side: SideLetter,
@@ -56,7 +56,7 @@ fn unknown_failures(
 }
 
 /// Finds what failures mean for a row: shares that differ, an obstacle to a verdict, shares that are not known.
-pub fn compare_shares(
+pub fn find_failures(
     evidence: &Evidence,
     index: &Index<'_>,
     cases: (&[u32], &[u32]),
@@ -82,8 +82,10 @@ pub fn compare_shares(
     let (side, share) = if worst_a > worst_b { (SideLetter::A, worst_a) } else { (SideLetter::B, worst_b) };
     let sides = [(cases.0, SideLetter::A), (cases.1, SideLetter::B)];
     let is_told = !a.is_empty() || !b.is_empty();
-    let unknown: Vec<Warning> =
-        sides.iter().filter_map(|(cases, side)| unknown_failures(index, (metric, cases), *side, is_told)).collect();
+    let unknown: Vec<Warning> = sides
+        .iter()
+        .filter_map(|(cases, side)| warn_unknown_failures(index, (metric, cases), *side, is_told))
+        .collect();
     if share == 0.0 {
         return Found { unknown, ..Found::default() };
     }
@@ -140,7 +142,7 @@ fn mean_share(points: &[RunPoint]) -> Option<f64> {
 }
 
 /// Drops rows of failures where no run failed, unless they were asked for by name; tables that are empty then go, too.
-pub fn drop_empty(tables: &mut Vec<Table>, filter: &MetricFilter) {
+pub fn drop_rows_without_failures(tables: &mut Vec<Table>, filter: &MetricFilter) {
     for table in tables.iter_mut() {
         table.rows.retain(|row| {
             row.metric.quantity() != Quantity::Failures

@@ -8,7 +8,7 @@
 use model::{Case, Metric, Role};
 use stats::PairedRatio;
 
-use super::answers::is_of_all;
+use super::answers::is_all_queries;
 use super::failures::SHARE_MARGIN;
 use super::remedy::MOST_MORE;
 use super::row::{Comparison, Estimate, NoVerdict, Outcome, Scale, stats_direction};
@@ -38,7 +38,7 @@ impl Family {
 
     /// The family of a metric of these cases, by its role and whether it is of a single query.
     pub fn new(metric: &Metric, cases: &[&Case]) -> Family {
-        let is_query = metric.id.split_once('/').is_some_and(|(_, part)| !is_of_all(part))
+        let is_query = metric.id.split_once('/').is_some_and(|(_, part)| !is_all_queries(part))
             && cases.iter().all(|case| is_of_queries(case));
         match metric.role {
             Role::Primary if is_query => Family::Queries,
@@ -134,13 +134,14 @@ fn p_to_adjust(row: &Comparison, rules: &Rules) -> Option<f64> {
 /// "Differs" counts as a finding without a better side, too. A row that its own values keep from a verdict has been asked like
 /// the others: a family that such rows leave would be as small as chance makes it.
 pub(crate) fn is_asked(row: &Comparison) -> bool {
-    let is_judged = matches!(row.no_verdict(), None | Some(NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide));
+    let is_judged =
+        matches!(row.why_no_verdict(), None | Some(NoVerdict::TooFewRounds { .. } | NoVerdict::NoBetterSide));
     row.estimate.is_some() && (is_judged || is_kept_by_its_values(row))
 }
 
 /// Whether a row's own values keep it from a verdict, by repeated runs or the clock's step.
 fn is_kept_by_its_values(row: &Comparison) -> bool {
-    let obstacle = row.no_verdict();
+    let obstacle = row.why_no_verdict();
     matches!(
         obstacle,
         Some(
@@ -160,7 +161,7 @@ fn is_open(row: &Comparison) -> bool {
 /// Gives a row its verdict by its interval and the margin, and the rounds that it still needs.
 fn judge_row(row: &mut Comparison, rules: &Rules) {
     let Some(estimate) = &row.estimate else { return };
-    let ratio = as_ratio(estimate);
+    let ratio = as_paired_ratio(estimate);
     // Too few rounds for a verdict.
     let p = estimate.adjusted.unwrap_or(1.0);
     let margin = match estimate.scale {
@@ -184,7 +185,7 @@ fn judge_row(row: &mut Comparison, rules: &Rules) {
 /// Converts an estimate for [`stats::judge`].
 /// Unpaired data have no spread between rounds: the equivalent one for as
 /// many rounds as the smaller side has runs stands in, so that "rounds needed" means runs per side.
-fn as_ratio(estimate: &Estimate) -> PairedRatio {
+fn as_paired_ratio(estimate: &Estimate) -> PairedRatio {
     let n = f64::from(estimate.rounds.max(2));
     PairedRatio {
         ratio: estimate.ratio,

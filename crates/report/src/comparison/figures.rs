@@ -24,7 +24,7 @@ pub struct Figure {
 }
 
 /// Whether a metric is a mean whose quantiles have no value in this case, for too few operations, so that it is shown instead.
-fn stands_in(index: &Index<'_>, case: u32, mean: &str, metrics: &[Metric]) -> bool {
+fn is_mean_instead_of_quantile(index: &Index<'_>, case: u32, mean: &str, metrics: &[Metric]) -> bool {
     let quantiles: Vec<&Metric> =
         metrics.iter().filter(|metric| metric.role == Role::Primary && is_quantile_of(&metric.id, mean)).collect();
     !quantiles.is_empty() && quantiles.iter().all(|metric| index.points_of_cases(&[case], &metric.id).is_empty())
@@ -50,7 +50,8 @@ pub fn case_figures(evidence: &Evidence, index: &Index<'_>, filter: &MetricFilte
         let mut marks = judging::mark_warnings(&index.lookup, &[number as u32], None);
         let is_shown = |metric: &&Metric| {
             filter.shows(metric)
-                || (*filter == MetricFilter::Primary && stands_in(index, number as u32, &metric.id, metrics))
+                || (*filter == MetricFilter::Primary
+                    && is_mean_instead_of_quantile(index, number as u32, &metric.id, metrics))
         };
         for metric in metrics.iter().filter(is_shown) {
             let side = judging::point_side(evidence, index, &case.system, &[number as u32], metric, rules);

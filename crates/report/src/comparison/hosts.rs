@@ -4,7 +4,7 @@ use indexmap::IndexMap;
 use model::{CLIENTS_ON, Case, Metric, Role};
 
 use super::clients::case_label;
-use super::curves::group_of;
+use super::curves::curve_identity;
 use super::judging::{self, Index};
 use super::row::Side;
 use super::set::Rules;
@@ -69,7 +69,7 @@ pub fn host_groups(evidence: &Evidence, index: &Index<'_>, systems: &[String], r
         if !systems.is_empty() && !systems.contains(&case.system) {
             continue;
         }
-        let key = (&case.system, group_of(case, CLIENTS_ON));
+        let key = (&case.system, curve_identity(case, CLIENTS_ON));
         found.entry(key).or_insert_with(|| (case, Vec::new())).1.push(number);
     }
     found

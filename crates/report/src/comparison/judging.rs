@@ -7,7 +7,7 @@ use super::families::Family;
 use super::matching::{Matched, MatchedCases, match_values};
 use super::missing_runs::{self, Ends};
 use super::options::Pairing;
-use super::rounding::{clock_step, excludes_one, no_spread, rounding_step, under_step, widen_for_rounding};
+use super::rounding::{clock_step, excludes_one, rounding_step, warn_no_spread, why_under_step, widen_for_rounding};
 use super::row::{Bound, Comparison, Estimate, NoVerdict, Outcome, RunPoint, Scale, Side, SideLetter, stats_direction};
 use super::set::Rules;
 use super::warning::{Warning, mark_name};
@@ -133,18 +133,18 @@ impl<'a> Index<'a> {
 
     /// Collects a case's values in run order, if each run has one; else says why not, and how many runs have none.
     /// The others would stand for those.
-    pub fn of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
+    pub fn values_of_all_runs(&self, case: u32, metric: &str) -> Result<Vec<RunPoint>, (NoValue, usize)> {
         let Readings { points, unavailable: missing } = self.pooled_readings(&[case], metric);
         let (measured, failed) = self.ends.get(&case).map_or((0, 0), |ends| (ends.measured, ends.failed));
         let missing_runs = measured.saturating_sub(points.len());
         match missing.into_iter().next() {
-            _ if failed > 0 => Err((unavailable(&format!("{} failed", count_noun(failed, "run"))), failed)),
+            _ if failed > 0 => Err((unavailable_because(&format!("{} failed", count_noun(failed, "run"))), failed)),
             Some((missing, _)) if points.is_empty() => Err((missing, missing_runs)),
-            None if points.is_empty() => Err((unavailable("no run was measured"), missing_runs)),
+            None if points.is_empty() => Err((unavailable_because("no run was measured"), missing_runs)),
             _ if missing_runs == 0 => Ok(points),
             missing => {
                 let NoValue { kind, reason } =
-                    missing.map_or_else(|| unavailable("nothing is told of it"), |(missing, _)| missing);
+                    missing.map_or_else(|| unavailable_because("nothing is told of it"), |(missing, _)| missing);
                 Err((
                     kind.because(format!("{reason} (in {missing_runs} of {})", count_noun(measured, "run"))),
                     missing_runs,
@@ -174,7 +174,7 @@ impl<'a> Index<'a> {
 }
 
 /// Makes a missing value with a reason.
-fn unavailable(reason: &str) -> NoValue {
+fn unavailable_because(reason: &str) -> NoValue {
     Absence::Unavailable.because(reason)
 }
 
@@ -234,10 +234,10 @@ pub fn make_row(
     rules: &Rules,
 ) -> Comparison {
     let conflict = index.find_conflict(evidence, cases, metric);
-    let too_few = missing_runs::too_few_operations(index, cases, metric);
+    let too_few = missing_runs::why_too_few_operations(index, cases, metric);
     let withheld = withheld_reason(conflict.as_ref(), too_few.as_ref());
     let side = |label: &str, own: &[u32]| match (make_side(evidence, index, label, own, metric, rules), &withheld) {
-        ((side, sample), Some(why)) => (side.withheld(why.clone()), sample),
+        ((side, sample), Some(why)) => (side.withhold_figures(why.clone()), sample),
         (found, None) => found,
     };
     let ((mut side_a, sample_a), (mut side_b, sample_b)) =
@@ -245,25 +245,27 @@ pub fn make_row(
     let matched = match_values(index, &cases.matched, metric, rules.pairing);
     let change = match withheld {
         Some(_) => None,
-        None => centre::of_compared(&matched, metric, rules, [&mut side_a, &mut side_b]),
+        None => centre::fill_compared_figures(&matched, metric, rules, [&mut side_a, &mut side_b]),
     };
     let seed = (cases.is_shown)(metric).then_some(evidence.header.plan.schedule.seed);
     let (estimate, refusal) =
         withheld.as_ref().map_or_else(|| estimate_matched(&matched, metric, rules, seed), |_| (None, None));
-    let failures = failures::compare_shares(evidence, index, (cases.a, cases.b), metric, rules);
+    let failures = failures::find_failures(evidence, index, (cases.a, cases.b), metric, rules);
     let mut warnings: Vec<Warning> = cases.warnings.iter().cloned().chain(failures.unknown).collect();
     let clock = clock_step(metric, &sample_a, &sample_b);
-    warnings.extend(missing_values(&side_a, SideLetter::A).into_iter().chain(missing_values(&side_b, SideLetter::B)));
+    warnings.extend(
+        warn_missing_values(&side_a, SideLetter::A).into_iter().chain(warn_missing_values(&side_b, SideLetter::B)),
+    );
     warnings.extend(clock.map(|step| Warning::QuantisedClock { step, unit: metric.unit.clone() }));
     let rounding = rounding_step(evidence, index, metric, cases, &sample_a, &sample_b);
     let step = clock.into_iter().chain(rounding).reduce(f64::max);
     let are_apart = estimate.as_ref().is_some_and(excludes_one);
-    warnings.extend(no_spread(estimate.as_ref(), rounding, metric, &sample_a, &sample_b));
+    warnings.extend(warn_no_spread(estimate.as_ref(), rounding, metric, &sample_a, &sample_b));
     let estimate = estimate.map(|found| widen_for_rounding(found, clock, rounding, &side_a, &side_b));
     warnings.extend(unpaired_warning(&matched, rules).into_iter().chain(matched.left_out.clone()));
     let repeated = estimate
         .as_ref()
-        .map_or(Ok(None), |found| missing_runs::verdict_if_chosen(index, cases, metric, &matched, (found, rules)));
+        .map_or(Ok(None), |found| missing_runs::check_repeats(index, cases, metric, &matched, (found, rules)));
     // The verdict rests on the worse of both, adjusted with the other rows.
     let p_otherwise = repeated.as_ref().ok().copied().flatten().unwrap_or(0.0);
     let estimate = estimate.map(|found| Estimate { p_t: found.p_t.max(p_otherwise), ..found });
@@ -274,19 +276,19 @@ pub fn make_row(
         .or(if is_judged { failures.no_verdict } else { None })
         .or_else(|| conflict.map(|found| NoVerdict::NotComparable(found.text())))
         .or(too_few)
-        .or_else(|| missing_side(&side_a, &side_b))
-        .or_else(|| rules.unfinished().map(NoVerdict::Unfinished))
+        .or_else(|| why_side_missing(&side_a, &side_b))
+        .or_else(|| rules.unjudgeable_yet().map(NoVerdict::Unfinished))
         .or_else(|| missing_runs::missing_runs_reason(index, cases, metric))
-        .or_else(|| refusal.map(|found| beyond_rounds(found, cases, metric)))
+        .or_else(|| refusal.map(|found| prefer_case_reason(found, cases, metric)))
         .or_else(|| repeated.err())
-        .or_else(|| undecided_by_bounds(&side_a, &side_b, estimate.as_ref(), rules))
-        .or_else(|| under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
+        .or_else(|| why_bounds_undecided(&side_a, &side_b, estimate.as_ref(), rules))
+        .or_else(|| why_under_step(step?, &side_a, &side_b, estimate.as_ref()?, are_apart, rules))
         .or_else(|| (!is_judged).then_some(NoVerdict::Diagnostic))
         .or_else(|| cases.no_verdict.clone());
-    let estimate = if rules.unfinished().is_none() { estimate } else { None };
+    let estimate = if rules.unjudgeable_yet().is_none() { estimate } else { None };
     warnings.extend(estimate.iter().flat_map(doubts_about));
     fill_detectable(&mut warnings, estimate.as_ref());
-    let plan_differs = index.plans.compare_plans(evidence, (cases.a, cases.b), metric, &mut warnings);
+    let plan_differs = index.plans.compare_plans_and_warn(evidence, (cases.a, cases.b), metric, &mut warnings);
     Comparison {
         family: Family::new(metric, &involved),
         benchmark: join_distinct(involved.iter().map(|case| case.benchmark.as_str())),
@@ -317,7 +319,7 @@ fn withheld_reason(conflict: Option<&Conflict>, too_few: Option<&NoVerdict>) -> 
 }
 
 /// Replaces "too few rounds" by the cases' own reason for no verdict, as more rounds alone would not help.
-fn beyond_rounds(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
+fn prefer_case_reason(refusal: NoVerdict, cases: &RowCases<'_>, metric: &Metric) -> NoVerdict {
     let is_of_rounds = matches!(refusal, NoVerdict::TooFewRounds { .. }) && metric.role != Role::Diagnostic;
     match &cases.no_verdict {
         Some(reason) if is_of_rounds => reason.clone(),
@@ -365,7 +367,11 @@ pub fn make_side(
         summary: stats::summarise(&sample),
         estimate: rules.estimator.apply(&sample, stats_direction(metric.direction)),
         bound: None,
-        half_width: if rules.unfinished().is_none() { stats::relative_half_width(&sample, rules.level) } else { None },
+        half_width: if rules.unjudgeable_yet().is_none() {
+            stats::relative_half_width(&sample, rules.level)
+        } else {
+            None
+        },
         runs: readings.points,
         unavailable: readings.unavailable,
     };
@@ -383,7 +389,9 @@ fn note_bound(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
         (true, false) => Bound::Below,
         (false, true) => Bound::AtLeast,
         (true, true) => {
-            return side.withheld(unavailable("in some runs no load kept the promise, and in others every load did"));
+            return side.withhold_figures(unavailable_because(
+                "in some runs no load kept the promise, and in others every load did",
+            ));
         }
     };
     Side { bound: Some(bound), half_width: None, ..side }
@@ -391,7 +399,7 @@ fn note_bound(index: &Index<'_>, side: Side, metric: &Metric) -> Side {
 
 /// Says why bounds of capacities decide nothing: the true ratio may be lower or higher; `None` if the difference stands.
 /// Only a difference the other way stands.
-fn undecided_by_bounds(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &Rules) -> Option<NoVerdict> {
+fn why_bounds_undecided(a: &Side, b: &Side, estimate: Option<&Estimate>, rules: &Rules) -> Option<NoVerdict> {
     let may_be_lower = b.bound == Some(Bound::Below) || a.bound == Some(Bound::AtLeast);
     let may_be_higher = b.bound == Some(Bound::AtLeast) || a.bound == Some(Bound::Below);
     let stands = estimate.is_some_and(|found| match (may_be_lower, may_be_higher) {
@@ -418,19 +426,19 @@ pub fn point_side(
     let is_told = |case: &&u32| index.has_metric(**case, &metric.id);
     let is_none_told = !cases.iter().any(|case| is_told(&case));
     let mut own = cases.iter().filter(|case| is_none_told || is_told(case));
-    match own.find_map(|case| index.of_all_runs(*case, &metric.id).err()) {
+    match own.find_map(|case| index.values_of_all_runs(*case, &metric.id).err()) {
         Some((why, runs)) => side.without_figures(why, runs),
         None => side,
     }
 }
 
 /// Says why there is no verdict if a side has no value, A's reason first.
-fn missing_side(a: &Side, b: &Side) -> Option<NoVerdict> {
-    missing_figure(a, SideLetter::A).or_else(|| missing_figure(b, SideLetter::B))
+fn why_side_missing(a: &Side, b: &Side) -> Option<NoVerdict> {
+    why_figure_missing(a, SideLetter::A).or_else(|| why_figure_missing(b, SideLetter::B))
 }
 
 /// Says why there is no verdict if this side has no value.
-fn missing_figure(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
+fn why_figure_missing(side: &Side, letter: SideLetter) -> Option<NoVerdict> {
     side.summary.is_none().then(|| NoVerdict::NotAvailable { side: letter, missing: side.missing_reason() })
 }
 
@@ -537,7 +545,7 @@ fn estimate_unpaired(
 }
 
 /// Warns of runs without a value on a side; none for a side without any value, which has that as its reason.
-fn missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
+fn warn_missing_values(side: &Side, letter: SideLetter) -> Vec<Warning> {
     if side.summary.is_some() {
         side.unavailable
             .iter()
@@ -579,7 +587,7 @@ fn fill_detectable(warnings: &mut [Warning], estimate: Option<&Estimate>) {
 }
 
 /// Says that runs of a side are of a system that changed after its first run; `None` if it did not.
-pub fn changed_system(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
+pub fn why_system_changed(lookup: &Lookup<'_>, cases: &[u32], side: SideLetter) -> Option<NoVerdict> {
     let runs = lookup.measured_runs(cases);
     let mut stored: Vec<_> = runs.iter().filter_map(|id| lookup.run_by_id(*id)).collect();
     stored.sort_by_key(|run| run.planned.position);

@@ -68,7 +68,7 @@ pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pa
         };
     }
     let known: Vec<CasePair> = cases.iter().map(|(a, b)| CasePair::new(index, [*a, *b], &metric.id, pairing)).collect();
-    let parts: Vec<&CasePair> = known.iter().filter(|pair| pair.takes_part()).collect();
+    let parts: Vec<&CasePair> = known.iter().filter(|pair| pair.has_compared_rounds()).collect();
     let whole = [0, 1].map(|side| {
         let all = parts.iter().map(|pair| pair.compared[side].clone());
         all.reduce(|one, other| one.intersection(&other).copied().collect()).unwrap_or_default()
@@ -82,8 +82,8 @@ pub fn match_values(index: &Index<'_>, cases: &MatchedCases, metric: &Metric, pa
     };
     let rounds: BTreeSet<u32> = parts.iter().flat_map(|pair| &pair.measured).copied().collect();
     let lost_rounds = rounds.iter().filter(|round| !whole.iter().all(|whole| whole.contains(round))).count();
-    let lost_cells =
-        without_counterpart + known.iter().filter(|pair| !pair.takes_part() && !pair.measured.is_empty()).count();
+    let lost_cells = without_counterpart
+        + known.iter().filter(|pair| !pair.has_compared_rounds() && !pair.measured.is_empty()).count();
     let left_out =
         (lost_cells + lost_rounds > 0).then_some(Warning::LeftOut { cases: lost_cells, rounds: lost_rounds });
     Matched { a: side(0), b: side(1), left_out }
@@ -119,13 +119,13 @@ impl CasePair {
     }
 
     /// Whether both sides have rounds that are compared.
-    fn takes_part(&self) -> bool {
+    fn has_compared_rounds(&self) -> bool {
         self.compared.iter().all(|rounds| !rounds.is_empty())
     }
 }
 
 /// Warns of rounds whose runs began an hour or more apart, as after a resume.
-pub fn far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
+pub fn warn_far_apart(lookup: &Lookup<'_>, cases: &[(u32, u32)]) -> Option<Warning> {
     let mut apart_ms: BTreeMap<u32, u64> = BTreeMap::new();
     for (a, b) in cases {
         let of_b = began_by_round(lookup, *b);

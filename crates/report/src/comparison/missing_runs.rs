@@ -68,7 +68,7 @@ fn runs_with_too_few(index: &Index<'_>, case: u32, metric: &Metric) -> usize {
 
 /// Says that the row has no figure since a run had too few operations for the metric; `None` if some miss it for other reasons.
 /// Run by run, chance would decide which runs have it. Cases that have it on neither side take no part, unless all are such.
-pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
+pub fn why_too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let has = |case: u32| !index.points_of_cases(&[case], &metric.id).is_empty();
     let all: Vec<u32> = cases.a.iter().chain(cases.b).copied().collect();
     let is_none = !all.iter().copied().any(has);
@@ -90,15 +90,15 @@ pub fn too_few_operations(index: &Index<'_>, cases: &RowCases<'_>, metric: &Metr
 /// A case that has none takes no part, unless its counterpart has one.
 pub fn missing_runs_reason(index: &Index<'_>, cases_of_row: &RowCases<'_>, metric: &Metric) -> Option<NoVerdict> {
     let (a, b) = (
-        incomplete_side(index, cases_of_row, metric, cases_of_row.a, SideLetter::A),
-        incomplete_side(index, cases_of_row, metric, cases_of_row.b, SideLetter::B),
+        why_side_incomplete(index, cases_of_row, metric, cases_of_row.a, SideLetter::A),
+        why_side_incomplete(index, cases_of_row, metric, cases_of_row.b, SideLetter::B),
     );
     let worse = a.into_iter().chain(b).reduce(|a, b| if b.0 > a.0 { b } else { a });
     worse.map(|(_, found)| found)
 }
 
 /// Counts the runs of a side that failed or have no value, with the reason for no verdict; `None` without any.
-fn incomplete_side(
+fn why_side_incomplete(
     index: &Index<'_>,
     cases_of_row: &RowCases<'_>,
     metric: &Metric,
@@ -142,14 +142,14 @@ fn is_beyond_chance(a: usize, b: usize) -> bool {
 }
 
 /// Collects the rounds of some cases that `of` lists, such as those measured only after a failure.
-fn rounds_of(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
+fn collect_rounds(ends: &[&Ends], of: fn(&Ends) -> &BTreeSet<u32>) -> BTreeSet<u32> {
     ends.iter().flat_map(|ends| of(ends)).copied().collect()
 }
 
 /// Says why none of some cases may be called the best: not at their end, measured apart, or one repeated too often.
 /// No row of theirs would have a verdict, whatever figures stand without one.
-pub fn unfair_choice(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
-    if let Some(found) = evidence.unfinished() {
+pub fn why_choice_unfair(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> Option<String> {
+    if let Some(found) = evidence.progress_if_unfinished() {
         return Some(found.sentence());
     }
     if evidence.apart.is_some() {
@@ -157,18 +157,18 @@ pub fn unfair_choice(evidence: &Evidence, index: &Index<'_>, cases: &[u32]) -> O
     }
     let ends: Vec<(u32, &Ends)> = cases.iter().filter_map(|case| Some((*case, index.ends.get(case)?))).collect();
     let measured = ends.iter().map(|(_, ends)| ends.measured).min()?;
-    repeated_more_often(
+    why_repeated_more_often(
         evidence,
         &ends,
         |ends| &ends.failed_first,
         &|most, least| is_choice(most, least, measured),
         "failed",
     )
-    .or_else(|| repeated_more_often(evidence, &ends, |ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
+    .or_else(|| why_repeated_more_often(evidence, &ends, |ends| &ends.cut_off_first, &is_beyond_chance, "were cut off"))
 }
 
 /// Says which case had more runs repeated than the others, if `is_choice` calls that unfair; else `None`.
-fn repeated_more_often(
+fn why_repeated_more_often(
     evidence: &Evidence,
     all: &[(u32, &Ends)],
     of: fn(&Ends) -> &BTreeSet<u32>,
@@ -182,7 +182,7 @@ fn repeated_more_often(
 }
 
 /// Counts how often étalon ended under each system, in all its cases: few in each may be many in all.
-pub fn cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeMap<&'a str, usize> {
+pub fn count_cut_off<'a>(evidence: &'a Evidence, ends: &BTreeMap<u32, Ends>) -> BTreeMap<&'a str, usize> {
     let mut found = BTreeMap::new();
     for (case, ends) in ends {
         let Some(case) = evidence.case(*case) else { continue };
@@ -202,27 +202,27 @@ pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, 
     if of_a == of_b {
         return [0, 0];
     }
-    [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| cut_off.get(system)).sum())
+    [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| count_cut_off.get(system)).sum())
 }
 
 /// Fails with a reason for no verdict if what was repeated or measured again is a choice; else the largest p that it may have.
 /// That is the p of what might have been measured instead, if there is anything.
-pub fn verdict_if_chosen(
+pub fn check_repeats(
     index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
     matched: &Matched,
     found: (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
-    let repeated = verdict_if_repeated(index, cases, metric, matched, found)?;
-    let first = as_first(index, cases, metric, matched, found)?;
+    let repeated = check_failed_repeats(index, cases, metric, matched, found)?;
+    let first = check_first_values(index, cases, metric, matched, found)?;
     Ok(repeated.into_iter().chain(first).reduce(f64::max))
 }
 
 /// Fails with a reason for no verdict if one side was repeated too often, or repeats as bad as the worst run change the row.
 /// Else it is the p of a t test of just that, if anything was repeated. A connection that was lost once changes little; a server
 /// that is asked again until it lives, much.
-fn verdict_if_repeated(
+fn check_failed_repeats(
     index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,
@@ -230,24 +230,26 @@ fn verdict_if_repeated(
     (found, rules): (&Estimate, &Rules),
 ) -> Result<Option<f64>, NoVerdict> {
     let sides = [ends_of(index, cases.a), ends_of(index, cases.b)];
-    let failed = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.failed_first));
+    let failed = sides.each_ref().map(|side| collect_rounds(side, |ends| &ends.failed_first));
     let (side, runs) = more_repeated(failed.each_ref().map(BTreeSet::len));
     let repeated = NoVerdict::Repeated { side, runs };
     if is_choice(failed[0].len(), failed[1].len(), found.rounds as usize) {
         return Err(repeated);
     }
-    let cut_off = sides.each_ref().map(|side| rounds_of(side, |ends| &ends.cut_off_first));
-    let (side, runs) = more_repeated(cut_off.each_ref().map(BTreeSet::len));
+    let cut_off = sides.each_ref().map(|side| collect_rounds(side, |ends| &ends.cut_off_first));
+    let (side, runs) = more_repeated(count_cut_off.each_ref().map(BTreeSet::len));
     let cut_off_too_often = NoVerdict::CutOff { side, runs };
     let of_systems = cases.cut_off_of_systems;
-    if is_beyond_chance(cut_off[0].len(), cut_off[1].len()) || is_beyond_chance(of_systems[0], of_systems[1]) {
+    if is_beyond_chance(count_cut_off[0].len(), count_cut_off[1].len())
+        || is_beyond_chance(of_systems[0], of_systems[1])
+    {
         let (side, runs) = if runs > 0 { (side, runs) } else { more_repeated(of_systems) };
         return Err(NoVerdict::CutOff { side, runs });
     }
     // Within chance what was cut off may have been as good as any, unless one side has more of it.
-    let is_uneven = is_choice(cut_off[0].len(), cut_off[1].len(), found.rounds as usize);
+    let is_uneven = is_choice(count_cut_off[0].len(), count_cut_off[1].len(), found.rounds as usize);
     let no_verdict = if failed.iter().all(BTreeSet::is_empty) { cut_off_too_often } else { repeated };
-    let [of_a, of_b] = if is_uneven { [0, 1].map(|side| &failed[side] | &cut_off[side]) } else { failed };
+    let [of_a, of_b] = if is_uneven { [0, 1].map(|side| &failed[side] | &count_cut_off[side]) } else { failed };
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }
@@ -314,7 +316,7 @@ pub fn measured_first(evidence: &Evidence) -> BTreeMap<(u32, String), BTreeMap<u
 
 /// Fails with a reason for no verdict if the first values of runs measured again change the row; else their p, if there are any.
 /// Interrupting until the result pleases must not pay. Rows of several cases are not asked.
-fn as_first(
+fn check_first_values(
     index: &Index<'_>,
     cases: &RowCases<'_>,
     metric: &Metric,

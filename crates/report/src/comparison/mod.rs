@@ -1,6 +1,6 @@
 //! From evidence to rows: two samples paired by round, their ratio with its interval, and what may be said of it.
 
-pub(crate) use answers::{ELAPSED, is_of_all};
+pub(crate) use answers::{ELAPSED, is_all_queries};
 mod answers;
 mod builder;
 mod centre;
@@ -39,7 +39,7 @@ pub use figures::Figure;
 pub(crate) use figures::all_figures;
 pub use hosts::{HostRow, HostsGroup};
 pub(crate) use judging::{Index, point_side};
-pub(crate) use missing_runs::unfair_choice;
+pub(crate) use missing_runs::why_choice_unfair;
 pub use note::{Note, NoteKind};
 pub use options::{CompareError, MetricFilter, Options, Pairing};
 pub use plans::{PlanOfQuery, differing_lines, plan_fingerprint};

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use model::facts::{DATA_FILESYSTEM, LAYER, PUBLICATION, UNTRIED};
 use model::{Facts, Promise};
 
-use super::disturbance::{Disturbance, unknown_load};
+use super::disturbance::{Disturbance, why_load_unknown};
 use super::families::is_of_queries;
 use super::note::{Note, NoteKind};
 use super::reset;
@@ -43,7 +43,7 @@ pub fn all_notes(
         let (load, clause) = (promise.sought_load(), promise.promise_clause());
         notes.add(NoteKind::Promise, format!("capacity of {benchmark}: {load} at which {clause}"));
     }
-    if let Some(text) = different_builds(evidence) {
+    if let Some(text) = different_builds_note(evidence) {
         notes.add(NoteKind::DifferentBuilds, text);
     }
     if let Some(text) = sequential_note(rules) {
@@ -53,20 +53,20 @@ pub fn all_notes(
         notes.add(NoteKind::Incomplete, text);
     }
     if let Some(found) = rules.unfinished {
-        let is_judged = rules.unfinished().is_none();
+        let is_judged = rules.unjudgeable_yet().is_none();
         notes.add(NoteKind::Unfinished, labels::unfinished_clause(&found, is_judged, evidence.is_import()));
     }
     for disturbance in disturbances {
         notes.add(NoteKind::Disturbed, format!("during the runs: {}", disturbance.note_text()));
     }
-    if let Some(reason) = unknown_load(evidence) {
+    if let Some(reason) = why_load_unknown(evidence) {
         notes.add(NoteKind::LoadUnknown, format!("what other programs did during the runs is not known: {reason}"));
     }
     for table in tables {
         if let Some(text) = same_server_note(table) {
             notes.add(NoteKind::SameServer, text);
         }
-        if let Some(text) = same_device(evidence, table) {
+        if let Some(text) = same_device_note(evidence, table) {
             notes.add(NoteKind::SameDevice, text);
         }
         if let Some(text) = unequal_durability_note(evidence, table, rules) {
@@ -123,7 +123,7 @@ impl Notes {
         if let Some(apart) = &evidence.apart {
             self.add(NoteKind::Apart, apart.times_sentence());
             self.add(NoteKind::Differs, apart.differences_sentence());
-            for text in apart.only_in() {
+            for text in apart.only_in_sentences() {
                 self.add(NoteKind::OnlyIn, text);
             }
         }
@@ -141,7 +141,7 @@ impl Notes {
 const NAMED_QUERIES: usize = 3;
 
 /// Names the queries whose plans differ between sides, in a note; `None` without any.
-fn query_plans(evidence: &Evidence, tables: &[Table]) -> Option<String> {
+fn query_plans_note(evidence: &Evidence, tables: &[Table]) -> Option<String> {
     let rows = tables.iter().flat_map(|table| &table.rows).filter(|row| row.plan_differs == Some(true));
     let differing: BTreeSet<&str> = rows.filter_map(|row| Some(row.metric.id.split_once('/')?.1)).collect();
     let named: Vec<&str> = differing.iter().copied().take(NAMED_QUERIES).collect();
@@ -161,7 +161,7 @@ fn workload_notes(evidence: &Evidence, tables: &[Table]) -> impl Iterator<Item =
     let checkpoints =
         order_entry::checkpoint_sentence(evidence).into_iter().chain(checkpoints::checkpoints_note(evidence));
     let checkpoints = checkpoints.map(|text| (NoteKind::Checkpoints, text));
-    let plans = query_plans(evidence, tables).map(|text| (NoteKind::QueryPlans, text));
+    let plans = query_plans_note(evidence, tables).map(|text| (NoteKind::QueryPlans, text));
     checks
         .chain(isolation)
         .chain(checkpoints)
@@ -180,7 +180,7 @@ fn publication_notes(evidence: &Evidence) -> Vec<String> {
 }
 
 /// Collects the keys that the plan leaves at their defaults, by benchmark.
-pub(super) fn by_default(evidence: &Evidence) -> BTreeMap<String, BTreeSet<String>> {
+pub(super) fn default_keys(evidence: &Evidence) -> BTreeMap<String, BTreeSet<String>> {
     let benchmarks = evidence.header.plan.benchmarks.iter();
     benchmarks.map(|benchmark| (benchmark.name.clone(), benchmark.by_default.clone())).collect()
 }
@@ -200,7 +200,7 @@ pub(super) fn list_promises(evidence: &Evidence) -> Vec<(String, Promise)> {
 
 /// Says which builds of étalon differ between the systems' hosts, or between those that made load; `None` if none do.
 /// That of the conductor may be another: it makes no load there.
-fn different_builds(evidence: &Evidence) -> Option<String> {
+fn different_builds_note(evidence: &Evidence) -> Option<String> {
     if evidence.apart.is_some() {
         // Said among all that differs.
         return None;
@@ -336,7 +336,7 @@ fn incomplete_note(evidence: &Evidence) -> Option<String> {
 
 /// Says that two systems' folders are on one device; `None` if they are not.
 /// Volumes that étalon makes are compared by what they are made as.
-fn same_device(evidence: &Evidence, table: &Table) -> Option<String> {
+fn same_device_note(evidence: &Evidence, table: &Table) -> Option<String> {
     let (a, b) = (device_of(evidence, &table.a)?, device_of(evidence, &table.b)?);
     let (mount_point, source) = a;
     (a == b).then(|| {
@@ -386,7 +386,7 @@ fn same_server_note(table: &Table) -> Option<String> {
 
 /// Says that the sides' commits promise different things; `None` if they promise the same.
 fn unequal_durability_note(evidence: &Evidence, table: &Table, rules: &Rules) -> Option<String> {
-    let refused = table.rows.iter().find_map(|row| match row.no_verdict() {
+    let refused = table.rows.iter().find_map(|row| match row.why_no_verdict() {
         Some(reason @ NoVerdict::UnequalDurability { .. }) => Some(reason.reason_text()),
         _ => None,
     });

@@ -170,7 +170,7 @@ fn did_you_mean(word: &str, known: &[String]) -> Option<String> {
 impl Options {
     /// Compares the values of a key, unless asked otherwise, where it is all that varies in a single system's cases.
     #[must_use]
-    pub fn by_factor(self, evidence: &Evidence) -> Options {
+    pub fn comparing_only_factor(self, evidence: &Evidence) -> Options {
         let asked = [&self.cols, &self.rows, &self.by].iter().any(|keys| keys.is_some());
         if asked || self.a.is_some() || evidence.is_import() || evidence.apart.is_some() {
             return self;

@@ -73,7 +73,7 @@ impl<'a> Plans<'a> {
 
     /// Whether the sides answered the query of a primary metric by different plans; warns where one changed.
     /// `None` where that is not known.
-    pub fn compare_plans(
+    pub fn compare_plans_and_warn(
         &self,
         evidence: &Evidence,
         (a, b): (&[u32], &[u32]),

@@ -246,19 +246,19 @@ impl Context<'_> {
             Outcome::Verdict(Verdict::Inconclusive) if self.rules.unfinished.is_some() => Some(Remedy::Resume),
             Outcome::Verdict(Verdict::Inconclusive) => Some(self.more_rounds(row.rounds_needed)),
             Outcome::Verdict(_) => None,
-            Outcome::None(reason) => self.of_reason(reason, row),
+            Outcome::None(reason) => self.remedy_for_reason(reason, row),
         };
         // What is fixed or allowed still takes its rounds; those that lack a side's run are whole once that is fixed.
         let missing = self.rules.min_rounds.saturating_sub(self.evidence.round_count());
         let also = of_outcome
             .as_ref()
-            .filter(|remedy| missing > 0 && !is_of_rounds(remedy))
+            .filter(|remedy| missing > 0 && !is_about_rounds(remedy))
             .map(|_| self.enough_rounds(missing));
-        of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).chain(more_rows(row)).collect()
+        of_outcome.into_iter().chain(also).chain(self.longer_warm_up(row)).chain(more_rows_remedy(row)).collect()
     }
 
     /// The remedy for a reason; `None` for what has no verdict by its nature.
-    fn of_reason(&self, reason: &NoVerdict, row: &Comparison) -> Option<Remedy> {
+    fn remedy_for_reason(&self, reason: &NoVerdict, row: &Comparison) -> Option<Remedy> {
         Some(match reason {
             NoVerdict::Unfinished(_) => Remedy::Resume,
             NoVerdict::TooFewRounds { missing } => self.enough_rounds(*missing),
@@ -267,9 +267,9 @@ impl Context<'_> {
             NoVerdict::SequentialOrder => Remedy::Interleave,
             NoVerdict::Voided { .. } => self.remedy_for_mark(row),
             NoVerdict::IncompleteRuns { .. } | NoVerdict::NotAvailable { .. } | NoVerdict::TooFewOperations { .. } => {
-                return self.of_missing(row);
+                return self.remedy_for_missing(row);
             }
-            NoVerdict::Failures { .. } => fix_failures_of(row),
+            NoVerdict::Failures { .. } => failure_remedy(row),
             NoVerdict::Repeated { .. } | NoVerdict::CutOff { .. } | NoVerdict::MeasuredAgain { .. } => {
                 Remedy::MeasureAgain
             }
@@ -278,7 +278,7 @@ impl Context<'_> {
             NoVerdict::NotComparable(_) => Remedy::OtherMetric,
             NoVerdict::UnderClockStep => {
                 let is_of_work = matches!(row.metric.quantity(), Quantity::Rate | Quantity::Cpu);
-                Remedy::FinerSteps(if is_of_work { self.longer_runs(row, FINER) } else { None })
+                Remedy::FinerSteps(if is_of_work { self.longer_run_length(row, FINER) } else { None })
             }
             NoVerdict::NoBetterSide
             | NoVerdict::Diagnostic
@@ -302,7 +302,7 @@ impl Context<'_> {
     }
 
     /// The remedy for missing values: other load, longer runs or another quantile, or failures to fix.
-    fn of_missing(&self, row: &Comparison) -> Option<Remedy> {
+    fn remedy_for_missing(&self, row: &Comparison) -> Option<Remedy> {
         let has_failed = row.warnings.iter().any(|warning| matches!(warning, Warning::Dropped { .. }));
         if let Some((reason, _)) = missing_values(row).next()
             && row.metric.id.starts_with(CAPACITY)
@@ -314,23 +314,23 @@ impl Context<'_> {
         match needed {
             Some(_) if rerun_command::is_quick(&self.evidence.header) => Some(Remedy::WholePlan),
             Some(needed) => Some(match self.operations_of_row(row).map(|had| needed as f64 / had.max(1.0) * SPARE) {
-                Some(factor) => match self.longer_runs(row, factor) {
+                Some(factor) => match self.longer_run_length(row, factor) {
                     Some(length) => Remedy::LongerRuns { needed, length },
                     None => Remedy::OtherQuantile { needed },
                 },
                 None => Remedy::OtherQuantile { needed },
             }),
-            None => has_failed.then(|| fix_failures_of(row)),
+            None => has_failed.then(|| failure_remedy(row)),
         }
     }
 
     /// The fewest operations that a run of the row's cases had.
     fn operations_of_row(&self, row: &Comparison) -> Option<f64> {
         let fewest = self.fewest.get_or_init(|| self.fewest_operations());
-        fewest.iter().filter(|(case, _)| self.is_of_row(**case, row)).map(|(_, fewest)| *fewest).reduce(f64::min)
+        fewest.iter().filter(|(case, _)| self.is_case_of_row(**case, row)).map(|(_, fewest)| *fewest).reduce(f64::min)
     }
 
-    fn is_of_row(&self, case: u32, row: &Comparison) -> bool {
+    fn is_case_of_row(&self, case: u32, row: &Comparison) -> bool {
         self.evidence.case(case).is_some_and(|case| {
             case.benchmark == row.benchmark && row.case.iter().all(|(key, value)| case.point.get(key) == Some(value))
         })
@@ -352,7 +352,7 @@ impl Context<'_> {
     }
 
     /// The length of runs, by the key that ends them, that is longer by a factor; `None` if they would become too long.
-    fn longer_runs(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
+    fn longer_run_length(&self, row: &Comparison, factor: f64) -> Option<RunLength> {
         const COUNTS: [&str; 4] = ["tasks", "queries", "statements", "executions"];
         let schedule = &self.evidence.header.plan.schedule;
         let longest_s = row
@@ -456,7 +456,7 @@ impl Context<'_> {
             Some(MarkKind::StartedApart) => Remedy::BeginTogether,
             Some(MarkKind::ServedByCache) => Remedy::LargerFiles,
             Some(MarkKind::TooFewOperations) => self.longer_short_runs(row),
-            _ => fix_failures_of(row),
+            _ => failure_remedy(row),
         }
     }
 
@@ -540,7 +540,7 @@ fn missing_values(row: &Comparison) -> impl Iterator<Item = &(model::NoValue, us
     row.a.unavailable.iter().chain(&row.b.unavailable)
 }
 
-fn is_of_rounds(remedy: &Remedy) -> bool {
+fn is_about_rounds(remedy: &Remedy) -> bool {
     matches!(remedy, Remedy::MoreRounds(_) | Remedy::WholePlan | Remedy::LessNoise | Remedy::Resume)
 }
 
@@ -550,7 +550,7 @@ fn integer_at(point: &Point, key: &str) -> Option<i64> {
 }
 
 /// The remedy of more rows to lock, for a row whose clients waited for one another in most runs.
-fn more_rows(row: &Comparison) -> Option<Remedy> {
+fn more_rows_remedy(row: &Comparison) -> Option<Remedy> {
     /// Keys whose every step has a row that many transactions lock.
     const KEYS: [&str; 2] = ["scale", "warehouses"];
     let is_marked = |warning: &Warning| matches!(warning, Warning::Marked { kind: MarkKind::RowLocks, runs, of, .. } if 2 * runs > *of);
@@ -569,7 +569,7 @@ fn settable_key(benchmark: &str, key: &str) -> String {
     if is_plain { format!("benchmarks.{benchmark}.{key}") } else { format!("benchmarks.\"{benchmark}\".{key}") }
 }
 
-fn fix_failures_of(row: &Comparison) -> Remedy {
+fn failure_remedy(row: &Comparison) -> Remedy {
     let found = row.warnings.iter().find_map(|warning| match warning {
         Warning::Dropped { reason, .. } => Some((reason.clone(), false)),
         Warning::Marked { kind: MarkKind::Errors, detail, data, .. } => {
@@ -592,7 +592,7 @@ fn more_rounds_text(rounds: u32, rules: &Rules) -> String {
 }
 
 /// Says that what was repeated is no fair choice; only what is judged after each round can go on.
-fn measure_again(rules: &Rules) -> &'static str {
+fn measure_again_text(rules: &Rules) -> &'static str {
     match rules.sequence {
         Some(_) => "what was repeated is no fair choice until more rounds outweigh it",
         None => "measure anew: what was repeated is no fair choice",
@@ -614,7 +614,7 @@ fn fix_failures_text(reason: &str, is_lost_to_others: bool) -> String {
 }
 
 /// Says that clients waited for the same rows, and what gives them more; `own` is a key of étalon's tables with its value.
-fn spread_rows(own: Option<&(String, u64)>) -> String {
+fn spread_rows_text(own: Option<&(String, u64)>) -> String {
     let rest = match own {
         Some((key, value)) => {
             let key = key.rsplit('.').next().unwrap_or_default();
@@ -656,7 +656,7 @@ fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
         Remedy::LongerWarmUp { seconds } => {
             format!("the level changed within the measured part: a warm-up of {seconds} s ends after that")
         }
-        Remedy::MoreRows(own) => spread_rows(own.as_ref()),
+        Remedy::MoreRows(own) => spread_rows_text(own.as_ref()),
         Remedy::Resume => "run the rest".to_owned(),
         Remedy::AllowUnequalDurability => {
             "the sides promise different things at commit: set both alike, or compare them as they are".to_owned()
@@ -688,7 +688,7 @@ fn remedy_text(remedy: &Remedy, rules: &Rules) -> String {
             "every search has to find a capacity: run it anew with longer short runs (`schedule.duration`), more `clients` \
              or another promise ({reason})"
         ),
-        Remedy::MeasureAgain => measure_again(rules).to_owned(),
+        Remedy::MeasureAgain => measure_again_text(rules).to_owned(),
         Remedy::MeasureUndisturbed => "measure again, and change nothing while it is measured".to_owned(),
         Remedy::FreeMachine => FREE_MACHINE.to_owned(),
         Remedy::BeginTogether => "measure longer (`schedule.duration`), or by hosts that answer sooner (`etalon agents` shows their \

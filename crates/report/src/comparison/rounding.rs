@@ -108,7 +108,7 @@ pub fn rounding_step(
         .copied()
         .filter_map(|case| match run_length_of(evidence, case) {
             Length::Duration(length) if quantity == Quantity::Rate => {
-                Some(ending_together(evidence, index, case)? / length.as_secs_f64())
+                Some(operations_ending_together(evidence, index, case)? / length.as_secs_f64())
             }
             _ => None,
         })
@@ -123,7 +123,7 @@ fn run_length_of(evidence: &Evidence, case: u32) -> Length {
 
 /// The number of operations by which a count may move at once, as they end together; `None` where edges count by shares.
 /// Stores of earlier builds do not count so: there all clients of a closed loop may end together.
-fn ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
+fn operations_ending_together(evidence: &Evidence, index: &Index<'_>, case: u32) -> Option<f64> {
     let point = &evidence.case(case)?.point;
     if positive_at(point, "rate").is_some() {
         return Some(1.0);
@@ -157,7 +157,7 @@ pub fn widen_for_rounding(
 }
 
 /// Warns that the runs of each side are all alike, so that the interval is of rounding and not of their spread.
-pub fn no_spread(
+pub fn warn_no_spread(
     estimate: Option<&Estimate>,
     step: Option<f64>,
     metric: &Metric,
@@ -176,7 +176,7 @@ pub fn excludes_one(estimate: &Estimate) -> bool {
 }
 
 /// Says that the sides differ by no more than a clock's or digit's step; `None` if more, or if they are equal in the margin.
-pub fn under_step(
+pub fn why_under_step(
     step: f64,
     a: &Side,
     b: &Side,

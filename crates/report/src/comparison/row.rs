@@ -8,7 +8,7 @@ use stats::Verdict;
 use super::families::Family;
 use super::warning::Warning;
 use crate::evidence::Unfinished;
-use crate::number::{Script, count_noun, failed_share, whole_number};
+use crate::number::{Script, count_noun, failed_share_text, whole_number};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SideLetter {
@@ -77,7 +77,7 @@ impl Side {
     }
 
     /// Removes the side's figures and the values of its runs, with a reason, for a row that shows none of them.
-    pub fn withheld(mut self, why: NoValue) -> Side {
+    pub fn withhold_figures(mut self, why: NoValue) -> Side {
         let missing: usize = self.unavailable.iter().map(|(_, runs)| runs).sum();
         let runs = std::mem::take(&mut self.runs).len() + missing;
         self.without_figures(why, runs)
@@ -114,7 +114,7 @@ impl Failures {
 
     /// Writes the failed share of each side, or that it is not known.
     pub fn in_words(&self) -> [String; 2] {
-        [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share))
+        [self.a, self.b].map(|share| share.map_or_else(|| "an unknown share".to_owned(), failed_share_text))
     }
 }
 
@@ -326,7 +326,7 @@ impl NoVerdict {
                 format!("unequal durability: A is {}, B is {}", tier_name(*a), tier_name(*b))
             }
             NoVerdict::DifferentRows(found) => found.text(),
-            NoVerdict::DifferentAnswers { query, how } => several_answers(query, how.as_deref()),
+            NoVerdict::DifferentAnswers { query, how } => several_answers_text(query, how.as_deref()),
             NoVerdict::CachedAnswers { query, runs } => {
                 format!("a cache of results answered {query} in {}, and not the engine", count_noun(*runs, "run"))
             }
@@ -347,13 +347,13 @@ impl NoVerdict {
             }
             NoVerdict::Failures { side, share, tail } if *tail > 0.0 => format!(
                 "{} of the operations of {} in a run did not succeed, and only {} lie beyond this figure",
-                failed_share(*share),
+                failed_share_text(*share),
                 side.as_str(),
-                failed_share(*tail)
+                failed_share_text(*tail)
             ),
             NoVerdict::Failures { side, share, .. } => format!(
                 "{} of the operations of {} in a run did not succeed, and this figure is of the others alone",
-                failed_share(*share),
+                failed_share_text(*share),
                 side.as_str()
             ),
             NoVerdict::IncompleteRuns { side, runs, of } => format!(
@@ -403,7 +403,9 @@ impl NoVerdict {
             NoVerdict::Apart(_) => "measured apart".to_owned(),
             NoVerdict::SystemChanged { side, .. } => format!("{} changed", side.as_str()),
             NoVerdict::Voided { what, .. } => what.clone(),
-            NoVerdict::Failures { side, share, .. } => format!("{} of {} failed", failed_share(*share), side.as_str()),
+            NoVerdict::Failures { side, share, .. } => {
+                format!("{} of {} failed", failed_share_text(*share), side.as_str())
+            }
             NoVerdict::IncompleteRuns { side, runs, of } => format!("{} lacks {runs} of {of}", side.as_str()),
             NoVerdict::TooFewOperations { .. } => "too few operations".to_owned(),
             NoVerdict::Repeated { side, runs } => format!("{runs} of {} repeated", side.as_str()),
@@ -424,7 +426,7 @@ impl NoVerdict {
 const NO_FAIR_CHOICE: &str = "those that were measured when repeated are no fair choice";
 
 /// Says that a query had several answers, and how they differ.
-fn several_answers(query: &str, how: Option<&str>) -> String {
+fn several_answers_text(query: &str, how: Option<&str>) -> String {
     let how = how.map_or_else(String::new, |how| format!(": {how}"));
     format!("the runs gave several answers to {query}{how}")
 }
@@ -480,7 +482,7 @@ impl Comparison {
     }
 
     /// The reason why the row has no verdict; `None` if it has one.
-    pub fn no_verdict(&self) -> Option<&NoVerdict> {
+    pub fn why_no_verdict(&self) -> Option<&NoVerdict> {
         match &self.outcome {
             Outcome::Verdict(_) => None,
             Outcome::None(reason) => Some(reason),
@@ -488,7 +490,7 @@ impl Comparison {
     }
 
     /// Turns the row's verdict into a finding of sides that were measured apart, which is no verdict on the systems.
-    pub(super) fn without_verdict(&mut self) {
+    pub(super) fn replace_verdict_by_finding(&mut self) {
         let is_higher = self.estimate.is_some_and(|estimate| estimate.ratio > 1.0);
         let found = match &self.outcome {
             Outcome::Verdict(Verdict::Faster | Verdict::Slower) | Outcome::None(NoVerdict::NoBetterSide) => {

@@ -21,7 +21,7 @@ use super::figures::{Figure, case_figures};
 use super::hosts::{self, HostsGroup};
 use super::judging::Index;
 use super::note::{Note, NoteKind};
-use super::notes::{all_notes, by_default, list_promises};
+use super::notes::{all_notes, default_keys, list_promises};
 use super::options::{CompareError, MetricFilter, Options, Pairing, is_named, is_quantile_of};
 use super::projection::{KEY_SYSTEM, Projection, side_label};
 use super::remedy::{RemedyLine, list_remedies};
@@ -94,7 +94,7 @@ impl Rules {
         };
         let is_looked_at = pairing == Pairing::Paired && evidence.is_judged_after_each_round();
         let looks = if is_looked_at { plan.schedule.until_sure } else { None };
-        let unfinished = evidence.unfinished();
+        let unfinished = evidence.progress_if_unfinished();
         let whole =
             unfinished.map_or(evidence.round_count(), |found| u32::try_from(found.ended).unwrap_or(u32::MAX - 1));
         Rules {
@@ -118,7 +118,7 @@ impl Rules {
     }
 
     /// The progress of an experiment that may not be judged yet; `None` for a sequence, where every look is as good as the last.
-    pub(crate) fn unfinished(&self) -> Option<Unfinished> {
+    pub(crate) fn unjudgeable_yet(&self) -> Option<Unfinished> {
         if self.sequence.is_none() { self.unfinished } else { None }
     }
 
@@ -132,7 +132,7 @@ impl Rules {
     }
 
     /// Puts these rules into the options of another comparison.
-    pub fn apply_to(&self, to: Options) -> Options {
+    pub fn options_with_rules(&self, to: Options) -> Options {
         Options {
             margin: Some(self.margin),
             level: Some(self.level),
@@ -351,12 +351,12 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         let pairs = others.iter().enumerate().flat_map(|(place, a)| others[place + 1..].iter().map(move |b| (a, b)));
         tables.extend(pairs.flat_map(|(a, b)| builder.tables_of_sides(a, b, row_use(a, b))));
     }
-    failures::drop_empty(&mut tables, &options.metrics);
+    failures::drop_rows_without_failures(&mut tables, &options.metrics);
     let families = judge_tables(&mut tables, &rules);
     if rules.order == TimeOrder::Apart {
-        tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::without_verdict);
+        tables.iter_mut().flat_map(|table| &mut table.rows).for_each(Comparison::replace_verdict_by_finding);
     }
-    let out_of_time = out_of_time(evidence, &tables, &rules);
+    let out_of_time = out_of_time_note(evidence, &tables, &rules);
     tables.retain(|table| matches!(row_use(&table.a, &table.b), RowUse::Shown(_)));
     filter_metrics(&mut tables, &options.metrics);
     let figures = if others.is_empty() { case_figures(evidence, &index, &options.metrics, &rules) } else { Vec::new() };
@@ -389,7 +389,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
         dropped: dropped_runs(&index.lookup),
         disturbances,
         notes,
-        by_default: by_default(evidence),
+        by_default: default_keys(evidence),
         promises: list_promises(evidence),
         remedies,
         apart: evidence.apart.as_deref().cloned(),
@@ -399,7 +399,7 @@ pub fn compare(evidence: &Evidence, options: &Options) -> Result<ComparisonSet, 
 
 /// Notes that an experiment ended by its `max_time` before it was sure or ran all rounds; `None` if it did not.
 /// Nothing else ends one early with a row open. By other rules than its own a row may be open that was not.
-fn out_of_time(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<Note> {
+fn out_of_time_note(evidence: &Evidence, tables: &[Table], rules: &Rules) -> Option<Note> {
     let plan = &evidence.header.plan;
     let until = plan.schedule.until_sure?;
     let max_time = until.max_time?;
@@ -432,7 +432,7 @@ fn add_words(evidence: &Evidence, mut set: ComparisonSet) -> ComparisonSet {
     let made = super::notes::own_tables::answer_clause(evidence);
     let restored = crate::backup::restored_sentence(evidence);
     let alike = super::answers::alike_sentence(evidence);
-    let ends = [compared::lesser_promise(evidence, &set), made, restored, alike, disturbed];
+    let ends = [compared::lesser_promise_sentence(evidence, &set), made, restored, alike, disturbed];
     let ends: Vec<String> = ends.into_iter().flatten().collect();
     set.answer = crate::answer::render_answer(&set, compared::place_words(evidence), &ends.join(" "));
     set
@@ -523,7 +523,8 @@ fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
             .rows
             .iter()
             .map(|row| {
-                is_shown(filter, &row.metric) || (*filter == MetricFilter::Primary && stands_in(row, &table.rows))
+                is_shown(filter, &row.metric)
+                    || (*filter == MetricFilter::Primary && is_mean_shown_for_quantile(row, &table.rows))
             })
             .collect();
         let mut shown = shown.into_iter();
@@ -533,7 +534,7 @@ fn filter_metrics(tables: &mut Vec<Table>, filter: &MetricFilter) {
 }
 
 /// Whether a row is a mean whose quantiles have no figures, for too few operations, so that it is shown instead.
-fn stands_in(mean: &Comparison, rows: &[Comparison]) -> bool {
+fn is_mean_shown_for_quantile(mean: &Comparison, rows: &[Comparison]) -> bool {
     /// Whether a row has a figure on a side.
     fn has_figures(row: &Comparison) -> bool {
         row.a.estimate.is_some() || row.b.estimate.is_some()

@@ -40,7 +40,7 @@ pub fn add_warnings(rows: &mut [&mut Comparison], rules: &Rules) {
 /// Collects the sides of a family's rows whose values can be tested.
 fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
     let own = rows.iter().enumerate().filter(|(_, row)| row.family == family);
-    own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| watched_values(place, row, letter)))
+    own.flat_map(|(place, row)| [SideLetter::A, SideLetter::B].map(|letter| test_side_values(place, row, letter)))
         .flatten()
         .collect()
 }
@@ -48,7 +48,7 @@ fn watched_of_family(rows: &[&mut Comparison], family: Family) -> Vec<Watched> {
 /// Tests the values of one side in run order; `None` if they are too few.
 /// Of several cases a round has one value, and only where it has all of them: a fast and a slow
 /// case are no two modes, and where the slow one is missing nothing has changed.
-fn watched_values(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
+fn test_side_values(row: usize, comparison: &Comparison, letter: SideLetter) -> Option<Watched> {
     let side: &Side = comparison.side(letter);
     let mut rounds: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     side.runs.iter().for_each(|point| rounds.entry(point.round).or_default().push(point.value));

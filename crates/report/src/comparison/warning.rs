@@ -180,7 +180,7 @@ impl Warning {
                 let step = unit.print(*step, Script::Plain);
                 format!("quantised clock: every value is a multiple of {step} {}", unit.unit_name())
             }
-            Warning::NoSpread { step, unit } => no_spread(*step, unit),
+            Warning::NoSpread { step, unit } => no_spread_text(*step, unit),
             Warning::Marked { side, kind, runs, of, detail, .. } => {
                 let what = mark_name(*kind);
                 let evidence = if detail.is_empty() { String::new() } else { format!(": {detail}") };
@@ -191,7 +191,7 @@ impl Warning {
                 format!("{}, unequal, which biases the comparison: {}", mark_name(*kind), means.words(*kind, "A", "B"))
             }
             Warning::Unpaired { a, b } => unpaired_text(*a, *b),
-            Warning::LeftOut { cases, rounds } => left_out(*cases, *rounds),
+            Warning::LeftOut { cases, rounds } => left_out_of_ratio_text(*cases, *rounds),
             Warning::FarApart { rounds, of, hours } => format!(
                 "in {rounds} of {} the runs of A and B began an hour or more apart, up to {hours:.1} h: what changed on the machine \
                  in the meantime does not cancel out",
@@ -223,14 +223,14 @@ impl Warning {
             Warning::DifferentRows { found, allowed } => {
                 format!("{}: compared all the same, because {}", found.text(), allowed.because_clause())
             }
-            Warning::PlanChanged { side, query, round } => plan_changed(*side, query, *round),
-            Warning::SameServer { detectable } => same_server(*detectable),
+            Warning::PlanChanged { side, query, round } => plan_changed_text(*side, query, *round),
+            Warning::SameServer { detectable } => same_server_text(*detectable),
         }
     }
 }
 
 /// Says that all runs of a side have the same value.
-fn no_spread(step: f64, unit: &str) -> String {
+fn no_spread_text(step: f64, unit: &str) -> String {
     let unit = RowUnit::new(unit, [step]);
     format!(
         "all runs of a side have the same value: the interval is as wide as rounding to {} {} makes it",
@@ -240,12 +240,12 @@ fn no_spread(step: f64, unit: &str) -> String {
 }
 
 /// Says that a query was answered by another plan from a round on.
-fn plan_changed(side: SideLetter, query: &str, round: u32) -> String {
+fn plan_changed_text(side: SideLetter, query: &str, round: u32) -> String {
     format!("{} answers {query} by another plan from round {} on", side.as_str(), round + 1)
 }
 
 /// Says that both sides ran on one server, and what difference would be found.
-fn same_server(detectable: Option<f64>) -> String {
+fn same_server_text(detectable: Option<f64>) -> String {
     let found = detectable.map(|share| {
         format!("; {} is the smallest difference that so many rounds find", percent_text(share, Script::Plain))
     });
@@ -277,7 +277,7 @@ fn unpaired_text(a: usize, b: usize) -> String {
 }
 
 /// Says how many cases and rounds are not in the ratio.
-fn left_out(cases: usize, rounds: usize) -> String {
+fn left_out_of_ratio_text(cases: usize, rounds: usize) -> String {
     let of = |n, what, why| (n > 0).then(|| not_in_the_ratio(n, what, why));
     let cases = of(cases, "case", "in no round have both sides a value there");
     let rounds = of(rounds, "round", "a case has no value there on one side, or had left since it was decided");

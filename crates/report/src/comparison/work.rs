@@ -89,7 +89,7 @@ fn rows_text(rows: f64, none: &str) -> String {
 /// Finds work that differs by more than the tolerance beyond chance: of all transactions, then of each script of a mix.
 /// All tests
 /// of a pair of sides together are wrong about equal sides as often as the level allows one verdict to be.
-pub fn different_rows(
+pub fn find_different_work(
     evidence: &Evidence,
     index: &Index<'_>,
     (a, b): (&[u32], &[u32]),
@@ -106,9 +106,9 @@ pub fn different_rows(
         let (of_a, of_b) = (index.points_of_cases(a, &metric), index.points_of_cases(b, &metric));
         let at_most = |points: &[RunPoint], cases| match what {
             Work::StatementsSent | Work::BytesReached => sample_of(points),
-            Work::RowsReturned | Work::RowsChanged => sample_of(&of_successes_at_most(
+            Work::RowsReturned | Work::RowsChanged => sample_of(&most_rows_of_successes(
                 points,
-                &index.points_of_cases(cases, &failed_share(script.as_deref())),
+                &index.points_of_cases(cases, &failed_share_metric(script.as_deref())),
             )),
         };
         let (a_least, a_most) = (sample_of(&of_a), at_most(&of_a, a));
@@ -138,13 +138,13 @@ fn counts_of(index: &Index<'_>, benchmarks: &BTreeSet<&str>) -> BTreeSet<Count> 
 }
 
 /// Names the metric for the failed share of all transactions, or of a script's.
-fn failed_share(script: Option<&str>) -> String {
+fn failed_share_metric(script: Option<&str>) -> String {
     script.map_or_else(|| FAILED_SHARE.to_owned(), |script| format!("{FAILED_SHARE}_{script}"))
 }
 
 /// Computes the most rows that a successful transaction may have had: those per try, had failed tries had none.
 /// What failed has a metric of its own, and is no other work.
-fn of_successes_at_most(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec<RunPoint> {
+fn most_rows_of_successes(points: &[RunPoint], failed_percent: &[RunPoint]) -> Vec<RunPoint> {
     let failed: BTreeMap<i64, f64> = failed_percent.iter().map(|point| (point.run, point.value / 100.0)).collect();
     points
         .iter()

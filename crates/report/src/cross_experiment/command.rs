@@ -10,7 +10,7 @@ const OTHER_URL: &str = "URL";
 
 impl CrossExperiment {
     /// Says what to type to measure the systems in one experiment, without a full stop.
-    pub(super) fn one_experiment(&self) -> String {
+    pub(super) fn one_experiment_hint(&self) -> String {
         let [first, .., last] = self.experiments.as_slice() else { return String::new() };
         let url = own_url(first, last);
         let added = format!("{}={}", system_name_from(&last.label), url.as_deref().unwrap_or(OTHER_URL));

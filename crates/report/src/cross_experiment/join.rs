@@ -74,7 +74,7 @@ pub fn join_stores(sources: &[Source]) -> Result<Evidence, JoinError> {
     matching.confound_texts();
     let places = matching.shared_places();
     if places.is_empty() {
-        return Err(matching.nothing_in_common());
+        return Err(matching.nothing_in_common_error());
     }
     let called = |place: usize, system: &str| format!("{system} ({})", labels[place]);
     let mut joined = Joined::new(sources, &matching, &places, &called);
@@ -110,7 +110,7 @@ pub fn join_stores(sources: &[Source]) -> Result<Evidence, JoinError> {
 fn check_sources(sources: &[Source]) -> Result<(), JoinError> {
     for (place, source) in sources.iter().enumerate() {
         let (file, header) = (source.file.clone(), &source.evidence.header);
-        if let Some(found) = source.evidence.unfinished() {
+        if let Some(found) = source.evidence.progress_if_unfinished() {
             return Err(JoinError::Unfinished {
                 file,
                 how_far: found.sentence(),
@@ -327,11 +327,11 @@ impl<'a> Matching<'a> {
             .map(|(place, own)| {
                 own.iter()
                     .enumerate()
-                    .map(|(at, case)| (self.place_of(place, case), at))
+                    .map(|(at, case)| (self.case_identity(place, case), at))
                     .collect::<BTreeMap<Place, usize>>()
             })
             .collect();
-        self.asked_for()
+        self.benchmark_name_difference()
             .into_iter()
             .chain(found.into_iter().map(|((benchmark, _), key, values)| ExperimentDifference {
                 about: "plan".to_owned(),
@@ -342,7 +342,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Makes a difference of what the sources call their single benchmarks; `None` if they agree.
-    fn asked_for(&self) -> Option<ExperimentDifference> {
+    fn benchmark_name_difference(&self) -> Option<ExperimentDifference> {
         self.single.as_ref()?;
         let (about, values): (_, Vec<_>) = (
             "plan".to_owned(),
@@ -375,7 +375,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Makes the identity of a source's case in the joined experiment.
-    fn place_of(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
+    fn case_identity(&self, source: usize, (index, track, point): &(u32, usize, Point)) -> Place {
         let (benchmark, workload) = self.match_key(self.case(source, *index));
         Place {
             benchmark,
@@ -392,7 +392,7 @@ impl<'a> Matching<'a> {
 
     /// Lists the identities of the first source's cases that another source has, too.
     fn shared_places(&self) -> Vec<Place> {
-        let of_first = self.cases[0].iter().map(|case| self.place_of(0, case));
+        let of_first = self.cases[0].iter().map(|case| self.case_identity(0, case));
         of_first.filter(|place| (1..self.sources.len()).any(|source| self.case_at(source, place).is_some())).collect()
     }
 
@@ -418,14 +418,15 @@ impl<'a> Matching<'a> {
                 !self.tracks.iter().any(|track| track[experiment].as_ref() == Some(name)) && source.system.is_none()
             });
             all.extend(systems.map(|name| Alone { experiment, what: format!("system {name}") }));
-            let others = self.cases[experiment].iter().filter(|case| !known.contains(&self.place_of(experiment, case)));
+            let others =
+                self.cases[experiment].iter().filter(|case| !known.contains(&self.case_identity(experiment, case)));
             all.extend(others.map(|(index, ..)| Alone { experiment, what: self.case_label(experiment, *index) }));
         }
         all
     }
 
     /// Makes the error for stores without a case in common, which lists what each has.
-    fn nothing_in_common(&self) -> JoinError {
+    fn nothing_in_common_error(&self) -> JoinError {
         let systems = self.sources.iter().enumerate().map(|(place, source)| {
             let all = &self.cases[place];
             let named = all.iter().take(NAMED).map(|(index, ..)| self.case_label(place, *index)).collect::<Vec<_>>();
@@ -504,8 +505,10 @@ impl Joined {
             last = last.max(run.planned.position + 1);
             into.runs.push(run);
         }
-        into.measurements.extend(from.measurements.iter().filter_map(|one| moved(one, indices, offset, positions)));
-        into.superseded.extend(from.superseded.iter().filter_map(|one| moved(one, indices, offset, positions)));
+        into.measurements
+            .extend(from.measurements.iter().filter_map(|one| renumber_measurement(one, indices, offset, positions)));
+        into.superseded
+            .extend(from.superseded.iter().filter_map(|one| renumber_measurement(one, indices, offset, positions)));
         let known: BTreeSet<i64> = into.runs.iter().map(|run| run.id).collect();
         let marks = from.marks.iter().map(|(run, mark)| (run + offset, mark.clone()));
         into.marks.extend(marks.filter(|(run, _)| known.contains(run)));
@@ -541,7 +544,7 @@ impl Joined {
 }
 
 /// Copies a measurement with its new run, case and position; `None` if its case takes no part.
-fn moved(
+fn renumber_measurement(
     one: &StoredMeasurement,
     indices: &BTreeMap<u32, u32>,
     offset: i64,

@@ -106,13 +106,13 @@ impl CrossExperiment {
             "measured apart: {}{between}. Whatever else changed between them is part of every change below: the intervals are \
              of the runs within each{}, and there is no verdict. {}",
             ran.join(", "),
-            self.until_sure().unwrap_or_default(),
-            self.one_experiment()
+            self.until_sure_clause().unwrap_or_default(),
+            self.one_experiment_hint()
         )
     }
 
     /// Says whose number of runs followed from their values, as a clause after "the runs within each"; `None` if it was fixed.
-    fn until_sure(&self) -> Option<String> {
+    fn until_sure_clause(&self) -> Option<String> {
         let open: Vec<&str> = self
             .experiments
             .iter()
@@ -161,7 +161,7 @@ impl CrossExperiment {
     }
 
     /// Says what only one experiment has, a text for each, without a full stop.
-    pub fn only_in(&self) -> Vec<String> {
+    pub fn only_in_sentences(&self) -> Vec<String> {
         self.experiments
             .iter()
             .enumerate()

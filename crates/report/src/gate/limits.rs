@@ -149,7 +149,7 @@ impl Limit {
     }
 
     /// Converts the limit's value to the unit of the metric; `None` if the units are of different kinds.
-    fn in_unit(&self, metric: &Metric) -> Option<f64> {
+    fn bound_in_unit(&self, metric: &Metric) -> Option<f64> {
         let unit = self.unit.replace("us", "µs");
         let is_time = crate::number::is_time(&metric.unit);
         let scaled = RowUnit::with_name(&metric.unit, &unit);
@@ -217,7 +217,7 @@ fn distinct_names<'a>(all: impl Iterator<Item = &'a str>) -> Vec<String> {
 
 /// Judges a limit in one case and makes its line; fails if their units are of different kinds.
 fn limit_line(limit: &Limit, figure: &Figure, rules: &Rules) -> Result<GateLine, LimitError> {
-    let value = limit.in_unit(&figure.metric).ok_or_else(|| LimitError::Unit {
+    let value = limit.bound_in_unit(&figure.metric).ok_or_else(|| LimitError::Unit {
         metric: limit.metric.clone(),
         unit: figure.metric.unit.clone(),
         written: limit.to_string(),

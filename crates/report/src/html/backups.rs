@@ -15,7 +15,7 @@ const HEIGHT: i32 = 280;
 const RADIUS: f64 = 6.0;
 
 /// Draws each codec of the backups: saving on x, CPU time on y, time as the mark's size.
-pub fn worth_chart(evidence: &Evidence) -> Markup {
+pub fn savings_chart(evidence: &Evidence) -> Markup {
     let rows = crate::backup::backup_rows(evidence);
     if rows.is_empty() {
         return html! {};

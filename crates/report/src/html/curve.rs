@@ -34,7 +34,7 @@ pub fn render_curve(curve: &Curve) -> Markup {
     // A wild interval must not flatten the curves.
     let edge = means.iter().copied().fold(0.0, f64::max) * HIGHEST_INTERVAL;
     let y = Axis::from_zero(means.iter().copied().chain(highs.iter().copied().map(|hi| hi.min(edge))), 5);
-    let mut panel = Panel::new(WIDTH, HEIGHT, place_axis(curve), y);
+    let mut panel = Panel::new(WIDTH, HEIGHT, swept_key_axis(curve), y);
     panel.left = 64;
     panel.title = format!("{} by {}, {}", curve.unit, curve.key, curve.title);
     let has_intervals = !highs.is_empty();
@@ -62,7 +62,7 @@ pub fn render_curve(curve: &Curve) -> Markup {
 }
 
 /// Makes the axis of clients or depths, labelled where there is room.
-fn place_axis(curve: &Curve) -> Axis {
+fn swept_key_axis(curve: &Curve) -> Axis {
     let mut all: Vec<(f64, i64)> =
         curve.lines.iter().flat_map(|line| &line.points).map(|dot| (dot_position(curve, dot), dot.at)).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -22,18 +22,19 @@ pub fn facts_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
         systems.iter().filter_map(|(_, facts)| *facts).flat_map(|f| f.entries.keys()).map(String::as_str).collect();
     let (differing, same): (Vec<&str>, Vec<&str>) =
         names.into_iter().partition(|name| identity_differs(&systems, name));
-    let (differing, own): (Vec<&str>, Vec<&str>) = differing.into_iter().partition(|name| !is_of_some(&systems, name));
+    let (differing, own): (Vec<&str>, Vec<&str>) =
+        differing.into_iter().partition(|name| !is_setting_of_some(&systems, name));
     html! {
         @if differing.is_empty() && same.is_empty() { p.notice { "No facts of the systems were stored." } }
         @else if differing.is_empty() && systems.len() > 1 { p { "The systems differ in nothing that was read from them." } }
-        @else if !differing.is_empty() { (side_by_side(&systems, &differing)) }
+        @else if !differing.is_empty() { (facts_table(&systems, &differing)) }
         @if !own.is_empty() {
-            details { summary { "Settings that only some of the systems have (" (own.len()) ")" } (side_by_side(&systems, &own)) }
+            details { summary { "Settings that only some of the systems have (" (own.len()) ")" } (facts_table(&systems, &own)) }
         }
         @if !same.is_empty() {
-            details { summary { (if systems.len() > 1 { "What is the same, or only happened to be so" } else { "All facts" }) " (" (same.len()) ")" } (side_by_side(&systems, &same)) }
+            details { summary { (if systems.len() > 1 { "What is the same, or only happened to be so" } else { "All facts" }) " (" (same.len()) ")" } (facts_table(&systems, &same)) }
         }
-        (load_generators(evidence))
+        (load_generators_table(evidence))
         @if set.tables.iter().any(|table| evidence.server_of(&table.a) == evidence.server_of(&table.b)) {
             p.note { "Systems that are one server have its facts in common." }
         }
@@ -41,7 +42,7 @@ pub fn facts_section(evidence: &Evidence, set: &ComparisonSet) -> Markup {
 }
 
 /// Makes the table of facts of the machines that made the load, folded; empty without any.
-fn load_generators(evidence: &Evidence) -> Markup {
+fn load_generators_table(evidence: &Evidence) -> Markup {
     let all: Vec<(&str, Option<&Facts>)> = evidence
         .load_generators()
         .into_iter()
@@ -52,7 +53,7 @@ fn load_generators(evidence: &Evidence) -> Markup {
     html! {
         @if !all.is_empty() {
             details { summary { (if all.len() > 1 { "The machines" } else { "The machine" }) " that made the load (" (names.len()) ")" }
-                (side_by_side(&all, &names.into_iter().collect::<Vec<_>>()))
+                (facts_table(&all, &names.into_iter().collect::<Vec<_>>()))
             }
         }
     }
@@ -73,13 +74,13 @@ fn known_value(fact: &Option<model::Fact>) -> Option<String> {
 }
 
 /// Whether a fact is a setting that only some of the systems have, as those of another product do not.
-fn is_of_some(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
+fn is_setting_of_some(systems: &[(&str, Option<&Facts>)], name: &str) -> bool {
     name.starts_with("setting.")
         && !systems.iter().all(|(_, facts)| facts.is_some_and(|facts| facts.entries.contains_key(name)))
 }
 
 /// Makes a table of facts with a column for each system, marking those that differ.
-fn side_by_side(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
+fn facts_table(systems: &[(&str, Option<&Facts>)], names: &[&str]) -> Markup {
     html! {
         div.scroll { table.facts {
             thead { tr { th scope="col" { "fact" } @for (system, _) in systems { th scope="col" { bdi { (system) } } } } }

@@ -322,7 +322,7 @@ fn shorten(text: &str, most: usize) -> String {
 /// Writes the row's name at the left, its verdict and figures at the right, as SVG.
 fn row_label(set: &ComparisonSet, name: &str, row: &Comparison, y: f64, layout: &Layout) -> String {
     let (word, _) = verdict_words(row, set);
-    let said = match (row.no_verdict(), crate::labels::change_of(row)) {
+    let said = match (row.why_no_verdict(), crate::labels::change_of(row)) {
         (Some(NoVerdict::NotAvailable { side, missing }), _) => {
             format!("n/a ({}): {}", side.as_str(), first_words(missing))
         }
@@ -378,7 +378,7 @@ fn row_mark(set: &ComparisonSet, row: &Comparison, x: f64, y: f64) -> Mark {
         y,
         shape: verdict_shape(row),
         // Less weight than a verdict.
-        radius: if row.no_verdict().is_some() { 3.5 } else { 5.5 },
+        radius: if row.why_no_verdict().is_some() { 3.5 } else { 5.5 },
         class: format!("pt v-{}", verdict_class(row)),
         title: format!("{} against {}: {figures}, {word} {rest}", row.b.label, row.a.label).trim().to_owned(),
     }
@@ -403,7 +403,7 @@ fn values_table(set: &ComparisonSet, rows: &[Placed<'_>]) -> Markup {
                     None => { td { "n/a" } td { "n/a" } }
                 }
                 td {
-                    @if let Some(reason @ NoVerdict::NotAvailable { .. }) = row.no_verdict() { bdi { (reason.reason_text()) } }
+                    @if let Some(reason @ NoVerdict::NotAvailable { .. }) = row.why_no_verdict() { bdi { (reason.reason_text()) } }
                     @else { @let (word, rest) = verdict_words(row, set); (word) " " (rest) }
                 }
             } } }

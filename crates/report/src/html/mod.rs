@@ -117,7 +117,9 @@ fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
     let charts = draw_charts(&index, source)?;
     let part = Part::new;
     let mut parts = Vec::new();
-    parts.extend(stands_for(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)));
+    parts.extend(
+        stands_for_list(evidence).map(|list| part("published", "Published", "What it repeats", STANDS_FOR, list)),
+    );
     parts.push(part("results", "Results", "Results", "", results_section(set)));
     let figures = forest::forest_figures(set);
     if !figures.is_empty() {
@@ -151,13 +153,13 @@ fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
         let own = (family.views)(evidence, None);
         if !own.is_empty() {
             let [short, title, lead] = family.part;
-            let others = (family.compared)(evidence)
-                .into_iter()
-                .filter_map(|(title, options)| Some((title, compare(evidence, &set.rules.apply_to(options)).ok()?)));
+            let others = (family.compared)(evidence).into_iter().filter_map(|(title, options)| {
+                Some((title, compare(evidence, &set.rules.options_with_rules(options)).ok()?))
+            });
             let content = html! {
                 (views::render_views(&own))
                 @for (title, other) in others { h3 { (title) } (table::tables_after(set.tables.len(), &other)) }
-                @if family.name == crate::backup::FAMILY.name { (backups::worth_chart(evidence)) }
+                @if family.name == crate::backup::FAMILY.name { (backups::savings_chart(evidence)) }
             };
             parts.push(part(family.name, short, title, lead, content));
         }
@@ -180,7 +182,7 @@ fn page_parts(evidence: &Evidence, set: &ComparisonSet, source: &dyn SeriesSourc
 }
 
 /// Lists what the benchmarks stand for, by the plan; `None` if they stand for nothing.
-fn stands_for(evidence: &Evidence) -> Option<Markup> {
+fn stands_for_list(evidence: &Evidence) -> Option<Markup> {
     let known = || evidence.header.plan.benchmarks.iter().filter_map(|one| Some((&one.name, one.stands_for.as_ref()?)));
     known().next()?;
     Some(html! { dl.stands { @for (name, text) in known() { dt { bdi { (name) } } dd dir="auto" { (text) } } } })
@@ -193,7 +195,7 @@ fn disk_lead(set: &ComparisonSet) -> String {
          runs of a group, whatever its depth. Under them is what the \
          best hides: the mean at every depth, and the knee, the smallest depth with {} of the curve's highest mean. \
          Beyond it more outstanding I/Os buy waiting, not work.",
-        one_look(set, " with its "),
+        interval_level_clause(set, " with its "),
         percent_text(KNEE_SHARE, Script::Typographic)
     )
 }
@@ -203,12 +205,12 @@ fn clients_lead(set: &ComparisonSet) -> String {
     format!(
         "As such tests are published: a curve for each system from few clients to many, and bars at three numbers of \
          clients. Each point is the mean of its runs{}. A peak is the highest mean; there is none where a number of clients has no figure.",
-        one_look(set, "; the shade and the line on a bar are its ")
+        interval_level_clause(set, "; the shade and the line on a bar are its ")
     )
 }
 
 /// Says of which level the intervals around means are, after `lead`; empty where rows were judged after each round.
-fn one_look(set: &ComparisonSet, lead: &str) -> String {
+fn interval_level_clause(set: &ComparisonSet, lead: &str) -> String {
     match set.rules.sequence {
         Some(_) => String::new(),
         None => {

@@ -19,7 +19,7 @@ pub fn plans_section(index: &Index<'_>) -> Option<Markup> {
         return None;
     }
     let views = case_views(evidence);
-    let cases = views.iter().map(|view| (view, of_view(index, view))).filter(|(_, queries)| !queries.is_empty());
+    let cases = views.iter().map(|view| (view, plans_of_view(index, view))).filter(|(_, queries)| !queries.is_empty());
     Some(html! {
         @for (view, queries) in cases {
             h3 dir="auto" { (view.title) }
@@ -29,7 +29,7 @@ pub fn plans_section(index: &Index<'_>) -> Option<Markup> {
 }
 
 /// Collects the plans of each query of a case, in the order of the systems.
-fn of_view<'a>(index: &Index<'a>, view: &'a CaseView<'a>) -> Vec<(&'a str, Vec<SystemPlan<'a>>)> {
+fn plans_of_view<'a>(index: &Index<'a>, view: &'a CaseView<'a>) -> Vec<(&'a str, Vec<SystemPlan<'a>>)> {
     let mut found: Vec<(&str, Vec<SystemPlan<'_>>)> = Vec::new();
     for system in &view.systems {
         for (query, plan) in index.plans.queries_of_case(system.case) {

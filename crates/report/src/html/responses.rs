@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::cases::{CaseView, SystemCase, case_views};
 use super::{ReportError, load};
-use crate::comparison::{Index, unfair_choice};
+use crate::comparison::{Index, why_choice_unfair};
 use crate::evidence::{Evidence, SeriesSource};
 use crate::latency::Latency;
 use crate::lookup::{positions_by_key, positions_of_keys};
@@ -49,10 +49,10 @@ pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result
     let mut parts = Vec::new();
     for (number, view) in case_views(evidence).iter().enumerate() {
         let cases: Vec<u32> = view.systems.iter().map(|system| system.case).collect();
-        if !is_of_tasks(index, &cases) {
+        if !has_tasks(index, &cases) {
             continue;
         }
-        let limits = limits_ms(
+        let limits = find_limits(
             evidence,
             &positions_of_keys(
                 of_cases.get_or_init(|| positions_by_key(evidence.measurements.iter().map(|stored| stored.case))),
@@ -69,7 +69,7 @@ pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result
             .collect::<Result<Vec<_>, ReportError>>()?;
         let columns: Vec<Column> = columns.into_iter().filter(|column| column.runs > 0).collect();
         if !columns.is_empty() {
-            let unfair = unfair_choice(evidence, index, &cases);
+            let unfair = why_choice_unfair(evidence, index, &cases);
             parts.push(html! {
                 h3 dir="auto" { (view.title) }
                 div.grid { div { (responses_table(&limits, &columns, unfair.as_deref())) } (share_bars(view, &limits, &columns, number)) }
@@ -82,14 +82,14 @@ pub fn responses_section(index: &Index<'_>, source: &dyn SeriesSource) -> Result
 /// Whether a case has tasks that people wait for, as the published ones: a number of tasks, or a task log.
 /// Limits say nothing of closed
 /// loops.
-fn is_of_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
+fn has_tasks(index: &Index<'_>, cases: &[u32]) -> bool {
     let Some(case) = cases.first().and_then(|case| index.lookup.evidence().case(*case)) else { return false };
     case.point.get("tasks").and_then(model::Value::as_int).is_some_and(|tasks| tasks > 0)
         || cases.iter().any(|case| index.metrics_of(*case).any(|metric| metric.starts_with(LIMITS[1])))
 }
 
 /// Finds the limits that metrics count by, in ms with the metric's name, the shortest first.
-fn limits_ms(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
+fn find_limits(evidence: &Evidence, measurements: &[usize]) -> Vec<(u64, String)> {
     let mut found: Vec<(u64, String)> = Vec::new();
     for stored in measurements.iter().map(|place| &evidence.measurements[*place]) {
         let id = &stored.measurement.metric.id;

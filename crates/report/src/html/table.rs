@@ -7,8 +7,9 @@ use super::forest::verdict_class;
 use super::head::verdict_icon;
 use crate::comparison::{Comparison, ComparisonSet, Pairing, Rules, Side, Table};
 use crate::labels::{
-    RowNotes, better_words, change_of, design_sentence, direction_arrow, estimator_words, explain_exploring, figure_of,
-    interval_words, metric_name, missing_side_text, of_one_look, primary_family, reason_of_all, row_unit, table_title,
+    RowNotes, better_words, change_of, design_sentence, direction_arrow, estimator_words, explain_exploring,
+    explain_primary, figure_of, interval_words, metric_name, missing_side_text, one_look_clause, reason_of_all,
+    row_unit, table_title,
 };
 use crate::number::{RowUnit, Script, half_width_text, p_value_text, percent_text};
 
@@ -81,7 +82,7 @@ fn comparison_table(table: &Table, set: &ComparisonSet, index: usize) -> Markup 
 
 /// The p of a row that the column shows; `None` if it has none.
 /// Where rows are judged after each round the p of one look says nothing: the p on which the verdict rests stands in.
-fn p_of(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
+fn shown_p(row: &Comparison, set: &ComparisonSet) -> Option<f64> {
     let estimate = row.estimate.as_ref()?;
     if set.rules.sequence.is_some() { estimate.adjusted } else { estimate.p }
 }
@@ -93,16 +94,16 @@ fn p_heading(set: &ComparisonSet) -> &'static str {
 
 /// Whether a row of a table has a p to show, which is so only after the experiment's end.
 fn has_p(table: &Table, set: &ComparisonSet) -> bool {
-    table.rows.iter().any(|row| p_of(row, set).is_some())
+    table.rows.iter().any(|row| shown_p(row, set).is_some())
 }
 
 /// Makes the row of a comparison in the table.
 fn table_line(row: &Comparison, set: &ComparisonSet, (notes, table): (&mut RowNotes, usize), with_p: bool) -> Markup {
     let unit = row_unit(row);
-    let mark = notes.of_row(row);
+    let mark = notes.number_of_row(row);
     let change = change_of(row);
     let (word, rest) = notes.verdict_words(row, set);
-    let p = p_of(row, set);
+    let p = shown_p(row, set);
     let ratio = row.change.map_or(String::new(), |point| point.ratio.to_string());
     let relevant = matches!(row.verdict(), Some(Verdict::Faster | Verdict::Slower));
     let level = percent_text(set.rules.level, Script::Typographic);
@@ -149,7 +150,7 @@ fn has_gap(table: &Table, set: &ComparisonSet) -> bool {
     let with_p = has_p(table, set);
     table.rows.iter().any(|row| {
         let is_whole = row.a.estimate.is_some() && row.b.estimate.is_some() && row.estimate.is_some();
-        !is_whole || (with_p && p_of(row, set).is_none())
+        !is_whole || (with_p && shown_p(row, set).is_none())
     })
 }
 
@@ -159,11 +160,11 @@ fn tables_legend(set: &ComparisonSet) -> Markup {
     let margin = percent_text(set.rules.margin, Script::Typographic);
     html! {
         p.note {
-            "A and B: " (estimator_words(set)) ", ± half its " (level) " interval" (of_one_look(&set.rules)) "; B against A is what they give. ↑ higher is better, ↓ lower is better. "
+            "A and B: " (estimator_words(set)) ", ± half its " (level) " interval" (one_look_clause(&set.rules)) "; B against A is what they give. ↑ higher is better, ↓ lower is better. "
             "Equivalent: the whole interval lies within ±" (margin) ". "
             @if set.rules.sequence.is_some() { "The " (interval_words(&set.rules)) ". " }
             @if set.tables.iter().any(|table| has_p(table, set)) { (explain_p(&set.rules)) ". " }
-            @if let Some(text) = primary_family(set, Script::Typographic) { (text) ". " }
+            @if let Some(text) = explain_primary(set, Script::Typographic) { (text) ". " }
             @if set.tables.iter().any(|table| has_gap(table, set)) {
                 "n/a: could not be had, for the reason that stands with the verdict, or around the table."
             }
@@ -174,8 +175,8 @@ fn tables_legend(set: &ComparisonSet) -> Markup {
 /// Explains where the p of a row comes from.
 fn explain_p(rules: &Rules) -> String {
     match (rules.pairing, rules.sequence) {
-        (Pairing::Paired, None) => p_of_row("sign-flip permutation over the rounds"),
-        (Pairing::Unpaired, _) => p_of_row("Mann-Whitney"),
+        (Pairing::Paired, None) => explain_row_p("sign-flip permutation over the rounds"),
+        (Pairing::Unpaired, _) => explain_row_p("Mann-Whitney"),
         (Pairing::Paired, Some(_)) => {
             "Adjusted p: the least of all looks, adjusted over the rows of its family; the verdict rests on it"
                 .to_owned()
@@ -184,6 +185,6 @@ fn explain_p(rules: &Rules) -> String {
 }
 
 /// Writes the explanation of a row's own p, by the name of its test.
-fn p_of_row(test: &str) -> String {
+fn explain_row_p(test: &str) -> String {
     format!("p: {test}, of that row alone; the verdict rests on the t test's p, adjusted over the rows of its family")
 }

@@ -18,7 +18,7 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::comparison::{ComparisonSet, DroppedRun, KNEE_SHARE, NoteKind, Table};
 use crate::labels::{
-    estimator_words, explain_exploring, interval_words, of_one_look, primary_family, reason_of_all, table_title,
+    estimator_words, explain_exploring, explain_primary, interval_words, one_look_clause, reason_of_all, table_title,
 };
 use crate::number::{Script, percent_text};
 use crate::views::text::{render_bars as bars_of, render_tables as render_views};
@@ -152,7 +152,7 @@ fn render_disk(set: &ComparisonSet, width: usize) -> String {
     let head = format!(
         "\nWhat the best of a group hides: the mean of the runs at every depth, ± half its {level} interval{}. The knee is \
          the smallest depth with {} of the highest mean.",
-        of_one_look(&set.rules),
+        one_look_clause(&set.rules),
         percent_text(KNEE_SHARE, Script::Plain)
     );
     out.push_str(&wrap_to_width(&head, width, 2));
@@ -251,7 +251,7 @@ fn legend_text(set: &ComparisonSet, width: usize) -> String {
         }
     };
     let margin = percent_text(rules.margin, Script::Plain);
-    let adjusted = primary_family(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
+    let adjusted = explain_primary(set, Script::Plain).map_or_else(String::new, |text| format!(" {text}."));
     let verdicts = match &set.apart {
         None => format!(
             "Equivalent: the whole interval lies within ±{margin}. Inconclusive: neither that nor a difference is sure."

@@ -29,7 +29,7 @@ enum Heads {
 /// Writes the table in the widest form that fits, with its notes.
 pub fn render_table(table: &Table, set: &ComparisonSet, options: &TextOptions) -> String {
     let mut notes = RowNotes::of_rows(&table.rows);
-    let marks: Vec<String> = table.rows.iter().map(|row| note_mark(notes.of_row(row))).collect();
+    let marks: Vec<String> = table.rows.iter().map(|row| note_mark(notes.number_of_row(row))).collect();
     let laid_out = |heads| make_grid(table, set, (&notes, &marks), heads, options);
     let mut one_line_heads = [Heads::Named, Heads::Letters].into_iter().map(&laid_out);
     let grid =

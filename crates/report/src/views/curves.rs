@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Bar, BarGroup, Bars, Column, Entry, Form, Table, TablePlacement, View};
 use crate::comparison::{ComparisonSet, CurveGroup, CurvePoint, KNEE_SHARE, Knee, SystemCurve};
-use crate::labels::{latency_of, metric_name, of_one_look, rate_words};
+use crate::labels::{latency_of, metric_name, one_look_clause, rate_words};
 use crate::number::{RowUnit, Script, percent_text, significant_digits};
 use crate::text::{Align, clipped_apart};
 
@@ -225,7 +225,7 @@ fn hidden_table(set: &ComparisonSet) -> Table {
             "Latency there: the mean of the runs' 99th percentiles, or where no percentile is known their mean latency, of \
              imported results by Little's law (threads · depth / rate). ± half the interval of the mean{}; none of a single \
              run. ?: the means are not known well enough to tell where the knee is.",
-            of_one_look(&set.rules)
+            one_look_clause(&set.rules)
         )],
         placement: TablePlacement::GroupedPage,
         ..Table::default()

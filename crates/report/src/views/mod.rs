@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::comparison::{Bound, Comparison, ComparisonSet, MetricFilter, Options, compare};
 use crate::evidence::Evidence;
-use crate::labels::{change_of, missing_text, unfinished_above};
+use crate::labels::{change_of, missing_text, unfinished_note};
 use crate::number::{
     Change, RowUnit, Script, fixed_decimals, half_width_text, percent_text, significant_digits, whole_number,
 };
@@ -64,7 +64,7 @@ pub fn all_views(evidence: &Evidence, set: &ComparisonSet) -> Vec<View> {
 /// Compares the metrics that a family judges, by the rules of `set`; `None` if they cannot be compared.
 fn judged_set(evidence: &Evidence, set: &ComparisonSet, family: &Family) -> Option<ComparisonSet> {
     let metrics = MetricFilter::Named(family.judged.iter().map(|&metric| metric.to_owned()).collect());
-    compare(evidence, &set.rules.apply_to(Options { metrics, ..Options::default() })).ok()
+    compare(evidence, &set.rules.options_with_rules(Options { metrics, ..Options::default() })).ok()
 }
 
 impl Family {
@@ -76,7 +76,7 @@ impl Family {
         width: usize,
     ) -> Option<String> {
         let views = (self.views)(evidence, set);
-        let text = unfinished_above(evidence, width) + &text::render_tables(&views, width) + "\n";
+        let text = unfinished_note(evidence, width) + &text::render_tables(&views, width) + "\n";
         let footnote = self.footnote.lines().map(|line| wrap_to_width(line, width, 0));
         (!views.is_empty()).then(|| text + &footnote.collect::<String>())
     }

@@ -212,7 +212,7 @@ fn the_gate_of_equals_passes_near_a_thousand_operations() {
     for _ in 0..EXPERIMENTS {
         let set = compare(&near_a_thousand(["a", "b"], 10, &mut rng), &Options::default()).unwrap();
         let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
-        without += u32::from(matches!(p99.no_verdict(), Some(NoVerdict::TooFewOperations { needed: 1_000, .. })));
+        without += u32::from(matches!(p99.why_no_verdict(), Some(NoVerdict::TooFewOperations { needed: 1_000, .. })));
         failed += u32::from(!matches!(
             judge_gate(&set, &GateRules::default()).status,
             GateStatus::Passed | GateStatus::NotFailed

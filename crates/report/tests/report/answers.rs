@@ -135,7 +135,7 @@ fn a_query_that_a_cache_answered_has_no_verdict() {
     made.mark(position, MarkKind::CachedAnswers, "a cache of results answered q2");
     let set = compare(&made.evidence, &Options::default()).unwrap();
     for row in set.rows() {
-        let is_cached = matches!(row.no_verdict(), Some(NoVerdict::CachedAnswers { runs: 1, .. }));
+        let is_cached = matches!(row.why_no_verdict(), Some(NoVerdict::CachedAnswers { runs: 1, .. }));
         assert_eq!(is_cached, row.metric.id != "elapsed/q1", "{:?}", row.outcome);
     }
 }

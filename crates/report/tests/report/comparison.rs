@@ -58,7 +58,7 @@ fn holm_goes_over_what_is_not_shown_too() {
     let secondary = row(&all, "clients=4", "response_p95").estimate.unwrap();
     assert!(secondary.adjusted.unwrap() >= secondary.p_t / families.error_part(Family::Exploratory), "{secondary:?}");
     let diagnostic = row(&all, "clients=4", "server_cpu_per_tx");
-    assert!(matches!(diagnostic.no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
+    assert!(matches!(diagnostic.why_no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{diagnostic:?}");
     assert_eq!(
         diagnostic.a.unavailable,
         [(model::Absence::Unavailable.because("the engine works in the client's own threads"), 10)]
@@ -71,7 +71,7 @@ fn few_rounds_give_figures_and_no_verdict() {
         let made = Builder { rounds, ..Builder::default() }.build();
         let set = set(&made);
         for row in set.rows() {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::TooFewRounds { missing }));
+            assert_eq!(row.why_no_verdict(), Some(&NoVerdict::TooFewRounds { missing }));
             assert_eq!(row.rounds_needed, Some(missing));
             assert!(row.a.estimate.is_some());
             assert_eq!(row.estimate.is_some(), rounds > 1);
@@ -85,7 +85,7 @@ fn unequal_durability_gives_figures_and_no_verdict() {
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     let refused = set(&made);
     let expected = NoVerdict::UnequalDurability { a: Some(DurabilityTier::Durable), b: Some(DurabilityTier::Delayed) };
-    assert!(refused.rows().all(|row| row.no_verdict() == Some(&expected) && row.estimate.is_some()));
+    assert!(refused.rows().all(|row| row.why_no_verdict() == Some(&expected) && row.estimate.is_some()));
     assert!(
         refused.notes.iter().any(|n| n.kind == NoteKind::UnequalDurability && n.text.contains("without a verdict"))
     );
@@ -130,7 +130,7 @@ fn a_saturated_client_voids_its_case_and_no_other() {
     let set = set(&made);
     for row in set.rows() {
         if row.case_label() == label {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), runs: 1 }));
+            assert_eq!(row.why_no_verdict(), Some(&NoVerdict::Voided { what: "client saturated".into(), runs: 1 }));
             assert!(kinds(row).contains(&"client-saturated") && kinds(row).contains(&"not-steady"));
         } else {
             assert_eq!(row.verdict(), Some(Verdict::Faster));
@@ -199,7 +199,7 @@ fn nothing_measured_is_no_error_and_no_zero() {
     }
     let half = set(&made);
     for row in half.rows() {
-        let Some(NoVerdict::NotAvailable { .. }) = row.no_verdict() else { panic!("{row:?}") };
+        let Some(NoVerdict::NotAvailable { .. }) = row.why_no_verdict() else { panic!("{row:?}") };
         assert_eq!((row.b.estimate, row.estimate), (None, None));
         assert!(row.warnings.iter().any(|w| w.text() == "B: 10 runs dropped (no route to host)"));
     }
@@ -385,7 +385,7 @@ fn a_sequential_order_gets_no_verdict_unless_it_is_allowed_and_is_never_paired()
     }
     let refused = set(&made);
     assert_eq!(refused.rules.pairing, Pairing::Unpaired);
-    assert!(refused.rows().all(|row| row.no_verdict() == Some(&NoVerdict::SequentialOrder)), "{refused:?}");
+    assert!(refused.rows().all(|row| row.why_no_verdict() == Some(&NoVerdict::SequentialOrder)), "{refused:?}");
     assert!(refused.notes[0].text.contains("order and time are confounded"), "{:?}", refused.notes);
     let throughput = row(&refused, "", "throughput");
     assert!(throughput.estimate.unwrap().ratio < 0.8, "it looks slower than itself: {throughput:?}");
@@ -494,7 +494,7 @@ fn rows_under_a_clock_step_have_been_asked_like_the_others() {
     }
     let set = set(&made);
     let p50 = || set.rows().filter(|row| row.metric.id == "response_p50");
-    assert!(p50().any(|row| row.no_verdict() == Some(&NoVerdict::UnderClockStep)));
+    assert!(p50().any(|row| row.why_no_verdict() == Some(&NoVerdict::UnderClockStep)));
     let asked = set.rows().filter(|row| row.metric.role == Role::Primary && row.estimate.is_some()).count();
     assert_eq!(set.families.primary, asked, "no row has left the family");
 }
@@ -531,10 +531,10 @@ fn benchmarks_that_turn_another_way_or_have_other_units_are_not_pooled() {
     assert_eq!((alike.verdict(), passed), (Some(Verdict::Faster), GateStatus::Passed), "{alike:?}");
     let (opposed, not_passed) = pooled("tx/s", Direction::Lower);
     let why = NoVerdict::NotComparable("its runs do not agree which way is better".to_owned());
-    assert_eq!((opposed.no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
+    assert_eq!((opposed.why_no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
     let (units, not_passed) = pooled("ktx/s", Direction::Higher);
     let why = NoVerdict::NotComparable("its runs tell it in `tx/s` and in `ktx/s`".to_owned());
-    assert_eq!((units.no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
+    assert_eq!((units.why_no_verdict(), not_passed), (Some(&why), GateStatus::TooFewRows));
     let figures = [&units.a, &units.b].map(|side| (side.estimate, side.summary.is_some(), side.runs.len()));
     assert_eq!(figures, [(None, false, 0); 2], "sums of both are no figure");
     assert!(units.estimate.is_none());
@@ -564,7 +564,8 @@ fn with_rows(rows: impl Fn(&str, u32) -> f64) -> Made {
 fn sides_have_no_verdict_when_one_returns_no_rows() {
     let is_refused = |made: &Made| {
         let set = set(made);
-        let refused = set.rows().filter(|row| matches!(row.no_verdict(), Some(NoVerdict::DifferentRows(_)))).count();
+        let refused =
+            set.rows().filter(|row| matches!(row.why_no_verdict(), Some(NoVerdict::DifferentRows(_)))).count();
         assert!(refused == 0 || refused == set.rows().count(), "{set:?}");
         refused > 0
     };

@@ -47,7 +47,11 @@ fn a_share_that_differs_is_judged_and_voids_what_lies_in_it() {
     let share = row(&set, FAILED_SHARE);
     assert_eq!(share.verdict(), Some(stats::Verdict::Slower), "{:?}", share.outcome);
     let p99 = row(&set, "response_p99");
-    assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { tail, .. }) if *tail < 0.011), "{:?}", p99.outcome);
+    assert!(
+        matches!(p99.why_no_verdict(), Some(NoVerdict::Failures { tail, .. }) if *tail < 0.011),
+        "{:?}",
+        p99.outcome
+    );
     assert!(row(&set, "throughput").verdict().is_some());
     let text = render_set(&set, &TextOptions::default());
     assert!(text.contains("A 0, B 16 % failed"), "{text}");
@@ -113,7 +117,7 @@ fn one_run_with_a_share_beyond_the_tail_voids_the_row() {
     // Only the other runs have a p99: an unfair selection.
     let set = set(&made(|system, round| if system == "a" && round == 3 { 1.5 } else { 0.0 }));
     let p99 = row(&set, "response_p99");
-    assert!(matches!(p99.no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
+    assert!(matches!(p99.why_no_verdict(), Some(NoVerdict::Failures { .. })), "{:?}", p99.outcome);
     assert!(row(&set, "response_p50").verdict().is_some());
 }
 
@@ -132,7 +136,12 @@ fn runs_that_failed_are_not_left_out_of_a_verdict() {
     assert!(failing(0, 0).rows().all(|row| row.verdict().is_some()));
     for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 12, SideLetter::B, 12), (3, 2, SideLetter::A, 3)] {
         for row in failing(of_a, of_b).rows() {
-            assert_eq!(row.no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }), "{}", row.metric.id);
+            assert_eq!(
+                row.why_no_verdict(),
+                Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }),
+                "{}",
+                row.metric.id
+            );
         }
     }
 }
@@ -153,7 +162,7 @@ fn whoever_interrupts_a_repetition_has_not_undone_the_failure() {
     });
     made.evidence.runs.sort_by_key(|run| (run.planned.position, run.attempt));
     let lacking = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 1, of: 12 };
-    assert!(set(&made).rows().all(|row| row.no_verdict() == Some(&lacking)));
+    assert!(set(&made).rows().all(|row| row.why_no_verdict() == Some(&lacking)));
 }
 
 #[test]
@@ -208,13 +217,13 @@ fn what_ended_with_etalon_counts_as_repeated_where_it_hits_one_side() {
         }
         let all = cut_off(0, 10, reason);
         let why = NoVerdict::CutOff { side: SideLetter::B, runs: 10 };
-        assert!(all.rows().all(|row| row.no_verdict() == Some(&why)), "{reason}");
+        assert!(all.rows().all(|row| row.why_no_verdict() == Some(&why)), "{reason}");
         // The candidate may have nothing to do with it.
         let gate = judge_gate(&all, &GateRules::default());
         assert_eq!(gate.status, GateStatus::TooFewRows, "{reason}");
         // One in each of many cases is many.
         let few = cut_off_at((1..=11).collect(), 0, 11, reason);
-        assert!(few.rows().all(|row| matches!(row.no_verdict(), Some(NoVerdict::CutOff { .. }))), "{reason}");
+        assert!(few.rows().all(|row| matches!(row.why_no_verdict(), Some(NoVerdict::CutOff { .. }))), "{reason}");
     }
 }
 
@@ -226,7 +235,7 @@ fn what_was_aborted_for_good_is_lacking_in_an_import() {
         made.evidence.runs.iter().filter(|r| r.planned.case == 1).map(|r| r.planned.position).collect();
     of_wal[..4].iter().for_each(|position| made.end(*position, model::RunState::Aborted));
     let why = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 4, of: 10 };
-    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&why));
+    assert_eq!(row(&set(&made), "throughput").why_no_verdict(), Some(&why));
 }
 
 #[test]
@@ -237,9 +246,9 @@ fn one_transaction_more_or_less_is_no_difference_of_a_rate() {
     let step = 1.0 / length.as_secs_f64();
     made.change("a", "throughput", |_, _| 25.0 * step);
     made.change("b", "throughput", |_, _| 24.0 * step);
-    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&NoVerdict::UnderClockStep));
+    assert_eq!(row(&set(&made), "throughput").why_no_verdict(), Some(&NoVerdict::UnderClockStep));
     made.change("b", "throughput", |_, _| 25.0 * step);
-    assert_eq!(row(&set(&made), "throughput").no_verdict(), Some(&NoVerdict::UnderClockStep), "a step is 4 %");
+    assert_eq!(row(&set(&made), "throughput").why_no_verdict(), Some(&NoVerdict::UnderClockStep), "a step is 4 %");
     made.change("b", "throughput", |_, _| 20.0 * step);
     assert!(row(&set(&made), "throughput").verdict().is_some());
 }
@@ -256,7 +265,7 @@ fn values_in_other_units_are_not_compared() {
     let set = set(&made);
     let p99 = row(&set, "response_p99");
     assert!(
-        matches!(p99.no_verdict(), Some(NoVerdict::NotComparable(why)) if why.contains("`s`")),
+        matches!(p99.why_no_verdict(), Some(NoVerdict::NotComparable(why)) if why.contains("`s`")),
         "{:?}",
         p99.outcome
     );
@@ -272,7 +281,7 @@ fn runs_without_a_row_lack_it() {
             .retain(|stored| stored.measurement.metric.id != metric || stored.case == 0 || stored.round % 2 == 0);
         let set = set(&made);
         let lacking = NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 6, of: 12 };
-        assert_eq!(row(&set, metric).no_verdict(), Some(&lacking));
+        assert_eq!(row(&set, metric).why_no_verdict(), Some(&lacking));
         assert!(row(&set, "response_p50").verdict().is_some(), "it is in all runs");
     }
 }
@@ -288,7 +297,7 @@ fn a_share_that_is_not_known_is_no_share_of_zero() {
     for unknown in [0..3, 0..20] {
         let set = made(unknown.clone());
         let p99 = row(&set, "response_p99");
-        assert_eq!(p99.no_verdict(), Some(&NoVerdict::FailuresUnknown { side: SideLetter::A }), "{unknown:?}");
+        assert_eq!(p99.why_no_verdict(), Some(&NoVerdict::FailuresUnknown { side: SideLetter::A }), "{unknown:?}");
         let throughput = row(&set, "throughput");
         assert!(throughput.failures.is_some_and(|of| of.b.is_some()), "{throughput:?}");
     }
@@ -309,14 +318,14 @@ fn a_latency_that_some_runs_lack_has_no_verdict() {
     for (of_a, of_b, side, runs) in [(0, 1, SideLetter::B, 1), (0, 18, SideLetter::B, 18), (3, 2, SideLetter::A, 3)] {
         let set = lacking(of_a, of_b);
         let p99 = row(&set, "response_p99");
-        assert_eq!(p99.no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }));
+        assert_eq!(p99.why_no_verdict(), Some(&NoVerdict::IncompleteRuns { side, runs, of: 20 }));
         assert_eq!(row(&set, "response_p50").verdict(), Some(stats::Verdict::Faster), "it is in all runs");
         let text = render_set(&set, &TextOptions { width: 80, ..TextOptions::default() });
         let said = format!("{} lacks {runs} of 20", side.as_str());
         assert!(text.contains(&said) && text.contains("10 operations beyond it are needed"), "{text}");
     }
     let none = lacking(2, 20);
-    assert!(matches!(row(&none, "response_p99").no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{none:?}");
+    assert!(matches!(row(&none, "response_p99").why_no_verdict(), Some(NoVerdict::NotAvailable { .. })), "{none:?}");
 }
 
 #[test]
@@ -340,11 +349,11 @@ fn a_run_that_does_not_know_the_share_of_a_kind_has_that_of_all() {
     };
     let none = made(0.0);
     let p99 = row(&none, "response_p99_reads");
-    let Some(NoVerdict::Failures { side, share, .. }) = p99.no_verdict() else { panic!("{:?}", p99.outcome) };
+    let Some(NoVerdict::Failures { side, share, .. }) = p99.why_no_verdict() else { panic!("{:?}", p99.outcome) };
     assert_eq!((*side, *share), (SideLetter::B, 0.2));
     let some = made(0.9);
     let share = row(&some, "failed_share_reads");
-    assert_eq!(share.no_verdict(), Some(&NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 1, of: 10 }));
+    assert_eq!(share.why_no_verdict(), Some(&NoVerdict::IncompleteRuns { side: SideLetter::B, runs: 1, of: 10 }));
 }
 
 #[test]

@@ -249,7 +249,7 @@ fn a_quantile_without_enough_operations_fails_nobody() {
         let set = compare(&made.evidence, &Options::default()).unwrap();
         let p99 = set.rows().find(|row| row.metric.id == "response_p99").unwrap();
         let runs = (of_old + of_new) as usize;
-        assert_eq!(p99.no_verdict(), Some(&NoVerdict::TooFewOperations { needed: 1_000, runs, of: 40 }));
+        assert_eq!(p99.why_no_verdict(), Some(&NoVerdict::TooFewOperations { needed: 1_000, runs, of: 40 }));
         assert!(p99.estimate.is_none() && p99.change.is_none(), "{p99:?}");
         assert!([&p99.a, &p99.b].iter().all(|side| side.estimate.is_none() && side.runs.is_empty()), "{p99:?}");
         let outcome = judge_gate(&set, &GateRules::default());

@@ -18,7 +18,7 @@ fn what_a_clock_hides_so_far_stays_and_what_a_run_lacks_leaves() {
         made.change("wal", id, ticks(5));
     }
     let shown = set(&made);
-    let hidden = |row: &&report::Comparison| row.no_verdict() == Some(&NoVerdict::UnderClockStep);
+    let hidden = |row: &&report::Comparison| row.why_no_verdict() == Some(&NoVerdict::UnderClockStep);
     assert!(shown.tables.iter().flat_map(|table| &table.rows).any(|row| hidden(&row)));
     let found = judge_look(&made.evidence).unwrap();
     assert_eq!(found.with_standing(Standing::Closed).count(), 0, "{:?}", found.rows);

@@ -42,8 +42,8 @@ fn marked_commits_count_and_not_the_settings() {
         let set = set(&made);
         let row = set.rows().find(|row| row.metric.id == "throughput").unwrap();
         let told = set.notes.iter().any(|note| note.kind == NoteKind::UnequalDurability);
-        assert_eq!(told, row.no_verdict().is_some());
-        row.no_verdict().cloned()
+        assert_eq!(told, row.why_no_verdict().is_some());
+        row.why_no_verdict().cloned()
     };
     use DurabilityTier::{Delayed, Durable, Unsafe};
     let unequal = |a, b| Some(NoVerdict::UnequalDurability { a: Some(a), b: Some(b) });

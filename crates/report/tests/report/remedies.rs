@@ -218,7 +218,7 @@ fn the_quick_form_is_answered_by_the_plan() {
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     let set = set(&made);
     assert!(
-        set.rows().all(|row| matches!(row.no_verdict(), Some(NoVerdict::UnequalDurability { .. }))),
+        set.rows().all(|row| matches!(row.why_no_verdict(), Some(NoVerdict::UnequalDurability { .. }))),
         "more rounds do not help"
     );
     let commands: Vec<&str> = set.remedies.iter().filter_map(|line| line.command.as_deref()).collect();
@@ -234,12 +234,12 @@ fn what_the_command_line_allows_is_said_and_kept() {
     made.durability("wal", DurabilityTier::Delayed, "synchronous=normal");
     let options = Options { allow_unequal_durability: true, ..Options::default() };
     let set = compare(&made.evidence, &options).unwrap();
-    assert!(set.rows().all(|row| matches!(row.no_verdict(), Some(NoVerdict::TooFewRounds { .. }))));
+    assert!(set.rows().all(|row| matches!(row.why_no_verdict(), Some(NoVerdict::TooFewRounds { .. }))));
     assert!(set.notes.iter().any(|note| note.text.ends_with("because the command line allows it")), "{:?}", set.notes);
     let command = set.remedies[0].command.as_deref();
     assert_eq!(command, Some("etalon run quickstart --set schedule.rounds=6 --allow-unequal-durability"));
     // As far as the views behind the tables go.
-    assert!(set.rules.apply_to(Options::default()).allow_unequal_durability);
+    assert!(set.rules.options_with_rules(Options::default()).allow_unequal_durability);
 }
 
 #[test]

@@ -16,7 +16,7 @@ fn a_difference_of_one_step_of_the_clock_is_no_difference() {
         made.change("wal", "response_p50", ticks(4 + more));
         let set = set(&made);
         let row = row(&set, "", "response_p50");
-        let refused = row.no_verdict() == Some(&NoVerdict::UnderClockStep);
+        let refused = row.why_no_verdict() == Some(&NoVerdict::UnderClockStep);
         assert_eq!(refused, is_refused, "{:?} {:?}", row.outcome, row.warnings);
     }
 }
@@ -120,13 +120,13 @@ fn zeros_at_the_end_are_digits_of_a_tool_that_prints_them() {
         row(&set(&made), "", "response_p99").clone()
     };
     // 1.00 ms and 1.20 ms.
-    assert_eq!(found(None, 1_000.0, 1_200.0).no_verdict(), Some(&NoVerdict::UnderClockStep));
+    assert_eq!(found(None, 1_000.0, 1_200.0).why_no_verdict(), Some(&NoVerdict::UnderClockStep));
     let told = found(Some("2"), 1_000.0, 1_200.0);
     assert_eq!(told.verdict(), Some(Verdict::Slower), "{told:?}");
     let why = told.warnings.iter().find(|warning| warning.as_str() == "no-spread").map(Warning::text);
     let expected = "all runs of a side have the same value: the interval is as wide as rounding to 10.0 µs makes it";
     assert_eq!(why.as_deref(), Some(expected));
-    assert_eq!(found(Some("1"), 1_000.0, 1_100.0).no_verdict(), Some(&NoVerdict::UnderClockStep), "one digit");
+    assert_eq!(found(Some("1"), 1_000.0, 1_100.0).why_no_verdict(), Some(&NoVerdict::UnderClockStep), "one digit");
 }
 
 #[test]

@@ -106,7 +106,7 @@ fn experiment(a: &[(Script, f64)], b: &[(Script, f64)], rounds: u32, rng: &mut R
 
 fn refusal(evidence: &Evidence) -> Option<NoVerdict> {
     let set = compare(evidence, &Options::default()).unwrap();
-    let reasons = set.rows().map(|row| row.no_verdict().filter(|why| matches!(why, NoVerdict::DifferentRows(_))));
+    let reasons = set.rows().map(|row| row.why_no_verdict().filter(|why| matches!(why, NoVerdict::DifferentRows(_))));
     let reasons: Vec<Option<NoVerdict>> = reasons.map(|reason| reason.cloned()).collect();
     assert!(reasons.iter().all(|reason| *reason == reasons[0]), "a row of different work has a verdict: {reasons:?}");
     reasons[0].clone()

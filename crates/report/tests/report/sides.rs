@@ -26,7 +26,7 @@ fn add(evidence: &mut Evidence, id: &str, unit: &str, role: Role, value: f64) {
 }
 
 fn set(made: &Made) -> ComparisonSet {
-    compare(&made.evidence, &Options::default().by_factor(&made.evidence)).unwrap()
+    compare(&made.evidence, &Options::default().comparing_only_factor(&made.evidence)).unwrap()
 }
 
 fn text(made: &Made) -> String {

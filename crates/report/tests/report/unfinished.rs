@@ -36,7 +36,7 @@ fn before_the_end_of_the_plan_there_is_no_interval_and_no_verdict() {
             let said = if from == 12 { "6 of 10 rounds have run" } else { "9 of 10 rounds have run" };
             for row in set.rows().filter(|row| row.b.summary.is_some()) {
                 let is_unfinished =
-                    matches!(row.no_verdict(), Some(NoVerdict::Unfinished(found)) if found.sentence() == said);
+                    matches!(row.why_no_verdict(), Some(NoVerdict::Unfinished(found)) if found.sentence() == said);
                 assert!(is_unfinished && row.estimate.is_none() && row.rounds_needed.is_none(), "{row:?}");
                 assert!(row.a.half_width.is_none() && row.a.estimate.is_some(), "{row:?}");
             }
@@ -121,15 +121,15 @@ fn a_round_that_is_being_repeated_is_not_at_its_end_before_its_last_run_is() {
 fn what_failed_for_good_has_ended_and_an_import_always_has() {
     let mut made = finished();
     made.fail(19, "server closed the connection");
-    assert!(made.evidence.unfinished().is_none());
+    assert!(made.evidence.progress_if_unfinished().is_none());
     // Whoever interrupts its repetition has not undone it.
     let again = store::StoredRun { id: 100, attempt: 2, state: RunState::Aborted, ..made.evidence.runs[19].clone() };
     made.evidence.runs.push(again);
-    assert!(made.evidence.unfinished().is_none());
+    assert!(made.evidence.progress_if_unfinished().is_none());
     let mut made = finished();
     made.end(19, RunState::Aborted);
     made.evidence.header.build = IMPORTED.to_owned();
-    assert!(made.evidence.unfinished().is_none());
+    assert!(made.evidence.progress_if_unfinished().is_none());
 }
 
 #[test]
@@ -140,5 +140,5 @@ fn in_sequential_order_runs_are_counted() {
     assert!(has_verdict(&made));
     (12..20).for_each(|position| made.end(position, RunState::Planned));
     assert!(!has_verdict(&made));
-    assert_eq!(made.evidence.unfinished().unwrap().sentence(), "12 of 20 runs have run");
+    assert_eq!(made.evidence.progress_if_unfinished().unwrap().sentence(), "12 of 20 runs have run");
 }

@@ -319,13 +319,13 @@ fn a_change_is_known_to_the_next_étalon_until_it_is_undone() {
     };
     let made = StoredChange { state: ChangeState::Made, session: None, ..unsure.clone() };
     store.put_change(&unsure).unwrap();
-    assert_eq!(Store::open_read_only(&path).unwrap().changes().unwrap(), [unsure]);
+    assert_eq!(Store::open_read_only(&path).unwrap().read_changes().unwrap(), [unsure]);
     store.put_change(&made).unwrap();
     store.close().unwrap();
     let store = Store::open(&path).unwrap();
-    assert_eq!(store.changes().unwrap(), std::slice::from_ref(&made));
+    assert_eq!(store.read_changes().unwrap(), std::slice::from_ref(&made));
     store.remove_change("before").unwrap();
-    assert!(store.changes().unwrap().is_empty());
+    assert!(store.read_changes().unwrap().is_empty());
     store.close().unwrap();
     let reader = Store::open_read_only(&path).unwrap();
     assert!(matches!(reader.put_change(&made), Err(StoreError::ReadOnly { .. })));

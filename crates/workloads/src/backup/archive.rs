@@ -134,14 +134,14 @@ fn xbstream_entry(from: &mut dyn Read) -> io::Result<Option<ArchiveEntry>> {
         let path = String::from_utf8_lossy(&path).into_owned();
         return Ok(Some(ArchiveEntry {
             path,
-            kind: ArchiveEntryKind::File { offset: word_at(&payload, 8) },
-            size: word_at(&payload, 0),
+            kind: ArchiveEntryKind::File { offset: u64_at(&payload, 8) },
+            size: u64_at(&payload, 0),
         }));
     }
 }
 
 /// Reads the little-endian number of eight bytes at a position.
-fn word_at(payload: &[u8], at: usize) -> u64 {
+fn u64_at(payload: &[u8], at: usize) -> u64 {
     payload[at..at + 8].iter().rev().fold(0, |sum, byte| (sum << 8) | u64::from(*byte))
 }
 

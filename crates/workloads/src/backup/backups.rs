@@ -82,7 +82,7 @@ impl Default for ServerSide<'_> {
 
 impl ServerSide<'_> {
     /// Name of the first option that the plan sets, other than the folder; `None` if all are at their defaults.
-    pub fn first_asked(&self) -> Option<&'static str> {
+    pub fn first_option_set(&self) -> Option<&'static str> {
         let asked = [
             ("stripes", self.stripes != 1),
             ("transfer_kib", self.transfer_kib != 0),
@@ -134,7 +134,7 @@ impl BackupRequest<'_> {
     }
 
     /// Makes the failure that this backup method cannot compress where the plan's `where` says.
-    pub fn no_such_compressor(&self, why: &str) -> Failure {
+    pub fn unsupported_compressor(&self, why: &str) -> Failure {
         let place = match self.compressor {
             Compressor::Server => "server",
             Compressor::Client => "client",
@@ -144,7 +144,7 @@ impl BackupRequest<'_> {
     }
 
     /// Makes the failure that the backup has no process of its own whose CPU or I/O could be limited.
-    pub fn no_process_to_hold(&self, why: &str) -> Failure {
+    pub fn unsupported_limit(&self, why: &str) -> Failure {
         Failure::new(FailureKind::Unsupported, tool::limit_words("the backup", self.bounds), why)
             .with_hint("leave out `backup_cpu_percent`; `max_rate_mib_s` and `backup_io_mib_s` are limits, too")
     }
@@ -256,9 +256,9 @@ pub trait Backups {
     /// Why the engine does not have a codec, `None` if it does.
     ///
     /// Such a backup is `n/a`, not a failure, so that a sweep over codecs fits all engines.
-    fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
+    fn why_codec_missing(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let name = compression.name();
-        Ok((!compression.is_known_here())
+        Ok((!compression.is_built_in())
             .then(|| format!("{name} is a codec that some servers have themselves, and neither this one nor étalon")))
     }
 

@@ -158,6 +158,6 @@ pub(super) fn check_time(step: &str, elapsed_s: f64, bytes: u64, max_rate_bytes_
 }
 
 /// Whether étalon reads the backup's bytes to split them, and so knows how large their source was.
-pub(super) fn is_read(taken: &TakenBackup) -> bool {
+pub(super) fn is_split_by_etalon(taken: &TakenBackup) -> bool {
     taken.served.is_none() && !matches!(taken.compression.codec, Codec::MsXpress | Codec::QatDeflate)
 }

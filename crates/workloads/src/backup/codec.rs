@@ -68,12 +68,12 @@ impl Compression {
     }
 
     /// Whether étalon itself can compress so, not only servers.
-    pub fn is_known_here(self) -> bool {
+    pub fn is_built_in(self) -> bool {
         !matches!(self.codec, Codec::MsXpress | Codec::QatDeflate)
     }
 
     /// Makes the error that only servers have this codec.
-    fn unknown_here(self) -> io::Error {
+    fn unsupported_here(self) -> io::Error {
         io::Error::new(io::ErrorKind::Unsupported, format!("étalon has no {}: it is a server's own", self.name()))
     }
 
@@ -133,7 +133,7 @@ impl<W: Write> Encoder<W> {
                 }
                 Encoder::Zstd(encoder)
             }
-            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unknown_here()),
+            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unsupported_here()),
         })
     }
 
@@ -191,7 +191,7 @@ impl Decoder {
             Codec::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(file)),
             Codec::Lz4 => Box::new(lz4::Decoder::new(file)?),
             Codec::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(file)?),
-            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unknown_here()),
+            Codec::MsXpress | Codec::QatDeflate => return Err(compression.unsupported_here()),
         };
         Ok(Decoder { inner, compression, bytes: 0, cpu: Duration::ZERO, rate: None })
     }
@@ -259,7 +259,7 @@ mod tests {
         assert!(refused("brotli", 0, 0).contains("no such codec"));
         assert!(refused("ms_xpress", 3, 0).contains("has no levels"));
         let own = Compression::new("ms_xpress", 0, 0).unwrap();
-        assert!(!own.is_known_here() && Encoder::new(own, Vec::new()).is_err());
+        assert!(!own.is_built_in() && Encoder::new(own, Vec::new()).is_err());
     }
 
     fn refused(name: &str, level: u32, workers: u32) -> String {

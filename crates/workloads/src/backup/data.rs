@@ -182,7 +182,7 @@ pub(super) fn read_checksum(
     loop {
         go_on()?;
         let rest = format!("FROM {TABLE} WHERE id > {last} ORDER BY id");
-        let sql = dialect.first_rows("id, kind, body, note", &rest, PAGE);
+        let sql = dialect.first_rows_sql("id, kind, body, note", &rest, PAGE);
         let rows = session.query(&sql)?;
         rows.iter().for_each(|row| answer.add_row(row));
         let Some(id) = rows.last().and_then(|row| row.first()) else { return Ok(answer) };

@@ -48,7 +48,7 @@ pub(super) fn merge_datasets(mut all: Dataset, load: Dataset) -> Dataset {
 }
 
 /// Prepares the run of the load for the time of the backup, with the step's schedule and seed.
-fn run_task<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
+fn prepare_load<'t>(context: &'t StepContext<'_>, task: &'t StreamTask) -> RunTask<'t> {
     RunTask {
         system: context.system,
         task,
@@ -65,7 +65,7 @@ pub(super) fn run_under_load<T>(
     run: impl FnOnce() -> Result<T, Failure>,
 ) -> Result<(T, RunRecord), Failure> {
     let overlap = Overlap::default();
-    let loading = run_task(context, task);
+    let loading = prepare_load(context, task);
     let (done, record) = thread::scope(|scope| {
         let load = scope.spawn(|| loading.run_overlapping(&overlap, &mut Silent));
         let done = {

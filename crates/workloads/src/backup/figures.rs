@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use model::{Direction, Mark, MarkKind, Measurement, Reading, Role, RunRecord};
 
-use super::procedure::server_reading;
+use super::procedure::cpu_reading;
 use crate::backup::archive::{Class, ClassSize};
 use crate::backup::backups::TakenBackup;
 use crate::backup::codec::{Codec, Compression};
@@ -38,7 +38,7 @@ impl Cost {
         Cost {
             elapsed_s: meter.elapsed_s(),
             parts: meter.parts.clone(),
-            server: server_reading(server, placement),
+            server: cpu_reading(server, placement),
             client: client_cpu(meter, compressor),
             compressor,
             placement,
@@ -54,7 +54,7 @@ impl Cost {
     /// Counts all of étalon's CPU time for the compressor.
     ///
     /// Codec workers cannot be asked one by one, and the client's part is little.
-    pub(super) fn compressor_with_workers(&mut self, meter: &Meter) {
+    pub(super) fn attribute_cpu_to_compressor(&mut self, meter: &Meter) {
         self.compressor = meter.own_cpu_s;
         self.client = client_cpu(meter, self.compressor);
     }
@@ -62,7 +62,7 @@ impl Cost {
     /// Marks the server's and the client's CPU time as unknown, since both also worked for the load.
     ///
     /// Compression threads are measured themselves.
-    pub(super) fn is_not_known_under_load(&mut self) {
+    pub(super) fn discard_shared_cpu(&mut self) {
         (self.server, self.client) = (shared_with_transactions(), shared_with_transactions());
         self.placement = Placement::Server;
     }
@@ -183,7 +183,7 @@ impl Figures {
         if let Some(restored) = &self.restored {
             self.add_cost("restore", &restored.cost, &mut all);
         }
-        self.class_figures(&mut all);
+        self.add_class_figures(&mut all);
         match &self.growth {
             Ok(seen) => add_growth("backup_file", seen, &mut all),
             Err(reason) => {
@@ -228,7 +228,7 @@ impl Figures {
     }
 
     /// Adds each file class's size, saving and zero pages to `all`; zero pages save even when encrypted.
-    fn class_figures(&self, all: &mut Vec<Measurement>) {
+    fn add_class_figures(&self, all: &mut Vec<Measurement>) {
         for (class, name) in Class::ALL {
             let Some(share) = self.classes.get(&class).filter(|share| share.source_bytes > 0) else { continue };
             all.push(diagnostic(format!("source_size/{name}"), "bytes", share.source_bytes as f64));

@@ -184,7 +184,7 @@ impl Workload for Backup {
             scope: if keys.whole_server { BackupScope::WholeServer } else { BackupScope::OwnDatabase },
             folder,
             stripes: keys.stripes,
-            transfer_kib: transfer_kib(keys.transfer_kib)?,
+            transfer_kib: check_transfer_kib(keys.transfer_kib)?,
             destination: if keys.destination == "nul" { Destination::Nowhere } else { Destination::Files },
             sealing: if keys.encrypt_backup { Sealing::Encrypted } else { Sealing::Open },
             preallocation: if keys.preallocate { Preallocation::AsServer } else { Preallocation::Off },
@@ -199,7 +199,7 @@ fn resource_limits(percent: Option<u64>, mib_s: Option<u64>) -> ResourceLimits {
 }
 
 /// Fails unless a transfer size in KiB is a multiple of 64, as `MAXTRANSFERSIZE` needs; returns it.
-fn transfer_kib(kib: u64) -> Result<u32, Failure> {
+fn check_transfer_kib(kib: u64) -> Result<u32, Failure> {
     if kib.is_multiple_of(64) {
         Ok(kib as u32)
     } else {

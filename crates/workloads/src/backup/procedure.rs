@@ -109,7 +109,7 @@ impl crate::workload::Procedure for BackupProcedure {
             return during::run_load_without_backup(load, context);
         }
         let backups = context.system.backups()?;
-        let missing = backups.missing_codec(self.compression)?;
+        let missing = backups.why_codec_missing(self.compression)?;
         let writer = backups.writer();
         drop(backups);
         if let Some(reason) = missing {
@@ -125,8 +125,8 @@ impl crate::workload::Procedure for BackupProcedure {
 
 impl BackupProcedure {
     /// Fails if the plan sets options that this kind of backup does not have.
-    fn refuse_unknown(&self, writer: Writer) -> Result<(), Failure> {
-        let asked = self.server_side().first_asked();
+    fn check_backup_options(&self, writer: Writer) -> Result<(), Failure> {
+        let asked = self.server_side().first_option_set();
         let io = [("backup_io_mib_s", self.backup.io_bytes_s), ("restore_io_mib_s", self.restore.io_bytes_s)];
         match (writer, asked, io.iter().find(|(_, bytes_s)| bytes_s.is_some())) {
             (Writer::Here, Some(key), _) => {
@@ -162,7 +162,7 @@ impl BackupProcedure {
 
     /// Runs the backup and its restore in a scratch folder, which is removed at the end.
     fn run_in_scratch(&self, context: &mut StepContext<'_>, writer: Writer) -> Result<Figures, Failure> {
-        self.refuse_unknown(writer)?;
+        self.check_backup_options(writer)?;
         if let (Placement::InProcess | Placement::OwnThreads, Some(_), Some(_)) =
             (context.system.placement(), &self.load, self.backup.io_bytes_s)
         {
@@ -233,7 +233,7 @@ impl BackupProcedure {
         let system = context.system;
         context.report_progress("reading the original", 0, PARTS);
         let word = self.source.draw_watchword(context.seed);
-        let mut session = system.session(self.source.session_kind())?;
+        let mut session = system.connect_session(self.source.session_kind())?;
         let original =
             self.source.mark_and_read(&mut *session, system.dialect(), word.as_ref(), &|| request.check_interrupt())?;
         drop(session);
@@ -249,7 +249,7 @@ impl BackupProcedure {
             Some(task) => during::run_under_load(task, context, limited).map(|(done, record)| (done, Some(record)))?,
         };
         if load.is_some() {
-            backup.is_not_known_under_load();
+            backup.discard_shared_cpu();
         }
         claims::check_file(&taken, request)?;
         // What is restored must not have this.
@@ -279,7 +279,7 @@ impl BackupProcedure {
             // The codec's output is its input.
             classes.values().map(|share| share.source_bytes).sum()
         });
-        if claims::is_read(&taken) {
+        if claims::is_split_by_etalon(&taken) {
             claims::check_source(taken.layout, source_bytes, classes.values().map(|share| share.source_bytes).sum())?;
         }
         let least_bytes = source_bytes.min(stored_bytes);
@@ -340,7 +340,7 @@ impl BackupProcedure {
     /// Writes a note into the first row of the original; does nothing without a note.
     fn write_note(&self, system: &dyn System, note: Option<&str>) -> Result<(), Failure> {
         let Some(note) = note else { return Ok(()) };
-        Watchword::write_note(note, &mut *system.session(self.source.session_kind())?)
+        Watchword::write_note(note, &mut *system.connect_session(self.source.session_kind())?)
     }
 
     /// Fails unless the restored database is intact and has the original's rows.
@@ -413,13 +413,13 @@ fn back_up_metered(
     let server_cpu = server_before.and_then(|before| Ok(system.server_cpu_s()? - before));
     let mut cost = Cost::of_backup(&meter, taken.compressor_cpu_s, server_cpu, system.placement());
     if request.compressor == Compressor::Own && request.compression.workers > 0 {
-        cost.compressor_with_workers(&meter);
+        cost.attribute_cpu_to_compressor(&meter);
     }
     Ok((taken, cost, growth))
 }
 
 /// Reads a server's CPU time as a measurement; unavailable if the engine works inside étalon.
-pub(super) fn server_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
+pub(super) fn cpu_reading(cpu: Result<f64, String>, placement: Placement) -> Reading {
     match (placement, cpu) {
         (Placement::InProcess | Placement::OwnThreads, _) => {
             Reading::unavailable("the engine works inside étalon: its CPU time is the client's")

@@ -125,7 +125,7 @@ impl ToolCall {
     pub fn run(&self, interrupt: &AtomicBool) -> Result<(), Failure> {
         let mut running = self.start(Stdio::null(), None)?;
         loop {
-            if let Some(succeeded) = running.has_ended()? {
+            if let Some(succeeded) = running.poll_exit()? {
                 return self.check_exit(succeeded);
             }
             check_interrupt(interrupt)?;
@@ -238,7 +238,7 @@ struct Running {
 
 impl Running {
     /// Checks without waiting if the program has ended: `Some(true)` for success, `None` while it runs.
-    fn has_ended(&mut self) -> Result<Option<bool>, Failure> {
+    fn poll_exit(&mut self) -> Result<Option<bool>, Failure> {
         let status =
             self.child.try_wait().map_err(|error| Failure::new(FailureKind::Other, "watch a program", error))?;
         self.ended = status.is_some();

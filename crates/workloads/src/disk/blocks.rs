@@ -240,7 +240,7 @@ impl<'a> BlockStream<'a> {
     }
 
     /// Chooses the client's next block by the access pattern: its number from the beginning of the span.
-    fn block_number(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
+    fn choose_block(&self, client: &BlockClient, rng: &mut Rng) -> u64 {
         let all = self.blocks.get(client.file as usize).copied().unwrap_or(1).max(1);
         let pattern = self.load.pattern;
         if pattern == AccessPattern::Random {
@@ -300,7 +300,7 @@ impl Stream for BlockStream<'_> {
     /// Draws the client's next operation: a read or a write, and at which block.
     fn begin_transaction(&self, client: &mut BlockClient, index: u64) {
         let mut rng = Rng::of_transaction(client.seed, client.number, index);
-        let offset = self.load.offset_bytes + self.block_number(client, &mut rng) * u64::from(self.load.block_bytes);
+        let offset = self.load.offset_bytes + self.choose_block(client, &mut rng) * u64::from(self.load.block_bytes);
         let file = client.file;
         let reads = match self.load.read_percent {
             0 => false,

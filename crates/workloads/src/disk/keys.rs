@@ -84,7 +84,7 @@ fn refuse_keys(cause: impl std::fmt::Display, hint: &str) -> Failure {
 /// Makes a load of blocks from the plan's keys; fails if the keys do not go together.
 pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
     promise::check_keys(keys.promise_p99, keys.promise_errors, None)?;
-    check_length(keys)?;
+    check_duration(keys)?;
     let read_percent = read_percent(keys)?;
     let block_bytes = keys.block_kb * KIB;
     let offset_bytes = keys.offset_kb.unwrap_or_default() * KIB;
@@ -126,7 +126,7 @@ pub(super) fn load_from_keys(keys: &DiskKeys) -> Result<BlockLoad, Failure> {
 }
 
 /// Fails if `duration` is 0, or is set along with a promise.
-fn check_length(keys: &DiskKeys) -> Result<(), Failure> {
+fn check_duration(keys: &DiskKeys) -> Result<(), Failure> {
     match keys.duration {
         Some(length) if length.is_zero() => {
             Err(refuse_keys("`duration` is 0", "write a length of time such as \"10s\""))
@@ -191,7 +191,7 @@ pub struct TargetPart<'a> {
 /// Splits the `targets` key into files with their threads and sizes, such as `a.dat`, `a.dat@4` or `a.dat@4:5000`.
 ///
 /// An `@` without number is part of the name.
-pub fn target_parts(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
+pub fn split_targets(written: &str) -> impl Iterator<Item = TargetPart<'_>> {
     written.split(',').map(str::trim).map(|part| {
         let own = part.rsplit_once('@').and_then(|(name, own)| {
             let (threads, size_mb) = match own.split_once(':') {
@@ -209,7 +209,7 @@ fn files_and_pools(written: Option<&str>, file: &DataFile, threads: u32) -> Resu
     let Some(written) = written else { return Ok((vec![file.clone()], Pools::OnAll(threads))) };
     let mut files = Vec::new();
     let mut pools = Vec::new();
-    for part in target_parts(written) {
+    for part in split_targets(written) {
         if part.name.is_empty() {
             return Err(refuse_keys(format!("`{written}` names no file between two commas"), "write `a.dat, b.dat`"));
         }

@@ -34,7 +34,7 @@ pub fn run_record(evidence: LoadResult<'_>, load: &BlockLoad, before: Option<&De
         add_latencies(WHAT, "response", (&evidence.latencies.response, stopped), Role::Secondary, &mut all);
     }
     for kind in &evidence.counts.kinds {
-        of_kind(kind, &evidence.counts, &mut all);
+        add_kind(kind, &evidence.counts, &mut all);
     }
     all.push(failed_share(&evidence));
     all.push(concurrency(&evidence, rate));
@@ -88,7 +88,7 @@ fn rate_measurements(load: &BlockLoad, rate: f64) -> Vec<Measurement> {
 }
 
 /// Adds rate, failures and latencies of the reads or the writes of a mixed load.
-fn of_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
+fn add_kind(kind: &KindCounts, counts: &LoadCounts, into: &mut Vec<Measurement>) {
     let name = &kind.name;
     let rate = kind.completed.total() * 1e9 / counts.window_ns.max(1) as f64;
     into.push(Measurement::value(&format!("iops_{name}"), "io/s", Direction::Higher, Role::Secondary, rate));
@@ -176,9 +176,9 @@ fn add_devices(
         ),
     );
     let after = evidence.counters.devices.as_ref();
-    push("temperature_before", "°C", of_devices_at(before, &celsius));
-    push("temperature_after", "°C", of_devices_at(after, &celsius));
-    push("extents", "", of_devices_at(after, &|devices| devices.extents.clone().map(|count| count as f64)));
+    push("temperature_before", "°C", device_reading(before, &celsius));
+    push("temperature_after", "°C", device_reading(after, &celsius));
+    push("extents", "", device_reading(after, &|devices| devices.extents.clone().map(|count| count as f64)));
 }
 
 /// Temperature of the hottest device, °C.
@@ -187,7 +187,7 @@ fn celsius(devices: &Devices) -> Result<f64, String> {
 }
 
 /// Reads a figure of the devices as a measurement's reading; unavailable if they were not asked.
-fn of_devices_at(devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>) -> Reading {
+fn device_reading(devices: Option<&Devices>, value: &dyn Fn(&Devices) -> Result<f64, String>) -> Reading {
     let read = devices.ok_or_else(|| "the devices were not asked".to_owned()).and_then(value);
     read.into()
 }

@@ -19,7 +19,7 @@ use load::worker::Pace;
 pub use blocks::{AccessPattern, BlockClient, BlockLoad, BlockRequest, BlockStream, Cursors, Pools, ThreadAffinity};
 use keys::DiskKeys;
 pub use keys::size_to_make;
-pub use keys::{TargetPart, target_parts};
+pub use keys::{TargetPart, split_targets};
 pub(crate) use measure::run_record;
 
 pub struct DiskWorkload;

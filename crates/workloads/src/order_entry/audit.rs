@@ -390,7 +390,7 @@ impl Audit<'_> {
     pub fn find_undelivered(&self) -> Option<String> {
         let skipped = self.percent_entered(Count::SkippedDeliveries, Count::Deliveries)?;
         let deliveries = self.entered_count(Count::Deliveries) as f64;
-        let chance = most_chance(deliveries, skipped / 100.0, MISSED_ORDERS / 100.0);
+        let chance = chance_bound(deliveries, skipped / 100.0, MISSED_ORDERS / 100.0);
         (skipped > MISSED_ORDERS && chance < BEYOND_CHANCE).then(|| {
             format!(
                 "{skipped:.1} % of {deliveries} deliveries found a district without an order, where this mix enters as many orders as \
@@ -402,7 +402,7 @@ impl Audit<'_> {
     /// Describes each share that lies outside its rule's range by more than chance explains.
     fn shares_beyond_chance(&self) -> impl Iterator<Item = String> {
         let rules = RULES.iter().filter(|rule| self.size.warehouses > 1 || !rule.is_of_others());
-        rules.filter_map(|rule| self.beyond_chance(rule))
+        rules.filter_map(|rule| self.why_beyond_chance(rule))
     }
 
     /// Describes values drawn unevenly whose frequencies differ from the specification's beyond chance, by χ².
@@ -449,11 +449,11 @@ impl Audit<'_> {
     }
 
     /// Says that a share lies outside its rule's range by more than chance explains; `None` if it does not.
-    fn beyond_chance(&self, rule: &Rule) -> Option<String> {
+    fn why_beyond_chance(&self, rule: &Rule) -> Option<String> {
         let share = self.percent_entered(rule.part, rule.of)?;
         let (least, most) = rule.range;
         let entered = self.entered_count(rule.of);
-        let chance = most_chance(entered as f64, share / 100.0, rule.drawn / 100.0);
+        let chance = chance_bound(entered as f64, share / 100.0, rule.drawn / 100.0);
         let is_outside = !(least..=most).contains(&share) && chance < BEYOND_CHANCE;
         is_outside.then(|| {
             format!(
@@ -500,7 +500,7 @@ fn most_chi2(degrees: f64) -> f64 {
 /// Upper bound of the chance that the share among `draws` draws is this far or further from the drawn one.
 ///
 /// Chernoff's bound, by the relative entropy of the two.
-pub fn most_chance(draws: f64, share: f64, drawn: f64) -> f64 {
+pub fn chance_bound(draws: f64, share: f64, drawn: f64) -> f64 {
     let entropy = entropy_term(share, drawn) + entropy_term(1.0 - share, 1.0 - drawn);
     2.0 * (-draws * entropy).exp()
 }

@@ -80,7 +80,7 @@ impl Call {
     }
 
     /// Takes what the last answer said that the procedure did in the server.
-    pub fn server_work(&mut self) -> RequestedWork {
+    pub fn take_server_work(&mut self) -> RequestedWork {
         std::mem::take(&mut self.server_work)
     }
 

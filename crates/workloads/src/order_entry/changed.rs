@@ -14,7 +14,7 @@ const MOST_LINES: u64 = *LINES.end() as u64;
 const DELIVERED: [u64; 2] = [3 + *LINES.start() as u64, 3 + MOST_LINES];
 
 /// The fewest and the most rows that the transactions of a kind which succeeded change.
-fn rows_of(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
+fn expected_changed_rows(audit: &Audit<'_>, kind: Kind) -> (u64, u64) {
     match kind {
         // The district, the order, its row of new orders; of each line that is not the unused item, the stock and the line.
         Kind::NewOrder => {
@@ -52,7 +52,7 @@ pub fn find_fault(audit: &Audit<'_>, kinds: &[KindCounts], terminals: u32) -> Op
         if counted.tries < done {
             return Some(format!("{done} {name} were entered, and {} are counted as such", counted.tries));
         }
-        let (fewest, most) = rows_of(audit, kind);
+        let (fewest, most) = expected_changed_rows(audit, kind);
         let most = most + (counted.tries - done + u64::from(terminals)) * most_of_one(kind);
         let changed = counted.rows?.changed;
         (!(fewest..=most).contains(&changed)).then(|| {

@@ -7,14 +7,14 @@ use load::recorder::KindCounts;
 use load::worker::LoadCounts;
 
 use super::Mix;
-use super::audit::{Audit, BEYOND_CHANCE, Count, most_chance};
+use super::audit::{Audit, BEYOND_CHANCE, Count, chance_bound};
 use super::deck::{Cards, Kind, MOST_NEW_ORDERS, most_new_orders_a_minute};
 
 /// Fails unless what was entered and what committed has the mix that the specification or the plan asks for.
 ///
 /// # Errors
 /// [`FailureKind::Verification`], with what failed first.
-pub fn refuse_other_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
+pub fn check_mix(audit: &Audit<'_>, counts: &LoadCounts, mix: Mix) -> Result<(), Failure> {
     let fault = match mix {
         Mix::Specification => entered_fault(audit)
             .or_else(|| audit.find_undelivered())
@@ -68,7 +68,7 @@ fn own_mix_fault(audit: &Audit<'_>, cards: Cards) -> Option<String> {
     let of_deck = cards.iter().sum::<usize>().max(1) as f64;
     ENTERED.into_iter().zip(cards).find_map(|((kind, count), cards)| {
         let (share, planned) = (audit.entered_count(count) as f64 / all.max(1) as f64, cards as f64 / of_deck);
-        (most_chance(all as f64, share, planned) < BEYOND_CHANCE).then(|| {
+        (chance_bound(all as f64, share, planned) < BEYOND_CHANCE).then(|| {
             format!(
                 "{:.2} % of the {all} transactions that were entered are {}, where the plan's own mix has {:.2} %",
                 100.0 * share,
@@ -91,7 +91,7 @@ fn entered_fault(audit: &Audit<'_>) -> Option<String> {
             Kind::NewOrder => (MOST_NEW_ORDERS, "at most", share > MOST_NEW_ORDERS),
             _ => (kind.least_share(), "at least", share < kind.least_share()),
         };
-        (is_beyond && most_chance(all as f64, share, limit) < BEYOND_CHANCE).then(|| {
+        (is_beyond && chance_bound(all as f64, share, limit) < BEYOND_CHANCE).then(|| {
             format!(
                 "{:.2} % of the {all} transactions that were entered are {}, where the specification has {bound} {:.0} %",
                 100.0 * share,
@@ -123,7 +123,7 @@ fn find_unbalanced(kinds: &[KindCounts]) -> Option<String> {
         let counted = kinds.get(kind as usize)?;
         let (share, least) = (counted.in_window as f64 / committed.max(1) as f64, kind.least_share());
         let missing = least * (committed + counted.failed) as f64 - counted.in_window as f64;
-        let is_too_small = share < least && most_chance(committed as f64, share, least) < BEYOND_CHANCE;
+        let is_too_small = share < least && chance_bound(committed as f64, share, least) < BEYOND_CHANCE;
         let is_by_failures = counted.failed as f64 > missing / 2.0;
         (is_too_small && is_by_failures).then(|| {
             format!(

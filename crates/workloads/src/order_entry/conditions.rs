@@ -98,7 +98,7 @@ fn payment_conditions() -> Vec<Condition> {
 }
 
 /// Conditions 2 to 4: numbers of orders, new orders and lines of a district agree.
-fn of_order_numbers() -> Vec<Condition> {
+fn order_number_conditions() -> Vec<Condition> {
     let (orders, news, lines) = (join_district("o"), join_district("no"), join_district("ol"));
     vec![
         Condition {
@@ -142,7 +142,7 @@ fn of_order_numbers() -> Vec<Condition> {
 /// Conditions 5 to 7 and one of étalon's own on each order: its carrier, its lines and their origin.
 ///
 /// What was delivered when the tables were loaded is read then only: no transaction changes it.
-fn of_orders() -> Vec<Condition> {
+fn order_conditions() -> Vec<Condition> {
     let order = ("o.o_w_id", "o.o_d_id");
     vec![
         Condition {
@@ -227,13 +227,13 @@ const PAID: &str = "(SELECT h_c_w_id, h_c_d_id, h_c_id, sum(h_amount) AS paid, c
                     AND h.h_c_id = c.c_id";
 
 /// The pass that checks orders and customers together, reading each line once instead of five times.
-fn of_orders_and_customers() -> Pass {
+fn orders_and_customers_pass() -> Pass {
     let customer = ("c.c_w_id", "c.c_d_id");
     let owes = format!("abs(c.c_balance - coalesce(b.bought, 0) + coalesce(h.paid, 0)) > {SAME_CENT}");
     let has_paid = format!("abs(c.c_balance + c.c_ytd_payment - coalesce(b.bought, 0)) > {SAME_CENT}");
     let has_counted =
         "c.c_payment_cnt <> coalesce(h.payments, 0) OR c.c_delivery_cnt <> coalesce(b.deliveries, 0)".to_owned();
-    let mut conditions = of_orders();
+    let mut conditions = order_conditions();
     conditions.extend([
         Condition {
             name: "10",
@@ -265,7 +265,7 @@ fn of_orders_and_customers() -> Pass {
 }
 
 /// Étalon's own condition that each order is of a customer of its district.
-fn of_buyers() -> Condition {
+fn buyers_condition() -> Condition {
     Condition {
         name: "of buyers",
         says: "an order is of a customer of its district",
@@ -353,7 +353,7 @@ fn condition_11(size: Size) -> Condition {
 }
 
 /// Étalon's own condition on freshly loaded tables: each district has its customers, names, payments and orders.
-fn of_rows(size: Size) -> Condition {
+fn loaded_rows_condition(size: Size) -> Condition {
     let (customers, named) = (size.customers, size.customers.min(NAMES as u64));
     Condition {
         name: "of rows",
@@ -381,7 +381,7 @@ fn of_rows(size: Size) -> Condition {
 const BY_CHANCE: f64 = 5.0;
 
 /// SQL that gives a row if the share of a table's rows that are `such` differs from `share` beyond chance.
-fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -> String {
+fn share_fault_sql(table: &str, such: &str, among: &str, rows: u64, share: f64) -> String {
     let (rows, mean) = (rows as f64, rows as f64 * share);
     let allowed = BY_CHANCE * (rows * share * (1.0 - share)).sqrt();
     format!(
@@ -391,13 +391,13 @@ fn unless_a_share(table: &str, such: &str, among: &str, rows: u64, share: f64) -
 }
 
 /// Étalon's own conditions on freshly loaded tables: shares of original items, bad credit and popular names.
-fn of_shares(size: Size) -> Vec<Condition> {
+fn loaded_share_conditions(size: Size) -> Vec<Condition> {
     let everything = "1 = 1";
     let customers = size.district_count() * size.customers;
     let tenths = [
-        unless_a_share("item", "i_data LIKE '%ORIGINAL%'", everything, size.items, 0.1),
-        unless_a_share("stock", "s_data LIKE '%ORIGINAL%'", everything, size.warehouses * size.items, 0.1),
-        unless_a_share("customer", "c_credit = 'BC'", everything, customers, 0.1),
+        share_fault_sql("item", "i_data LIKE '%ORIGINAL%'", everything, size.items, 0.1),
+        share_fault_sql("stock", "s_data LIKE '%ORIGINAL%'", everything, size.warehouses * size.items, 0.1),
+        share_fault_sql("customer", "c_credit = 'BC'", everything, customers, 0.1),
     ];
     let mut all = vec![Condition {
         name: "of tenths",
@@ -417,7 +417,7 @@ fn of_shares(size: Size) -> Vec<Condition> {
         all.push(Condition {
             name: "of names",
             says: "the customers after the first thousand have the popular names as often as the uneven function draws them",
-            broken: format!("FROM ({}) b", unless_a_share("customer", &such, &format!("c_id > {NAMES}"), drawn, share)),
+            broken: format!("FROM ({}) b", share_fault_sql("customer", &such, &format!("c_id > {NAMES}"), drawn, share)),
             place: ("0", "0"),
         });
     }
@@ -431,15 +431,17 @@ const POPULAR: usize = 32;
 ///
 /// What breaks several conditions is named by the first.
 fn passes_over_tables(size: Size, extent: Extent) -> Vec<Pass> {
-    let quick = payment_conditions().into_iter().chain(of_order_numbers()).map(Pass::from);
+    let quick = payment_conditions().into_iter().chain(order_number_conditions()).map(Pass::from);
     let mut all: Vec<Pass> = if extent == Extent::Rest { Vec::new() } else { quick.collect() };
     if extent != Extent::Quick {
-        all.extend([of_orders_and_customers(), stock_pass()]);
-        all.extend([of_buyers(), amounts_condition()].map(Pass::from));
+        all.extend([orders_and_customers_pass(), stock_pass()]);
+        all.extend([buyers_condition(), amounts_condition()].map(Pass::from));
     }
     if extent == Extent::Loaded {
-        let of_load =
-            [condition_11(size), of_rows(size)].into_iter().chain(of_shares(size)).chain(loaded::row_conditions(size));
+        let of_load = [condition_11(size), loaded_rows_condition(size)]
+            .into_iter()
+            .chain(loaded_share_conditions(size))
+            .chain(loaded::row_conditions(size));
         all.extend(of_load.map(Pass::from));
     }
     all

@@ -21,7 +21,7 @@ fn sample_sql(warehouse: &str, size: Size) -> String {
 }
 
 /// Number of warehouses whose rows are read.
-fn sampled_warehouses(size: Size) -> u64 {
+fn sampled_warehouse_count(size: Size) -> u64 {
     size.warehouses.min(SAMPLED_WAREHOUSES)
 }
 
@@ -63,7 +63,7 @@ fn column_name(prefix: &str, name: &str) -> String {
 }
 
 /// SQL from `FROM` on: the rows of `table` that break a rule which every row must keep.
-fn unless_all(table: &str, sample: &str, rules: &[String]) -> String {
+fn broken_rows_sql(table: &str, sample: &str, rules: &[String]) -> String {
     format!("FROM {table} WHERE {sample} AND CASE WHEN {} THEN 0 ELSE 1 END = 1", rules.join(" AND "))
 }
 
@@ -79,15 +79,15 @@ fn make_condition(
 
 /// Lists every condition on the rows as they were loaded.
 pub fn row_conditions(size: Size) -> Vec<Condition> {
-    let mut all = Vec::from(of_fixed_tables(size));
-    all.extend(of_customers_and_stock(size));
-    all.extend(of_orders_and_lines(size));
-    all.extend([of_permutation(size), drawn_conditions(size), of_texts(size)]);
+    let mut all = Vec::from(fixed_table_conditions(size));
+    all.extend(customer_and_stock_conditions(size));
+    all.extend(order_and_line_conditions(size));
+    all.extend([permutation_condition(size), drawn_conditions(size), texts_condition(size)]);
     all
 }
 
 /// Conditions that items, warehouses and districts have the columns that were loaded.
-fn of_fixed_tables(size: Size) -> [Condition; 3] {
+fn fixed_table_conditions(size: Size) -> [Condition; 3] {
     let paid = size.customers * 10;
     let warehouse = [
         text_condition("w_name", 6, 10),
@@ -112,26 +112,26 @@ fn of_fixed_tables(size: Size) -> [Condition; 3] {
         make_condition(
             "of items",
             "an item has an image, a name, a price of 1 to 100 and data as loaded",
-            unless_all("item", every, &item),
+            broken_rows_sql("item", every, &item),
             ("0", "0"),
         ),
         make_condition(
             "of warehouses",
             "a warehouse has a name, an address, a tax and a sum of payments as loaded",
-            unless_all("warehouse", every, &warehouse),
+            broken_rows_sql("warehouse", every, &warehouse),
             ("w_id", "0"),
         ),
         make_condition(
             "of districts",
             "a district has a name, an address, a tax, a sum of payments and a next order as loaded",
-            unless_all("district", every, &district),
+            broken_rows_sql("district", every, &district),
             ("d_w_id", "d_id"),
         ),
     ]
 }
 
 /// Conditions that customers and stock have the columns that were loaded.
-fn of_customers_and_stock(size: Size) -> [Condition; 2] {
+fn customer_and_stock_conditions(size: Size) -> [Condition; 2] {
     let customer = [
         text_condition("c_first", 8, 16),
         address_condition("c"),
@@ -151,20 +151,20 @@ fn of_customers_and_stock(size: Size) -> [Condition; 2] {
         make_condition(
             "of customers",
             "a customer has a name, an address, a phone number, terms, counts and data as loaded",
-            unless_all("customer", &sample_sql("c_w_id", size), &customer),
+            broken_rows_sql("customer", &sample_sql("c_w_id", size), &customer),
             ("c_w_id", "c_d_id"),
         ),
         make_condition(
             "of stock rows",
             "an item's stock has 10 to 100 pieces, no counts, and texts as loaded",
-            unless_all("stock", &sample_sql("s_w_id", size), &stock),
+            broken_rows_sql("stock", &sample_sql("s_w_id", size), &stock),
             ("s_w_id", "0"),
         ),
     ]
 }
 
 /// Conditions that payments, orders and lines have the columns that were loaded.
-fn of_orders_and_lines(size: Size) -> [Condition; 3] {
+fn order_and_line_conditions(size: Size) -> [Condition; 3] {
     let (delivered, items) = (size.delivered_orders(), size.items);
     let (fewest, most) = (LINES.start(), LINES.end());
     let history = [
@@ -189,19 +189,19 @@ fn of_orders_and_lines(size: Size) -> [Condition; 3] {
         make_condition(
             "of history",
             "a payment of the load is of 10, at the customer's own district",
-            unless_all("history", &sample_sql("h_w_id", size), &history),
+            broken_rows_sql("history", &sample_sql("h_w_id", size), &history),
             ("h_w_id", "h_d_id"),
         ),
         make_condition(
             "of orders",
             "an order of the load has 5 to 15 local lines, and a carrier if it is delivered",
-            unless_all("orders", &sample_sql("o_w_id", size), &order),
+            broken_rows_sql("orders", &sample_sql("o_w_id", size), &order),
             ("o_w_id", "o_d_id"),
         ),
         make_condition(
             "of lines",
             "a line of the load is of five pieces from its own warehouse, and costs nothing if it is delivered",
-            unless_all("order_line", &sample_sql("ol_w_id", size), &line),
+            broken_rows_sql("order_line", &sample_sql("ol_w_id", size), &line),
             ("ol_w_id", "ol_d_id"),
         ),
     ]
@@ -210,7 +210,7 @@ fn of_orders_and_lines(size: Size) -> [Condition; 3] {
 /// Condition that the customers of a district's first orders are in random order.
 ///
 /// Numbers in random order have a correlation of 0 with their places, with a standard deviation of 1 / √(n - 1).
-fn of_permutation(size: Size) -> Condition {
+fn permutation_condition(size: Size) -> Condition {
     let count = size.customers as f64;
     let mean = count * ((count + 1.0) / 2.0).powi(2);
     let spread = count * (count * count - 1.0) / 12.0 / (count - 1.0).max(1.0).sqrt();
@@ -264,13 +264,13 @@ fn mean_and_spread([least, most, step]: [f64; 3], power: i32) -> (f64, f64) {
 
 /// Condition that columns are drawn evenly.
 fn drawn_conditions(size: Size) -> Condition {
-    let districts = sampled_warehouses(size) * DISTRICTS;
+    let districts = sampled_warehouse_count(size) * DISTRICTS;
     let even =
         |table, column, among: &str, rows, range| EvenColumn { table, column, among: among.to_owned(), rows, range };
     let (every, delivered) = ("1 = 1", size.delivered_orders());
     let orders = sample_sql("o_w_id", size);
     let (customers, of_delivered) = (sample_sql("c_w_id", size), format!("{orders} AND o_id <= {delivered}"));
-    let stock = sampled_warehouses(size) * size.items;
+    let stock = sampled_warehouse_count(size) * size.items;
     let columns = [
         even("item", "i_im_id", every, size.items, [1.0, 10_000.0, 1.0]),
         even("item", "i_price", every, size.items, [1.0, 100.0, 0.01]),
@@ -290,22 +290,22 @@ fn drawn_conditions(size: Size) -> Condition {
 }
 
 /// Condition that no two texts are alike: repeated ones would be compressed and cached too well.
-fn of_texts(size: Size) -> Condition {
+fn texts_condition(size: Size) -> Condition {
     let all = [
         same_text_sql("item", "i_data", "i_id <= 1000"),
-        same_text_sql("stock", "s_data", &of_last_warehouse(size, "s_w_id", "s_i_id <= 1000")),
-        same_text_sql("customer", "c_data", &of_last_warehouse(size, "c_w_id", "c_d_id = 1")),
+        same_text_sql("stock", "s_data", &last_warehouse_sql(size, "s_w_id", "s_i_id <= 1000")),
+        same_text_sql("customer", "c_data", &last_warehouse_sql(size, "c_w_id", "c_d_id = 1")),
         same_text_sql(
             "order_line",
             "ol_dist_info",
-            &of_last_warehouse(size, "ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100"),
+            &last_warehouse_sql(size, "ol_w_id", "ol_d_id = 1 AND ol_o_id <= 100"),
         ),
     ];
     make_condition("of texts", "no two texts are alike", format!("FROM ({}) b", all.join(" UNION ALL ")), ("0", "0"))
 }
 
 /// SQL condition that a row is of the last warehouse, and meets another condition.
-fn of_last_warehouse(size: Size, warehouse: &str, more: &str) -> String {
+fn last_warehouse_sql(size: Size, warehouse: &str, more: &str) -> String {
     format!("{warehouse} = {} AND {more}", size.warehouses)
 }
 

@@ -224,7 +224,7 @@ impl OrderEntry {
     }
 
     /// Makes a note if terminals key and think, and their number for each warehouse is not the specification's.
-    fn other_terminals(&self) -> Option<Mark> {
+    fn terminal_count_mark(&self) -> Option<Mark> {
         let of_each = f64::from(self.terminals) / self.size.warehouses as f64;
         let is_other = self.pace == Pace::Spec && u64::from(self.terminals) != self.size.district_count();
         let detail = format!("a warehouse has {of_each:.1} terminals, where the specification has {DISTRICTS}");
@@ -232,7 +232,7 @@ impl OrderEntry {
     }
 
     /// Makes a note if the mix is the plan's own.
-    fn own_mix(&self) -> Option<Mark> {
+    fn own_mix_mark(&self) -> Option<Mark> {
         let Mix::Own(cards) = self.mix else { return None };
         let all = cards.iter().sum::<usize>() as f64;
         let shares = Kind::ALL.iter().zip(cards);
@@ -302,7 +302,7 @@ impl Native for OrderEntry {
         if let Some(cause) = audit.find_fault() {
             return Err(Failure::new(FailureKind::Verification, "trust what the terminals entered", cause));
         }
-        committed::refuse_other_mix(&audit, counts, self.mix)?;
+        committed::check_mix(&audit, counts, self.mix)?;
         let window_min = counts.window_ns as f64 / 60e9;
         if let Some(cause) = (self.pace == Pace::Spec)
             .then(|| committed::find_haste(&counts.kinds, window_min, self.rules.cards, self.terminals))
@@ -389,7 +389,7 @@ impl Native for OrderEntry {
         let claims = (claims::COUNT + sent::count_comparisons(self.calls)) as f64;
         all.push(Measurement::value("claims_held", "", Direction::Neither, Role::Diagnostic, claims));
         all.extend(self.audit_of(counts).measurements());
-        (all, self.other_terminals().into_iter().chain(self.own_mix()).collect())
+        (all, self.terminal_count_mark().into_iter().chain(self.own_mix_mark()).collect())
     }
 }
 

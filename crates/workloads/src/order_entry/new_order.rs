@@ -3,7 +3,9 @@
 use super::audit::{Count, Even, InputCounts};
 use super::calls::lines_datum;
 use super::claims::order_place;
-use super::statements::{Ask, FEWEST_LINES, Field, item_of, items_of, own_stock_of, stock_of, supply_of};
+use super::statements::{
+    Ask, FEWEST_LINES, Field, item_field, items_statement, mixed_stock_statement, own_stock_statement, supply_field,
+};
 use super::terminal::{
     Fields, Input, Steps, amount_of, ask_all_rows, ask_for_effect, ask_in_pipeline, ask_last_row, found_row,
     missing_rows, text_of, whole_number_at,
@@ -66,7 +68,7 @@ impl NewOrder {
         for _ in 0..count {
             let item = input.draw_item();
             let is_remote = input.rng.int_between(1, 100) <= input.rules.remote_lines;
-            let remote = if is_remote { input.other_warehouse() } else { None };
+            let remote = if is_remote { input.draw_other_warehouse() } else { None };
             let supply = remote.unwrap_or(input.home);
             let quantity = input.draw_even(Even::Quantity, 1, input.rules.most_pieces);
             lines.push(OrderLine { item, supply, quantity, ..OrderLine::default() });
@@ -91,11 +93,11 @@ impl NewOrder {
         fields.set_number(Field::Lines, count);
         fields.set_number(Field::AllLocal, i64::from(remote == 0));
         for (place, line) in lines.iter().enumerate() {
-            fields.set_number_at(item_of(place), line.item);
-            fields.set_number_at(supply_of(place), line.supply);
+            fields.set_number_at(item_field(place), line.item);
+            fields.set_number_at(supply_field(place), line.supply);
         }
         if let Some(item) = unused {
-            fields.set_number_at(item_of(lines.len()), item);
+            fields.set_number_at(item_field(lines.len()), item);
         }
         NewOrder { home: input.home, lines, unused, step: Step::Begin, asked: Step::Begin }
     }
@@ -124,7 +126,7 @@ impl NewOrder {
     /// Number of the statement that reads the stock of all lines.
     fn stock_statement(&self) -> usize {
         let is_local = self.lines.iter().all(|line| line.supply == self.home);
-        if is_local { own_stock_of(self.lines.len()) } else { stock_of(self.lines.len()) }
+        if is_local { own_stock_statement(self.lines.len()) } else { mixed_stock_statement(self.lines.len()) }
     }
 
     /// Gives the statement that takes a line's pieces from the stock, and sets its fields.
@@ -198,7 +200,7 @@ impl Steps for NewOrder {
             Step::District => (ask_last_row(Ask::District), Step::Warehouse),
             Step::Warehouse => (ask_last_row(Ask::WarehouseTax), Step::Customer),
             Step::Customer => (ask_last_row(Ask::CustomerTerms), Step::Items),
-            Step::Items => (ask_all_rows(items_of(self.line_count())), Step::Order),
+            Step::Items => (ask_all_rows(items_statement(self.line_count())), Step::Order),
             Step::Order => (ask_in_pipeline(Ask::InsertOrder), Step::NewOrder),
             Step::NewOrder => (ask_in_pipeline(Ask::InsertNewOrder), Step::Stock(0)),
             Step::Stock(line) if line < lines => (self.take_stock(line, fields), Step::Stock(line + 1)),

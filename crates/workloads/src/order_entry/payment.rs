@@ -92,7 +92,7 @@ impl Payment {
     pub fn enter(input: &mut Input<'_>, fields: &mut Fields) -> Payment {
         let district = input.draw_district(Even::PaymentDistrict);
         let is_remote = input.rng.int_between(1, 100) > input.rules.at_home;
-        let (warehouse_of_customer, district_of_customer) = match input.other_warehouse() {
+        let (warehouse_of_customer, district_of_customer) = match input.draw_other_warehouse() {
             Some(other) if is_remote => (other, input.draw_district(Even::OtherDistrict)),
             _ => (input.home, district),
         };

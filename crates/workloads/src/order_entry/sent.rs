@@ -4,7 +4,7 @@
 use super::audit::{Audit, Count};
 use super::calls::Calls;
 use super::deck::Kind;
-use super::statements::{Ask, FEWEST_LINES, PLAIN_STATEMENTS, own_stock_of, stock_of};
+use super::statements::{Ask, FEWEST_LINES, PLAIN_STATEMENTS, mixed_stock_statement, own_stock_statement};
 use super::tables::{DISTRICTS, LINES, Size};
 
 /// Numbers of statements: those for a number of lines count as one.
@@ -19,8 +19,8 @@ const READS: usize = 4;
 pub fn group_of_statement(statement: usize) -> usize {
     match statement {
         plain if plain < PLAIN_STATEMENTS => plain,
-        items if items < own_stock_of(FEWEST_LINES) => ITEMS,
-        own if own < stock_of(FEWEST_LINES) => OWN_STOCK,
+        items if items < own_stock_statement(FEWEST_LINES) => ITEMS,
+        own if own < mixed_stock_statement(FEWEST_LINES) => OWN_STOCK,
         _ => STOCK,
     }
 }

@@ -78,12 +78,12 @@ const FIRST_ITEM: usize = NAMES.len();
 pub const FIELDS: usize = FIRST_ITEM + 2 * MOST_LINES;
 
 /// Index of the field that holds the item of a line, counted from 0.
-pub fn item_of(line: usize) -> usize {
+pub fn item_field(line: usize) -> usize {
     FIRST_ITEM + 2 * line
 }
 
 /// Index of the field that holds the warehouse which supplies a line, counted from 0.
-pub fn supply_of(line: usize) -> usize {
+pub fn supply_field(line: usize) -> usize {
     FIRST_ITEM + 2 * line + 1
 }
 
@@ -187,18 +187,18 @@ const PLAIN: [&str; PLAIN_STATEMENTS] = [
 const SIZES: usize = MOST_LINES - FEWEST_LINES + 1;
 
 /// Number of the statement that reads the items of `lines` lines.
-pub fn items_of(lines: usize) -> usize {
+pub fn items_statement(lines: usize) -> usize {
     PLAIN.len() + lines - FEWEST_LINES
 }
 
 /// Number of the statement that reads the stock of `lines` lines that the terminal's own warehouse supplies.
-pub fn own_stock_of(lines: usize) -> usize {
-    items_of(lines) + SIZES
+pub fn own_stock_statement(lines: usize) -> usize {
+    items_statement(lines) + SIZES
 }
 
 /// Number of the statement that reads the stock of `lines` lines of which other warehouses supply some.
-pub fn stock_of(lines: usize) -> usize {
-    own_stock_of(lines) + SIZES
+pub fn mixed_stock_statement(lines: usize) -> usize {
+    own_stock_statement(lines) + SIZES
 }
 
 /// Texts of all statements, by number.
@@ -237,12 +237,12 @@ mod tests {
         assert_eq!((at(Ask::Begin), at(Ask::Rollback)), ("BEGIN", "ROLLBACK"));
         assert!(at(Ask::TakeStock).starts_with("UPDATE stock") && at(Ask::InsertHistory).contains("history"));
         assert!(at(Ask::OrderToDeliver).ends_with("FOR UPDATE") && at(Ask::LowStock).contains("threshold"));
-        assert_eq!(texts[items_of(4)].matches(":i").count(), 4);
-        assert_eq!(texts[own_stock_of(15)].matches(":i").count(), 15);
-        assert_eq!(texts[stock_of(15)].matches(":supply").count(), 15);
-        assert_eq!(texts.len(), stock_of(15) + 1);
+        assert_eq!(texts[items_statement(4)].matches(":i").count(), 4);
+        assert_eq!(texts[own_stock_statement(15)].matches(":i").count(), 15);
+        assert_eq!(texts[mixed_stock_statement(15)].matches(":supply").count(), 15);
+        assert_eq!(texts.len(), mixed_stock_statement(15) + 1);
         let names = field_names();
         assert_eq!((names.len(), names[Field::Threshold as usize].as_str()), (FIELDS, "threshold"));
-        assert_eq!((names[item_of(14)].as_str(), names[supply_of(0)].as_str()), ("i14", "supply0"));
+        assert_eq!((names[item_field(14)].as_str(), names[supply_field(0)].as_str()), ("i14", "supply0"));
     }
 }

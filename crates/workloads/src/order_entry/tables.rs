@@ -56,7 +56,7 @@ impl Size {
     }
 
     /// Whether items and customers are as many as the specification has.
-    fn is_the_specification_s(self) -> bool {
+    fn is_specification_size(self) -> bool {
         self == Size::for_warehouses(self.warehouses)
     }
 }
@@ -101,7 +101,7 @@ fn number_datum(value: u64) -> Datum {
 
 /// Makes the data set of the nine tables at this size, with their rules and indexes.
 pub fn dataset(size: Size) -> Dataset {
-    let lines = of_all_lengths(size.customers);
+    let lines = district_line_count(size.customers);
     let undelivered = size.customers - size.delivered_orders();
     let table = |name: &'static str, columns, primary_key, rows: u64, row| Table {
         name: Cow::Borrowed(name),
@@ -150,7 +150,7 @@ pub fn dataset(size: Size) -> Dataset {
     ];
     let by_name = &["c_w_id", "c_d_id", "c_last", "c_first"];
     let by_customer = &["o_w_id", "o_d_id", "o_c_id", "o_id"];
-    let smaller = if size.is_the_specification_s() {
+    let smaller = if size.is_specification_size() {
         String::new()
     } else {
         format!(", of {} items and {} customers of a district", size.items, size.customers)
@@ -426,12 +426,12 @@ fn order_length(number: u64) -> u64 {
 /// Number of lines of a district's first order.
 ///
 /// Every district has as many orders of each length, in an order of its own, so that all have as many lines.
-fn lines_of(district: Place, order: u64, orders: u64) -> u64 {
+fn first_order_lines(district: Place, order: u64, orders: u64) -> u64 {
     order_length(shuffled_index(SEED ^ LENGTHS ^ district.0, orders, order))
 }
 
 /// Number of lines of all of a district's first orders.
-fn of_all_lengths(orders: u64) -> u64 {
+fn district_line_count(orders: u64) -> u64 {
     (0..orders).map(order_length).sum()
 }
 
@@ -447,7 +447,7 @@ fn order_row(size: Size) -> RowRule {
         } else {
             Datum::Null
         });
-        row.extend([number_datum(lines_of(place, order, size.customers)), Datum::Int(1)]);
+        row.extend([number_datum(first_order_lines(place, order, size.customers)), Datum::Int(1)]);
     })
 }
 
@@ -490,7 +490,7 @@ fn first_lines(district: Place, orders: u64) -> Vec<u64> {
     (0..orders)
         .scan(0, |at: &mut u64, order| {
             let start = *at;
-            *at += lines_of(district, order, orders);
+            *at += first_order_lines(district, order, orders);
             Some(start)
         })
         .collect()
@@ -509,7 +509,7 @@ fn line_row(size: Size) -> RowRule {
     thread_local! {
         static LAST: RefCell<LinesOf> = RefCell::default();
     }
-    let of_district = of_all_lengths(size.customers);
+    let of_district = district_line_count(size.customers);
     Arc::new(move |index, row| {
         let (district, within) = (index / of_district, index % of_district);
         LAST.with_borrow_mut(|last| {
@@ -604,14 +604,14 @@ mod tests {
     #[test]
     fn lines_are_evenly_five_to_fifteen_in_every_district() {
         for district in [0, 1, 77] {
-            let lines: Vec<u64> = (0..3_000).map(|order| lines_of(Place(district), order, 3_000)).collect();
+            let lines: Vec<u64> = (0..3_000).map(|order| first_order_lines(Place(district), order, 3_000)).collect();
             assert!(
                 (5..=15).all(|length| (272..=273).contains(&lines.iter().filter(|lines| **lines == length).count())),
                 "{district}"
             );
             let longer = lines.windows(2).filter(|pair| pair[1] > pair[0]).count();
             assert!((1_250..1_500).contains(&longer), "{longer}: in no order");
-            assert_eq!(lines.iter().sum::<u64>(), of_all_lengths(3_000));
+            assert_eq!(lines.iter().sum::<u64>(), district_line_count(3_000));
         }
     }
 
@@ -620,7 +620,7 @@ mod tests {
     fn ten_thousand_warehouses_are_described_at_once() {
         let began = std::time::Instant::now();
         let data = dataset(Size::for_warehouses(10_000));
-        assert_eq!(data.tables[8].rows, 100_000 * of_all_lengths(3_000));
+        assert_eq!(data.tables[8].rows, 100_000 * district_line_count(3_000));
         assert!(began.elapsed().as_secs() < 2, "{:?}", began.elapsed());
     }
 }

@@ -80,7 +80,7 @@ impl Input<'_> {
     }
 
     /// Draws another warehouse than the terminal's, and counts it; `None` if there is one only.
-    pub fn other_warehouse(&mut self) -> Option<i64> {
+    pub fn draw_other_warehouse(&mut self) -> Option<i64> {
         let all = self.size.warehouses as i64;
         if all < 2 {
             return None;
@@ -266,7 +266,7 @@ impl NativeClient for Terminal {
     /// Takes what the procedure's answer said it did in the server; nothing without procedures.
     fn server_work(&mut self) -> RequestedWork {
         match &mut self.work {
-            Work::Call(call) => call.server_work(),
+            Work::Call(call) => call.take_server_work(),
             _ => RequestedWork::default(),
         }
     }

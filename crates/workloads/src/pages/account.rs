@@ -181,7 +181,7 @@ impl IoAccount {
     /// Sum of a figure over all places of a class; unavailable if a part is, or if there is no such place.
     ///
     /// A place that did nothing waited for nothing, timed or not.
-    pub fn of_class(&self, class: FileClass, figure: Figure) -> Reading {
+    pub fn class_sum(&self, class: FileClass, figure: Figure) -> Reading {
         let mut sum = None;
         for place in self.places.iter().filter(|place| place.class == class) {
             let idle = figure.counted_by().is_some_and(|count| place.reading_of(count) == &Reading::Value(0.0));
@@ -219,18 +219,18 @@ mod tests {
         let before = account(vec![place("a", 10.0, Some(5.0))]);
         let after = account(vec![place("a", 15.0, Some(7.0)), place("new", 2.0, Some(1.0))]);
         let did = after.since(&before);
-        assert_eq!(did.of_class(FileClass::Data, Figure::Writes), Reading::Value(7.0));
-        assert_eq!(did.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(3.0));
-        assert_eq!(did.of_class(FileClass::Data, Figure::Reads), Reading::unavailable("not timed"));
-        assert!(matches!(did.of_class(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
+        assert_eq!(did.class_sum(FileClass::Data, Figure::Writes), Reading::Value(7.0));
+        assert_eq!(did.class_sum(FileClass::Data, Figure::WriteStall), Reading::Value(3.0));
+        assert_eq!(did.class_sum(FileClass::Data, Figure::Reads), Reading::unavailable("not timed"));
+        assert!(matches!(did.class_sum(FileClass::Log, Figure::Writes), Reading::Unavailable(_)));
     }
 
     #[test]
     fn a_part_that_is_not_timed_spoils_a_sum_only_if_it_did_something() {
         let busy = account(vec![place("a", 1.0, Some(5.0)), place("b", 2.0, None)]);
-        assert_eq!(busy.of_class(FileClass::Data, Figure::WriteStall), Reading::unavailable("not timed"));
+        assert_eq!(busy.class_sum(FileClass::Data, Figure::WriteStall), Reading::unavailable("not timed"));
         let idle = account(vec![place("a", 1.0, Some(5.0)), place("b", 0.0, None)]);
-        assert_eq!(idle.of_class(FileClass::Data, Figure::WriteStall), Reading::Value(5.0));
+        assert_eq!(idle.class_sum(FileClass::Data, Figure::WriteStall), Reading::Value(5.0));
     }
 
     #[test]

@@ -113,7 +113,7 @@ impl PagesClaim<'_> {
     /// Fails if commits did not wait for the device, where each must write or sync the log.
     pub(super) fn check_waits(&self, session: &mut dyn Session, counted: &Counted<'_>) -> Result<(), Failure> {
         let Some(figure) = self.dialect.commit_figure(session)? else { return Ok(()) };
-        match counted.engine.of_class(FileClass::Log, figure) {
+        match counted.engine.class_sum(FileClass::Log, figure) {
             Reading::Value(seen) if seen < OWN_WAITS * self.statements as f64 => {
                 let (commits, figure) = (self.statements, figure.as_str());
                 untrusted(format!(
@@ -130,7 +130,7 @@ impl PagesClaim<'_> {
             return Ok(());
         }
         let least = (self.all_rows() * filler_length(self.page_bytes).saturating_sub(LONGEST_HEADER)) as f64;
-        let written = match counted.engine.of_class(FileClass::Data, Figure::WriteBytes) {
+        let written = match counted.engine.class_sum(FileClass::Data, Figure::WriteBytes) {
             Reading::Value(written) if !self.dialect.counts_extensions() => Some(written),
             _ => None,
         };

@@ -39,7 +39,7 @@ pub trait PagesDialect: Sync {
     fn page_bytes(&self, session: &mut dyn Session) -> Result<u64, Failure>;
 
     /// SQL statements that create the table for pages of this size.
-    fn create_tables(&self, page_bytes: u64) -> Vec<String>;
+    fn create_page_table_sql(&self, page_bytes: u64) -> Vec<String>;
 
     /// Prepares the session for the first snapshot; returns notes for the reader.
     fn begin_run(&self, _session: &mut dyn Session) -> Result<Vec<String>, Failure> {
@@ -71,7 +71,7 @@ pub trait PagesDialect: Sync {
     }
 
     /// Reads the position of the log's end, in bytes; `None` if the engine does not give it.
-    fn log_end(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
+    fn read_log_end(&self, _session: &mut dyn Session) -> Result<Option<f64>, Failure> {
         Ok(None)
     }
 

@@ -42,7 +42,7 @@ pub(super) fn step_outcome(found: PagesFound) -> StepOutcome {
     all.extend(found.files.iter().map(|(class, size)| diagnostic("file_size", class.as_str(), "bytes", size.clone())));
     for class in FileClass::ALL {
         for figure in Figure::ALL {
-            let reading = found.engine.of_class(class, figure);
+            let reading = found.engine.class_sum(class, figure);
             all.push(diagnostic(figure.as_str(), class.as_str(), figure.unit(), reading));
         }
     }
@@ -50,7 +50,7 @@ pub(super) fn step_outcome(found: PagesFound) -> StepOutcome {
         for class in [FileClass::Data, FileClass::Log] {
             for figure in &Figure::ALL[..6] {
                 let family = format!("{}_total", figure.as_str());
-                all.push(diagnostic(&family, class.as_str(), figure.unit(), totals.of_class(class, *figure)));
+                all.push(diagnostic(&family, class.as_str(), figure.unit(), totals.class_sum(class, *figure)));
             }
         }
     }
@@ -72,7 +72,7 @@ fn headline(found: &PagesFound, insert_s: f64, elapsed_s: &Reading) -> Vec<Measu
     let value = Reading::Value;
     let log_bytes = match &found.engine.log_bytes {
         Some(made) => made.clone(),
-        None => found.engine.of_class(FileClass::Log, Figure::WriteBytes),
+        None => found.engine.class_sum(FileClass::Log, Figure::WriteBytes),
     };
     vec![
         new("commits", "commits/s", Higher, Role::Primary, value(commits / insert_s.max(1e-9))),
@@ -114,15 +114,15 @@ fn add_latencies(engine: &IoAccount, commits: f64, all: &mut Vec<Measurement>) {
                 per_operation,
                 class,
                 "ms",
-                ratio_or(&engine.of_class(class, stall), &engine.of_class(class, count), &none),
+                ratio_or(&engine.class_sum(class, stall), &engine.class_sum(class, count), &none),
             ));
             if let Some(bytes) = bytes {
-                let mib = scale_reading(engine.of_class(class, bytes), 1.0 / MIB);
+                let mib = scale_reading(engine.class_sum(class, bytes), 1.0 / MIB);
                 all.push(class_measurement(
                     per_mib,
                     class,
                     "ms/MiB",
-                    ratio_or(&engine.of_class(class, stall), &mib, &none),
+                    ratio_or(&engine.class_sum(class, stall), &mib, &none),
                 ));
             }
         }
@@ -140,12 +140,12 @@ fn class_measurement(family: &str, class: FileClass, unit: &str, reading: Readin
 /// One engine waits in its syncs, another in its writes: only the sum compares.
 fn add_waits(engine: &IoAccount, class: FileClass, commits: f64, all: &mut Vec<Measurement>) {
     // SQL Server writes through and has no syncs; then the writes are all there is.
-    let sync = match (engine.of_class(class, Figure::SyncStall), engine.of_class(class, Figure::Syncs)) {
+    let sync = match (engine.class_sum(class, Figure::SyncStall), engine.class_sum(class, Figure::Syncs)) {
         (Reading::Unavailable(_), Reading::Value(0.0)) => Reading::Value(0.0),
         (stall, _) => stall,
     };
     let wait =
-        both_readings(&engine.of_class(class, Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
+        both_readings(&engine.class_sum(class, Figure::WriteStall), &sync, |write, sync| Reading::Value(write + sync));
     let id = format!("wait_per_commit/{}", class.as_str());
     all.push(Measurement::new(&id, "ms", Direction::Lower, Role::Secondary, scale_reading(wait, 1.0 / commits)));
 }
@@ -203,7 +203,7 @@ fn add_shares(found: &PagesFound, written: &Reading, all: &mut Vec<Measurement>)
         // A class without a file has written nothing.
         if found.engine.places.iter().any(|place| place.class == class) {
             seen =
-                both_readings(&seen, &found.engine.of_class(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
+                both_readings(&seen, &found.engine.class_sum(class, Figure::WriteBytes), |a, b| Reading::Value(a + b));
         }
     }
     all.push(diagnostic("unseen", "writes", "%", percent_missing(&seen, written)));

@@ -78,15 +78,15 @@ fn take_snapshot(
 impl Procedure for PageInsert {
     /// Makes the table, times the inserts and the checkpoint, checks that the rows are there, and reports the I/O.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
-        let dialect = context.system.pages().ok_or_else(|| {
+        let dialect = context.system.pages_dialect().ok_or_else(|| {
             let cause = "the test is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "insert pages", cause)
         })?;
         let statements = self.statements as usize;
         context.report_progress("making the table", 0, statements);
-        let mut session = context.system.session(SessionKind::Plain)?;
+        let mut session = context.system.connect_session(SessionKind::Plain)?;
         let page_bytes = dialect.page_bytes(&mut *session)?;
-        for statement in dialect.create_tables(page_bytes) {
+        for statement in dialect.create_page_table_sql(page_bytes) {
             session.execute(&statement)?;
         }
         let started = dialect.begin_run(&mut *session)?;
@@ -98,7 +98,7 @@ impl Procedure for PageInsert {
             return Ok(Stepped::Interrupted);
         };
         context.report_progress("writing what is left", statements, statements);
-        let log_end = dialect.log_end(&mut *session)?;
+        let log_end = dialect.read_log_end(&mut *session)?;
         let flush_ns = now_ns();
         let flushed = dialect.flush_writes(&mut *session)?;
         let flush_s = (now_ns() - flush_ns) as f64 / 1e9;
@@ -121,11 +121,11 @@ impl Procedure for PageInsert {
         let flush_s = match flushed {
             Ok(()) => Reading::Value(flush_s),
             Err(reason) => {
-                marks.push(note_mark(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
+                marks.push(make_note(format!("no checkpoint, so that the elapsed time has no end: {reason}")));
                 Reading::unavailable(format!("no checkpoint: {reason}"))
             }
         };
-        marks.extend(started.into_iter().chain(engine.notes.iter().cloned()).map(note_mark));
+        marks.extend(started.into_iter().chain(engine.notes.iter().cloned()).map(make_note));
         let totals = (dialect.counter_origin() == Totals::SinceOpened).then_some(after.engine);
         let os = before.os.and_then(|before| Ok((before, after.os?)));
         let (statements, rows) = (self.statements, self.rows);
@@ -148,7 +148,7 @@ impl Procedure for PageInsert {
 }
 
 /// Makes a note.
-fn note_mark(detail: String) -> Mark {
+fn make_note(detail: String) -> Mark {
     Mark::new(MarkKind::Note, detail)
 }
 
@@ -162,7 +162,7 @@ impl PageInsert {
         (session, counted): (&mut dyn Session, &Counted<'_>),
     ) -> Result<(), Failure> {
         let claim = PagesClaim { dialect, statements: self.statements, rows: self.rows, page_bytes };
-        claim.check_rows(&mut *context.system.session(SessionKind::Plain)?)?;
+        claim.check_rows(&mut *context.system.connect_session(SessionKind::Plain)?)?;
         claim.check_counts(counted)?;
         let tier = context.system.facts()?.durability().map(|durability| durability.tier);
         if tier == Some(DurabilityTier::Durable) {
@@ -184,7 +184,7 @@ impl PageInsert {
                 Ok((Reading::Value(row_bytes), self.check_size(row_bytes, page_bytes)?))
             }
             Err(reason) => {
-                let mark = note_mark(format!("whether a row fills a page is not known: {reason}"));
+                let mark = make_note(format!("whether a row fills a page is not known: {reason}"));
                 Ok((Reading::unavailable(reason), vec![mark]))
             }
         }
@@ -200,7 +200,7 @@ impl PageInsert {
         let detail = format!("a row takes {pages:.2} pages; one was meant, and other sessions may have written too");
         // A few rows do not outweigh what an engine writes once.
         let large = pages > MOST_PAGES && (pages - 1.0) * (self.statements * self.rows) as f64 > 64.0;
-        Ok(if large { vec![note_mark(detail)] } else { Vec::new() })
+        Ok(if large { vec![make_note(detail)] } else { Vec::new() })
     }
 }
 

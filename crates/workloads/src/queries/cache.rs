@@ -35,7 +35,7 @@ pub fn make_wording_unique(sql: &str) -> String {
 ///
 /// They do not where the engine keeps plans by their text, which takes longer for a text that it has not met, too. No
 /// cache stands before a library.
-pub fn can_tell(system: &dyn System) -> bool {
+pub fn can_detect_cache(system: &dyn System) -> bool {
     matches!(system.placement(), Placement::Server) && !system.dialect().keeps_plans_by_text()
 }
 
@@ -54,22 +54,22 @@ impl Seen<'_> {
     /// Whether a cache of results answered the query; asks again in both wordings where it looks so.
     pub fn is_cached(&self, question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<bool, Failure> {
         let shortest_s = self.executions_s.iter().copied().fold(f64::INFINITY, f64::min);
-        let has_hits = self.hits_before.is_some() && cache_hits(question, sessions)? > self.hits_before;
+        let has_hits = self.hits_before.is_some() && read_cache_hits(question, sessions)? > self.hits_before;
         if !has_hits && !is_saved(self.reworded_s, shortest_s) {
             return Ok(false);
         }
         let (mut shortest, mut by_hits) = ([f64::INFINITY; 2], has_hits);
         for pair in 0..PAIRS {
-            let before = cache_hits(question, sessions)?;
+            let before = read_cache_hits(question, sessions)?;
             let reworded = question.execute_all(sessions, self.row, Wording::Reworded)?;
-            let between = cache_hits(question, sessions)?;
+            let between = read_cache_hits(question, sessions)?;
             let as_written = question.execute_all(sessions, self.row, Wording::AsWritten)?;
             if reworded.answer.is_err() || as_written.answer.is_err() {
                 return Ok(false);
             }
             shortest = [shortest[0].min(reworded.elapsed_s), shortest[1].min(as_written.elapsed_s)];
             // Others' hits would be counted in both.
-            by_hits &= before == between && cache_hits(question, sessions)? > between;
+            by_hits &= before == between && read_cache_hits(question, sessions)? > between;
             let by_time = match pair {
                 0 => shortest[0] >= ALIKE_TIMES * shortest[1],
                 _ => is_saved(shortest[0], shortest[1]),
@@ -88,8 +88,8 @@ fn is_saved(reworded_s: f64, as_written_s: f64) -> bool {
 }
 
 /// Reads the engine's count of answers from its cache of results; `None` if it has no such cache, or does not say.
-pub fn cache_hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
-    let Some((sql, session)) = question.dialect.cache_hits().zip(sessions.first_mut()) else { return Ok(None) };
+pub fn read_cache_hits(question: &Question<'_>, sessions: &mut [Box<dyn Session>]) -> Result<Option<f64>, Failure> {
+    let Some((sql, session)) = question.dialect.cache_hits_sql().zip(sessions.first_mut()) else { return Ok(None) };
     let rows = split_refusal(session.query(sql))?.unwrap_or_default();
     Ok(datum_number(rows.first().and_then(|row| row.last())))
 }

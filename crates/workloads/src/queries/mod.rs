@@ -20,10 +20,10 @@ use procedure::Asking;
 pub(crate) use answer::Answer;
 pub use answer::FirstAnswers;
 pub(crate) use cache::REMARK;
-pub(crate) use remembered::other_kind;
+pub(crate) use remembered::non_query_kind;
 pub use remembered::{LeftOut, Picked, Picking, Remembered, StatementStatistics, Use, pick_slowest, statement_name};
 pub(crate) use source::is_ordered;
-pub use source::{has_queries, is_query};
+pub use source::{has_queries, is_query_file};
 
 model::keys! {
     struct Keys {

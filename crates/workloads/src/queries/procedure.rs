@@ -90,7 +90,7 @@ impl Procedure for Asking {
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let mut sessions = Vec::with_capacity(self.clients);
         for _ in 0..self.clients {
-            sessions.push(context.system.session(SessionKind::OnTablesOfOthers)?);
+            sessions.push(context.system.connect_session(SessionKind::OnTablesOfOthers)?);
         }
         let mut asked: Vec<Option<Asked<'_>>> = self.queries.iter().map(|_| None).collect();
         for (done, index) in shuffled_order(self.queries.len(), context.seed).into_iter().enumerate() {
@@ -151,14 +151,14 @@ impl Asking {
         };
         let question = Question::new(file, dialect, self.first_answers.is_some())?;
         // The first row of parameters in every run, so that all runs have one answer in common.
-        let can_tell = cache::can_tell(context.system);
+        let can_tell = cache::can_detect_cache(context.system);
         let wording = if can_tell { Wording::Reworded } else { Wording::AsWritten };
         let executed = question.execute_all(sessions, 0, wording)?;
         let reworded_s = executed.elapsed_s;
         asked.expect_rows(file.expected_rows, &executed.answer);
         self.take_answer(&mut asked, executed.answer);
         asked.plan = Some(question.read_plans(sessions)?);
-        let hits_before = cache::cache_hits(&question, sessions)?;
+        let hits_before = cache::read_cache_hits(&question, sessions)?;
         let share = Share::new(context.schedule, self.queries.len());
         let rows = shuffled_order(file.parameters.as_ref().map_or(1, Parameters::row_count), context.seed);
         let watch = Stopwatch::start(context.system);
@@ -275,11 +275,11 @@ impl<'a> Question<'a> {
                 .file
                 .timeout
                 .map(|whole| TimeLimit { whole, left: whole.saturating_sub(spent).max(SHORTEST_TIMEOUT) });
-            let around = self.dialect.read_only();
+            let around = self.dialect.read_only_wrapper();
             let run = QueryText { sql: &sql, around, limit }.run_at_once(sessions);
             all.first_row_s = all.first_row_s.or(run.first_row_s.map(|first_s| all.elapsed_s + first_s));
             all.elapsed_s += run.elapsed_s;
-            let answer = self.answer_of_all(run, statement.is_ordered)?;
+            let answer = self.common_answer(run, statement.is_ordered)?;
             match (&mut before, answer) {
                 (Some(answers), Ok(answer)) => answers.append_answer(answer),
                 (None, Ok(answer)) => before = Some(answer),
@@ -300,8 +300,8 @@ impl<'a> Question<'a> {
         for statement in &self.statements {
             let sql = format!("{}{}", explain.prefix, self.fill_statement(&statement.sql, 0));
             let limit = self.file.timeout.map(|whole| TimeLimit { whole, left: whole });
-            let asked =
-                QueryText { sql: &sql, around: self.dialect.read_only(), limit }.run_at_once(&mut sessions[..1]);
+            let asked = QueryText { sql: &sql, around: self.dialect.read_only_wrapper(), limit }
+                .run_at_once(&mut sessions[..1]);
             for rows in asked.answers {
                 match rows {
                     Ok(found) => plans.push((explain.plan)(&found.to_data())),
@@ -309,7 +309,7 @@ impl<'a> Question<'a> {
                 }
             }
         }
-        Ok(Ok(without_texts(&plans.join("\n\n"))))
+        Ok(Ok(hide_texts(&plans.join("\n\n"))))
     }
 
     /// Fills a row of parameters into a statement, if the query has some.
@@ -319,7 +319,7 @@ impl<'a> Question<'a> {
     }
 
     /// Takes the answer that all clients got; an answer is wrong if two clients got different ones.
-    fn answer_of_all(&self, run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, NoValue>, Failure> {
+    fn common_answer(&self, run: TimedQuery, is_ordered: bool) -> Result<Result<Answer, NoValue>, Failure> {
         let mut found: Option<Answer> = None;
         for answer in run.answers {
             let rows = match answer {
@@ -340,13 +340,13 @@ impl<'a> Question<'a> {
 }
 
 /// Replaces each quoted text in a plan by `'…'`: what a user's rows hold is for no report.
-fn without_texts(plan: &str) -> String {
+fn hide_texts(plan: &str) -> String {
     let parts = plan.split('\'').enumerate();
     parts.map(|(at, part)| if at % 2 == 0 { part } else { "'…'" }).collect()
 }
 
 /// Makes the measurement of an answer's digest, or of how the answer differs from the experiment's first.
-fn answer_of(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
+fn answer_measurement(query: &str, answer: &Answer, difference: Option<&str>) -> Measurement {
     let hash = count_measurement(&format!("{ANSWER}/{query}"), answer.digest());
     match difference {
         Some(difference) => Measurement { reading: Reading::Unavailable(Absence::Wrong.because(difference)), ..hash },
@@ -437,7 +437,7 @@ impl Asking {
             if let Some(answer) = &one.answer {
                 outcome.measurements.push(count_measurement(&format!("rows/{name}"), answer.row_count() as f64));
                 if self.first_answers.is_some() {
-                    outcome.measurements.push(answer_of(name, answer, one.difference.as_deref()));
+                    outcome.measurements.push(answer_measurement(name, answer, one.difference.as_deref()));
                 }
             }
         }

@@ -124,7 +124,7 @@ pub fn pick_slowest(statements: &[Remembered], most: usize, dialect: &dyn Dialec
         let kind = match (&statement.text, statement.is_about_server) {
             (None, _) => Some(HIDDEN.to_owned()),
             (_, true) => Some("about the server itself".to_owned()),
-            (Some(text), false) => other_kind(text),
+            (Some(text), false) => non_query_kind(text),
         };
         match (kind, &statement.text) {
             (None, Some(text)) if picking.picked.len() < most => {
@@ -154,8 +154,8 @@ fn pick_statement(
     ((rank, of), share): (Rank, f64),
     dialect: &dyn Dialect,
 ) -> Picked {
-    let text = without_remarks(text);
-    let (named, count) = if statement.is_cut { (text.to_owned(), 0) } else { with_names(text, dialect) };
+    let text = strip_remarks(text);
+    let (named, count) = if statement.is_cut { (text.to_owned(), 0) } else { name_placeholders(text, dialect) };
     let becomes = match count {
         _ if statement.is_cut => Use::Cut,
         0 => Use::Query,
@@ -227,7 +227,7 @@ fn first_table(sql: &str) -> String {
 /// Strips étalon's remark behind a statement, and the comment lines before it.
 ///
 /// A program may put comments before its statement, which would be read as étalon's own.
-fn without_remarks(sql: &str) -> &str {
+fn strip_remarks(sql: &str) -> &str {
     let mut rest = sql.split(REMARK).next().unwrap_or_default().trim();
     while rest.starts_with("--") {
         rest = rest.split_once('\n').map_or("", |(_, behind)| behind).trim_start();
@@ -236,8 +236,8 @@ fn without_remarks(sql: &str) -> &str {
 }
 
 /// Names the kind of a statement that is no query on tables; `None` for a query.
-pub fn other_kind(sql: &str) -> Option<String> {
-    let words = split_words(without_remarks(sql));
+pub fn non_query_kind(sql: &str) -> Option<String> {
+    let words = split_words(strip_remarks(sql));
     let first = words.iter().find(|word| word.text != "(").map(|word| word.text.to_uppercase()).unwrap_or_default();
     if !READING.iter().any(|known| first.eq_ignore_ascii_case(known)) || matches!(first.as_str(), "SHOW" | "EXPLAIN") {
         return Some(first);
@@ -265,7 +265,7 @@ fn starts_statement(words: &[WordAt], at: usize) -> bool {
 }
 
 /// Replaces the dialect's placeholders in a statement by `:p1`, `:p2`, …; returns it and the number of parameters.
-fn with_names(sql: &str, dialect: &dyn Dialect) -> (String, usize) {
+fn name_placeholders(sql: &str, dialect: &dyn Dialect) -> (String, usize) {
     let sign = dialect.placeholder(1);
     let prefix = sign.trim_end_matches('1');
     let is_numbered = prefix.len() < sign.len();
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn what_etalon_writes_behind_a_query_is_not_the_users() {
-        assert_eq!(without_remarks(&super::super::cache::make_wording_unique("-- theirs\nSELECT 1")), "SELECT 1");
+        assert_eq!(strip_remarks(&super::super::cache::make_wording_unique("-- theirs\nSELECT 1")), "SELECT 1");
     }
 
     #[test]
@@ -376,13 +376,13 @@ mod tests {
             ("/* job */ (SELECT a FROM t) UNION (SELECT 2)", None),
             ("VALUES (1)", None),
         ] {
-            assert_eq!(other_kind(sql).as_deref(), kind, "{sql}");
+            assert_eq!(non_query_kind(sql).as_deref(), kind, "{sql}");
         }
     }
 
     #[test]
     fn placeholders_get_names_outside_quotes() {
-        let named = |sql: &str, dialect: &dyn Dialect| with_names(sql, dialect);
+        let named = |sql: &str, dialect: &dyn Dialect| name_placeholders(sql, dialect);
         assert_eq!(named("a = $2 AND b = $1 OR $2", &Numbered), ("a = :p2 AND b = :p1 OR :p2".to_owned(), 2));
         assert_eq!(named("a$1 = '$1' \"$1\" -- $1\n/* $1 */ $x $0$99999", &Numbered).1, 0);
         assert_eq!(named("a[$1:$2]::int", &Numbered).0, "a[:p1: :p2]::int");

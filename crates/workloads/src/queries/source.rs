@@ -9,7 +9,7 @@ use model::metric::{ALL_QUERIES, MEAN_OF_QUERIES};
 use super::parameters::Parameters;
 use crate::dataset::Dialect;
 use crate::texts::Texts;
-use crate::transactions::message_parts;
+use crate::transactions::split_message;
 use load::error::{Failure, FailureKind};
 
 const ENDING: &str = ".sql";
@@ -43,7 +43,7 @@ pub struct QueryFile {
 
 /// Whether a path is a folder with files of queries.
 pub fn has_queries(folder: &Path) -> bool {
-    folder.is_dir() && Texts::Files.files_in(&folder.to_string_lossy()).is_ok_and(|files| !files.is_empty())
+    folder.is_dir() && Texts::Files.list_query_files(&folder.to_string_lossy()).is_ok_and(|files| !files.is_empty())
 }
 
 /// Reads the queries of a folder, or of a list of files and folders.
@@ -53,13 +53,13 @@ pub fn has_queries(folder: &Path) -> bool {
 pub fn read_queries(files: &str, texts: &Texts) -> Result<Vec<Query>, Failure> {
     let mut queries: IndexMap<String, Query> = IndexMap::new();
     for listed in files.split(',').map(str::trim).filter(|listed| !listed.is_empty()) {
-        let found = texts.files_in(listed).map_err(|error| refuse_queries(listed, &error))?;
+        let found = texts.list_query_files(listed).map_err(|error| refuse_queries(listed, &error))?;
         if found.is_empty() {
             return Err(refuse_queries(listed, &format!("it has no file `*{ENDING}`")));
         }
         for path in found {
             let text = texts.read_script(&path).map_err(|error| refuse_queries(&path, &error))?;
-            let (name, engine) = name_of(&path, &text);
+            let (name, engine) = query_and_engine(&path, &text);
             if [ALL_QUERIES, MEAN_OF_QUERIES].contains(&name.as_str()) {
                 let cause = format!("`{name}` is the name of a row for all queries together");
                 return Err(
@@ -95,15 +95,15 @@ fn refuse_queries(path: &str, cause: &dyn std::fmt::Display) -> Failure {
 }
 
 /// Names the query and the engine that a file is for: of `q7.mysql.sql` they are `q7` and `mysql`.
-fn name_of(path: &str, text: &str) -> (String, String) {
+fn query_and_engine(path: &str, text: &str) -> (String, String) {
     let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
-    let stem = if is_query(file) { &file[..file.len() - ENDING.len()] } else { file };
+    let stem = if is_query_file(file) { &file[..file.len() - ENDING.len()] } else { file };
     let (name, engine) = stem.split_once('.').unwrap_or((stem, ""));
     (find_remark(text, "name").map_or(name, |remark| remark.value).to_owned(), engine.to_lowercase())
 }
 
 /// Whether a file's name ends as that of a query does, with `.sql`.
-pub fn is_query(file: &str) -> bool {
+pub fn is_query_file(file: &str) -> bool {
     file.len() > ENDING.len() && file.to_lowercase().ends_with(ENDING)
 }
 
@@ -167,7 +167,7 @@ impl Query {
     /// # Errors
     /// There is none, and the files that there are.
     pub fn for_engine(&self, dialect: &dyn Dialect) -> Result<&QueryFile, String> {
-        let own = dialect.file_names().iter().find_map(|name| self.texts.get(*name));
+        let own = dialect.file_suffixes().iter().find_map(|name| self.texts.get(*name));
         own.or_else(|| self.texts.get("")).ok_or_else(|| {
             let paths: Vec<&str> = self.texts.values().map(|file| file.path.as_str()).collect();
             format!("no file of it is for this engine, only {}", paths.join(", "))
@@ -194,7 +194,7 @@ impl QueryFile {
     /// # Errors
     /// There is none, or one may change something.
     pub fn statements(&self, dialect: &dyn Dialect) -> Result<Vec<Statement>, Failure> {
-        let parts = message_parts(&self.text, dialect);
+        let parts = split_message(&self.text, dialect);
         if parts.is_empty() {
             return Err(refuse_queries(&self.path, &"it has no statement"));
         }
@@ -339,7 +339,7 @@ mod tests {
             "?".to_owned()
         }
 
-        fn file_names(&self) -> &'static [&'static str] {
+        fn file_suffixes(&self) -> &'static [&'static str] {
             &["own"]
         }
     }

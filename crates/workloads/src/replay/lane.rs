@@ -64,7 +64,7 @@ impl Lane<'_> {
             }
             let due = job.due.instant(ended);
             self.sleep_until(due.checked_sub(PREPARATION).unwrap_or(due));
-            let text = QueryText { sql: &job.sql, around: self.dialect.read_only(), limit: None };
+            let text = QueryText { sql: &job.sql, around: self.dialect.read_only_wrapper(), limit: None };
             let run = text.ask_once(session, || self.sleep_until(due));
             let lag = run.from.saturating_duration_since(due.max(ended));
             ended = run.to;
@@ -72,14 +72,14 @@ impl Lane<'_> {
             let answer = match run.rows {
                 Ok(rows) => Ok(Answer::from_rows(&rows, job.is_ordered)),
                 Err(failure) => match absence_of_failure(failure) {
-                    Ok(missing) => Err(without_values(missing.reason, &job.values)),
+                    Ok(missing) => Err(hide_values(missing.reason, &job.values)),
                     Err(failure) => {
                         self.progress.stop(Some(failure));
                         return;
                     }
                 },
             };
-            self.progress.end(Ended {
+            self.progress.count_ended(Ended {
                 class: job.class,
                 number: job.number,
                 is_awaited: job.is_awaited,
@@ -87,15 +87,15 @@ impl Lane<'_> {
                 elapsed_s,
                 lag,
                 failed_in_capture: job.failed_in_capture,
-                digest: answer.as_ref().map_or(0, |answer| mixed(job.position, answer)),
-                difference: answer.as_ref().ok().and_then(|answer| self.difference(&job, answer)),
+                digest: answer.as_ref().map_or(0, |answer| mix_digest(job.position, answer)),
+                difference: answer.as_ref().ok().and_then(|answer| self.difference_from_first(&job, answer)),
                 answer,
             });
         }
     }
 
     /// Describes how an answer differs from the first to the same execution; `None` after the first 20 of a class.
-    fn difference(&self, job: &Job, answer: &Answer) -> Option<String> {
+    fn difference_from_first(&self, job: &Job, answer: &Answer) -> Option<String> {
         if job.position >= SHOWN_ANSWERS {
             return None;
         }
@@ -116,14 +116,14 @@ impl Lane<'_> {
 }
 
 /// Mixes an answer's digest with its position, so that the sums of a class's answers can be compared.
-fn mixed(position: u64, answer: &Answer) -> u64 {
+fn mix_digest(position: u64, answer: &Answer) -> u64 {
     // The odd constant of SplitMix64 tells equal answers at two positions apart.
     let bits = answer.digest().to_bits() ^ position.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     bits.wrapping_mul(0xBF58_476D_1CE4_E5B9).rotate_left(31).wrapping_mul(0x94D0_49BB_1331_11EB)
 }
 
 /// Replaces the values that a server's message quotes by `…`.
-fn without_values(message: String, values: &[String]) -> String {
+fn hide_values(message: String, values: &[String]) -> String {
     let contents = values.iter().map(|value| value.trim_matches(['\'', '"']));
     contents.filter(|value| value.len() >= SHORTEST_VALUE).fold(message, |text, value| text.replace(value, "…"))
 }
@@ -136,13 +136,13 @@ mod tests {
     fn a_message_has_no_value_of_its_statement() {
         let values = ["'n3-private'".to_owned(), "1".to_owned()];
         let message = "invalid input: \"n3-private\" [SQLSTATE 22P02]".to_owned();
-        assert_eq!(without_values(message, &values), "invalid input: \"…\" [SQLSTATE 22P02]");
+        assert_eq!(hide_values(message, &values), "invalid input: \"…\" [SQLSTATE 22P02]");
     }
 
     #[test]
     fn answers_count_by_their_position() {
         let answer = Answer::empty();
-        assert_ne!(mixed(0, &answer), mixed(1, &answer));
-        assert_ne!(mixed(0, &answer).wrapping_add(mixed(1, &answer)), mixed(0, &answer).wrapping_mul(2));
+        assert_ne!(mix_digest(0, &answer), mix_digest(1, &answer));
+        assert_ne!(mix_digest(0, &answer).wrapping_add(mix_digest(1, &answer)), mix_digest(0, &answer).wrapping_mul(2));
     }
 }

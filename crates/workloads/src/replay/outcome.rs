@@ -27,14 +27,14 @@ impl Replaying {
         let all = total_reading(timed().map(|(class, _)| class.name.as_str()), &readings);
         let into = &mut outcome.measurements;
         into.push(milliseconds_measurement(&format!("elapsed/{ALL_QUERIES}"), Role::Primary, all));
-        into.extend(timed().zip(readings).map(|((class, _), reading)| elapsed(class, reading)));
+        into.extend(timed().zip(readings).map(|((class, _), reading)| class_time_measurement(class, reading)));
         for (class, result) in classes() {
             let name = &class.name;
             into.push(count_measurement(&format!("executions/{name}"), result.executed as f64));
             into.push(count_measurement(&format!("errors/{name}"), result.failed as f64));
             into.push(count_measurement(&format!("rows/{name}"), result.rows as f64));
             if self.first_answers.is_some() && result.executed > result.failed {
-                into.push(answer(name, result));
+                into.push(class_answers_measurement(name, result));
             }
         }
         into.push(count_measurement("captured", self.source.captured as f64));
@@ -45,15 +45,17 @@ impl Replaying {
                 count_measurement(&format!("skipped/{}", reason.code()), skipped.of_reason(reason) as f64)
             }),
         );
-        into.extend([("send_lag_p50", 0.5), ("send_lag_p99", 0.99)].map(|(id, share)| lag(id, share, &state.lag)));
+        into.extend(
+            [("send_lag_p50", 0.5), ("send_lag_p99", 0.99)].map(|(id, share)| lag_measurement(id, share, &state.lag)),
+        );
         // As fast as it goes, no time is intended.
-        outcome.marks.extend(if self.pace == Pace::None { None } else { late(&state.lag) });
-        outcome.marks.extend(skipped.text().map(|text| {
+        outcome.marks.extend(if self.pace == Pace::None { None } else { late_replay_mark(&state.lag) });
+        outcome.marks.extend(skipped.describe_counts().map(|text| {
             let detail =
                 format!("{} of {} statements are replayed; skipped: {text}", state.executed, self.source.captured);
             Mark::new(MarkKind::Note, detail)
         }));
-        outcome.marks.extend(classes().filter_map(|(class, result)| vanished(class, result)));
+        outcome.marks.extend(classes().filter_map(|(class, result)| vanished_errors_note(class, result)));
         outcome
     }
 }
@@ -72,7 +74,7 @@ impl ClassResult {
 }
 
 /// Makes the measurement of a class's time, diagnostic if it has too few executions.
-fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
+fn class_time_measurement(class: &ReplayedClass, reading: Reading) -> Measurement {
     let is_judged = class.executions >= FEWEST_JUDGED;
     let role = if is_judged { Role::Primary } else { Role::Diagnostic };
     let mut elapsed = milliseconds_measurement(&format!("elapsed/{}", class.name), role, reading);
@@ -83,7 +85,7 @@ fn elapsed(class: &ReplayedClass, reading: Reading) -> Measurement {
 }
 
 /// Makes the measurement of the hash of a class's answers, or of how one differs from the experiment's first.
-fn answer(name: &str, result: &ClassResult) -> Measurement {
+fn class_answers_measurement(name: &str, result: &ClassResult) -> Measurement {
     // 52 bits, which a float holds exactly.
     let hash = count_measurement(&format!("{ANSWER}/{name}"), (result.answers >> 12) as f64);
     match &result.difference {
@@ -93,7 +95,7 @@ fn answer(name: &str, result: &ClassResult) -> Measurement {
 }
 
 /// Makes the measurement of how late statements were sent: the lag of a share of them.
-fn lag(id: &str, share: f64, lag: &LoopLag) -> Measurement {
+fn lag_measurement(id: &str, share: f64, lag: &LoopLag) -> Measurement {
     let reading = lag
         .quantile_ns(share)
         .map_or_else(|| Reading::unavailable("nothing was sent"), |lag_ns| Reading::Value(lag_ns as f64 / 1e9));
@@ -101,14 +103,14 @@ fn lag(id: &str, share: f64, lag: &LoopLag) -> Measurement {
 }
 
 /// Makes a mark if 1 % of the statements were sent too late.
-fn late(lag: &LoopLag) -> Option<Mark> {
+fn late_replay_mark(lag: &LoopLag) -> Option<Mark> {
     let lag_ns = lag.quantile_ns(0.99).filter(|lag_ns| *lag_ns >= LATE_NS)?;
     let detail = format!("étalon sent 1 % of the statements more than {:.0} ms late", lag_ns as f64 / 1e6);
     Some(Mark::new(MarkKind::WokenLate, detail))
 }
 
 /// Makes a note if executions of a class failed in the capture and not here.
-fn vanished(class: &ReplayedClass, result: &ClassResult) -> Option<Mark> {
+fn vanished_errors_note(class: &ReplayedClass, result: &ClassResult) -> Option<Mark> {
     let vanished = result.vanished_errors;
     (vanished > 0).then(|| {
         let detail = format!("{vanished} executions of {} failed in the capture and not here", class.name);

@@ -57,7 +57,7 @@ impl FromStr for Pace {
 }
 
 /// Divides a captured length of time, in microseconds, by the replay's speed.
-pub fn scaled(us: i64, speed: f64) -> Duration {
+pub fn scale_time(us: i64, speed: f64) -> Duration {
     Duration::from_secs_f64(us.max(0) as f64 / 1e6 / speed)
 }
 
@@ -74,6 +74,6 @@ mod tests {
             let refused = wrong.parse::<Pace>().unwrap_err().to_string();
             assert!(refused.contains(&format!("`{wrong}` is no pace")), "{refused}");
         }
-        assert_eq!((scaled(3_000_000, 2.0), scaled(-1, 1.0)), (Duration::from_millis(1_500), Duration::ZERO));
+        assert_eq!((scale_time(3_000_000, 2.0), scale_time(-1, 1.0)), (Duration::from_millis(1_500), Duration::ZERO));
     }
 }

@@ -12,10 +12,10 @@ use formats::capture::{Recorded, SavedCapture};
 
 use super::lane::{Job, Lane};
 use super::order::IntervalOrder;
-use super::pace::{Due, Pace, scaled};
+use super::pace::{Due, Pace, scale_time};
 use super::progress::Progress;
 use super::selection::SkippedCounts;
-use super::source::{Source, unreadable};
+use super::source::{Source, unreadable_capture};
 use super::statements::Statements;
 use crate::dataset::{Dialect, Tables};
 use crate::queries::FirstAnswers;
@@ -41,10 +41,10 @@ impl Procedure for Replaying {
     /// Replays the capture: sends all executions over their connections, and accounts for each.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let source = &self.source;
-        let capture = SavedCapture::open(Path::new(&source.path)).map_err(|error| unreadable(&error))?;
+        let capture = SavedCapture::open(Path::new(&source.path)).map_err(|error| unreadable_capture(&error))?;
         let mut sessions = Vec::with_capacity(source.connections);
         for _ in 0..source.connections {
-            sessions.push(context.system.session(SessionKind::OnTablesOfOthers)?);
+            sessions.push(context.system.connect_session(SessionKind::OnTablesOfOthers)?);
         }
         let progress = Progress::new(source.classes.len());
         let dialect = context.system.dialect();
@@ -67,14 +67,14 @@ impl Procedure for Replaying {
                 scope.spawn(move || lane.work(&mut **session, jobs));
                 lanes.push(sender);
             }
-            let sent = Reader::new(self, dialect, &progress, lanes).read(&capture, context);
+            let sent = Reader::new(self, dialect, &progress, lanes).read_and_send(&capture, context);
             if sent.is_err() {
                 progress.stop(None);
             }
             sent
         });
         let elapsed_s = began.elapsed().as_secs_f64();
-        let saturated = is_server.then(|| saturated(cpu_before, elapsed_s)).flatten();
+        let saturated = is_server.then(|| saturation_mark(cpu_before, elapsed_s)).flatten();
         let state = progress.finish()?;
         let Some(skipped) = sent? else { return Ok(Stepped::Interrupted) };
         let accounted = state.executed + skipped.sum();
@@ -95,8 +95,8 @@ impl Procedure for Replaying {
     /// Shortest time that a replay takes at its pace.
     fn least_length(&self) -> Duration {
         match self.pace {
-            Pace::Timed(speed) => scaled(self.source.span_us, speed),
-            Pace::Think => scaled(self.source.span_us, 1.0),
+            Pace::Timed(speed) => scale_time(self.source.span_us, speed),
+            Pace::Think => scale_time(self.source.span_us, 1.0),
             Pace::None => Duration::ZERO,
         }
     }
@@ -152,14 +152,18 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads the capture in the order of starts, sends all executions, and waits for their end; `None` if it was stopped.
-    fn read(mut self, capture: &SavedCapture, context: &mut StepContext<'_>) -> Result<Option<SkippedCounts>, Failure> {
+    fn read_and_send(
+        mut self,
+        capture: &SavedCapture,
+        context: &mut StepContext<'_>,
+    ) -> Result<Option<SkippedCounts>, Failure> {
         let mut statements = Statements::new(capture);
         let mut failed = Ok(());
         let mut is_whole = true;
         let interrupt = context.interrupt;
         let is_interrupted = || interrupt.load(std::sync::atomic::Ordering::Relaxed);
         let read = capture.each_by_start(|one| {
-            let job = match self.job(&one, &mut statements) {
+            let job = match self.make_job(&one, &mut statements) {
                 Ok(Some(job)) => job,
                 Ok(None) => return ControlFlow::Continue(()),
                 Err(failure) => {
@@ -171,14 +175,14 @@ impl<'a> Reader<'a> {
             self.report(context);
             if is_whole { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         });
-        read.map_err(|error| unreadable(&error))?;
+        read.map_err(|error| unreadable_capture(&error))?;
         failed?;
         let is_whole = is_whole && self.progress.wait_for_all(self.sent, &is_interrupted);
         Ok(is_whole.then_some(self.skipped))
     }
 
     /// Makes the job of an execution; `None` if it is skipped, and counted as such.
-    fn job(&mut self, one: &Recorded, statements: &mut Statements<'_>) -> Result<Option<Job>, Failure> {
+    fn make_job(&mut self, one: &Recorded, statements: &mut Statements<'_>) -> Result<Option<Job>, Failure> {
         let source = &self.replay.source;
         let statement = match source.selection.choose(one, statements)? {
             Ok(statement) => statement,
@@ -187,7 +191,7 @@ impl<'a> Reader<'a> {
                 return Ok(None);
             }
         };
-        let class = *source.class_index.get(&one.class).ok_or_else(|| changed(&source.path))?;
+        let class = *source.class_index.get(&one.class).ok_or_else(|| capture_changed(&source.path))?;
         let packed = &one.packed;
         let position = self.positions[class];
         self.positions[class] += 1;
@@ -195,9 +199,9 @@ impl<'a> Reader<'a> {
             class,
             number: self.sent,
             position,
-            sql: statement.text(packed, self.dialect),
+            sql: statement.replayed_text(packed, self.dialect),
             is_ordered: statement.is_ordered,
-            due: self.due(one),
+            due: self.compute_due(one),
             is_awaited: self.replay.pace == Pace::None && packed.duration_us.is_some(),
             failed_in_capture: packed.error > 0,
             values: packed.literals.iter().chain(packed.parameters.iter().flatten()).cloned().collect(),
@@ -205,15 +209,15 @@ impl<'a> Reader<'a> {
     }
 
     /// Computes when an execution is to be sent, by the pace, and notes when it ended in the capture.
-    fn due(&mut self, one: &Recorded) -> Due {
+    fn compute_due(&mut self, one: &Recorded) -> Due {
         let began = *self.began.get_or_insert_with(|| Instant::now() + LEAD);
         let start_us = one.packed.start_us;
         let since_us = start_us.saturating_sub(self.replay.source.first_us);
         let end_us = start_us.saturating_add_unsigned(one.packed.duration_us.unwrap_or(0));
         match (self.replay.pace, self.ends.insert(one.packed.session, end_us)) {
-            (Pace::Timed(speed), _) => Due::At(began + scaled(since_us, speed)),
-            (Pace::Think, Some(ended_us)) => Due::After(scaled(start_us.saturating_sub(ended_us), 1.0)),
-            (Pace::Think, None) => Due::At(began + scaled(since_us, 1.0)),
+            (Pace::Timed(speed), _) => Due::At(began + scale_time(since_us, speed)),
+            (Pace::Think, Some(ended_us)) => Due::After(scale_time(start_us.saturating_sub(ended_us), 1.0)),
+            (Pace::Think, None) => Due::At(began + scale_time(since_us, 1.0)),
             (Pace::None, _) => Due::At(began),
         }
     }
@@ -245,14 +249,15 @@ impl<'a> Reader<'a> {
         const STEP: u64 = 256;
         if self.sent.is_multiple_of(STEP) {
             let all = self.replay.source.captured - self.replay.source.skipped.sum();
-            let [done, all] = [self.progress.executed(), all].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+            let [done, all] =
+                [self.progress.executed_count(), all].map(|count| usize::try_from(count).unwrap_or(usize::MAX));
             context.report_progress("statements", done, all);
         }
     }
 }
 
 /// Makes a mark if the client had almost no processor time left.
-fn saturated(before: Result<Duration, String>, elapsed_s: f64) -> Option<Mark> {
+fn saturation_mark(before: Result<Duration, String>, elapsed_s: f64) -> Option<Mark> {
     let used_s = host::cpu::process_cpu().ok()?.checked_sub(before.ok()?)?.as_secs_f64();
     let share = used_s / elapsed_s / host::cpu::available_cores() as f64;
     let detail = format!("étalon was busy {:.0} % of the time of its cores", share * 100.0);
@@ -260,7 +265,7 @@ fn saturated(before: Result<Duration, String>, elapsed_s: f64) -> Option<Mark> {
 }
 
 /// Makes the failure that the capture's file has changed since the experiment began.
-fn changed(path: &str) -> Failure {
+fn capture_changed(path: &str) -> Failure {
     Failure::new(
         FailureKind::Verification,
         format!("replay the capture `{path}`"),

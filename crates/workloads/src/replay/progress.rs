@@ -109,7 +109,7 @@ impl Progress {
     }
 
     /// Number of executions that have ended.
-    pub fn executed(&self) -> u64 {
+    pub fn executed_count(&self) -> u64 {
         self.lock().executed
     }
 
@@ -146,7 +146,7 @@ impl Progress {
     }
 
     /// Counts an execution that has ended, and wakes those that wait.
-    pub fn end(&self, ended: Ended) {
+    pub fn count_ended(&self, ended: Ended) {
         let mut state = self.lock();
         state.executed += 1;
         state.ahead_bytes = state.ahead_bytes.saturating_sub(ended.room_bytes);

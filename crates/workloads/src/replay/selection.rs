@@ -47,7 +47,7 @@ impl Skipped {
     }
 
     /// Words for the reason, that follow a number of executions.
-    pub fn text(self) -> &'static str {
+    pub fn describe_reason(self) -> &'static str {
         match self {
             Skipped::Database => "of another database",
             Skipped::Time => "outside `from` and `to`",
@@ -82,9 +82,10 @@ impl SkippedCounts {
     }
 
     /// Lists the reasons with their numbers, for a person; `None` if nothing was skipped.
-    pub fn text(&self) -> Option<String> {
+    pub fn describe_counts(&self) -> Option<String> {
         let some = Skipped::ALL.into_iter().filter(|reason| self.of_reason(*reason) > 0);
-        let all: Vec<String> = some.map(|reason| format!("{} {}", self.of_reason(reason), reason.text())).collect();
+        let all: Vec<String> =
+            some.map(|reason| format!("{} {}", self.of_reason(reason), reason.describe_reason())).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 }

@@ -50,12 +50,12 @@ pub struct Source {
 }
 
 /// Makes the failure of a capture that cannot be read.
-pub fn unreadable(error: &CaptureError) -> Failure {
+pub fn unreadable_capture(error: &CaptureError) -> Failure {
     Failure::new(FailureKind::Plan, "read the capture", error)
 }
 
 /// Makes the failure of a capture that cannot be replayed as the plan asks.
-fn refuse(path: &str, cause: impl std::fmt::Display) -> Failure {
+fn refuse_capture(path: &str, cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Plan, format!("replay the capture `{path}`"), cause)
 }
 
@@ -72,29 +72,32 @@ impl Source {
     /// It is no capture, its values are replaced, a key asks for what is not in it, or nothing is left.
     pub fn read(keys: &Keys, texts: &Texts) -> Result<Source, Failure> {
         let path = keys.capture.as_str();
-        let capture = SavedCapture::open(Path::new(path)).map_err(|error| refuse(path, error))?;
-        let fingerprint = capture.fingerprint().map_err(|error| unreadable(&error))?;
-        texts.note(path, &fingerprint).map_err(|error| refuse(path, error))?;
-        let summary = Summary::from_capture(&capture).map_err(|error| unreadable(&error))?;
+        let capture = SavedCapture::open(Path::new(path)).map_err(|error| refuse_capture(path, error))?;
+        let fingerprint = capture.fingerprint().map_err(|error| unreadable_capture(&error))?;
+        texts.note_fingerprint(path, &fingerprint).map_err(|error| refuse_capture(path, error))?;
+        let summary = Summary::from_capture(&capture).map_err(|error| unreadable_capture(&error))?;
         if summary.is_redacted {
-            return Err(refuse(path, "its values were replaced by `--redact`, so its statements find other rows")
-                .with_hint("capture the log again without `--redact`"));
+            return Err(refuse_capture(
+                path,
+                "its values were replaced by `--redact`, so its statements find other rows",
+            )
+            .with_hint("capture the log again without `--redact`"));
         }
         let names = class_names(&summary.classes);
         let selection = Selection {
-            of_database: of_database(&capture, keys)?,
-            classes: classes_of(keys, &names, &summary.classes)?,
-            ..between(keys, summary.span_us.unwrap_or_default())?
+            of_database: sessions_of_database(&capture, keys)?,
+            classes: chosen_classes(keys, &names, &summary.classes)?,
+            ..select_times(keys, summary.span_us.unwrap_or_default())?
         };
         let Keys { database, sessions, only, from, to, .. } = keys;
         let chosen = format!("{path} {database:?} {sessions:?} {only:?} {from:?} {to:?}");
         let mut source =
             Source { path: path.to_owned(), chosen, selection, captured: summary.executions, ..Source::default() };
         if let Some(most) = keys.sessions {
-            source.selection.sessions = Some(spread(source.survey(&capture)?.sessions, most as usize));
+            source.selection.sessions = Some(pick_sessions(source.survey(&capture)?.sessions, most as usize));
         }
         let survey = source.survey(&capture)?;
-        source.take(survey, &summary, names)?;
+        source.take_survey(survey, &summary, names)?;
         Ok(source)
     }
 
@@ -113,12 +116,12 @@ impl Source {
                 *span = (span.0.min(start_us), span.1.max(end_us));
             }
         });
-        read.map_err(|error| unreadable(&error))?;
+        read.map_err(|error| unreadable_capture(&error))?;
         failed.map(|()| survey)
     }
 
     /// Takes over what a survey found: classes, times and connections; fails if nothing is left, or too many sessions.
-    fn take(&mut self, survey: Survey, summary: &Summary, names: Vec<String>) -> Result<(), Failure> {
+    fn take_survey(&mut self, survey: Survey, summary: &Summary, names: Vec<String>) -> Result<(), Failure> {
         for (class, name) in summary.classes.iter().zip(names) {
             if let Some(executions) = survey.classes.get(&class.id) {
                 self.class_index.insert(class.id, self.classes.len());
@@ -126,17 +129,17 @@ impl Source {
             }
         }
         if self.classes.is_empty() {
-            let left = survey.skipped.text().unwrap_or_default();
-            return Err(refuse(&self.path, format!("none of its statements is left to replay: {left}")));
+            let left = survey.skipped.describe_counts().unwrap_or_default();
+            return Err(refuse_capture(&self.path, format!("none of its statements is left to replay: {left}")));
         }
         self.first_us = survey.sessions.values().map(|span| span.0).min().unwrap_or_default();
         let last_us = survey.sessions.values().map(|span| span.1).max().unwrap_or_default();
         self.span_us = last_us.saturating_sub(self.first_us);
         self.skipped = survey.skipped;
-        (self.connection_of, self.connections) = connections(survey.sessions);
+        (self.connection_of, self.connections) = assign_connections(survey.sessions);
         if self.connections > MOST_CONNECTIONS {
             let cause = format!("{} sessions at a time are more than {MOST_CONNECTIONS}", self.connections);
-            return Err(refuse(&self.path, cause).with_hint("replay some of them: `sessions = 1000`"));
+            return Err(refuse_capture(&self.path, cause).with_hint("replay some of them: `sessions = 1000`"));
         }
         Ok(())
     }
@@ -152,8 +155,8 @@ struct Survey {
 }
 
 /// Lists the sessions of the database that is replayed; `None` for all, where the capture has one database.
-fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64>>, Failure> {
-    let databases = capture.databases().map_err(|error| unreadable(&error))?;
+fn sessions_of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64>>, Failure> {
+    let databases = capture.databases().map_err(|error| unreadable_capture(&error))?;
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     databases.values().for_each(|name| *counts.entry(name).or_default() += 1);
     let mut names: Vec<(&str, usize)> = counts.into_iter().collect();
@@ -164,24 +167,27 @@ fn of_database(capture: &SavedCapture, keys: &Keys) -> Result<Option<HashSet<u64
         None => {
             let cause = format!("it has sessions of {} databases: {}", names.len(), shown);
             let name = names.first().map_or("", |(name, _)| *name);
-            Err(refuse(&keys.capture, cause).with_hint(format!("name the one to replay: `database = \"{name}\"`")))
+            Err(refuse_capture(&keys.capture, cause)
+                .with_hint(format!("name the one to replay: `database = \"{name}\"`")))
         }
         Some(name) if names.iter().any(|(known, _)| known == name) => {
             Ok(Some(databases.iter().filter(|(_, of)| *of == name).map(|(session, _)| *session).collect()))
         }
-        Some(name) => Err(refuse(&keys.capture, format!("it has no session of the database `{name}`, but of {shown}"))),
+        Some(name) => {
+            Err(refuse_capture(&keys.capture, format!("it has no session of the database `{name}`, but of {shown}")))
+        }
     }
 }
 
 /// Lists the numbers of the classes that `only` names; `None` without that key.
-fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option<HashSet<u64>>, Failure> {
+fn chosen_classes(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option<HashSet<u64>>, Failure> {
     let Some(only) = &keys.only else { return Ok(None) };
     let mut found = HashSet::new();
     for name in only.split(',').map(str::trim) {
         let at = names.iter().position(|known| known == name).ok_or_else(|| {
             let names = names.iter().map(String::as_str);
             let hint = format!("`etalon show {}` lists them", keys.capture);
-            refuse(&keys.capture, format!("it has no class `{name}`"))
+            refuse_capture(&keys.capture, format!("it has no class `{name}`"))
                 .with_hint(did_you_mean(name, names).unwrap_or(hint))
         })?;
         found.insert(classes[at].id);
@@ -192,7 +198,7 @@ fn classes_of(keys: &Keys, names: &[String], classes: &[Class]) -> Result<Option
 /// Reads the keys `from` and `to` as instants of the capture.
 ///
 /// `from` is on the day of the first statement or, before the last one, on the next; `to` is behind it.
-fn between(keys: &Keys, (first_us, last_us): (i64, i64)) -> Result<Selection, Failure> {
+fn select_times(keys: &Keys, (first_us, last_us): (i64, i64)) -> Result<Selection, Failure> {
     let next_us = keys.from.as_ref().map(|text| time_of_key("from", text, first_us)).transpose()?;
     let from_us = next_us.map(|next_us| if next_us > last_us { next_us - DAY_US } else { next_us });
     let after_us = from_us.unwrap_or(first_us);
@@ -225,7 +231,7 @@ fn time_after(text: &str, after_us: i64) -> Option<i64> {
 }
 
 /// Picks at most `most` sessions, the same each time, spread over the capture.
-fn spread(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
+fn pick_sessions(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
     let mut sessions: Vec<u64> = sessions.into_keys().collect();
     // Multiples of the golden ratio lie far from one another.
     sessions.sort_by_key(|session| session.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -233,7 +239,7 @@ fn spread(sessions: HashMap<u64, (i64, i64)>, most: usize) -> HashSet<u64> {
 }
 
 /// Gives each session a connection, which another one has again after its end; returns these and their number.
-fn connections(sessions: HashMap<u64, (i64, i64)>) -> (HashMap<u64, usize>, usize) {
+fn assign_connections(sessions: HashMap<u64, (i64, i64)>) -> (HashMap<u64, usize>, usize) {
     let mut by_start: Vec<(i64, u64, i64)> =
         sessions.into_iter().map(|(session, (start, end))| (start, session, end)).collect();
     by_start.sort_unstable();
@@ -263,7 +269,7 @@ mod tests {
     #[test]
     fn sessions_share_a_connection_that_follow_one_another() {
         let spans = [(1, (0, 10)), (2, (5, 20)), (3, (11, 12)), (4, (21, 30)), (5, (25, 26))];
-        let (of_session, count) = connections(spans.into());
+        let (of_session, count) = assign_connections(spans.into());
         assert_eq!(count, 2);
         assert_eq!(of_session[&1], of_session[&3]);
         assert_ne!(of_session[&1], of_session[&2]);
@@ -293,7 +299,7 @@ mod tests {
             ("", "10:05", (None, Some(ten + 300 * US))),
             ("23:00", "01:00", (Some(ten - 11 * 3_600 * US), Some(ten - 9 * 3_600 * US))),
         ] {
-            let selection = between(&keys(from, to), span).unwrap();
+            let selection = select_times(&keys(from, to), span).unwrap();
             assert_eq!((selection.from_us, selection.to_us), found, "{from} {to}");
         }
         for wrong in ["10", "24:00", "10:60", "10:00:60", "a:b", "-1:00", ""] {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use formats::capture::{Packed, SavedCapture, shape};
 
 use super::selection::Skipped;
-use super::source::unreadable;
+use super::source::unreadable_capture;
 use crate::dataset::Dialect;
-use crate::queries::{is_ordered, other_kind};
+use crate::queries::{is_ordered, non_query_kind};
 use load::error::Failure;
 
 const OF_TRANSACTIONS: [&str; 9] =
@@ -45,7 +45,7 @@ impl Statement {
     /// Makes a statement of its text without values, with the reason why it is not replayed, if there is one.
     fn new(shape: String) -> Statement {
         let is_single = !shape.trim_end_matches([';', ' ', '\t', '\r', '\n', shape::MARK]).contains(';');
-        let skipped = match other_kind(&shape) {
+        let skipped = match non_query_kind(&shape) {
             _ if !is_single => Some(Skipped::Several),
             None => None,
             Some(kind) if OF_TRANSACTIONS.contains(&kind.as_str()) => Some(Skipped::Transaction),
@@ -56,7 +56,7 @@ impl Statement {
     }
 
     /// Writes the text of an execution, with the values of its parameters as literals.
-    pub fn text(&self, one: &Packed, dialect: &dyn Dialect) -> String {
+    pub fn replayed_text(&self, one: &Packed, dialect: &dyn Dialect) -> String {
         if one.parameters.is_empty() {
             return shape::fill_shape(&self.shape, &one.literals);
         }
@@ -84,7 +84,7 @@ impl<'c> Statements<'c> {
     /// The capture is damaged.
     pub fn get(&mut self, number: u64) -> Result<&Statement, Failure> {
         if !self.known.contains_key(&number) {
-            let shape = self.capture.shape(number).map_err(|error| unreadable(&error))?;
+            let shape = self.capture.shape(number).map_err(|error| unreadable_capture(&error))?;
             self.known.insert(number, Statement::new(shape));
         }
         Ok(&self.known[&number])
@@ -135,6 +135,6 @@ mod tests {
             ..Packed::default()
         };
         assert!(statement.is_ordered);
-        assert_eq!(statement.text(&one, &Standard), "SELECT 'O''Neil', 'a' FROM t WHERE b = NULL ORDER BY 1");
+        assert_eq!(statement.replayed_text(&one, &Standard), "SELECT 'O''Neil', 'a' FROM t WHERE b = NULL ORDER BY 1");
     }
 }

@@ -76,7 +76,7 @@ fn wrong_barrel(barrel: &SpottedText, message: String) -> SmackError {
 /// Compiles a query section to a statement with dictionaries' words in it.
 ///
 /// Dictionaries are numbered by their order in the file.
-pub(super) fn wordy_statement(
+pub(super) fn compile_statement(
     file: &SmackFile,
     section: &SmackSection,
     notes: &mut Vec<String>,

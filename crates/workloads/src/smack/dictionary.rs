@@ -21,7 +21,7 @@ pub(super) fn read_dictionary(
     }
     let list = match section.need_key("source_type")? {
         SpottedText { text, .. } if text == "file" => words_from_file(section, sources, notes)?,
-        SpottedText { text, .. } if text == "list" => Arc::new(from_list(section, notes)?),
+        SpottedText { text, .. } if text == "list" => Arc::new(words_from_list(section, notes)?),
         SpottedText { text, spot } if text == "template" => {
             return Err(SmackError::new(*spot, "only a dictionary of the type `unique` has a template"));
         }
@@ -78,7 +78,7 @@ fn words_from_file(
 }
 
 /// Splits a dictionary's list into words at its commas; a comma at the end ends the last one.
-fn from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
+fn words_from_list(section: &SmackSection, notes: &mut Vec<String>) -> Result<WordList, SmackError> {
     let source = &section.need_key("source")?.text;
     let (mut words, mut word) = (Vec::new(), String::new());
     let mut chars = source.chars();

@@ -52,7 +52,7 @@ enum Item {
 
 impl GenData {
     /// Parses the command line of a `gen_data_file`.
-    pub fn of_command(command: &str) -> Result<GenData, GenDataError> {
+    pub fn parse_gen_data_command(command: &str) -> Result<GenData, GenDataError> {
         let mut words = shell_words(command).into_iter();
         let program = words.next().unwrap_or_default();
         if !matches!(program.rsplit(['/', '\\']).next(), Some("gen-data" | "gen-data.exe")) {
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_stock_file_is_the_original_s() {
-        let stock = GenData::of_command("gen-data -n 90000 -f %12-12s%n,%25-25s,%n,%d").unwrap();
+        let stock = GenData::parse_gen_data_command("gen-data -n 90000 -f %12-12s%n,%25-25s,%n,%d").unwrap();
         let text = stock.make_text().unwrap();
         assert_eq!((text.len(), text.lines().count()), (5_421_337, 90_000));
         // Measured on the original program's output, glibc 2.36.
@@ -226,12 +226,12 @@ mod tests {
         for command in
             ["gen-data -n 5 -f '%n, %d'", "./gen-data -n5 -f\"%n, %d\"", "/x/gen-data --format='%n, %d' --num-rows 5"]
         {
-            assert_eq!(GenData::of_command(command), Ok(expected.clone()), "{command}");
+            assert_eq!(GenData::parse_gen_data_command(command), Ok(expected.clone()), "{command}");
         }
-        assert_eq!(GenData::of_command("perl -e 1"), Err(GenDataError::OtherProgram("perl".to_owned())));
-        assert_eq!(GenData::of_command("gen-data -x"), Err(GenDataError::Option("-x".to_owned())));
+        assert_eq!(GenData::parse_gen_data_command("perl -e 1"), Err(GenDataError::OtherProgram("perl".to_owned())));
+        assert_eq!(GenData::parse_gen_data_command("gen-data -x"), Err(GenDataError::Option("-x".to_owned())));
         for command in ["gen-data -n 5", "gen-data -n 0 -f x", "gen-data -f x", "gen-data -n x -f y"] {
-            assert_eq!(GenData::of_command(command), Err(GenDataError::Incomplete), "{command}");
+            assert_eq!(GenData::parse_gen_data_command(command), Err(GenDataError::Incomplete), "{command}");
         }
     }
 }

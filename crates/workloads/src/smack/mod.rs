@@ -96,7 +96,7 @@ pub struct Invocation {
 }
 
 /// Name of the type that a query is reported by: its own name if it gives none.
-fn kind_of(section: &SmackSection) -> &str {
+fn query_kind(section: &SmackSection) -> &str {
     section.value_of_key("type").map_or(section.name.text.as_str(), |kind| kind.text.as_str())
 }
 
@@ -174,19 +174,19 @@ impl SmackScript {
         // First, since rows that are made are shared with the dictionaries only as long as the tables have them.
         let data = table::dataset_of_tables(&sources, run.afterwards)?;
         let mut parts = Parts { notes: run.notes, ..Parts::default() };
-        if file.of_kind(SectionKind::Table).next().is_none() {
+        if file.sections_of_kind(SectionKind::Table).next().is_none() {
             parts.notes.push("the script has no table: étalon looks for tables in a place of its own only".to_owned());
         }
-        for section in file.of_kind(SectionKind::Dictionary) {
+        for section in file.sections_of_kind(SectionKind::Dictionary) {
             parts.dictionaries.push(dictionary::read_dictionary(section, &sources, &mut parts.notes)?);
         }
-        parts.kinds = file.of_kind(SectionKind::Query).map(|query| kind_of(query).to_owned()).collect();
+        parts.kinds = file.sections_of_kind(SectionKind::Query).map(|query| query_kind(query).to_owned()).collect();
         parts.kinds.sort();
         parts.kinds.dedup();
-        for section in file.of_kind(SectionKind::Query) {
-            let statement = barrel::wordy_statement(file, section, &mut parts.notes)?;
+        for section in file.sections_of_kind(SectionKind::Query) {
+            let statement = barrel::compile_statement(file, section, &mut parts.notes)?;
             refuse_backslashes(section, &statement, &parts.dictionaries, protocol)?;
-            let kind = parts.kinds.iter().position(|kind| kind == kind_of(section)).unwrap_or_default();
+            let kind = parts.kinds.iter().position(|kind| kind == query_kind(section)).unwrap_or_default();
             parts.statements.push((statement, kind));
         }
         let mut first = 0;
@@ -196,14 +196,14 @@ impl SmackScript {
             parts.shares.push(ClientGroup { clients: first..first + unload.clients, turns });
             first += unload.clients;
         }
-        drop_unused(&mut parts);
+        drop_unused_kinds(&mut parts);
         let options = ScriptOptions { clients: first, protocol, ..ScriptOptions::default() };
         Ok((data, Program::of_turns(parts, &options)))
     }
 }
 
 /// Drops kinds of queries that no barrel uses: they would be reported with no figures.
-fn drop_unused(parts: &mut Parts) {
+fn drop_unused_kinds(parts: &mut Parts) {
     let mut used: Vec<usize> =
         parts.shares.iter().flat_map(|share| &share.turns).map(|turn| parts.statements[turn.statement].1).collect();
     used.sort_unstable();

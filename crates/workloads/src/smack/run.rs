@@ -120,7 +120,7 @@ impl<'a> Evaluation<'a> {
         for (simple, spot) in expression {
             let part = match simple {
                 Simple::Literal(text) => Some(text.clone()),
-                Simple::Argument(number) => self.argument(*number, *spot)?,
+                Simple::Argument(number) => self.argument_value(*number, *spot)?,
                 Simple::Variable(name) => match self.variables.get(name.as_str()) {
                     Some(value) => value.clone(),
                     None => {
@@ -136,7 +136,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Value of the script's argument `$number`; `None` where a plan does not set it.
-    fn argument(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
+    fn argument_value(&self, number: usize, spot: Spot) -> Result<Option<String>, SmackError> {
         let missing = |given: usize| {
             let message = format!("`${number}` is argument {number} after the file's name, and there are {given}");
             let hint =
@@ -172,7 +172,7 @@ impl<'a> Evaluation<'a> {
             return Err(error.with_suggestion(field, known.iter().copied()));
         }
         if let Some(kind) = kind {
-            let kinds: Vec<&str> = self.file.of_kind(SectionKind::Query).map(super::kind_of).collect();
+            let kinds: Vec<&str> = self.file.sections_of_kind(SectionKind::Query).map(super::query_kind).collect();
             if !kinds.contains(&kind) {
                 return Err(
                     SmackError::new(spot, format!("no query has the type `{kind}`")).with_suggestion(kind, kinds)
@@ -213,11 +213,11 @@ impl<'a> Evaluation<'a> {
             self.run.notes.push(note);
             return Ok(());
         }
-        self.perform(client, method, &values)
+        self.perform_method(client, method, &values)
     }
 
     /// Carries out a method with the values of its arguments.
-    fn perform(
+    fn perform_method(
         &mut self,
         client: &'a SpottedText,
         method: &SpottedText,
@@ -246,7 +246,7 @@ impl<'a> Evaluation<'a> {
                     SmackError::new(spot, format!("{number} clients are more than {}", super::MOST_CLIENTS))
                 })?);
             }
-            "unload_query_barrel" => self.unload(client, spot)?,
+            "unload_query_barrel" => self.note_unload(client, spot)?,
             "collect_threads" => self.shown.push(Shown::Report(client.text.clone())),
             "print" => self.shown.push(Shown::Text(first.unwrap_or_else(|| "n/a".to_owned()))),
             "sleep" => self.run.notes.push(format!("line {}: `sleep` is passed over, and nothing waits", spot.line)),
@@ -261,7 +261,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Notes that a client's barrel is to be run; fails if it has none, or no rounds, or for the second time.
-    fn unload(&mut self, client: &SpottedText, spot: Spot) -> Result<(), SmackError> {
+    fn note_unload(&mut self, client: &SpottedText, spot: Spot) -> Result<(), SmackError> {
         let state = self.clients.get(client.text.as_str()).cloned().unwrap_or_default();
         let section = self.file.need_section(SectionKind::Client, &client.text, client.spot)?;
         if section.value_of_key("query_barrel").is_none() {

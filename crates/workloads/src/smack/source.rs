@@ -49,7 +49,7 @@ impl SourceLines {
     /// Generates the lines of a `gen-data` call, with the call's hash.
     ///
     /// Hashing millions of letters takes as long as making them.
-    fn make_by(by: &GenData) -> Result<SourceLines, GenDataError> {
+    fn generate(by: &GenData) -> Result<SourceLines, GenDataError> {
         let hash = fnv1a_64(format!("gen-data\0{}\0{}", by.rows, by.format).as_bytes());
         Ok(SourceLines::with_hash(by.make_text()?, hash))
     }
@@ -137,14 +137,14 @@ impl Sources<'_> {
     /// Reads the lines of a file next to the script if it exists, else makes them by its table's `gen_data_file`.
     pub(super) fn lines_of_file(&self, name: &SpottedText) -> Result<Arc<SourceLines>, SmackError> {
         if let Some((script, texts)) = self.files.filter(|(script, texts)| texts.has_sibling(script, &name.text)) {
-            return lines_of_sibling(script, &name.text, texts).map_err(|cause| {
+            return read_sibling_lines(script, &name.text, texts).map_err(|cause| {
                 let place = sibling_path(script, &name.text);
                 SmackError::new(name.spot, format!("cannot read {}: {cause}", place.display()))
             });
         }
         let command = self
             .file
-            .of_kind(SectionKind::Table)
+            .sections_of_kind(SectionKind::Table)
             .find(|table| {
                 table.value_of_key("data_file").is_some_and(|file| file.text == name.text)
                     && table.value_of_key("gen_data_file").is_some()
@@ -164,8 +164,8 @@ impl Sources<'_> {
             SmackError::new(command.spot, cause.to_string())
                 .with_hint(format!("write the rows to {} yourself, comma between fields, a row a line", name.text))
         };
-        let made = GenData::of_command(&command.text).map_err(|cause| wrong(&cause))?;
-        LINES.get_or_make(Origin::Made(made.clone()), || SourceLines::make_by(&made)).map_err(|cause| wrong(&cause))
+        let made = GenData::parse_gen_data_command(&command.text).map_err(|cause| wrong(&cause))?;
+        LINES.get_or_make(Origin::Made(made.clone()), || SourceLines::generate(&made)).map_err(|cause| wrong(&cause))
     }
 
     /// Takes every `step`-th line, each up to the delimiter, as a list of words.
@@ -186,7 +186,7 @@ fn read_sibling(script: &str, name: &str, texts: &Texts) -> Result<Vec<u8>, Stri
 }
 
 /// Reads the lines of a file next to the script; one of this host is read once for all cases, unless reads are noted.
-fn lines_of_sibling(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
+fn read_sibling_lines(script: &str, name: &str, texts: &Texts) -> Result<Arc<SourceLines>, String> {
     let place = Origin::File(sibling_path(script, name));
     match texts {
         Texts::Files => LINES.get_or_make(place, || split_lines(read_sibling(script, name, texts)?)),

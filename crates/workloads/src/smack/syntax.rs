@@ -95,18 +95,18 @@ pub(super) struct SmackFile {
 
 impl SmackFile {
     /// The file's sections of a kind.
-    pub(super) fn of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &SmackSection> {
+    pub(super) fn sections_of_kind(&self, kind: SectionKind) -> impl Iterator<Item = &SmackSection> {
         self.sections.iter().filter(move |section| section.kind == kind)
     }
 
     /// The section of this kind and name; `None` if there is none.
     pub(super) fn find_section(&self, kind: SectionKind, name: &str) -> Option<&SmackSection> {
-        self.of_kind(kind).find(|section| section.name.text == name)
+        self.sections_of_kind(kind).find(|section| section.name.text == name)
     }
 
     /// Names of the sections of a kind, in the order of the file.
     pub(super) fn section_names(&self, kind: SectionKind) -> impl Iterator<Item = &str> {
-        self.of_kind(kind).map(|section| section.name.text.as_str())
+        self.sections_of_kind(kind).map(|section| section.name.text.as_str())
     }
 
     /// The section of this kind and name; fails with suggestions if there is none.
@@ -133,7 +133,7 @@ pub(super) fn parse(text: &str) -> Result<SmackFile, SmackError> {
     loop {
         let (word, spot) = parser.take_word("a section (`query`, `dictionary`, `client`, `table`) or `main`")?;
         if word == "main" {
-            let main = parser.main()?;
+            let main = parser.parse_main()?;
             parser.expect_end()?;
             return Ok(SmackFile { sections, main, main_spot: spot });
         }
@@ -228,7 +228,7 @@ impl Parser {
     }
 
     /// Parses the lines of `main`, in its braces.
-    fn main(&mut self) -> Result<Vec<Line>, SmackError> {
+    fn parse_main(&mut self) -> Result<Vec<Line>, SmackError> {
         self.take_sign('{')?;
         let mut lines = Vec::new();
         while !self.is_sign('}') {

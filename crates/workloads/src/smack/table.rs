@@ -15,7 +15,7 @@ const DISK_BYTES_PER_FILE_BYTE: u64 = 2;
 pub(super) fn dataset_of_tables(sources: &Sources<'_>, afterwards: Vec<String>) -> Result<Dataset, SmackError> {
     let mut data = Dataset { afterwards, ..Dataset::default() };
     let mut identity = String::new();
-    for section in sources.file.of_kind(SectionKind::Table) {
+    for section in sources.file.sections_of_kind(SectionKind::Table) {
         let client = section.need_key("client")?;
         sources.file.need_section(SectionKind::Client, &client.text, client.spot)?;
         let create = section.need_key("create")?;

@@ -11,7 +11,7 @@ use super::query::{Query, Rounding};
 
 pub trait SpatialDialect: Sync {
     /// SQL statements that create the tables.
-    fn create_tables(&self) -> Vec<String>;
+    fn create_spatial_tables_sql(&self) -> Vec<String>;
 
     /// SQL before and after a WKT literal that makes it a geometry.
     fn geometry_literal(&self) -> (&'static str, &'static str);
@@ -22,10 +22,10 @@ pub trait SpatialDialect: Sync {
     /// SQL statements that build the indexes and refresh the planner's statistics.
     ///
     /// `extent` is the side of the square that holds everything.
-    fn create_indexes(&self, extent: i64) -> Vec<String>;
+    fn create_indexes_sql(&self, extent: i64) -> Vec<String>;
 
     /// SQL for how many of the tables `cell`, `road` and `pt` have a spatial index; `None` if the engine cannot say.
-    fn indexed_tables(&self) -> Option<&'static str> {
+    fn indexed_table_count_sql(&self) -> Option<&'static str> {
         None
     }
 
@@ -33,7 +33,7 @@ pub trait SpatialDialect: Sync {
     ///
     /// Only where the query's text has to name the index. `None`: the planner chooses, and its choice is part of what is
     /// measured.
-    fn names_index(&self, _query: Query, _sql: &str) -> Option<(String, &'static str)> {
+    fn index_use_query(&self, _query: Query, _sql: &str) -> Option<(String, &'static str)> {
         None
     }
 

@@ -35,7 +35,7 @@ fn is_between((a, b): Segment, p: Pt) -> bool {
 }
 
 /// Whether a point is on a segment, the ends included.
-pub(super) fn is_on(segment: Segment, p: Pt) -> bool {
+pub(super) fn is_on_segment(segment: Segment, p: Pt) -> bool {
     is_between(segment, p) && cross_product(segment.0, segment.1, p) == 0
 }
 
@@ -57,7 +57,7 @@ pub(super) fn segments_meet(s: Segment, t: Segment) -> bool {
     if a * b < 0 && c * d < 0 {
         return true;
     }
-    is_on(s, t.0) || is_on(s, t.1) || is_on(t, s.0) || is_on(t, s.1)
+    is_on_segment(s, t.0) || is_on_segment(s, t.1) || is_on_segment(t, s.0) || is_on_segment(t, s.1)
 }
 
 /// Whether two ranges of numbers have nothing in common.
@@ -85,7 +85,7 @@ pub(super) fn is_simple(path: &[Pt]) -> bool {
             };
             let bad = match shared {
                 // Neighbours share one point, and more only if one lies back on the other.
-                Some((_, a, b)) => is_on(*t, a) || is_on(*s, b),
+                Some((_, a, b)) => is_on_segment(*t, a) || is_on_segment(*s, b),
                 None => segments_meet(*s, *t),
             };
             if bad {
@@ -108,7 +108,7 @@ pub(super) enum PlaneSide {
 pub(super) fn side_of(ring: &[Pt], p: Pt) -> PlaneSide {
     let mut inside = false;
     for (a, b) in segments_of(ring) {
-        if is_on((a, b), p) {
+        if is_on_segment((a, b), p) {
             return PlaneSide::Boundary;
         }
         if (a.y > p.y) != (b.y > p.y) {

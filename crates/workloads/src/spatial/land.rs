@@ -47,7 +47,7 @@ pub(super) trait SpatialData: Send + Sync {
     fn row_count(&self, table: LandTable) -> i64;
 
     /// The column between number and geometry: a cell's department or a road's class; `None` in the other tables.
-    fn group_of(&self, table: LandTable, id: i64) -> Option<i64>;
+    fn group_number(&self, table: LandTable, id: i64) -> Option<i64>;
 
     /// Writes the geometry of a row in Well-Known Text.
     fn write_geometry(&self, table: LandTable, id: i64, text: &mut String);
@@ -78,7 +78,7 @@ impl SpatialData for Country {
     }
 
     /// Department of a cell or class of a road; `None` in the other tables.
-    fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
+    fn group_number(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
             LandTable::Cell => Some(self.department_of((id - 1) % self.side, (id - 1) / self.side)),
             LandTable::Road => Some(self.road_class(id)),

@@ -41,7 +41,7 @@ pub fn expected_answers(country: Country, queries: &[Query]) -> Vec<(Query, Vec<
 /// Computes the exact answers on the shapes of a file's text, for tests of the reader.
 ///
 /// Only for the queries where they can be known.
-pub fn expected_of_shapes(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
+pub fn expected_shape_answers(text: &str) -> Result<Vec<(Query, Vec<Expected>)>, String> {
     let drawn = Country { side: 2, seed: 1, spread: PointSpread::Uniform };
     let shapes = Shapes::read("shapes", text, None, &drawn)?;
     let queries: Vec<Query> = Query::all().filter(|query| query.is_known_of_shapes()).collect();

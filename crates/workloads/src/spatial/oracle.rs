@@ -107,7 +107,7 @@ impl Oracle {
     fn largest_cell(&self) -> Vec<Expected> {
         let sized = self.cells.iter().zip(1_i64..).map(|(cell, id)| (twice_area(cell), -id));
         let (twice, id) = sized.max().unwrap_or_default();
-        vec![Expected::exact("cell", i128::from(-id)), half_of("area", twice)]
+        vec![Expected::exact("cell", i128::from(-id)), expected_half("area", twice)]
     }
 
     /// Answers S3: number and length of the roads of each class.
@@ -252,9 +252,9 @@ impl Oracle {
         }
         vec![
             Expected::exact("departments", country.department_count().into()),
-            half_of("area", 2 * i128::from(country.extent()).pow(2)),
+            expected_half("area", 2 * i128::from(country.extent()).pow(2)),
             Expected::near("length of the borders", borders),
-            half_of("area times number", weighted),
+            expected_half("area times number", weighted),
         ]
     }
 
@@ -339,7 +339,7 @@ impl Oracle {
             y += centroid.1;
         }
         vec![
-            half_of("area of the hulls", twice),
+            expected_half("area of the hulls", twice),
             Expected::near("sum of the centroids' x", x),
             Expected::near("sum of the centroids' y", y),
         ]
@@ -349,7 +349,7 @@ impl Oracle {
     fn hull_excess(&self) -> Vec<Expected> {
         let hulls: i128 = self.cells.iter().map(|cell| twice_area(&convex_hull(cell))).sum();
         let cells: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
-        vec![half_of("area", hulls - cells)]
+        vec![expected_half("area", hulls - cells)]
     }
 
     /// Answers S14: pairs of cells that share an edge and no inner point.
@@ -362,7 +362,7 @@ impl Oracle {
     /// Answers S15: cells written as text and read again are what they were.
     fn text_round_trip(&self) -> Vec<Expected> {
         let twice: i128 = self.cells.iter().map(|cell| twice_area(cell)).sum();
-        vec![Expected::exact("cells", self.country.cell_count().into()), half_of("area", twice)]
+        vec![Expected::exact("cells", self.country.cell_count().into()), expected_half("area", twice)]
     }
 }
 
@@ -379,7 +379,7 @@ enum Border {
 }
 
 /// Makes an expected area from its double.
-pub(super) fn half_of(name: &'static str, twice: i128) -> Expected {
+pub(super) fn expected_half(name: &'static str, twice: i128) -> Expected {
     Expected::near(name, Fixed::fraction(twice, 2))
 }
 

@@ -84,7 +84,7 @@ impl Procedure for Suite {
     /// Loads and indexes the tables, checks them, and asks all queries with warm and then with empty caches.
     fn run(&self, context: &mut StepContext<'_>) -> Result<Stepped, Failure> {
         let system = context.system;
-        let dialect = system.spatial().ok_or_else(|| {
+        let dialect = system.spatial_dialect().ok_or_else(|| {
             let cause = "the suite is not written in this engine's SQL";
             Failure::new(FailureKind::Unsupported, "ask spatial queries", cause)
         })?;
@@ -92,7 +92,7 @@ impl Procedure for Suite {
         context.report_progress("computing the answers", 0, parts);
         let answers = self.right_answers();
         context.report_progress("loading", 1, parts);
-        let mut first = system.session(SessionKind::Spatial)?;
+        let mut first = system.connect_session(SessionKind::Spatial)?;
         let loaded = match tables::load_tables(system, &mut *first, dialect, &*self.land) {
             Err(failure) if failure.kind == FailureKind::Unsupported => {
                 return Ok(Stepped::Done(self.unavailable_outcome(&failure.cause)));
@@ -134,13 +134,13 @@ struct Round<'a> {
 }
 
 /// CPU seconds that the server reports, all sessions together; `None` if it reports none.
-fn server_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
-    sessions.iter().filter_map(|session| session.told_cpu_s()).reduce(|a, b| a + b)
+fn sessions_cpu_s(sessions: &[Box<dyn Session>]) -> Option<f64> {
+    sessions.iter().filter_map(|session| session.reported_cpu_s()).reduce(|a, b| a + b)
 }
 
 /// Number of queries that the engine has run in each session, where it counts them.
 fn queries_run(sessions: &[Box<dyn Session>]) -> Vec<Option<u64>> {
-    sessions.iter().map(|session| session.queries_run()).collect()
+    sessions.iter().map(|session| session.query_count()).collect()
 }
 
 /// Compares the executions that were timed with those that the engine has counted in each session.
@@ -205,7 +205,7 @@ impl Round<'_> {
         if asked.check.is_ok() && sessions.len() > 1 {
             asked.check = self.judge_run(&question.run_at_once(sessions))?;
         }
-        let server_before = server_cpu_s(sessions);
+        let server_before = sessions_cpu_s(sessions);
         let ran_before = queries_run(sessions);
         let watch = Stopwatch::start(context.system);
         let mut executions = Vec::with_capacity(self.suite.executions);
@@ -222,7 +222,7 @@ impl Round<'_> {
             Reading::Value(all) => Reading::Value(all / executions.len().max(1) as f64),
             unavailable => unavailable,
         };
-        let server = server_cpu_s(sessions).map(|after| after - server_before.unwrap_or(0.0));
+        let server = sessions_cpu_s(sessions).map(|after| after - server_before.unwrap_or(0.0));
         asked.server_cpu_s = server.map(|all| all / executions.len().max(1) as f64);
         if asked.check.is_ok() {
             asked.check = check_runs(&ran_before, &queries_run(sessions), executions.len());
@@ -234,7 +234,7 @@ impl Round<'_> {
     /// Checks that the engine runs a query by its spatial index, where the query's text has to name it.
     fn check_index(&self, sql: &str, sessions: &mut [Box<dyn Session>]) -> Result<AnswerCheck, Failure> {
         let query = self.suite.queries[self.place];
-        let (Some((explain, word)), Some(session)) = (self.dialect.names_index(query, sql), sessions.first_mut())
+        let (Some((explain, word)), Some(session)) = (self.dialect.index_use_query(query, sql), sessions.first_mut())
         else {
             return Ok(Ok(()));
         };
@@ -267,7 +267,7 @@ impl Round<'_> {
             }
             Err(failure) => return Err(failure),
         }
-        let mut session = [context.system.session(SessionKind::Spatial)?];
+        let mut session = [context.system.connect_session(SessionKind::Spatial)?];
         let run = QueryText { sql: &sql, around: self.dialect.around_query(), limit: None }.run_at_once(&mut session);
         asked.check = self.judge_run(&run)?;
         asked.cold_s = Reading::Value(run.elapsed_s);
@@ -278,7 +278,7 @@ impl Round<'_> {
 impl Suite {
     /// Opens a session for each client.
     fn open_sessions(&self, context: &StepContext<'_>) -> Result<Vec<Box<dyn Session>>, Failure> {
-        (0..self.clients).map(|_| context.system.session(SessionKind::Spatial)).collect()
+        (0..self.clients).map(|_| context.system.connect_session(SessionKind::Spatial)).collect()
     }
 
     /// Makes the outcome for an engine that cannot load such tables.

@@ -31,12 +31,12 @@ pub(super) fn load_tables(
     dialect: &dyn SpatialDialect,
     land: &dyn SpatialData,
 ) -> Result<LoadCost, Failure> {
-    for statement in dialect.create_tables() {
+    for statement in dialect.create_spatial_tables_sql() {
         session.execute(&statement)?;
     }
     let load = insert_all(system, session, dialect, land)?;
     let watch = Stopwatch::start(system);
-    for statement in dialect.create_indexes(land.extent()) {
+    for statement in dialect.create_indexes_sql(land.extent()) {
         session.execute(&statement)?;
     }
     Ok(LoadCost { load, index: watch.spent_since_start(system) })
@@ -65,7 +65,7 @@ pub(super) fn check_tables(
             return untrusted_load(cause);
         }
     }
-    let Some(sql) = dialect.indexed_tables() else { return Ok(()) };
+    let Some(sql) = dialect.indexed_table_count_sql() else { return Ok(()) };
     let found = query_number(session, sql)?;
     if found != INDEXED {
         return untrusted_load(format!("{INDEXED} tables were to have a spatial index, and {found} have one"));
@@ -100,7 +100,7 @@ fn insert_all(
         let mut id = 1;
         while id <= land.row_count(table) {
             let before = host::cpu::thread_cpu();
-            let (statement, next) = statement_of(land, table, id, dialect.geometry_literal());
+            let (statement, next) = insert_statement(land, table, id, dialect.geometry_literal());
             let wrote = before.and_then(|before| Ok(host::cpu::thread_cpu()?.saturating_sub(before)));
             writing = writing.and_then(|sum| Ok(sum + wrote?));
             send(&statement)?;
@@ -118,7 +118,12 @@ fn insert_all(
 }
 
 /// Writes one insert statement from a row on; returns it and the number of the first row after it.
-fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, after): (&str, &str)) -> (String, i64) {
+fn insert_statement(
+    land: &dyn SpatialData,
+    table: LandTable,
+    first: i64,
+    (before, after): (&str, &str),
+) -> (String, i64) {
     let mut text = format!("INSERT INTO {} VALUES ", table.as_str());
     let end = land.row_count(table).min(first + ROWS as i64 - 1);
     let mut id = first;
@@ -128,7 +133,7 @@ fn statement_of(land: &dyn SpatialData, table: LandTable, first: i64, (before, a
         }
         // Writing to a `String` cannot fail.
         let _ = write!(text, "({id},");
-        if let Some(group) = land.group_of(table, id) {
+        if let Some(group) = land.group_number(table, id) {
             let _ = write!(text, "{group},");
         }
         text.push_str(before);
@@ -152,7 +157,7 @@ mod tests {
             let mut next = 1;
             let mut rows = 0;
             while next <= country.row_count(table) {
-                let (text, after) = statement_of(&country, table, next, ("<", ">"));
+                let (text, after) = insert_statement(&country, table, next, ("<", ">"));
                 assert!(text.starts_with(&format!("INSERT INTO {} VALUES ({next},", table.as_str())), "{text:.60}");
                 assert!(text.len() < STATEMENT_BYTES + 10_000 && after - next <= ROWS as i64);
                 rows += text.matches('<').count() as i64;
@@ -160,7 +165,7 @@ mod tests {
             }
             assert_eq!(rows, country.row_count(table));
         }
-        let (text, _) = statement_of(&country, LandTable::Point, country.point_count(), ("f('", "')"));
+        let (text, _) = insert_statement(&country, LandTable::Point, country.point_count(), ("f('", "')"));
         let p = country.point_at(country.point_count());
         assert_eq!(text, format!("INSERT INTO pt VALUES ({},f('POINT({} {})'))", country.point_count(), p.x, p.y));
     }

@@ -372,9 +372,8 @@ impl Program {
         }
         match into {
             None => shell::run_shell(&command),
-            Some(slot) => {
-                shell::whole_number(&command).map(|n| client.slots[slot] = VariableSlot::Value(ScriptValue::Int(n)))
-            }
+            Some(slot) => shell::run_shell_for_number(&command)
+                .map(|n| client.slots[slot] = VariableSlot::Value(ScriptValue::Int(n))),
         }
         .map_err(|message| script_error(step, message))
     }
@@ -426,7 +425,7 @@ impl Program {
 
     /// Makes the clients with these numbers in a run.
     pub(super) fn script_clients(&self, seed: u64, clients: Range<u32>) -> Vec<ScriptClient> {
-        let seeds = Seeds::of_range(seed, clients.clone(), self.clients, self.drawn_default_seed());
+        let seeds = Seeds::seeds_of_clients(seed, clients.clone(), self.clients, self.drawn_default_seed());
         clients.zip(seeds).map(|(client, seeds)| self.new_client(seed, client, seeds)).collect()
     }
 
@@ -454,7 +453,7 @@ impl Program {
     }
 
     /// Runs the client's script up to its next operation; fills `op` if it is a statement.
-    pub(super) fn next_of_script(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
+    pub(super) fn next_script_op(&self, client: &mut ScriptClient, op: &mut StatementOp) -> Next {
         if client.pause_us > 0 {
             return Next::Pause(std::mem::take(&mut client.pause_us).saturating_mul(1_000));
         }

@@ -81,9 +81,9 @@ pub(crate) fn check_run(
     program.check_traces(server, counts)?;
     let by_sessions = check_sessions(program, counts, &mut counters)?;
     let by_database = check_database(program, counts, &counters)?;
-    let mut marks: Vec<Mark> = rolled_back(program, counts, &counters).into_iter().collect();
+    let mut marks: Vec<Mark> = rollbacks_note(program, counts, &counters).into_iter().collect();
     marks.extend(waits::durability_mark(program, counts, &counters));
-    marks.extend(of_others(counts, &counters));
+    marks.extend(other_clients_mark(counts, &counters));
     if let Some(native) = &program.native {
         marks.extend(native.check_run(server, counts)?);
     }
@@ -206,7 +206,7 @@ fn check_database(program: &Program, counts: &LoadCounts, counters: &Counters) -
 /// Makes a note if the database rolled back more transactions than the load knows of.
 ///
 /// They are other users', or supposed commits, since a session does not distinguish.
-fn rolled_back(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+fn rollbacks_note(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     let seen = counters.value_of("rollbacks")? as u64;
     let known = counts.asked.rollbacks + counts.asked_in_vain.rollbacks;
     let detail = format!(
@@ -225,7 +225,7 @@ const OTHERS_LEAST: f64 = 1_000.0;
 const OTHERS_LOGIN: f64 = 20.0;
 
 /// Makes a mark if other sessions worked much: in other databases, or beyond the load's own statements.
-fn of_others(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
+fn other_clients_mark(counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
     // A pooler's sessions may report a run's work in the next one.
     if counters.late_by.is_some() {
         return None;
@@ -339,7 +339,7 @@ mod tests {
             counters.set(names[1], "", own);
             let mut counts = LoadCounts::default();
             counts.connections.made = made;
-            of_others(&counts, &counters).map(|mark| mark.detail)
+            other_clients_mark(&counts, &counters).map(|mark| mark.detail)
         }
         let elsewhere = ["transactions_elsewhere", "session_transactions"];
         let detail = "others asked the server for 2000 transactions in other databases in the run, the load for 20000 transactions";
@@ -359,7 +359,7 @@ mod tests {
             let mut counters = Counters::default();
             counters.set("rollbacks", "", seen);
             let asked_in_vain = RequestedWork { rollbacks: failures, ..RequestedWork::default() };
-            rolled_back(&program, &LoadCounts { asked_in_vain, ..LoadCounts::default() }, &counters)
+            rollbacks_note(&program, &LoadCounts { asked_in_vain, ..LoadCounts::default() }, &counters)
         };
         assert_eq!((rolled_back(0.0, 0), rolled_back(3.0, 3)), (None, None));
         assert!(rolled_back(3.0, 2).unwrap().detail.contains("rolled back 3 transactions, of which the load knows 2"));

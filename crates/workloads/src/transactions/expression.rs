@@ -182,7 +182,7 @@ fn describe_token(token: &ScriptToken) -> String {
 ///
 /// `a > b` is `b < a`, as in pgbench: the right side is evaluated first, which shows where both sides draw random
 /// numbers.
-fn comparison_operator(sign: &str) -> Option<(Function, u8)> {
+fn binary_operator(sign: &str) -> Option<(Function, u8)> {
     use Function::*;
     Some(match sign {
         "<" | ">" => (Less, binding::COMPARISON),
@@ -223,7 +223,7 @@ impl Parser<'_> {
     }
 
     /// Takes this token; fails if another one is next.
-    fn expect(&mut self, token: &ScriptToken) -> Result<(), Wrong> {
+    fn expect_token(&mut self, token: &ScriptToken) -> Result<(), Wrong> {
         if self.take_if(token) {
             return Ok(());
         }
@@ -265,7 +265,7 @@ impl Parser<'_> {
         loop {
             let (at, token) = self.peek().clone();
             let goes_on = match token {
-                ScriptToken::Sign(sign) => match comparison_operator(sign) {
+                ScriptToken::Sign(sign) => match binary_operator(sign) {
                     Some((_, binding)) if binding < least => false,
                     Some((_, binding::COMPARISON)) if compared => {
                         return Err((
@@ -366,7 +366,7 @@ impl Parser<'_> {
             ScriptToken::Name(name) => self.parse_call(&name, at)?,
             ScriptToken::Sign("(") => {
                 self.parse_expression(0)?;
-                self.expect(&ScriptToken::Sign(")"))?;
+                self.expect_token(&ScriptToken::Sign(")"))?;
             }
             ScriptToken::Sign("+") => self.parse_expression(binding::UNARY)?,
             ScriptToken::Sign("-") if self.take_if(&ScriptToken::IntMinimum) => {
@@ -394,11 +394,11 @@ impl Parser<'_> {
 
     /// Parses `CASE` from its first `WHEN` to `END`.
     fn parse_case(&mut self) -> Result<(), Wrong> {
-        self.expect(&ScriptToken::Keyword(Keyword::When))?;
+        self.expect_token(&ScriptToken::Keyword(Keyword::When))?;
         let mut ends = Vec::new();
         loop {
             self.parse_expression(0)?;
-            self.expect(&ScriptToken::Keyword(Keyword::Then))?;
+            self.expect_token(&ScriptToken::Keyword(Keyword::Then))?;
             let otherwise = self.emit_jump(Instruction::JumpUnless(0));
             self.parse_expression(0)?;
             ends.push(self.emit_jump(Instruction::Jump(0)));
@@ -412,7 +412,7 @@ impl Parser<'_> {
         } else {
             self.code.push(Instruction::Push(ScriptValue::Null));
         }
-        self.expect(&ScriptToken::Keyword(Keyword::End))?;
+        self.expect_token(&ScriptToken::Keyword(Keyword::End))?;
         for end in ends {
             self.land_jump(end);
         }
@@ -424,7 +424,7 @@ impl Parser<'_> {
         let Some((function, arity)) = function::find_function(name) else {
             return Err((at, format!("`{name}` is not a known function; known are {}", function::function_names())));
         };
-        self.expect(&ScriptToken::Sign("("))?;
+        self.expect_token(&ScriptToken::Sign("("))?;
         let mut arguments = 0;
         if !self.take_if(&ScriptToken::Sign(")")) {
             loop {
@@ -434,7 +434,7 @@ impl Parser<'_> {
                     break;
                 }
             }
-            self.expect(&ScriptToken::Sign(")"))?;
+            self.expect_token(&ScriptToken::Sign(")"))?;
         }
         if arguments > MAX_ARGUMENTS {
             return Err((at, format!("`{name}` has {arguments} arguments; at most {MAX_ARGUMENTS} are taken")));

@@ -101,7 +101,7 @@ impl Program {
     }
 
     /// Lists the queries by which the rows that built-in scripts leave are checked after a run.
-    pub(super) fn questions_of_rows(&self) -> Vec<&'static str> {
+    pub(super) fn row_check_queries(&self) -> Vec<&'static str> {
         let Some(traces) = self.script_traces().filter(|traces| self.check.is_some() && !traces.is_empty()) else {
             return Vec::new();
         };
@@ -126,7 +126,7 @@ impl Program {
         }
         let transactions = counts.succeeded as f64;
         let mut accounts = 0.0;
-        for question in self.questions_of_rows() {
+        for question in self.row_check_queries() {
             let answer = match server.scalar(question) {
                 Err(failure) if failure.kind == FailureKind::Unsupported => return Ok(()),
                 answer => answer? as f64,

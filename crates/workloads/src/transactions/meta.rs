@@ -96,13 +96,13 @@ pub(super) fn parse_meta(script: &str, start: usize, end: usize) -> Result<Optio
             let words_of_command = words[1..].iter().map(|(_, word)| *word).collect();
             Ok(Some(Meta::SetShell { name: words[0], words: words_of_command }))
         }
-        "setrandom" => Err((at, set_random(&words))),
-        _ => Err((at, unknown_command(&command))),
+        "setrandom" => Err((at, explain_setrandom(&words))),
+        _ => Err((at, explain_unknown_command(&command))),
     }
 }
 
 /// Says what takes the place of `\setrandom`, which pgbench had up to 9.6: `\setrandom aid 1 :n gaussian 5`.
-fn set_random(words: &[Word<'_>]) -> String {
+fn explain_setrandom(words: &[Word<'_>]) -> String {
     let (name, min, max) = (
         words.first().map(|(_, word)| *word).unwrap_or("NAME"),
         words.get(1).map(|(_, word)| *word).unwrap_or("MIN"),
@@ -132,7 +132,7 @@ const OF_PSQL: [(&[&str], &str); 4] = [
 ];
 
 /// Says that a command is unknown, or why étalon does not have psql's.
-fn unknown_command(command: &str) -> String {
+fn explain_unknown_command(command: &str) -> String {
     match OF_PSQL.iter().find(|(commands, _)| commands.contains(&command)) {
         Some((_, what)) => format!("`\\{command}` is a command of psql, and pgbench has none such: {what}"),
         None => format!("`\\{command}` is not a known command; known are {COMMANDS}"),
@@ -179,7 +179,7 @@ fn parse_sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     if let Some((at, word)) = words.get(2) {
         return Err((*at, format!("`\\sleep` takes a time and a unit, and here is `{word}` too")));
     }
-    let second = words.get(1).map(|(at, word)| unit_us(*at, word)).transpose()?;
+    let second = words.get(1).map(|(at, word)| parse_time_unit(*at, word)).transpose()?;
     if let Some(name) = time.strip_prefix(':') {
         return Ok(Meta::Sleep { time: Amount::Variable((time_at, name)), unit_us: second.unwrap_or(1_000_000) });
     }
@@ -189,12 +189,12 @@ fn parse_sleep<'a>(at: usize, words: &[Word<'a>]) -> Result<Meta<'a>, Wrong> {
     let has_two_units = !glued.is_empty() && second.is_some();
     let number = if has_two_units { None } else { time[..digits].parse().ok() };
     let number = number.ok_or_else(|| (time_at, format!("`{time}` is not a whole number")))?;
-    let glued = (!glued.is_empty()).then(|| unit_us(time_at + digits, glued)).transpose()?;
+    let glued = (!glued.is_empty()).then(|| parse_time_unit(time_at + digits, glued)).transpose()?;
     Ok(Meta::Sleep { time: Amount::Number(number), unit_us: second.or(glued).unwrap_or(1_000_000) })
 }
 
 /// Parses a unit of time to its length in microseconds.
-fn unit_us(at: usize, unit: &str) -> Result<i64, Wrong> {
+fn parse_time_unit(at: usize, unit: &str) -> Result<i64, Wrong> {
     match unit.to_ascii_lowercase().as_str() {
         "us" => Ok(1),
         "ms" => Ok(1_000),

@@ -44,7 +44,7 @@ pub use mix::{MixError, Source, compile_mix, split_weight};
 pub use native::{Checking, Moment, Native, NativeClient, NativeRun, NextStep, Sent};
 pub use options::{Debug, ScriptOptions, Shell, Unset};
 pub(crate) use program::find_variables;
-pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, message_parts};
+pub use program::{CountCheck, Countable, Effect, MessagePart, Program, Protocol, ScriptStatement, split_message};
 pub use script::{ScriptError, compile, compile_with};
 pub use stream::ProgramClient;
 pub use turns::{ClientGroup, LiteralPart, Parts, StatementPiece, Turn, WordyStatement};
@@ -91,7 +91,7 @@ impl Workload for Transactions {
         let dataset = match options.tables {
             Tables::Own => {
                 let later = program.statements().iter().flat_map(ScriptStatement::created_names).collect();
-                Dataset { later, ..dataset_of(&keys.script, keys.scale) }
+                Dataset { later, ..dataset_of_scripts(&keys.script, keys.scale) }
             }
             Tables::None => {
                 // What the tables contained before is not known.
@@ -116,7 +116,7 @@ const JOINED: &str = "the script joins statements by `\\;`, which cannot be prep
                       pgbench's default";
 
 /// Makes the tables of a script: the published task's own, or pgbench's.
-fn dataset_of(scripts: &str, scale: u64) -> Dataset {
+fn dataset_of_scripts(scripts: &str, scale: u64) -> Dataset {
     if scripts == "postgresql-tasks" { dataset::table_a(scale) } else { pgbench_tables(scale) }
 }
 
@@ -174,14 +174,14 @@ fn built_in_source(script: &str) -> Option<(&'static str, Option<CountCheck>)> {
             include_str!("scripts/select-update.sql"),
             Some(CountCheck { sql: "SELECT sum(abalance) FROM pgbench_accounts" }),
         )),
-        "simple-update" => Some((include_str!("scripts/simple-update.sql"), rows_of_history())),
-        "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), rows_of_history())),
+        "simple-update" => Some((include_str!("scripts/simple-update.sql"), history_check())),
+        "tpcb-like" => Some((include_str!("scripts/tpcb-like.sql"), history_check())),
         _ => None,
     }
 }
 
 /// Makes the check that counts the rows of the history.
-fn rows_of_history() -> Option<CountCheck> {
+fn history_check() -> Option<CountCheck> {
     Some(CountCheck { sql: "SELECT count(*) FROM pgbench_history" })
 }
 

@@ -217,7 +217,7 @@ impl NativeRun {
     }
 
     /// Makes the error of a client that failed; what failed it has said when it received rows.
-    pub(super) fn failure(&mut self) -> OpError {
+    pub(super) fn make_failure(&mut self) -> OpError {
         OpError { class: ErrorClass::Script, message: "the load failed".to_owned() }
     }
 

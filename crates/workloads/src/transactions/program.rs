@@ -294,10 +294,10 @@ impl MessagePart {
 ///
 /// Of a message that travels as text: [`StatementOp::text`](super::StatementOp::text). One that cannot be read, such as
 /// a quote that is not closed, is left to the engine as a whole.
-pub fn message_parts(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
-    let Ok(items) = split_script(text, References::Nowhere) else { return vec![message_part(text, "", dialect)] };
+pub fn split_message(text: &str, dialect: &dyn Dialect) -> Vec<MessagePart> {
+    let Ok(items) = split_script(text, References::Nowhere) else { return vec![make_message_part(text, "", dialect)] };
     let statements = items.iter().filter_map(|item| match item {
-        Item::Sql(sql) => Some(message_part(&sql.pieces.concat(), sql.heads.first()?, dialect)),
+        Item::Sql(sql) => Some(make_message_part(&sql.pieces.concat(), sql.heads.first()?, dialect)),
         Item::Meta { .. } => None,
     });
     statements.collect()
@@ -324,8 +324,12 @@ pub(crate) fn find_variables(text: &str) -> Result<Vec<NamingStatement>, (usize,
 }
 
 /// Makes one statement of a message, in the engine's own words, with its effect.
-fn message_part(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
-    MessagePart { sql: dialect.own_statement(sql).into_owned(), parameters: Vec::new(), effect: Effect::of_head(head) }
+fn make_message_part(sql: &str, head: &str, dialect: &dyn Dialect) -> MessagePart {
+    MessagePart {
+        sql: dialect.translate_statement(sql).into_owned(),
+        parameters: Vec::new(),
+        effect: Effect::of_head(head),
+    }
 }
 
 /// Which implicit transactions are sure to be committed separately.
@@ -351,7 +355,7 @@ impl ScriptStatement {
             }
             text.push_str(piece);
         }
-        dialect.own_statement(&text).into_owned()
+        dialect.translate_statement(&text).into_owned()
     }
 
     /// What each of the statements in the text does, by its first word.
@@ -373,7 +377,7 @@ impl ScriptStatement {
             // Without a word it is a comment, or nothing.
             if !head.is_empty() || !parameters.is_empty() {
                 parts.push(MessagePart {
-                    sql: dialect.own_statement(text).into_owned(),
+                    sql: dialect.translate_statement(text).into_owned(),
                     parameters,
                     effect: Effect::of_head(head),
                 });
@@ -521,7 +525,7 @@ impl Program {
     /// Lists the queries by which a run of the program is checked.
     pub fn check_queries(&self) -> Vec<String> {
         let of_script = self.check.iter().map(|check| check.sql);
-        let of_rows = self.questions_of_rows();
+        let of_rows = self.row_check_queries();
         let own = self.native.iter().flat_map(|native| native.check_queries());
         of_script.chain(of_rows).map(str::to_owned).chain(own).collect()
     }

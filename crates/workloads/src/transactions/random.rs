@@ -127,16 +127,16 @@ impl Seeds {
     /// Computes the seeds of `client` (from 0) of `clients`, as pgbench draws them.
     pub fn new(seed: u64, client: u32, clients: u32, default_seed: DefaultSeed) -> Seeds {
         let after = client.saturating_add(1);
-        let of_range = Seeds::of_range(seed, client..after, clients, default_seed);
-        of_range.into_iter().next().unwrap_or_else(|| Seeds::beyond_count(seed, client))
+        let of_range = Seeds::seeds_of_clients(seed, client..after, clients, default_seed);
+        of_range.into_iter().next().unwrap_or_else(|| Seeds::seeds_beyond_count(seed, client))
     }
 
     /// Computes the seeds of several clients with all draws made once.
     ///
     /// Thousands of clients that each drew all the others' would take seconds.
-    pub fn of_range(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
+    pub fn seeds_of_clients(seed: u64, range: Range<u32>, clients: u32, default_seed: DefaultSeed) -> Vec<Seeds> {
         let mut base = Generator::new(seed);
-        let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::beyond_count(seed, client)).collect();
+        let mut all: Vec<Seeds> = range.clone().map(|client| Seeds::seeds_beyond_count(seed, client)).collect();
         for number in 0..clients {
             let draw = base.next_u64();
             let place = number.checked_sub(range.start).and_then(|place| all.get_mut(place as usize));
@@ -161,7 +161,7 @@ impl Seeds {
     }
 
     /// Computes the seeds of a client beyond the count, which has none of pgbench's.
-    fn beyond_count(seed: u64, client: u32) -> Seeds {
+    fn seeds_beyond_count(seed: u64, client: u32) -> Seeds {
         let own = Generator::new(hash_murmur2(i64::from(client), seed) as u64);
         Seeds { functions: own, choice: own, default_seed: 0 }
     }
@@ -258,8 +258,8 @@ mod tests {
         assert_ne!(seeds[0].functions, seeds[1].functions);
         assert_ne!(seeds[0].choice, seeds[1].choice);
         assert_eq!(Seeds::new(5, 9, 4, DefaultSeed::Drawn).default_seed, seeds[0].default_seed);
-        assert_eq!(Seeds::of_range(5, 1..4, 4, DefaultSeed::Drawn), seeds[1..]);
-        let defined = Seeds::of_range(5, 3..6, 4, DefaultSeed::Defined);
+        assert_eq!(Seeds::seeds_of_clients(5, 1..4, 4, DefaultSeed::Drawn), seeds[1..]);
+        let defined = Seeds::seeds_of_clients(5, 3..6, 4, DefaultSeed::Defined);
         assert_eq!(defined[0], Seeds::new(5, 3, 4, DefaultSeed::Defined));
         assert_eq!(defined[2], Seeds::new(5, 5, 4, DefaultSeed::Defined));
         assert_ne!(defined[1].functions, defined[2].functions);

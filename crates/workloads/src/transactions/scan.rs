@@ -104,7 +104,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether nothing of a statement has been read yet: blanks and `--` comments before it are dropped.
-    fn is_empty(&self) -> bool {
+    fn is_between_statements(&self) -> bool {
         self.sql.references.is_empty() && self.sql.pieces.iter().all(String::is_empty)
     }
 
@@ -126,12 +126,12 @@ impl<'a> Scanner<'a> {
     fn scan_all(&mut self) -> Result<(), (usize, String)> {
         while let Some(next) = self.unread().chars().next() {
             let rest = self.unread();
-            if self.is_empty() {
+            if self.is_between_statements() {
                 self.sql.at = self.at;
             }
             match next {
                 c if c.is_ascii_whitespace() || c == '\u{b}' => {
-                    if self.is_empty() {
+                    if self.is_between_statements() {
                         self.at += 1;
                     } else {
                         self.copy_bytes(1);
@@ -177,7 +177,7 @@ impl<'a> Scanner<'a> {
     /// Takes a comment up to the end of the line.
     fn take_line_comment(&mut self) {
         let length = self.unread().find('\n').unwrap_or(self.unread().len());
-        if self.is_empty() {
+        if self.is_between_statements() {
             self.at += length;
         } else {
             self.take_literal(length);

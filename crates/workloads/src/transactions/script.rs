@@ -100,7 +100,7 @@ impl LineStarts {
 }
 
 /// Says that a variable has no value, and how to give it one.
-fn unset_variable(name: &str) -> String {
+fn explain_unset_variable(name: &str) -> String {
     format!("the variable `:{name}` has not been set; `--set 'benchmarks.*.define={name}=VALUE'` sets it")
 }
 
@@ -151,7 +151,7 @@ impl<'o> Compiler<'o> {
     /// Finds the slot of a variable that is read here, and notes that something must set it.
     fn slot_to_read(&mut self, name: &str, at: usize) -> usize {
         let slot = self.slot_of_name(name);
-        let error = self.lines.error_at(&self.text, at, unset_variable(name));
+        let error = self.lines.error_at(&self.text, at, explain_unset_variable(name));
         self.references.push(Reference { script: self.program.scripts.len() - 1, error, slot });
         slot
     }
@@ -337,7 +337,7 @@ impl<'o> Compiler<'o> {
         }
         let mut open = self.open.pop().ok_or_else(|| (at, "there is no `\\if` to this".to_owned()))?;
         if let Meta::EndIf = meta {
-            self.push_number();
+            self.count_command();
             let end = self.program.steps.len();
             open.ends.extend(open.jump);
             open.ends.iter().for_each(|jump| self.land_jump(*jump, end));
@@ -365,7 +365,7 @@ impl<'o> Compiler<'o> {
     }
 
     /// Counts a command that needs no step: pgbench counts `\endif`.
-    fn push_number(&mut self) {
+    fn count_command(&mut self) {
         self.number += 1;
     }
 

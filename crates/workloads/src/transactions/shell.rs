@@ -25,7 +25,7 @@ pub(super) fn run_shell(text: &str) -> Result<(), String> {
 }
 
 /// Runs a text by the shell, and reads the whole number in its first line.
-pub(super) fn whole_number(text: &str) -> Result<i64, String> {
+pub(super) fn run_shell_for_number(text: &str) -> Result<i64, String> {
     let output = shell_command(text)?
         .stdout(Stdio::piped())
         .stderr(Stdio::inherit())
@@ -46,9 +46,9 @@ mod tests {
     fn commands_run_in_the_shell() {
         assert_eq!(run_shell("test 1 = 1"), Ok(()));
         assert!(run_shell("exit 3").unwrap_err().contains('3'));
-        assert_eq!(whole_number("echo ' 42 '; echo 7"), Ok(42));
-        assert!(whole_number("echo x").is_err());
-        assert!(whole_number("true").is_err());
+        assert_eq!(run_shell_for_number("echo ' 42 '; echo 7"), Ok(42));
+        assert!(run_shell_for_number("echo x").is_err());
+        assert!(run_shell_for_number("true").is_err());
         assert!(run_shell(&" ".repeat(255)).is_err());
     }
 }

@@ -57,7 +57,7 @@ impl Stream for Program {
     /// Goes on to the client's next operation; fills `op` if it is a statement.
     fn next_op(&self, client: &mut ProgramClient, op: &mut StatementOp) -> Next {
         match client {
-            ProgramClient::Script(client) => self.next_of_script(client, op),
+            ProgramClient::Script(client) => self.next_script_op(client, op),
             ProgramClient::Native(run) => run.next(&self.statements, op),
         }
     }
@@ -74,7 +74,7 @@ impl Stream for Program {
     fn take_failure(&self, client: &mut ProgramClient) -> OpError {
         match client {
             ProgramClient::Script(client) => client.take_failure(),
-            ProgramClient::Native(run) => run.failure(),
+            ProgramClient::Native(run) => run.make_failure(),
         }
     }
 

@@ -47,7 +47,7 @@ impl ScriptValue {
     }
 
     /// Makes the fault of a value that cannot become another type, as a result.
-    fn cannot_be<T>(self, to: &'static str) -> Result<T, Fault> {
+    fn coercion_fault<T>(self, to: &'static str) -> Result<T, Fault> {
         Err(Fault::Coercion { from: self.type_name(), to })
     }
 
@@ -55,7 +55,7 @@ impl ScriptValue {
     pub(super) fn to_bool(self) -> Result<bool, Fault> {
         match self {
             ScriptValue::Bool(b) => Ok(b),
-            _ => self.cannot_be("boolean"),
+            _ => self.coercion_fault("boolean"),
         }
     }
 
@@ -69,7 +69,7 @@ impl ScriptValue {
                 let fits = whole >= i64::MIN as f64 && whole < -(i64::MIN as f64);
                 if fits { Ok(whole as i64) } else { Err(Fault::TooLarge(whole)) }
             }
-            _ => self.cannot_be("int"),
+            _ => self.coercion_fault("int"),
         }
     }
 
@@ -78,7 +78,7 @@ impl ScriptValue {
         match self {
             ScriptValue::Double(x) => Ok(x),
             ScriptValue::Int(n) => Ok(n as f64),
-            _ => self.cannot_be("double"),
+            _ => self.coercion_fault("double"),
         }
     }
 
@@ -99,7 +99,7 @@ impl ScriptValue {
             ScriptValue::Bool(true) => Datum::Text("true".into()),
             ScriptValue::Bool(false) => Datum::Text("false".into()),
             ScriptValue::Int(n) => Datum::Int(n),
-            ScriptValue::Double(x) => Datum::Double(with_15_digits(x)),
+            ScriptValue::Double(x) => Datum::Double(round_to_15_digits(x)),
         };
     }
 }
@@ -148,7 +148,7 @@ fn scientific_digits(x: f64) -> Small {
 }
 
 /// Rounds a number to 15 significant digits.
-fn with_15_digits(x: f64) -> f64 {
+fn round_to_15_digits(x: f64) -> f64 {
     if x.is_finite() && x.fract() != 0.0 || x.abs() >= 1e15 {
         scientific_digits(x).as_str().parse().unwrap_or(x)
     } else {

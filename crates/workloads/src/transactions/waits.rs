@@ -50,7 +50,7 @@ impl Synced {
 
 /// Makes a mark if a run's commits promised something else than the settings of the system, or too few were checked.
 pub(super) fn durability_mark(program: &Program, counts: &LoadCounts, counters: &Counters) -> Option<Mark> {
-    by_sessions(counts).or_else(|| {
+    changed_promise_mark(counts).or_else(|| {
         let synced = synced_commits(program, counts, counters)?;
         let Synced { commits, clients, syncs, .. } = synced;
         if synced.commits_per_client() < ENOUGH {
@@ -80,7 +80,7 @@ pub(super) fn durability_mark(program: &Program, counts: &LoadCounts, counters: 
 }
 
 /// Makes a mark if the sessions' settings promise something else after the load than before it.
-fn by_sessions(counts: &LoadCounts) -> Option<Mark> {
+fn changed_promise_mark(counts: &LoadCounts) -> Option<Mark> {
     let sessions = counts.sessions.as_ref()?.as_ref().ok()?;
     let (before, after): (DurabilityTier, DurabilityTier) = sessions.promise_before.zip(sessions.promise)?;
     let detail = format!(
@@ -164,6 +164,7 @@ mod tests {
 
     fn mark_of(promise_before: Option<DurabilityTier>, promise: Option<DurabilityTier>) -> Option<MarkKind> {
         let sessions = SessionCounts { promise_before, promise, ..SessionCounts::default() };
-        by_sessions(&LoadCounts { sessions: Some(Ok(sessions)), ..LoadCounts::default() }).map(|mark| mark.kind)
+        changed_promise_mark(&LoadCounts { sessions: Some(Ok(sessions)), ..LoadCounts::default() })
+            .map(|mark| mark.kind)
     }
 }

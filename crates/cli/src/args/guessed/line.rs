@@ -165,7 +165,7 @@ impl Line {
             Instead::Key(key, unit) => self.add_option("--set", format!("{key}={}", with_unit(&value, unit))),
             Instead::Size(key, power) => self.add_option("--set", format!("{key}={}", in_units(&value, power))),
             Instead::Words(words) => self.options.extend(words.iter().map(|word| (*word).to_owned())),
-            Instead::Url(part) => self.part_of_url(part, value),
+            Instead::Url(part) => self.set_url_part(part, value),
             Instead::Define => self.definitions.push(value),
             Instead::Access => self.add_access(&value),
             Instead::System => self.words.push(value),
@@ -230,7 +230,7 @@ impl Line {
     }
 
     /// Records a part of a system's URL that an option names, such as its host or its port.
-    fn part_of_url(&mut self, part: Part, value: String) {
+    fn set_url_part(&mut self, part: Part, value: String) {
         // `-p` is the password of MySQL's clients.
         if matches!(part, Part::Port | Part::MysqlPort) && !value.bytes().all(|byte| byte.is_ascii_digit()) {
             return;
@@ -302,7 +302,7 @@ impl Line {
         if let Some(whole) = url.database.take_if(|name| name.contains("://")) {
             self.words.push(whole);
         } else if url.database.is_none()
-            && let Some(at) = self.words.iter().position(|word| is_name(word))
+            && let Some(at) = self.words.iter().position(|word| is_database_name(word))
         {
             url.database = Some(self.words.remove(at));
         }
@@ -392,7 +392,7 @@ pub fn is_option(word: &str) -> bool {
 }
 
 /// Whether a word can be a database's name and nothing else.
-fn is_name(word: &str) -> bool {
+fn is_database_name(word: &str) -> bool {
     let is_plain = word.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter));
     is_plain && !Path::new(word).exists() && super::is_strange(word)
 }

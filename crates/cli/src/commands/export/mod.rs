@@ -50,7 +50,7 @@ pub fn run(args: &ExportArgs, printer: Printer) -> Result<Exit, CliError> {
             print_files(&[path.display().to_string()], printer)
         }
         _ => {
-            printer.out_data(&text);
+            printer.print_data(&text);
             Ok(Exit::Done)
         }
     }

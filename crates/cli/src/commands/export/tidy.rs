@@ -73,7 +73,7 @@ fn mark_rows(evidence: &Evidence) -> Vec<Row> {
     let mut rows = Vec::new();
     for run in runs {
         let Some(case) = evidence.case(run.planned.case) else { continue };
-        for mark in evidence.marks_of_run(run.id).filter(|mark| !is_of_import(mark)) {
+        for mark in evidence.marks_of_run(run.id).filter(|mark| !is_import_mark(mark)) {
             rows.push(Row {
                 repetition: Some(run.planned.round + 1),
                 kind: MARK.to_owned(),
@@ -136,7 +136,7 @@ fn has_ended_without_result(run: &StoredRun) -> bool {
 }
 
 /// Whether a mark is an import's own note, which would pile up with each round trip.
-fn is_of_import(mark: &model::Mark) -> bool {
+fn is_import_mark(mark: &model::Mark) -> bool {
     mark.kind == MarkKind::Source
 }
 
@@ -195,10 +195,10 @@ fn exported_rules(evidence: &Evidence) -> ExportedRules {
         } else {
             None
         },
-        ended: evidence.unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
+        ended: evidence.progress_if_unfinished().map(|unfinished| (unfinished.ended, unfinished.of)),
         first_look: plan.schedule.until_sure.map(|until| until.first),
         begun: plan.schedule.until_sure.and_then(|until| until.begun),
-        benchmarks: plan.benchmarks.iter().filter(|one| is_to_tell(one)).map(exported_benchmark).collect(),
+        benchmarks: plan.benchmarks.iter().filter(|one| needs_remark(one)).map(exported_benchmark).collect(),
         aliases: aliases.collect(),
     }
 }
@@ -216,7 +216,7 @@ fn experiment_id(evidence: &Evidence) -> Option<String> {
 }
 
 /// Whether a table has to name a benchmark: not if it is a plain import.
-fn is_to_tell(benchmark: &Benchmark) -> bool {
+fn needs_remark(benchmark: &Benchmark) -> bool {
     benchmark.workload != IMPORTED || benchmark.stands_for.is_some()
 }
 

@@ -59,13 +59,13 @@ pub fn choose_baseline(
 
 /// Finds the only system whose name has one of the [`WORDS`].
 fn first_by_name(systems: &[String]) -> Option<&str> {
-    let mut found = systems.iter().map(String::as_str).filter(|name| is_word_of_first(name));
+    let mut found = systems.iter().map(String::as_str).filter(|name| has_baseline_word(name));
     let first = found.next()?;
     if found.next().is_none() { Some(first) } else { None }
 }
 
 /// Whether a name has one of the [`WORDS`], in upper or lower case.
-fn is_word_of_first(name: &str) -> bool {
+fn has_baseline_word(name: &str) -> bool {
     let name = name.to_lowercase();
     name.split(|c: char| !c.is_alphabetic()).any(|word| WORDS.contains(&word))
 }

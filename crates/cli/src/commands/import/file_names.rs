@@ -160,7 +160,7 @@ pub fn labels_by_source(imports: &[Imported], places: &BTreeMap<String, Place>) 
         let counting = if has_repetitions { Counting::Never } else { Counting::Any };
         let names: Vec<String> = places.iter().map(|(_, place)| place.name.clone()).collect();
         let files = without_numbers_of_runs(&names, counting);
-        let files = without_keys(files, places, &by_source);
+        let files = drop_key_parts(files, places, &by_source);
         let folders = bare_folders(places);
         let found = places.iter().zip(folders).zip(files);
         labels.extend(found.map(|(((source, _), folder), file)| ((*source).clone(), Label { folder, file })));
@@ -169,13 +169,13 @@ pub fn labels_by_source(imports: &[Imported], places: &BTreeMap<String, Place>) 
 }
 
 /// Drops from names sysbench's script and the parts that are the value of a key: `8` of `pg15-8`, if results have 8 clients.
-fn without_keys(names: Vec<String>, places: &[(&String, &Place)], by_source: &BySource<'_>) -> Vec<String> {
+fn drop_key_parts(names: Vec<String>, places: &[(&String, &Place)], by_source: &BySource<'_>) -> Vec<String> {
     let results: Vec<&[&ImportedResult]> =
         places.iter().map(|(source, _)| by_source.get(source.as_str()).map_or(&[][..], Vec::as_slice)).collect();
     let names: Vec<String> = names.iter().zip(&results).map(|(name, results)| without_script(name, results)).collect();
     let parts: Vec<Vec<&str>> = names.iter().map(|name| name.split('-').collect()).collect();
     let longest = parts.iter().map(Vec::len).max().unwrap_or_default();
-    let dropped: Vec<bool> = (0..longest).map(|at| is_key(at, &parts, &results)).collect();
+    let dropped: Vec<bool> = (0..longest).map(|at| is_key_value(at, &parts, &results)).collect();
     let kept = parts.iter().map(|parts| {
         let kept = parts.iter().zip(&dropped).filter(|(_, is_dropped)| !**is_dropped).map(|(part, _)| *part);
         kept.collect::<Vec<_>>().join("-")
@@ -184,7 +184,7 @@ fn without_keys(names: Vec<String>, places: &[(&String, &Place)], by_source: &By
 }
 
 /// Whether the parts of all names at a position are the values of one key of their results.
-fn is_key(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> bool {
+fn is_key_value(at: usize, parts: &[Vec<&str>], results: &[&[&ImportedResult]]) -> bool {
     let keys: BTreeSet<&String> = results.iter().copied().flatten().flat_map(|result| result.keys.keys()).collect();
     keys.into_iter().any(|key| {
         parts.iter().zip(results).all(|(parts, results)| {

@@ -57,7 +57,7 @@ pub fn read_arguments(args: &ImportArgs) -> Result<Vec<Input>, CliError> {
         let fixed = if system.is_some() { fixed_parts(path) } else { None };
         inputs.extend(matching_files(path)?.into_iter().map(|path| {
             let below = fixed.map(|fixed| folder_names(&path).split_off(fixed));
-            Input { folders: below, ..of_path(path, system) }
+            Input { folders: below, ..input_at_path(path, system) }
         }));
     }
     name_by_folders(&mut inputs);
@@ -88,7 +88,7 @@ fn fixed_parts(pattern: &str) -> Option<usize> {
 }
 
 /// Makes the input for a path: standard input, a folder, an archive or a file, with its system's name.
-fn of_path(path: PathBuf, system: Option<&str>) -> Input {
+fn input_at_path(path: PathBuf, system: Option<&str>) -> Input {
     let kind = match () {
         () if path.as_os_str() == STDOUT => Kind::Stdin,
         () if path.is_dir() => Kind::Folder,
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     fn names(paths: &[&str]) -> Vec<String> {
-        let mut inputs: Vec<Input> = paths.iter().map(|path| of_path(PathBuf::from(path), None)).collect();
+        let mut inputs: Vec<Input> = paths.iter().map(|path| input_at_path(PathBuf::from(path), None)).collect();
         name_by_folders(&mut inputs);
         inputs.into_iter().map(|input| input.system).collect()
     }

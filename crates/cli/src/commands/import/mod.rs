@@ -49,7 +49,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
     if args.output.as_os_str() == STDOUT {
         return Err(CliError::user_error("a store cannot go to stdout").with_hint("name a file with `-o STORE`"));
     }
-    let args = &with_format_first(args);
+    let args = &take_format_argument(args);
     let only = formats::reader::find_reader(&args.format);
     let options = reader_options(args, only)?;
     let aliases = Aliases::parse(&args.alias)?;
@@ -74,7 +74,7 @@ pub fn run(args: &ImportArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Takes a format's name as the first argument, as formats were named before they were recognised.
-fn with_format_first(args: &ImportArgs) -> ImportArgs {
+fn take_format_argument(args: &ImportArgs) -> ImportArgs {
     let mut args = args.clone();
     if args.format == AUTO
         && args.files.len() > 1
@@ -201,7 +201,7 @@ fn print_import(path: &Path, experiment: &Experiment, imports: &[Imported], prin
         return;
     }
     if imports.len() > SHOWN_FILES {
-        tell_together(imports, printer);
+        print_files_together(imports, printer);
     } else {
         imports.iter().for_each(|import| print_file(import, printer));
     }
@@ -227,7 +227,7 @@ fn version_text(import: &Imported) -> &str {
 }
 
 /// Prints for many files how many there are of each tool and system, and each note once.
-fn tell_together(imports: &[Imported], printer: Printer) {
+fn print_files_together(imports: &[Imported], printer: Printer) {
     let mut groups: BTreeMap<(&str, &str, &str), (usize, usize)> = BTreeMap::new();
     let mut notes: BTreeMap<&str, usize> = BTreeMap::new();
     for import in imports {

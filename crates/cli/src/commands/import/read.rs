@@ -118,7 +118,7 @@ impl<'a> Reading<'a> {
             self.printer.print_remark(&remark);
         }
         self.strange.iter().for_each(|(source, lines)| show_strange(source, lines, self.printer));
-        self.tell_unknown(inputs)?;
+        self.print_unknown(inputs)?;
         Ok(self.imports)
     }
 
@@ -272,7 +272,7 @@ impl<'a> Reading<'a> {
         let is_explicit = leaf.is_explicit;
         let database = database_reader(bytes).filter(|(reader, _)| self.only.is_none_or(|only| only == *reader));
         if let Some((reader, read)) = database {
-            return self.read_database(leaf, bytes, (reader, read));
+            return self.import_database(leaf, bytes, (reader, read));
         }
         let text = match super::table_text(&leaf.path, bytes) {
             Ok(text) => text,
@@ -339,7 +339,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Reads a database file by its reader; one without results is an error if the user named it, else noted as unknown.
-    fn read_database(
+    fn import_database(
         &mut self,
         leaf: &Leaf,
         bytes: &[u8],
@@ -362,7 +362,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Prints which files were left aside; fails if nothing was imported at all.
-    fn tell_unknown(&self, inputs: &[Input]) -> Result<(), CliError> {
+    fn print_unknown(&self, inputs: &[Input]) -> Result<(), CliError> {
         let shown: Vec<&str> = self.unknown.iter().take(SHOWN_FILES).map(String::as_str).collect();
         let more = if self.unknown.len() > SHOWN_FILES { ", …" } else { "" };
         let named = format!("{}{more}", shown.join(", "));

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use crate::args::WatchArgs;
-use crate::args::guessed::run_instead;
+use crate::args::guessed::suggest_run_line;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::printer::Printer;
@@ -20,7 +20,7 @@ use reading::Watched;
 
 /// Runs `etalon watch`: shows the state of an experiment's store, on a terminal until the user leaves.
 pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
-    let store = if args.store.is_dir() { latest_of(&args.store)? } else { args.store.clone() };
+    let store = if args.store.is_dir() { find_latest_store(&args.store)? } else { args.store.clone() };
     let stamp = Stamp::of_store(&store);
     let watched = Watched::read(&store)?;
     if printer.json {
@@ -34,10 +34,10 @@ pub fn run(args: &WatchArgs, printer: Printer) -> Result<Exit, CliError> {
 }
 
 /// Finds the store of a folder that was written last; fails if there is none.
-fn latest_of(folder: &Path) -> Result<PathBuf, CliError> {
+fn find_latest_store(folder: &Path) -> Result<PathBuf, CliError> {
     latest_store(folder).ok_or_else(|| {
         let error = CliError::user_error(format!("there is no store in `{}`", folder.display()));
-        run_instead().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`")))
+        suggest_run_line().into_iter().fold(error, |error, line| error.with_hint(format!("type `{line}`")))
     })
 }
 

@@ -46,14 +46,14 @@ impl Watched {
         let store = Store::open_read_only(path)?;
         let (evidence, writer) = store.at_one_moment(|store| Ok((Evidence::read_store(store)?, store.writer_pid())))?;
         drop(store);
-        let set = set_of(&evidence, &Options::default().by_factor(&evidence));
+        let set = set_of(&evidence, &Options::default().comparing_only_factor(&evidence));
         Ok(Watched { evidence, writer, set })
     }
 
     /// Whether the experiment has ended, runs, or was stopped.
     pub fn course(&self) -> Course {
         match self.writer {
-            _ if self.evidence.unfinished().is_none() => Course::Ended,
+            _ if self.evidence.progress_if_unfinished().is_none() => Course::Ended,
             Some(pid) if process::start_mark(pid).is_ok_and(|mark| process::is_alive(pid, mark)) => Course::Running,
             _ => Course::Stopped,
         }

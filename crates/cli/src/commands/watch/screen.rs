@@ -73,7 +73,7 @@ impl Screen<'_> {
                 if let Event::Key(key) = event::read()?
                     && key.kind != KeyEventKind::Release
                 {
-                    if leaves(key) {
+                    if is_leaving_key(key) {
                         return Ok(());
                     }
                     self.scroll(key.code);
@@ -142,7 +142,7 @@ impl Screen<'_> {
 }
 
 /// Tests whether a key leaves the screen.
-fn leaves(key: KeyEvent) -> bool {
+fn is_leaving_key(key: KeyEvent) -> bool {
     let is_ctrl_c = key.code == KeyCode::Char('c') && key.modifiers.contains(KeyModifiers::CONTROL);
     is_ctrl_c || matches!(key.code, KeyCode::Char('q') | KeyCode::Esc)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use model::{RowSoFar, Standing};
 use report::last_run::{LastRun, last_run};
-use report::look::rounds_to_go;
+use report::look::expected_rounds_to_go;
 use report::number::count_noun;
 use report::text::{TextOptions, wrap_to_width};
 
@@ -74,7 +74,7 @@ fn progress_lines(store: &Path, watched: &Watched, now_unix_ms: i64) -> Vec<Stri
         let about = if most.is_empty() || has_searches(&evidence.header.plan) { "about " } else { most };
         let _ = write!(time, ", {about}{} left", clock_text(left));
     }
-    if let Some(rounds) = watched.set.as_ref().ok().and_then(rounds_to_go) {
+    if let Some(rounds) = watched.set.as_ref().ok().and_then(expected_rounds_to_go) {
         let _ = write!(time, "; about {} until every row is decided", count_noun(rounds as usize, "more round"));
     }
     lines.push(time);

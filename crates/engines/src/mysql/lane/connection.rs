@@ -8,8 +8,8 @@ use super::own_words;
 use super::row::{keep_binary, keep_text};
 use super::statement::{Columns, Form};
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, add_answer_bytes, endless_results,
-    not_encodable,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, add_answer_bytes, encoding_error,
+    endless_results_error,
 };
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, connection_lost};
 use workloads::transactions::{Rows, StatementOp};
@@ -90,7 +90,7 @@ impl Connection {
                 self.failure = Some(error.op_error());
                 Step::Ready
             }
-            Ok(ScanOutcome::LocalFile { .. }) => Step::End(wants_a_file()),
+            Ok(ScanOutcome::LocalFile { .. }) => Step::End(file_request_error()),
             Ok(ScanOutcome::Fatal(error)) => Step::End(error.op_error()),
             Err(error) => Step::End(connection_lost(&error)),
         }
@@ -110,7 +110,7 @@ impl Connection {
                     self.columns.clear();
                     self.described = true;
                     if self.kept.begin_result().is_none() {
-                        return Step::End(endless_results());
+                        return Step::End(endless_results_error());
                     }
                     continue;
                 }
@@ -145,14 +145,14 @@ impl Connection {
                     self.failure = Some(error.op_error());
                     return Step::Ready;
                 }
-                Ok(Some(Event::LocalFile { .. })) => return Step::End(wants_a_file()),
+                Ok(Some(Event::LocalFile { .. })) => return Step::End(file_request_error()),
                 Ok(Some(_)) => continue,
                 Err(error) => return Step::End(connection_lost(&error)),
             };
             self.status = done.status;
             self.add_counts(0, done.affected_rows);
             if !self.end_result() {
-                return Step::End(endless_results());
+                return Step::End(endless_results_error());
             }
             if !done.status.more_results() {
                 return Step::Ready;
@@ -198,12 +198,12 @@ impl Conversation for Connection {
         }
         let (command, request) = match self.forms.get_mut(op.statement) {
             Some(Form::Binary(binary)) => {
-                (Command::Execute, binary.encode_request(&op.parameters).map_err(not_encodable)?)
+                (Command::Execute, binary.encode_request(&op.parameters).map_err(encoding_error)?)
             }
             Some(Form::Text(bytes)) => (Command::Query, bytes.as_slice()),
             None => {
                 text.clear();
-                command::write_query(own_words(&op.text), text).map_err(not_encodable)?;
+                command::write_query(own_words(&op.text), text).map_err(encoding_error)?;
                 (Command::Query, text.as_slice())
             }
         };
@@ -288,6 +288,6 @@ fn current_columns<'a>(came: &'a Columns, known: Option<&'a mut Columns>) -> &'a
 }
 
 /// Makes the error that the server asked for a file of this machine under load.
-fn wants_a_file() -> OpError {
+fn file_request_error() -> OpError {
     connection_lost("the server asked for a file of this machine, which étalon does not offer under load")
 }

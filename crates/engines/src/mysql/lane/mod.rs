@@ -20,7 +20,7 @@ pub type NativeLane = dialogue::NativeLane<Connection>;
 
 impl ServerError for ErrorPacket {
     /// Takes the server's error out of a refused login; any other error stays.
-    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+    fn from_login_error(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedByMysql(error) => Ok(error),
             other => Err(other),

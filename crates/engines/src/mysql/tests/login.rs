@@ -195,9 +195,9 @@ fn rights_that_are_missing(server: &MySqlSystem, refused: Refused<'_>) {
     assert!(system.wait_until_available().unwrap_err().cause.contains("read-only"));
     let plan =
         SystemPlan { engine: "mysql".to_owned(), url: server.url("shopper", PASSWORD, ""), ..SystemPlan::default() };
-    assert!(system::refuses_writes::<MySqlServer>(&plan).is_some());
+    assert!(system::why_read_only::<MySqlServer>(&plan).is_some());
     server.run("SET GLOBAL read_only = OFF");
-    assert_eq!(system::refuses_writes::<MySqlServer>(&plan), None);
+    assert_eq!(system::why_read_only::<MySqlServer>(&plan), None);
     system.wait_until_available().unwrap();
     system.drop_all().unwrap();
     server.run("SET GLOBAL read_only = ON");

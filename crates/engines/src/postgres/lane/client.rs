@@ -81,7 +81,7 @@ pub(crate) fn log_in(
             },
             Progress::StartTls => {
                 let tls = tls.ok_or(WireError::Misuse("TLS was not asked for"))?;
-                asker.link = asker.link.start_tls(tls).map_err(fault_of_tls)?;
+                asker.link = asker.link.start_tls(tls).map_err(tls_error_of)?;
                 let end_point = asker.link.server_certificate().and_then(tls_server_end_point);
                 handshake.tls_started(end_point, &mut out)?
             }
@@ -101,7 +101,7 @@ pub(crate) fn log_in(
 
 /// Makes the error of a TLS handshake: a lost connection, unless TLS itself failed.
 /// Another `sslmode` can help against the peer's fault, but not against a lost connection.
-fn fault_of_tls(cause: io::Error) -> AskError {
+fn tls_error_of(cause: io::Error) -> AskError {
     if cause.get_ref().is_some_and(|inner| inner.is::<rustls::Error>()) { AskError::Tls(cause) } else { cause.into() }
 }
 
@@ -135,7 +135,7 @@ impl WireProtocol for PostgresProtocol {
         let encoded = match statements {
             Statements::Prepared(prepared) => client.prepare_statements(prepared)?,
             Statements::Extended(texts) => {
-                texts.iter().map(|(sql, count)| Encoded::unprepared(sql, *count)).collect::<Result<_, _>>()?
+                texts.iter().map(|(sql, count)| Encoded::encode_unprepared(sql, *count)).collect::<Result<_, _>>()?
             }
             Statements::Simple => Arc::default(),
         };
@@ -298,7 +298,7 @@ impl Client {
         self.asker.name_question(command);
         frontend::write_query(command, &mut self.out)?;
         self.asker.send_question(&mut self.out)?;
-        self.asker.read_at_once(COPY_BYTES);
+        self.asker.set_read_bytes(COPY_BYTES);
         self.protocol.scanner.set_rows(RowEvents::Keep);
         let mut refusal = None;
         loop {

@@ -9,7 +9,7 @@ use wire::postgres::{self, Event, ScanOutcome, Scanner, TransactionStatus, front
 use super::opening::Opening;
 use super::statement::{Encoded, Shape};
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, endless_results,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError as _, endless_results_error,
 };
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, SyncPoint, connection_lost};
 use workloads::transactions::{Flow, Rows, StatementOp};
@@ -62,14 +62,14 @@ pub struct Connection {
 
 /// Makes the error that an answer which the script keeps is not UTF-8.
 /// A script's variables hold text in UTF-8, and what is no UTF-8 would come back to the server as other bytes.
-fn not_utf8() -> OpError {
+fn not_utf8_error() -> OpError {
     let message = "an answer that the script keeps in variables is not UTF-8: have the statement return it as \
                    `encode(convert_to(…, 'SQL_ASCII'), 'hex')`";
     OpError { class: ErrorClass::Statement, message: message.to_owned() }
 }
 
 /// Makes the error of a server that answers what was not asked.
-fn unasked_answer() -> OpError {
+fn unasked_answer_error() -> OpError {
     connection_lost(&WireError::Protocol("it answered a request that was not made"))
 }
 
@@ -141,7 +141,7 @@ impl Connection {
     }
 
     /// Appends the end of a pipeline to `out`, and notes that one more answer is owed.
-    fn send_sync(&mut self, out: &mut Vec<u8>) {
+    fn append_sync(&mut self, out: &mut Vec<u8>) {
         frontend::write_sync(out);
         self.owed += 1;
         self.pipeline = Pipeline::Closed;
@@ -210,19 +210,19 @@ impl Connection {
                 Ok(Some(Event::Columns(fields))) => {
                     self.described = true;
                     if self.kept.begin_result().is_none() {
-                        return Step::End(endless_results());
+                        return Step::End(endless_results_error());
                     }
                     self.kept.name_columns(fields.iter());
                 }
                 Ok(Some(Event::Row(row))) => {
                     if !self.kept.keep_texts(row.iter(), self.rows) {
-                        self.failure.get_or_insert_with(not_utf8);
+                        self.failure.get_or_insert_with(not_utf8_error);
                     }
                 }
                 Ok(Some(Event::Done(_))) if self.opening_results > 0 => self.opening_results -= 1,
                 Ok(Some(Event::Done(_) | Event::EmptyQuery)) => {
                     if !std::mem::take(&mut self.described) && self.kept.begin_result().is_none() {
-                        return Step::End(endless_results());
+                        return Step::End(endless_results_error());
                     }
                 }
                 Ok(Some(Event::Error(error))) if error.ends_connection() => {
@@ -281,7 +281,7 @@ impl Conversation for Connection {
             return Err(error.clone());
         }
         self.expect_answer(Rows::Discard);
-        self.send_sync(out);
+        self.append_sync(out);
         if point == SyncPoint::End {
             self.state = DialogueState::Waiting;
         }
@@ -301,7 +301,7 @@ impl Conversation for Connection {
                 Step::Ready(status) => {
                     // Unsolicited: taken for an answer it would shift all later ones.
                     let Some(owed) = self.owed.checked_sub(1) else {
-                        heard.end = Some(unasked_answer());
+                        heard.end = Some(unasked_answer_error());
                         break;
                     };
                     self.transaction = status;
@@ -335,7 +335,7 @@ impl Conversation for Connection {
         }
         self.expect_answer(Rows::Discard);
         if self.pipeline == Pipeline::Open {
-            self.send_sync(out);
+            self.append_sync(out);
         }
         if self.owed == 0 {
             return self.roll_back(out);

@@ -42,7 +42,7 @@ impl AskError {
 
 impl ServerError for ErrorFields {
     /// Makes the server's error of a failed login, or returns any other error as it is.
-    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+    fn from_login_error(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedByPostgres(error) => Ok(error),
             other => Err(other),

@@ -25,7 +25,7 @@ pub(super) struct Opening {
 impl Opening {
     /// Adds a setting that each transaction begins with, and encodes it.
     pub(super) fn add_setting(&mut self, name: &str, value: &str) -> Result<(), WireError> {
-        let command = set_local(name, value);
+        let command = set_local_sql(name, value);
         self.simple.push_str(&command);
         self.simple.push_str("; ");
         append_statement(&command, &mut self.after)?;
@@ -65,7 +65,7 @@ fn append_statement(statement: &str, out: &mut Vec<u8>) -> Result<(), WireError>
 
 /// Writes `SET LOCAL`, which has no rows, while `set_config` has.
 /// Étalon's own search path is a list of names.
-fn set_local(name: &str, value: &str) -> String {
+fn set_local_sql(name: &str, value: &str) -> String {
     let value = if name == SEARCH_PATH { value.to_owned() } else { quote_text(value) };
     format!("SET LOCAL {} = {value}", quote_setting(name))
 }

@@ -53,7 +53,7 @@ fn begins_transaction(sql: &str) -> bool {
 
 impl Encoded {
     /// Encodes the requests of a prepared statement in each form.
-    pub(super) fn prepared(number: usize, sql: &str, types: &[u32]) -> Result<Encoded, WireError> {
+    pub(super) fn encode_prepared(number: usize, sql: &str, types: &[u32]) -> Result<Encoded, WireError> {
         let name = statement_name(number);
         let statement = Statement::Prepared(&name);
         let forms = [
@@ -66,7 +66,7 @@ impl Encoded {
 
     /// Encodes a statement that is parsed each time, with untyped text parameters and described columns.
     /// libpq's `PQsendQueryParams` does the same.
-    pub(super) fn unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
+    pub(super) fn encode_unprepared(sql: &str, parameters: usize) -> Result<Encoded, WireError> {
         let types = vec![UNSPECIFIED; parameters];
         let statement = Statement::Unprepared(sql);
         let waiting = make_template(statement, &types, DescribePortal::Include, Ending::Sync)?;
@@ -119,8 +119,9 @@ impl Prepared {
             return Ok(Arc::clone(encoded));
         }
         let numbered = self.texts.iter().zip(&types).enumerate();
-        let encoded: Arc<[Encoded]> =
-            numbered.map(|(number, (sql, types))| Encoded::prepared(number, sql, types)).collect::<Result<_, _>>()?;
+        let encoded: Arc<[Encoded]> = numbered
+            .map(|(number, (sql, types))| Encoded::encode_prepared(number, sql, types))
+            .collect::<Result<_, _>>()?;
         // Another connection may have been faster.
         let _ = self.encoded.set((types, Arc::clone(&encoded)));
         Ok(encoded)
@@ -145,8 +146,8 @@ mod tests {
     #[test]
     fn few_and_many_parameters_are_written_alike() {
         let types = vec![oid::INT4; 20];
-        let many = Encoded::prepared(0, "SELECT 1", &types).unwrap();
-        let few = Encoded::prepared(0, "SELECT 1", &types[..16]).unwrap();
+        let many = Encoded::encode_prepared(0, "SELECT 1", &types).unwrap();
+        let few = Encoded::encode_prepared(0, "SELECT 1", &types[..16]).unwrap();
         let parameters = vec![Datum::Int(7); 20];
         fn count(encoded: &Encoded, parameters: &[Datum]) -> Result<usize, WireError> {
             let mut bytes = Vec::new();

@@ -40,7 +40,7 @@ fn opened_as(url: &str, reset: Reset, consent: Consent, part: Part) -> Result<Po
     let plan = plan(url, reset);
     let request = OpenRequest { part, ..OpenRequest::new(&plan, consent) };
     let address: Address = crate::server::url::Address::parse_permitted(url, &|_| None, &Permits::All)?;
-    let (endpoint, session) = PostgresServer::enter(address, &request)?;
+    let (endpoint, session) = PostgresServer::connect_for_plan(address, &request)?;
     ServerSystem::new(endpoint, session, None, &request)
 }
 
@@ -105,11 +105,11 @@ fn is_as_it_was_made(system: &PostgresSystem, reset: Reset) {
     assert_eq!(facts.get("database.name"), Some("etalon"));
     assert_eq!((facts.get("database.encoding"), facts.get("database.collation")), (Some("UTF8"), Some("C")));
     // What others made is where the URL says.
-    let mut outside = system.session_on(Tables::None).open_session(&system.endpoint, Purpose::Load).unwrap();
+    let mut outside = system.session_settings_for(Tables::None).open_session(&system.endpoint, Purpose::Load).unwrap();
     assert_eq!(outside.query_first_value("SELECT current_database()").unwrap(), "postgres");
     outside.close_and_wait();
     assert_eq!(system.text("SELECT current_database()"), "etalon");
-    let mut session = system.session(SessionKind::Plain).unwrap();
+    let mut session = system.connect_session(SessionKind::Plain).unwrap();
     session.execute("CREATE TABLE more (x int)").unwrap();
     drop(session);
     assert!(System::wait_until_available(system).is_ok(), "{reset}");
@@ -307,16 +307,16 @@ fn a_full_device_is_told_and_the_next_copy_goes_on() {
 #[test]
 fn a_plan_is_told_what_is_made() {
     let restore = plan("postgres://me@h/shop", Reset::Restore);
-    let made = Postgres.would_make(&restore).unwrap();
+    let made = Postgres.explain_made(&restore).unwrap();
     assert!(made.contains("`etalon_kept_1`"), "{made}");
     assert!(
-        Postgres.would_drop(&restore).starts_with("what étalon made in the databases"),
+        Postgres.explain_dropped(&restore).starts_with("what étalon made in the databases"),
         "{}",
-        Postgres.would_drop(&restore)
+        Postgres.explain_dropped(&restore)
     );
     assert!(Postgres.needed_privileges(&restore).unwrap().contains("ALTER ROLE me CREATEDB"));
     assert_eq!(Postgres.choose_reset(&restore, 0), Ok(Some(Reset::Restore)));
     let usual = SystemPlan { reset: None, ..restore };
     assert_eq!(Postgres.choose_reset(&usual, 1 << 40), Ok(Some(Reset::Rebuild)));
-    assert!(Postgres.would_make(&usual).unwrap().starts_with("the schema `etalon`"));
+    assert!(Postgres.explain_made(&usual).unwrap().starts_with("the schema `etalon`"));
 }

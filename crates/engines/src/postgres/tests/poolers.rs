@@ -173,7 +173,7 @@ fn an_application_never_fails_beside_transaction_pooling() {
         let refused = run(&*pooled, &task(&[]), Length::Transactions(20)).unwrap_err();
         assert!(refused.kind == FailureKind::Unsupported && refused.tried.contains("prepared"), "{refused}");
         assert!(refused.hint.unwrap().contains("`protocol = \"simple\"`"));
-        let refused = pooled.session(SessionKind::Spatial).err().unwrap();
+        let refused = pooled.connect_session(SessionKind::Spatial).err().unwrap();
         assert!(refused.cause.contains("for each transaction"), "{refused}");
         a_rival_is_refused(&bouncer.url(&server));
         pooled.drop_all().unwrap();

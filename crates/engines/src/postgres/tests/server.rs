@@ -54,7 +54,7 @@ fn says_what_it_is(system: &PostgresSystem) {
     let mut client = system.open_client().unwrap();
     client.execute("BEGIN").unwrap();
     client.execute("SELECT 1/0").unwrap_err();
-    assert!(facts::data_place(&mut client, &system.endpoint.address).is_err());
+    assert!(facts::find_data_place(&mut client, &system.endpoint.address).is_err());
     let durability = facts.durability().unwrap();
     assert_eq!(durability.tier, DurabilityTier::Delayed);
     assert!(durability.because.contains("fsync=on") && durability.because.contains("synchronous_commit=off"));

@@ -37,12 +37,12 @@ fn plan_of(server: &PostgresSystem) -> SystemPlan {
 fn promotion_under_way_is_waited_for() {
     let server = start(Connect::Socket, &[]);
     let plan = plan_of(&server);
-    assert_eq!(Postgres.refuses_writes(&plan), None);
+    assert_eq!(Postgres.why_read_only(&plan), None);
     let opened = open(&plan.url, &[], Consent::OwnOnly).unwrap();
     opened.prepare(&pgbench_tables(1)).unwrap();
     demote(&server);
     // As `etalon plan` notices it.
-    let failure = Postgres.refuses_writes(&plan).unwrap();
+    let failure = Postgres.why_read_only(&plan).unwrap();
     assert!(failure.cause.contains("standby") && failure.hint.is_some(), "{failure}");
     // Between two runs: waiting may help, and the server is not back as long as nothing can be written to it.
     let failure = opened.prepare(&pgbench_tables(2)).unwrap_err();

@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(900);
 /// A server's error.
 pub(crate) trait ServerError: Sized {
     /// Makes the server's error of a failed login, or returns any other error as it is.
-    fn of_login(error: WireError) -> Result<Box<Self>, WireError>;
+    fn from_login_error(error: WireError) -> Result<Box<Self>, WireError>;
 
     /// Describes the error as the server reports it, with its code.
     fn describe(&self) -> String;
@@ -152,12 +152,12 @@ impl Asker {
     }
 
     /// Sets how many bytes are read at once.
-    pub(crate) fn read_at_once(&mut self, bytes: usize) {
+    pub(crate) fn set_read_bytes(&mut self, bytes: usize) {
         self.buffer.resize(bytes, 0);
     }
 
     /// Lets the answer to a user's query be of any size, or limits it again.
-    pub(crate) fn take_any_size(&mut self, any: bool) {
+    pub(crate) fn set_any_answer_size(&mut self, any: bool) {
         self.most_answer_bytes = if any { u64::MAX } else { ANSWER_BYTES };
     }
 

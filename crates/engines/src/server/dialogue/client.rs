@@ -58,9 +58,9 @@ impl<P: WireProtocol> Client<P> {
     pub(crate) fn query_large(&mut self, sql: &str) -> Result<Rows, AskError<P::Error>> {
         let mut rows = Rows::default();
         self.asker.name_question(sql);
-        self.asker.take_any_size(true);
+        self.asker.set_any_answer_size(true);
         let asked = P::query_rows(self, sql, &mut rows);
-        self.asker.take_any_size(false);
+        self.asker.set_any_answer_size(false);
         asked.map(|()| rows)
     }
 
@@ -76,7 +76,7 @@ impl<P: WireProtocol> Client<P> {
 
     /// Names the protocol version and cipher of the connection, if it is encrypted.
     pub(crate) fn encryption(&self) -> Option<String> {
-        self.asker.link.encryption()
+        self.asker.link.describe_encryption()
     }
 
     /// Limits the time of everything that the session is asked from now on, together.

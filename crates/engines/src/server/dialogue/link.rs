@@ -44,7 +44,7 @@ pub(crate) struct Timed {
 
 impl Timed {
     /// Sets the socket's time-out to the time that is left, at most a slice; fails at the deadline.
-    fn mind_the_time(&mut self) -> io::Result<()> {
+    fn apply_deadline(&mut self) -> io::Result<()> {
         let deadline = [self.deadline, self.vigil.waiting().deadline()].into_iter().flatten().min();
         let left = deadline.map_or(SLICE, |deadline| deadline.saturating_duration_since(Instant::now()));
         if left.is_zero() {
@@ -61,13 +61,13 @@ impl Timed {
     /// Retries a read or a write in short waits, until it succeeds, the deadline is over or an interrupt comes.
     fn retry_in_slices(&mut self, mut attempt: impl FnMut(&Socket) -> io::Result<usize>) -> io::Result<usize> {
         loop {
-            self.mind_the_time()?;
+            self.apply_deadline()?;
             match attempt(&self.socket) {
                 // After a signal the kernel does not restart a call with a time limit.
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 // A slice is over.
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
-                    self.mind_the_time()?;
+                    self.apply_deadline()?;
                     self.vigil.check_silence()?;
                 }
                 Ok(count) => {
@@ -179,7 +179,7 @@ impl Link {
     }
 
     /// Names TLS version and cipher; `None` if the connection is plain.
-    pub(crate) fn encryption(&self) -> Option<String> {
+    pub(crate) fn describe_encryption(&self) -> Option<String> {
         let Link::Tls(stream) = self else { return None };
         let version = stream.conn.protocol_version().map(|version| format!("{version:?}")).unwrap_or_default();
         let suite = stream.conn.negotiated_cipher_suite().map(|suite| format!("{:?}", suite.suite()));

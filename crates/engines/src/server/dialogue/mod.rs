@@ -46,7 +46,7 @@ pub(crate) fn add_answer_bytes(answer_bytes: &mut u64, received: &[u8]) -> Optio
 }
 
 /// Makes the error of an answer with too many results.
-pub(crate) fn endless_results() -> OpError {
+pub(crate) fn endless_results_error() -> OpError {
     connection_lost("the server's answer has results without end")
 }
 
@@ -83,7 +83,7 @@ pub enum Parting {
 }
 
 /// Makes the error of a statement that the protocol cannot carry.
-pub(crate) fn not_encodable(error: wire::WireError) -> OpError {
+pub(crate) fn encoding_error(error: wire::WireError) -> OpError {
     OpError { class: ErrorClass::Statement, message: error.to_string() }
 }
 

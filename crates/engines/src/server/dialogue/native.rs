@@ -84,7 +84,7 @@ impl<C: Conversation> One<C> {
 }
 
 /// Makes the failure that the connections could not be set up.
-fn not_set_up(cause: impl std::fmt::Display) -> Failure {
+fn setup_failure(cause: impl std::fmt::Display) -> Failure {
     Failure::new(FailureKind::Other, "set up the connections", cause)
 }
 
@@ -103,7 +103,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
         opener: Opener<C>,
     ) -> Result<NativeLane<C>, Failure> {
         let count = opened.len();
-        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(not_set_up)?;
+        let reactor = Reactor::new(choice, count + SPARE_SOCKETS).map_err(setup_failure)?;
         let mut lane = NativeLane {
             reactor,
             clients: Vec::with_capacity(count),
@@ -117,7 +117,7 @@ impl<C: Conversation + Send + 'static> NativeLane<C> {
             waiting: Waiting::default(),
         };
         for (client, one) in opened.into_iter().enumerate() {
-            let one = lane.register_client(client, one).map_err(not_set_up)?;
+            let one = lane.register_client(client, one).map_err(setup_failure)?;
             lane.clients.push(one);
         }
         Ok(lane)

@@ -106,7 +106,7 @@ impl Waiting {
     }
 
     /// Tests whether a connection may still be waited for.
-    pub(crate) fn go_on(&self) -> bool {
+    pub(crate) fn may_still_wait(&self) -> bool {
         let is_over = self.deadline.is_some_and(|deadline| Instant::now() >= deadline);
         !is_over && (!self.is_interrupted() || self.is_cleaning_up())
     }
@@ -128,7 +128,7 @@ impl Waiting {
 
     /// Makes what another session heeds while it looks at this one: a short deadline.
     /// That session itself is not looked at.
-    fn for_other_session(&self) -> Waiting {
+    fn waiting_of_other_session(&self) -> Waiting {
         if self.is_interrupted() {
             Waiting { deadline: Some(Instant::now() + LAST_LOOK), ..Waiting::default() }
         } else {
@@ -243,14 +243,14 @@ impl Vigil {
             }
         }
         if let Some(aside) = self.aside.take() {
-            aside.end_session(self.waiting.for_other_session());
+            aside.end_session(self.waiting.waiting_of_other_session());
         }
         Err(io::Error::other(Interruption))
     }
 
     /// Asks by another session what this one waits for. `None`: there is no other session.
     fn ask_aside(&self) -> Option<Result<ServerWait, String>> {
-        self.aside.as_ref().map(|aside| aside.ask_server_wait(self.waiting.for_other_session()))
+        self.aside.as_ref().map(|aside| aside.ask_server_wait(self.waiting.waiting_of_other_session()))
     }
 
     /// Reports that the server has been silent for so long, with what it waits for.

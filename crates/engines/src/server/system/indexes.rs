@@ -36,7 +36,7 @@ impl OwnIndexes {
 
 impl<S: Server> ServerSystem<S> {
     /// Notes the indexes of a data set as étalon's own.
-    pub(super) fn makes_indexes_of(&self, data: &Dataset) {
+    pub(super) fn note_own_indexes(&self, data: &Dataset) {
         self.lock_own_indexes().add_indexes(data);
     }
 

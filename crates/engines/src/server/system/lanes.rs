@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ClientOf, LaneOf, Server, ServerSystem, Settings as _, prepare};
+use super::{ClientOf, LaneOf, Server, ServerSystem, Settings as _, prepare_statements_on};
 use crate::server::counted::{Counted, CountsQuery};
 use crate::server::dialogue::NativeLane;
 use crate::server::refusal::Explain as _;
@@ -25,7 +25,7 @@ pub(crate) fn settings_on<S: Server>(session: &S::Session, tables: Tables) -> S:
 
 impl<S: Server> ServerSystem<S> {
     /// Makes the plan's session settings for étalon's tables or for those of others.
-    pub(crate) fn session_on(&self, tables: Tables) -> S::Session {
+    pub(crate) fn session_settings_for(&self, tables: Tables) -> S::Session {
         settings_on::<S>(&self.session, tables)
     }
 
@@ -36,7 +36,7 @@ impl<S: Server> ServerSystem<S> {
 
     /// Opens a session like a run's of this kind.
     pub(crate) fn open_client_for(&self, kind: SessionKind) -> Result<ClientOf<S>, Failure> {
-        self.session_on(kind.tables())
+        self.session_settings_for(kind.tables())
             .open_session(&self.endpoint, Purpose::Load)
             .map_err(|failure| self.explain_failure(failure))
     }
@@ -61,7 +61,7 @@ impl<S: Server> ServerSystem<S> {
     ) -> Result<(LaneOf<S>, Option<CountsQuery>), Failure> {
         S::refuse_program(self, program)?;
         let (statements, question) = S::statements(self, program)?;
-        let (endpoint, session) = (self.endpoint.clone(), self.session_on(program.tables));
+        let (endpoint, session) = (self.endpoint.clone(), self.session_settings_for(program.tables));
         let opened = context.connect_all(LOGINS_AT_ONCE, |number, aside_ns| {
             let opened = session.try_open(&endpoint, Purpose::Load).and_then(|mut client| {
                 if number == 0 {
@@ -69,7 +69,7 @@ impl<S: Server> ServerSystem<S> {
                     self.note_settings(&mut client);
                     *aside_ns = host::clock::now_ns().saturating_sub(began_ns);
                 }
-                prepare(client, &statements)
+                prepare_statements_on(client, &statements)
             });
             opened.map_err(|error| self.explain_failure(error.to_failure(&endpoint)))
         })?;
@@ -83,7 +83,7 @@ impl<S: Server> ServerSystem<S> {
 
     /// Reads and notes the settings of a load's session, unless the server refuses to say them.
     fn note_settings(&self, client: &mut ClientOf<S>) {
-        if let Ok(settings) = S::load_settings(client) {
+        if let Ok(settings) = S::read_load_settings(client) {
             self.load_settings.note_settings(settings);
         }
     }

@@ -18,7 +18,7 @@ impl<S: Server> ServerSystem<S> {
     pub(super) fn sample_locks(&self) -> Result<Option<LockWaiters>, Failure> {
         loop {
             let question = self.lock_question.load(Ordering::Relaxed);
-            let Some(sql) = self.server.lock_waiters().get(question) else { return Ok(None) };
+            let Some(sql) = self.server.lock_waiter_queries().get(question) else { return Ok(None) };
             match self.ask_for_locks(sql) {
                 Err(failure) if failure.kind == FailureKind::Permission => {
                     self.lock_question.store(question + 1, Ordering::Relaxed);

@@ -100,7 +100,7 @@ pub(crate) fn is_not_kept_once_killed<S: Server>(system: &ServerSystem<S>) {
     while private.running.is_running().unwrap() {
         thread::sleep(Duration::from_millis(5));
     }
-    let failure = private.keep_data(&kept).unwrap_err();
+    let failure = private.stop_and_keep_data(&kept).unwrap_err();
     assert!(failure.to_string().contains("cannot keep the loaded data: it was killed (signal: 9"), "{failure}");
     assert!(failure.may_pass() && !kept.exists());
     drop(private);

@@ -56,7 +56,7 @@ pub(super) fn read_revocation_lists(files: &[PathBuf]) -> Result<Vec<Certificate
 
 /// Finds the revocation lists in a folder by OpenSSL's file names; fails if there are none.
 /// A name is a hash with `.r0`, `.r1` and so on.
-pub(crate) fn lists_in(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+pub(crate) fn find_revocation_lists(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let tried = format!("read the lists of revoked certificates in the folder {}", folder.display());
     let cause = match fs::read_dir(folder) {
         Ok(entries) => {

@@ -15,7 +15,7 @@ use wire::Secret;
 use load::error::{Failure, FailureKind};
 use verifier::{TrustedRoots, Verifier};
 
-pub(crate) use files::lists_in;
+pub(crate) use files::find_revocation_lists;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Roots {

@@ -79,7 +79,7 @@ impl Sorted {
                 continue;
             };
             let fields = &certificate.tbs_certificate;
-            if is_current(&certificate, UnixTime::now()).is_err() {
+            if check_validity_period(&certificate, UnixTime::now()).is_err() {
                 sorted.out_of_date += 1;
             } else if fields.subject != fields.issuer {
                 sorted.between.push(der);
@@ -100,7 +100,7 @@ impl Sorted {
         let mut sorted = Sorted::default();
         for der in certificates {
             match Certificate::from_der(&der) {
-                Ok(certificate) if is_current(&certificate, UnixTime::now()).is_ok() => {
+                Ok(certificate) if check_validity_period(&certificate, UnixTime::now()).is_ok() => {
                     sorted.authorities.push((der, certificate));
                 }
                 _ => sorted.out_of_date += 1,
@@ -179,21 +179,21 @@ impl TrustedRoots {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<(), rustls::Error> {
-        let certificate = Certificate::from_der(der).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
+        let certificate = Certificate::from_der(der).map_err(|_| certificate_error(CertificateError::BadEncoding))?;
         let between: Vec<CertificateDer<'_>> = sent.iter().chain(&self.between).cloned().collect();
         let is_first_version = certificate.tbs_certificate.version == Version::V1;
         let is_pinned = self.pinned.iter().any(|own| own == der);
         if is_pinned || is_first_version {
             // It cannot be checked for revocation.
             if self.has_lists {
-                return Err(tls_refusal(CertificateError::UnknownRevocationStatus));
+                return Err(certificate_error(CertificateError::UnknownRevocationStatus));
             }
-            is_current(&certificate, now).map_err(tls_refusal)?;
+            check_validity_period(&certificate, now).map_err(certificate_error)?;
             if !is_pinned {
-                self.is_signed_by_an_authority(der, &certificate)?;
+                self.check_signed_by_authority(der, &certificate)?;
             }
         } else {
-            let chain = self.chain.as_ref().ok_or(tls_refusal(CertificateError::UnknownIssuer))?;
+            let chain = self.chain.as_ref().ok_or(certificate_error(CertificateError::UnknownIssuer))?;
             match chain.verify_server_cert(der, &between, name, ocsp, now) {
                 // rustls checks the name only after the chain.
                 Err(error) if is_about_the_name(&error) => {}
@@ -201,20 +201,20 @@ impl TrustedRoots {
                 Ok(_) => {}
             }
         }
-        suits_a_server(&certificate).map_err(tls_refusal)?;
+        check_server_purpose(&certificate).map_err(certificate_error)?;
         match self.names {
             Names::Any => Ok(()),
-            Names::Host => self.names_host(der, &certificate, &between, name),
+            Names::Host => self.check_host_name(der, &certificate, &between, name),
         }
     }
 
     /// Fails unless one of the authorities has signed a version 1 certificate.
     /// Without extensions it signs no other, and only its signer restricts it.
-    fn is_signed_by_an_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
-        let signed = signed_part(der).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
-        let signature = certificate.signature.as_bytes().ok_or(tls_refusal(CertificateError::BadEncoding))?;
-        let way =
-            der_contents(&certificate.signature_algorithm).map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
+    fn check_signed_by_authority(&self, der: &[u8], certificate: &Certificate) -> Result<(), rustls::Error> {
+        let signed = signed_part(der).map_err(|_| certificate_error(CertificateError::BadEncoding))?;
+        let signature = certificate.signature.as_bytes().ok_or(certificate_error(CertificateError::BadEncoding))?;
+        let way = der_contents(&certificate.signature_algorithm)
+            .map_err(|_| certificate_error(CertificateError::BadEncoding))?;
         let mut algorithms = self.algorithms.all.to_vec();
         algorithms.retain(|algorithm| algorithm.signature_alg_id().as_ref() == way);
         let authorities = self.authorities.iter().map(|authority| &authority.tbs_certificate);
@@ -225,13 +225,13 @@ impl TrustedRoots {
             }
             found = CertificateError::BadSignature;
         }
-        Err(tls_refusal(found))
+        Err(certificate_error(found))
     }
 
     /// Fails unless the certificate names the host, by an alternative name or by its common name.
     /// A common name counts only without alternative names, and only if no authority in the chain has name
     /// constraints, which rustls does not apply to common names.
-    fn names_host(
+    fn check_host_name(
         &self,
         der: &CertificateDer<'_>,
         certificate: &Certificate,
@@ -239,7 +239,7 @@ impl TrustedRoots {
         name: &ServerName<'_>,
     ) -> Result<(), rustls::Error> {
         let by_alternatives = match certificate.tbs_certificate.version {
-            Version::V1 => Err(tls_refusal(CertificateError::NotValidForName)),
+            Version::V1 => Err(certificate_error(CertificateError::NotValidForName)),
             _ => verify_server_name(&ParsedCertificate::try_from(der)?, name),
         };
         let Err(error) = by_alternatives else { return Ok(()) };
@@ -248,14 +248,14 @@ impl TrustedRoots {
         let counts = has_extension::<SubjectAltName>(certificate) == Ok(false)
             && signers.all(|signer| has_extension::<NameConstraints>(&signer) == Ok(false));
         match common_name(certificate) {
-            Some(common) if counts && is_named(name, &common) => Ok(()),
+            Some(common) if counts && is_common_name_of(name, &common) => Ok(()),
             _ => Err(error),
         }
     }
 }
 
 /// Makes rustls's error of a certificate.
-fn tls_refusal(error: CertificateError) -> rustls::Error {
+fn certificate_error(error: CertificateError) -> rustls::Error {
     rustls::Error::InvalidCertificate(error)
 }
 
@@ -270,7 +270,7 @@ fn is_about_the_name(error: &rustls::Error) -> bool {
 }
 
 /// Fails if the certificate is not valid yet or has expired.
-fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), CertificateError> {
+fn check_validity_period(certificate: &Certificate, now: UnixTime) -> Result<(), CertificateError> {
     let validity = &certificate.tbs_certificate.validity;
     let now_s = now.as_secs();
     if now_s < validity.not_before.to_unix_duration().as_secs() {
@@ -284,7 +284,7 @@ fn is_current(certificate: &Certificate, now: UnixTime) -> Result<(), Certificat
 
 /// Fails if the certificate's stated usages exclude TLS servers, as OpenSSL does.
 /// A stated usage must include TLS servers, and a key that signs or agrees on keys. (RFC 5280, 4.2.1.3 and 4.2.1.12)
-fn suits_a_server(certificate: &Certificate) -> Result<(), CertificateError> {
+fn check_server_purpose(certificate: &Certificate) -> Result<(), CertificateError> {
     let uses = KeyUsages::DigitalSignature | KeyUsages::KeyEncipherment | KeyUsages::KeyAgreement;
     let key = find_extension::<KeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let purposes = find_extension::<ExtendedKeyUsage>(certificate).map_err(|_| CertificateError::BadEncoding)?;
@@ -317,7 +317,7 @@ fn common_name(certificate: &Certificate) -> Option<String> {
 
 /// Tests whether a common name is that of the host; `*.` stands for one label.
 /// See RFC 6125, 6.4.
-fn is_named(host: &ServerName<'_>, common: &str) -> bool {
+fn is_common_name_of(host: &ServerName<'_>, common: &str) -> bool {
     match host {
         ServerName::DnsName(host) => {
             let host = host.as_ref();
@@ -407,7 +407,7 @@ impl ServerCertVerifier for Verifier {
         if is_signed_with(&key, algorithms, message, signature.signature()) {
             Ok(HandshakeSignatureValid::assertion())
         } else {
-            Err(tls_refusal(CertificateError::BadSignature))
+            Err(certificate_error(CertificateError::BadSignature))
         }
     }
 
@@ -421,7 +421,7 @@ impl ServerCertVerifier for Verifier {
         let Some(key) = key_of_first_version(certificate) else {
             return verify_tls13_signature(message, certificate, signature, &self.algorithms);
         };
-        let key = key.to_der().map_err(|_| tls_refusal(CertificateError::BadEncoding))?;
+        let key = key.to_der().map_err(|_| certificate_error(CertificateError::BadEncoding))?;
         let key = SubjectPublicKeyInfoDer::from(key);
         verify_tls13_signature_with_raw_key(message, &key, signature, &self.algorithms)
     }

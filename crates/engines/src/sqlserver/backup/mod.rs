@@ -16,7 +16,7 @@ use crate::server::random_password;
 use crate::server::refusal::{ask_failure, failing_to};
 use crate::server::system::{Purpose, Settings as _};
 use crate::sqlserver::connect::Endpoint;
-use crate::sqlserver::counters::reason_if_readable;
+use crate::sqlserver::counters::why_unreadable;
 use crate::sqlserver::dialect::{quote_name, quote_unicode};
 use crate::sqlserver::governor::{self, APPLICATION};
 use crate::sqlserver::lane::{AskError, Client};
@@ -108,7 +108,7 @@ fn diagnostic(id: &str, unit: &str, reading: Reading) -> Measurement {
 }
 
 /// Makes a reading of a value, or an unavailable one for this reason.
-fn reading_or(value: Option<f64>, otherwise: &str) -> Reading {
+fn reading_or_reason(value: Option<f64>, otherwise: &str) -> Reading {
     value.ok_or(otherwise).into()
 }
 
@@ -153,7 +153,7 @@ impl<'a> SqlServerBackups<'a> {
             release: major_version(client),
         };
         let tried = format!("back up with {}", request.compression.name());
-        statements::back_up(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
+        statements::backup_statement(&text).map_err(|reason| Failure::new(FailureKind::Unsupported, tried, reason))
     }
 
     /// Makes the paths at the server of a backup's files, one per stripe.
@@ -296,12 +296,12 @@ fn drop_copy(client: &mut Client) -> Result<(), Failure> {
 fn session_cpu_s(client: &mut Client) -> Result<f64, String> {
     let answer = client
         .query_first_value(SESSION_CPU)
-        .map_err(|error| reason_if_readable(&error).unwrap_or_else(|| error.to_string()))?;
+        .map_err(|error| why_unreadable(&error).unwrap_or_else(|| error.to_string()))?;
     seconds_from_ms(&answer).ok_or_else(|| format!("the server gives `{answer}` for the session's CPU time"))
 }
 
 /// Measures the CPU seconds of a session since the reading `before`.
-fn session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
+fn measure_session_cpu(id: &str, before: Result<f64, String>, client: &mut Client) -> Measurement {
     let used = before.and_then(|before| Ok(session_cpu_s(client)? - before));
     diagnostic(id, "s", used.into())
 }
@@ -332,7 +332,7 @@ fn course_measurements(seen: &Seen, heard: &Heard) -> Vec<Measurement> {
     let peak = Reading::from(peak);
     all.push(diagnostic("backup_peak_size", "bytes", peak));
     for (id, unit, index) in [("backup_pages", "pages", 0), ("backup_rate_told", "MB/s", 2)] {
-        let reported = reading_or(heard.processed.get(index).copied(), "the server did not say it");
+        let reported = reading_or_reason(heard.processed.get(index).copied(), "the server did not say it");
         all.push(diagnostic(id, unit, reported));
     }
     all
@@ -352,7 +352,7 @@ impl Backups for SqlServerBackups<'_> {
         let compression = request.compression;
         if compression.codec != Codec::None && request.compressor != Compressor::Server {
             let why = "SQL Server compresses itself, and gives nobody the bytes";
-            return Err(request.no_such_compressor(why).with_hint("`where = \"server\"`"));
+            return Err(request.unsupported_compressor(why).with_hint("`where = \"server\"`"));
         }
         if compression.workers > 0 {
             let cause = "SQL Server chooses its threads itself";
@@ -367,9 +367,9 @@ impl Backups for SqlServerBackups<'_> {
     }
 
     /// Explains why this server does not compress so, if it does not.
-    fn missing_codec(&self, compression: Compression) -> Result<Option<String>, Failure> {
+    fn why_codec_missing(&self, compression: Compression) -> Result<Option<String>, Failure> {
         let mut client = self.open_session()?;
-        if let Some(product) = facts::other_product(&mut client)? {
+        if let Some(product) = facts::name_other_product(&mut client)? {
             return Ok(Some(format!("{product} has no BACKUP: its data are backed up as PostgreSQL's")));
         }
         if compression.codec == Codec::None {
@@ -387,7 +387,7 @@ impl Backups for SqlServerBackups<'_> {
             certificate: None,
             release: major_version(&client),
         };
-        Ok(statements::back_up(&text).err())
+        Ok(statements::backup_statement(&text).err())
     }
 
     /// The server itself writes the backups.
@@ -425,13 +425,13 @@ impl Backups for SqlServerBackups<'_> {
             Ok((asked, watch.finish()))
         })?;
         asked?;
-        let mut figures = vec![session_cpu("backup_cpu/session", cpu, &mut client)];
+        let mut figures = vec![measure_session_cpu("backup_cpu/session", cpu, &mut client)];
         if let (Some(before), Some(after)) = (group, governor::governed_cpu_ms(&mut client)) {
             figures.push(diagnostic("backup_cpu/workload_group", "s", Reading::Value((after - before) / 1e3)));
         }
         figures.extend(course_measurements(&seen, &heard));
         let history = history_columns(&mut client, &label)?;
-        served_backup(request, &history, seen, figures)
+        make_served_backup(request, &history, seen, figures)
     }
 
     /// Has the server restore the backup as another database, then read the backup through.
@@ -444,7 +444,7 @@ impl Backups for SqlServerBackups<'_> {
         let tried = format!("restore the backup as `{COPY}`");
         let files = self.left.borrow().files.clone();
         let mut client = self.open_session()?;
-        let moves = new_paths(&mut client, &files)?;
+        let moves = list_new_paths(&mut client, &files)?;
         let cpu = session_cpu_s(&mut client);
         let server_before = self.system.server_cpu_s();
         let mut copy = RestoredCopy {
@@ -465,8 +465,8 @@ impl Backups for SqlServerBackups<'_> {
         })?;
         // Only the restore's own. The meter begins at 0.
         copy.server_cpu = server_before.and_then(|before| Ok(self.system.server_cpu_s()? - before));
-        copy.figures.push(session_cpu("restore_cpu/session", cpu, &mut client));
-        let rate = reading_or(heard.processed.get(2).copied(), "the server did not say it");
+        copy.figures.push(measure_session_cpu("restore_cpu/session", cpu, &mut client));
+        let rate = reading_or_reason(heard.processed.get(2).copied(), "the server did not say it");
         copy.figures.push(diagnostic("restore_rate_told", "MB/s", rate));
         // After the restore: it reads the whole backup.
         let started = Instant::now();
@@ -499,7 +499,7 @@ impl Backups for SqlServerBackups<'_> {
 const NOT_ENCRYPTED: &str = "NO_Encryption";
 
 /// Makes the backup's description from msdb, the server's own record; fails if it is not encrypted as asked.
-fn served_backup(
+fn make_served_backup(
     request: &BackupRequest<'_>,
     history: &[(String, String)],
     seen: Seen,
@@ -543,9 +543,9 @@ fn history_column<'a>(history: &'a [(String, String)], name: &str) -> Option<&'a
 }
 
 /// Makes for each file in the backup a path next to the original's, named after the copy.
-fn new_paths(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
+fn list_new_paths(client: &mut Client, files: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let tried = "read which files are in the backup";
-    let answer = client.ask(&statements::file_list(files)).map_err(|error| step_failure(tried, &error))?;
+    let answer = client.ask(&statements::file_list_sql(files)).map_err(|error| step_failure(tried, &error))?;
     let (Some(logical), Some(physical)) = (answer.column_index("LogicalName"), answer.column_index("PhysicalName"))
     else {
         return Err(Failure::new(FailureKind::Verification, tried, "the server names no files"));

@@ -57,7 +57,7 @@ fn disk_list(files: &[String]) -> String {
 }
 
 /// Writes the `BACKUP` statement; fails with the reason if the release does not have the codec or option.
-pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
+pub(super) fn backup_statement(asked: &BackupText<'_>) -> Result<String, String> {
     let mut options = vec![
         "INIT".to_owned(),
         "FORMAT".to_owned(),
@@ -85,7 +85,7 @@ pub(super) fn back_up(asked: &BackupText<'_>) -> Result<String, String> {
 }
 
 /// Writes the statement that lists the database's files in a backup.
-pub(super) fn file_list(files: &[String]) -> String {
+pub(super) fn file_list_sql(files: &[String]) -> String {
     format!("RESTORE FILELISTONLY FROM {}", disk_list(files))
 }
 
@@ -141,7 +141,7 @@ mod tests {
                     certificate: None,
                     release,
                 };
-                all.push(back_up(&asked).unwrap_or_else(|reason| format!("-- {codec}: {reason}")));
+                all.push(backup_statement(&asked).unwrap_or_else(|reason| format!("-- {codec}: {reason}")));
             }
         }
         let asked = BackupText {
@@ -154,16 +154,16 @@ mod tests {
             release: 16,
         };
         all.push("-- striped, encrypted, in transfers of 128 KiB".to_owned());
-        all.push(back_up(&asked).unwrap());
+        all.push(backup_statement(&asked).unwrap());
         all.push("-- thrown away".to_owned());
-        all.push(back_up(&BackupText { files: &[], certificate: None, ..asked }).unwrap());
-        all.push(file_list(&stripes));
+        all.push(backup_statement(&BackupText { files: &[], certificate: None, ..asked }).unwrap());
+        all.push(file_list_sql(&stripes));
         let moves = [("etalon", "/data/etalon_restored.mdf"), ("etalon_log", "/data/etalon_restored_log.ldf")];
         let moves = moves.map(|(logical, path)| (logical.to_owned(), path.to_owned()));
         all.push(restore_sql(&stripes, "etalon_restored", &moves));
         all.push(verify_sql(&file));
         all.push(check_sql("etalon_restored"));
         insta::assert_snapshot!("sqlserver", all.join(";\n"));
-        assert!(back_up(&BackupText { release: 11, ..asked }).unwrap_err().contains("2014"));
+        assert!(backup_statement(&BackupText { release: 11, ..asked }).unwrap_err().contains("2014"));
     }
 }

@@ -263,9 +263,9 @@ impl Client {
     pub(crate) fn answer_with_remarks(&mut self, sql: &str) -> Result<(Rows, Vec<ServerMessage>), AskError> {
         let mut rows = Rows::default();
         self.asker.name_question(sql);
-        self.asker.take_any_size(true);
+        self.asker.set_any_answer_size(true);
         let remarks = self.run_batch(sql, &mut rows);
-        self.asker.take_any_size(false);
+        self.asker.set_any_answer_size(false);
         Ok((rows, remarks?))
     }
 

@@ -7,8 +7,8 @@ use wire::tds::{Cell, Column, Done, RequestSession, Row, Scan, Scanner, ServerMe
 use super::own_words;
 use super::statement::Statement;
 use crate::server::dialogue::{
-    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, add_answer_bytes, endless_results,
-    not_encodable,
+    Conversation, DialogueState, Heard, LastRows, Parting, ServerError, add_answer_bytes, encoding_error,
+    endless_results_error,
 };
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, OpError, OpOutcome, RowCounts, connection_lost};
@@ -142,7 +142,7 @@ impl Connection {
         }
         let error = failure.map(|error| error.op_error());
         match error {
-            _ if self.hearing.too_many => heard.end = Some(endless_results()),
+            _ if self.hearing.too_many => heard.end = Some(endless_results_error()),
             Some(error) if error.class == ErrorClass::ConnectionLost => heard.end = Some(error),
             error => {
                 self.state = DialogueState::Free;
@@ -176,10 +176,10 @@ impl Conversation for Connection {
         }
         let session = RequestSession::from_scanner(&self.scanner);
         let request = match self.statements.get_mut(op.statement) {
-            Some(statement) => statement.encode_request(&op.parameters, session).map_err(not_encodable)?,
+            Some(statement) => statement.encode_request(&op.parameters, session).map_err(encoding_error)?,
             None => {
                 text.clear();
-                wire::tds::write_batch(own_words(&op.text), session, text).map_err(not_encodable)?;
+                wire::tds::write_batch(own_words(&op.text), session, text).map_err(encoding_error)?;
                 text.as_slice()
             }
         };

@@ -38,7 +38,7 @@ const NOT_THERE: [i32; 2] = [195, 6506];
 
 impl ServerError for ServerMessage {
     /// Takes the server's error out of a refused login; any other error stays.
-    fn of_login(error: WireError) -> Result<Box<Self>, WireError> {
+    fn from_login_error(error: WireError) -> Result<Box<Self>, WireError> {
         match error {
             WireError::RefusedBySqlServer(error) => Ok(error),
             other => Err(other),

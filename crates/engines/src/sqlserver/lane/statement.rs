@@ -87,7 +87,7 @@ impl Statement {
     /// Encodes the request with these parameters; guesses and declares their types if none are declared.
     pub(super) fn encode_request(&mut self, parameters: &[Datum], session: RequestSession) -> Result<&[u8], WireError> {
         if self.request.is_none() {
-            self.declare_parameters(&types_of(parameters));
+            self.declare_parameters(&guess_types(parameters));
         }
         let request = self.request.as_mut().ok_or(WireError::Misuse("a statement has no request"))?;
         with_values(parameters, |values| request.encode(values, session))
@@ -125,7 +125,7 @@ fn declared_type(type_name: &str) -> Declared {
 }
 
 /// Guesses the parameters' types from values, where the server has not reported them.
-fn types_of(values: &[Datum]) -> Vec<String> {
+fn guess_types(values: &[Datum]) -> Vec<String> {
     let names = values.iter().map(|datum| match datum {
         Datum::Int(_) => "bigint",
         Datum::Double(_) => "float",

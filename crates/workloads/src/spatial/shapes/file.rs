@@ -342,7 +342,7 @@ mod tests {
             let mut text = if topology { SAME_SQUARES.replace(points, "") } else { TWO_SQUARES.to_owned() };
             let at = at.min(text.len());
             text.insert_str(at, &with);
-            let _ = super::super::super::expected_of_shapes(&text);
+            let _ = super::super::super::expected_shape_answers(&text);
         }
     }
 

@@ -24,7 +24,7 @@ use super::exact::{
     twice_area,
 };
 use super::land::{Answers, LandTable, SpatialData};
-use super::oracle::{FEW_ROADS, PROBES, centroid, count_and_checksum, half_of, is_near};
+use super::oracle::{FEW_ROADS, PROBES, centroid, count_and_checksum, expected_half, is_near};
 use super::query::{Expected, Query};
 
 /// Departments along one side.
@@ -117,7 +117,7 @@ impl SpatialData for Shapes {
     }
 
     /// Department of a cell or class of a road; `None` in the other tables.
-    fn group_of(&self, table: LandTable, id: i64) -> Option<i64> {
+    fn group_number(&self, table: LandTable, id: i64) -> Option<i64> {
         match table {
             LandTable::Cell => Some(self.department_of(&self.map().cells[id as usize - 1])),
             LandTable::Road => Some(road_class(id)),
@@ -202,7 +202,7 @@ impl Map {
         let roads = if features.lines.is_empty() {
             cells.iter().map(|cell| cell.rings[0].clone()).collect()
         } else {
-            features.lines.iter().filter_map(|line| straighten(line)).collect::<Vec<_>>()
+            features.lines.iter().filter_map(|line| tidy_line(line)).collect::<Vec<_>>()
         };
         left_out.lines = features.lines.len().saturating_sub(roads.len());
         Map { shapes, invalid, cells, contacts, roads, left_out }
@@ -225,7 +225,7 @@ fn touched_cells(cells: &[Polygon], polygon: &Polygon) -> Option<Vec<(usize, Con
 /// Drops a line's repeated points; `None` if it has no length or lies on itself.
 ///
 /// SQL Server takes such a line for invalid, and its length depends on whether it is taken for a set of points.
-fn straighten(line: &[Pt]) -> Option<Vec<Pt>> {
+fn tidy_line(line: &[Pt]) -> Option<Vec<Pt>> {
     let mut line = line.to_vec();
     line.dedup();
     let all: Vec<_> = segments_of(&line).collect();
@@ -250,7 +250,7 @@ impl Shapes {
                     .map(|(twice, id)| (twice, -id))
                     .max()
                     .unwrap_or_default();
-                vec![Expected::exact("cell", i128::from(-id)), half_of("area", twice)]
+                vec![Expected::exact("cell", i128::from(-id)), expected_half("area", twice)]
             }
             Query::RoadLengths => self.road_lengths(),
             Query::PointsInCells => self.points_in_cells(),
@@ -282,7 +282,10 @@ impl Shapes {
             Query::NearRoads => self.points_near_roads(),
             Query::Hulls => self.hull_areas(),
             Query::Differences => {
-                vec![half_of("area", self.twice_hull_area() - map.cells.iter().map(Polygon::twice_area).sum::<i128>())]
+                vec![expected_half(
+                    "area",
+                    self.twice_hull_area() - map.cells.iter().map(Polygon::twice_area).sum::<i128>(),
+                )]
             }
             Query::Relations => {
                 // FF2F11212: an edge in common, and each has border of its own.
@@ -292,7 +295,7 @@ impl Shapes {
             }
             Query::Text => vec![
                 Expected::exact("cells", map.cells.len() as i128),
-                half_of("area", map.cells.iter().map(Polygon::twice_area).sum()),
+                expected_half("area", map.cells.iter().map(Polygon::twice_area).sum()),
             ],
         }
     }
@@ -373,9 +376,9 @@ impl Shapes {
         let inner: Fixed = inner.map(|(.., contact)| contact.shared + contact.shared).sum();
         vec![
             Expected::exact("departments", used.len() as i128),
-            half_of("area", twice),
+            expected_half("area", twice),
             Expected::near("length of the borders", all - inner),
-            half_of("area times number", weighted),
+            expected_half("area times number", weighted),
         ]
     }
 
@@ -415,7 +418,7 @@ impl Shapes {
             y += centroid.1;
         }
         vec![
-            half_of("area of the hulls", self.twice_hull_area()),
+            expected_half("area of the hulls", self.twice_hull_area()),
             Expected::near("sum of the centroids' x", x),
             Expected::near("sum of the centroids' y", y),
         ]

@@ -5,8 +5,8 @@
 //! which the middle of the piece tells. Coordinates are below 2^22, so the middle is whole when doubled.
 
 use super::super::exact::{
-    Fixed, PlaneSide, Pt, Segment, convex_hull, cross_product, distance_squared, is_on, is_simple, path_length, pt,
-    segments_meet, segments_of, twice_area,
+    Fixed, PlaneSide, Pt, Segment, convex_hull, cross_product, distance_squared, is_on_segment, is_simple, path_length,
+    pt, segments_meet, segments_of, twice_area,
 };
 
 /// Edges in a strip, about.
@@ -111,7 +111,7 @@ impl Polygon {
                 ring.reverse();
             }
         }
-        let alone: Vec<Polygon> = rings.iter().map(|ring| Polygon::unchecked(vec![ring.clone()])).collect();
+        let alone: Vec<Polygon> = rings.iter().map(|ring| Polygon::new_unchecked(vec![ring.clone()])).collect();
         for (place, one) in alone.iter().enumerate() {
             for other in &alone[place + 1..] {
                 if other.edges.iter().any(|edge| one.meets_border(*edge)) {
@@ -124,11 +124,11 @@ impl Polygon {
                 }
             }
         }
-        Ok(Polygon::unchecked(rings))
+        Ok(Polygon::new_unchecked(rings))
     }
 
     /// Makes a polygon without checking that it is valid.
-    fn unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
+    fn new_unchecked(rings: Vec<Vec<Pt>>) -> Polygon {
         let bounds = BoundingBox::around(rings.first().map_or(&[], Vec::as_slice));
         let edges: Vec<Segment> = rings.iter().flat_map(|ring| segments_of(ring)).collect();
         let mut polygon = Polygon { bounds, strips: vec![Vec::new(); edges.len() / EDGES_A_STRIP + 1], edges, rings };
@@ -169,7 +169,7 @@ impl Polygon {
         for number in &self.strips[self.strip_of(p.y.div_euclid(2))] {
             let (a, b) = self.edges[*number as usize];
             let (a, b) = (doubled(a), doubled(b));
-            if is_on((a, b), p) {
+            if is_on_segment((a, b), p) {
                 return PlaneSide::Boundary;
             }
             if (a.y > p.y) != (b.y > p.y) && (cross_product(a, b, p) > 0) == (b.y > a.y) {
@@ -194,11 +194,11 @@ impl Polygon {
         if !self.bounds.meets(&other.bounds) {
             return SpatialRelation::Apart;
         }
-        let one = self.edges_to(other);
+        let one = self.compare_edges(other);
         if one.overlap {
             return SpatialRelation::Overlap;
         }
-        let two = other.edges_to(self);
+        let two = other.compare_edges(self);
         match (two.overlap, one.contact || two.contact) {
             (true, _) => SpatialRelation::Overlap,
             (false, true) => SpatialRelation::Touch(Contact { shared: one.shared, free: (one.outside, two.outside) }),
@@ -207,7 +207,7 @@ impl Polygon {
     }
 
     /// Compares the polygon's edges with another polygon: whether they touch, lie inside or outside, or are shared.
-    fn edges_to(&self, other: &Polygon) -> Edges {
+    fn compare_edges(&self, other: &Polygon) -> Edges {
         let mut found = Edges::default();
         for edge in &self.edges {
             let mut cuts = vec![edge.0, edge.1];
@@ -217,7 +217,7 @@ impl Polygon {
                     found.overlap = true;
                     return found;
                 }
-                cuts.extend([theirs.0, theirs.1].into_iter().filter(|corner| is_on(*edge, *corner)));
+                cuts.extend([theirs.0, theirs.1].into_iter().filter(|corner| is_on_segment(*edge, *corner)));
             }
             cuts.sort_unstable_by_key(|cut| distance_squared(edge.0, *cut));
             cuts.dedup();
@@ -240,7 +240,7 @@ impl Polygon {
     /// Whether an edge that contains this piece has its direction, so that both polygons lie on the same side of it.
     fn runs_along(&self, (a, b): Segment) -> bool {
         self.edges_near((a, b))
-            .filter(|edge| is_on(*edge, a) && is_on(*edge, b))
+            .filter(|edge| is_on_segment(*edge, a) && is_on_segment(*edge, b))
             .any(|(c, d)| (b.x - a.x) * (d.x - c.x) + (b.y - a.y) * (d.y - c.y) > 0)
     }
 

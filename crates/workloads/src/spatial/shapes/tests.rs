@@ -101,6 +101,6 @@ fn rows_are_written_with_their_holes() {
     let mut text = String::new();
     lands.write_geometry(LandTable::Cell, 1, &mut text);
     assert!(text.starts_with("POLYGON((0 0,100000 0,") && text.contains("),(40000 40000,40000 60000,"), "{text}");
-    assert_eq!((lands.group_of(LandTable::Cell, 4), lands.group_of(LandTable::Point, 1)), (Some(2), None));
+    assert_eq!((lands.group_number(LandTable::Cell, 4), lands.group_number(LandTable::Point, 1)), (Some(2), None));
     assert_eq!(lands.row_count(LandTable::Shape), 8);
 }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::dataset::Dialect;
-use crate::transactions::program::{Effect, message_parts};
+use crate::transactions::program::{Effect, split_message};
 use crate::transactions::{Flow, Rows, Source, StatementOp, compile_mix};
 use load::datum::Datum;
 use load::lane::{ErrorClass, KeptRow, SyncPoint};
@@ -415,11 +415,11 @@ fn a_message_is_split_into_statements_with_their_own_parameters() {
             ("UPDATE t SET a = $1 WHERE c = $2".to_owned(), vec![2, 3], Effect::Writes),
         ]
     );
-    let split = message_parts("BEGIN; SELECT a::int, ':x', '\\;' FROM t ;; -- end\n commit", &Dollar);
+    let split = split_message("BEGIN; SELECT a::int, ':x', '\\;' FROM t ;; -- end\n commit", &Dollar);
     let split: Vec<_> = split.iter().map(|part| (part.sql.as_str(), part.effect)).collect();
     let reads = ("SELECT a::int, ':x', '\\;' FROM t", Effect::Reads);
     assert_eq!(split, [("BEGIN", Effect::Opens), reads, ("commit", Effect::Commits)]);
-    assert_eq!(message_parts("SELECT 'open", &Dollar).len(), 1);
+    assert_eq!(split_message("SELECT 'open", &Dollar).len(), 1);
 }
 
 #[test]
@@ -427,7 +427,7 @@ fn first_words_tell_whether_a_transaction_is_open() {
     let script = "BEGIN; SAVEPOINT s; INSERT INTO t VALUES (1); ROLLBACK TO s; ROLLBACK TRANSACTION TO SAVEPOINT s; COMMIT; \
         SELECT 1; START TRANSACTION; COMMIT AND CHAIN; ROLLBACK AND NO CHAIN; ROLLBACK TO s; BEGIN; ABORT";
     let mut open = false;
-    let followed: Vec<bool> = message_parts(script, &Dollar)
+    let followed: Vec<bool> = split_message(script, &Dollar)
         .into_iter()
         .map(|part| {
             open = part.leaves_open(open);
