@@ -36,17 +36,18 @@ impl Base {
         }
     }
 
-    /// Rounding leaves open which side is larger.
+    /// Whether the sides' rounding intervals overlap, so that rounding leaves open which is larger.
     fn is_open(&self) -> bool {
         let [(s_low, s_high), (o_low, o_high)] = self.ranges;
         s_low <= o_high && o_low <= s_high
     }
 
+    /// Whether the base is a pair of printed figures.
     fn is_printed(&self) -> bool {
         matches!(self.kind, BaseKind::Printed(_))
     }
 
-    /// Both figures of the base as text.
+    /// Gives both figures of the base as text, as printed or with up to six digits.
     fn figure_texts(&self) -> (String, String) {
         match &self.kind {
             BaseKind::Printed(both) => (both.0.text.clone(), both.1.text.clone()),
@@ -55,13 +56,13 @@ impl Base {
     }
 }
 
-/// A whole number in full; another with up to six significant digits, or all before its point.
+/// Formats a whole number in full, another with up to six significant digits, or all before its point.
 fn plain_text(value: f64) -> String {
     let digits = (5 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 7);
     if value.fract() == 0.0 { number_text(value, 0) } else { number_text(value, digits) }
 }
 
-/// Checks a printed comparison of two systems.
+/// Checks a printed comparison of two systems against the figures that it may be based on.
 pub fn check_comparison(facts: &TableFacts, claim: &PublishedClaim, comparing: Comparing) -> Checked {
     let Some(against) = claim.against.as_deref() else {
         return Found::new(FindingStatus::CannotBeChecked, None, "the other side is not named").for_claim(claim);
@@ -87,7 +88,7 @@ pub fn check_comparison(facts: &TableFacts, claim: &PublishedClaim, comparing: C
     found.for_claim(claim)
 }
 
-/// The pairs of figures that a comparison may be based on, the likeliest first.
+/// Finds the pairs of figures that a comparison may be based on, the likeliest first.
 fn find_bases(
     facts: &TableFacts,
     claim: &PublishedClaim,
@@ -116,7 +117,7 @@ fn find_bases(
     bases
 }
 
-/// The printed figure of a system that a comparison may be based on.
+/// Finds the printed figure of a system that a comparison may be based on, in the claim's unit.
 fn printed_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<Printed> {
     let mut printed = facts.printed_figures(system, &claim.keys, &claim.metric).filter(|other| {
         other.repetition.is_none() && other.statistic.is_some_and(|statistic| statistic.estimate == estimate)
@@ -168,7 +169,7 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// 100 if the claim is in percent and the form is no difference, else 1.
+    /// Gives the factor from the form's value to the claim's unit: 100 for a ratio in percent, else 1.
     fn scale(&self, form: RatioForm) -> f64 {
         if self.claim.unit == "%" && form != RatioForm::Difference { 100.0 } else { 1.0 }
     }
@@ -178,7 +179,7 @@ impl Question<'_> {
         self.comparing.allowed_forms(self.direction)
     }
 
-    /// The value in the figure's unit: absolute, or signed where the label has a sign.
+    /// Computes the form's value in the figure's unit: absolute, or signed where the label has a sign.
     fn value_in_unit(&self, form: RatioForm, system: f64, against: f64) -> f64 {
         let value = form.compute(system, against) * self.scale(form);
         let below_zero = self.claim.printed.value.is_some_and(|printed| printed < 0.0);
@@ -186,7 +187,7 @@ impl Question<'_> {
         if is_signed { value } else { value.abs() }
     }
 
-    /// The side named better or smaller is the other one.
+    /// Whether the side that the claim calls better or smaller is really the other one.
     fn wrong_way(&self, base: &Base) -> bool {
         let smaller = base.system < base.against;
         match (self.comparing, self.direction) {
@@ -197,13 +198,13 @@ impl Question<'_> {
         }
     }
 
-    /// The figure that the first form of the label gives, in the claim's unit.
+    /// Computes the figure that the first form of the label gives, in the claim's unit.
     fn right_value(&self, base: &Base) -> Option<f64> {
         let form = self.allowed_forms().first()?;
         Some(self.value_in_unit(*form, base.system, base.against))
     }
 
-    /// The arithmetic in figures, with its result.
+    /// Writes the form's arithmetic in figures, with its result and the base's kind.
     fn arithmetic_text(&self, form: RatioForm, base: &Base) -> String {
         let (ours, theirs) = base.figure_texts();
         let value = self.value_in_unit(form, base.system, base.against);
@@ -215,7 +216,7 @@ impl Question<'_> {
         format!("{written} = {}{percent} {}", number_text(value, digits), base.words())
     }
 
-    /// Checks the figure by the forms that its label allows.
+    /// Checks the figure by the forms that its label allows; `None` if it follows by none.
     fn check_by_label(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
         let primary = bases.first()?;
         let mut weaker = None;
@@ -241,7 +242,8 @@ impl Question<'_> {
         self.allowed_forms().iter().find_map(|form| self.within_rounding(primary, *form, right))
     }
 
-    /// The figure follows only from rounded figures or by cutting: rounding, unless those do not follow themselves.
+    /// Makes the finding for a figure that follows only by cutting or from rounded figures.
+    /// It is rounding, unless those do not follow themselves.
     fn weaker_finding(
         &self,
         base: &Base,
@@ -272,14 +274,14 @@ impl Question<'_> {
             || self.estimate_from_cells(system).is_some_and(|value| printed.matches(value) != Match::No)
     }
 
-    /// The system's figure from the printed cells.
+    /// Computes the system's estimate from the printed cells.
     fn estimate_from_cells(&self, system: &str) -> Option<f64> {
         let levels = find_levels(self.facts, system, self.claim, self.claim.formula.as_ref());
         let cells = levels.iter().find(|level| level.kind == LevelKind::Cells)?;
         cells.estimate(self.estimate, self.direction)
     }
 
-    /// Whether unrounded values of these figures or rows could have given it.
+    /// Makes a rounding finding if unrounded values of the base could have given the printed figure.
     fn within_rounding(&self, base: &Base, form: RatioForm, right: Option<f64>) -> Option<Found> {
         let because = self.arithmetic_text(form, base);
         let [(s_low, s_high), (o_low, o_high)] = base.ranges;
@@ -297,6 +299,7 @@ impl Question<'_> {
         })
     }
 
+    /// Finds another form, a share for a percentage or swapped sides by which the figure follows: mislabelled.
     fn by_other_form(&self, bases: &[Base], right: Option<f64>) -> Option<Found> {
         let printed = &self.claim.printed;
         let enough = printed.significant_digits() >= 2;
@@ -339,12 +342,13 @@ impl Question<'_> {
         }
     }
 
-    /// The finding that the figure follows by another form than its label's.
+    /// Makes the finding that the figure follows by another form than its label's.
     fn mislabelled(&self, because: String, primary: &Base, right: Option<f64>) -> Found {
         let label = self.allowed_forms().first().map_or_else(String::new, |form| self.arithmetic_text(*form, primary));
         Found::new(FindingStatus::Mislabelled, right, format!("it is {because}; by its label {label}"))
     }
 
+    /// Finds another estimate of both sides by which the comparison follows: mislabelled.
     fn by_other_estimate(&self, right: Option<f64>) -> Option<Found> {
         if self.claim.printed.significant_digits() < 2 {
             return None;
@@ -364,6 +368,7 @@ impl Question<'_> {
         None
     }
 
+    /// Makes the finding that the figure does not follow, with the arithmetic of the label's forms.
     fn not_at_all(&self, bases: &[Base], right: Option<f64>) -> Found {
         let Some(base) = bases.first() else { return Found::new(FindingStatus::CannotBeChecked, right, "") };
         let arithmetic: Vec<String> =

@@ -21,7 +21,7 @@ const WRITTEN_STEP: f64 = 1.5;
 /// Differences up to this many clock steps are one step.
 const ONE_STEP: f64 = 1.01;
 
-/// What is remarkable about the table besides its figures.
+/// Finds what is remarkable about the table besides its figures: units, spreads, totals, clocks and so on.
 pub fn find_remarks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = check_repetitions(facts);
     remarks.extend(check_units(facts));
@@ -33,11 +33,12 @@ pub fn find_remarks(facts: &TableFacts) -> Vec<Remark> {
     remarks
 }
 
+/// Makes a remark of a kind.
 fn make_remark(kind: RemarkKind, text: String) -> Remark {
     Remark { kind, text }
 }
 
-/// The measured rows by case, metric and system.
+/// Groups the measured rows by case, metric and system.
 fn group_rows(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured>> {
     let mut groups: BTreeMap<(&Keys, &str, &str), Vec<&Measured>> = BTreeMap::new();
     for row in &facts.measured {
@@ -46,13 +47,13 @@ fn group_rows(facts: &TableFacts) -> BTreeMap<(&Keys, &str, &str), Vec<&Measured
     groups
 }
 
-/// The values of a case's keys and the metric, joined by blanks.
+/// Joins the values of a case's keys and the metric by blanks.
 fn case_name(keys: &Keys, metric: &str) -> String {
     let words: Vec<&str> = keys.values().map(String::as_str).chain([metric]).collect();
     words.join(" ")
 }
 
-/// Remarks on unequal numbers of repetitions, on stated ones that the rows do not have, and on unstated ones.
+/// Makes remarks on unequal numbers of repetitions, on stated ones without rows, and on unstated ones.
 fn check_repetitions(facts: &TableFacts) -> Vec<Remark> {
     let mut by_counts: BTreeMap<Vec<(&str, u64)>, BTreeSet<String>> = BTreeMap::new();
     let mut metrics: BTreeMap<(&Keys, &str), Vec<(&str, u64)>> = BTreeMap::new();
@@ -96,23 +97,24 @@ fn check_repetitions(facts: &TableFacts) -> Vec<Remark> {
     remarks
 }
 
-/// Printed figures of one side, without the table's cells.
+/// Lists the printed figures of one side, without the table's cells.
 fn plain_claims(facts: &TableFacts) -> impl Iterator<Item = &PublishedClaim> {
     facts.claims.iter().filter(|claim| {
         claim.repetition.is_none() && claim.statistic.is_some_and(|statistic| statistic.comparing.is_none())
     })
 }
 
+/// The estimate that a printed figure is, if its statistic is known.
 fn estimate_of(claim: &PublishedClaim) -> Option<Estimate> {
     claim.statistic.map(|Statistic { estimate, .. }| estimate)
 }
 
-/// A number with its noun, in the plural unless it is 1.
+/// Writes a number with its noun, in the plural unless it is 1.
 fn count_noun(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The first names, and how many more.
+/// Joins the first six names by commas and counts the rest.
 fn list_names(names: BTreeSet<String>) -> String {
     const SHOWN: usize = 6;
     let shown: Vec<&str> = names.iter().take(SHOWN).map(String::as_str).collect();
@@ -120,7 +122,7 @@ fn list_names(names: BTreeSet<String>) -> String {
     if rest == 0 { shown.join(", ") } else { format!("{} and {rest} more", shown.join(", ")) }
 }
 
-/// The remark on estimates without a unit, but for counts, ranks and single values.
+/// Makes the remark on estimates without a unit, but for counts, ranks and single values.
 fn check_units(facts: &TableFacts) -> Option<Remark> {
     let bare = plain_claims(facts).filter(|claim| {
         let is_count = |estimate| {
@@ -132,7 +134,7 @@ fn check_units(facts: &TableFacts) -> Option<Remark> {
     (!labels.is_empty()).then(|| make_remark(RemarkKind::MissingUnit, list_names(labels)))
 }
 
-/// The remark on averages that are printed without a spread.
+/// Makes the remark on averages that are printed without a spread.
 fn check_spreads(facts: &TableFacts) -> Option<Remark> {
     let averages = plain_claims(facts).filter(|claim| {
         matches!(estimate_of(claim), Some(Estimate::Mean | Estimate::Trimmed | Estimate::Median | Estimate::Best))
@@ -152,12 +154,13 @@ fn check_spreads(facts: &TableFacts) -> Option<Remark> {
     })
 }
 
+/// Whether the claim's metric has a printed standard deviation, minimum or maximum too.
 fn has_spread(facts: &TableFacts, claim: &PublishedClaim) -> bool {
     let mut of_metric = facts.printed_figures(&claim.system, &claim.keys, &claim.metric);
     of_metric.any(|other| matches!(estimate_of(other), Some(Estimate::Sd | Estimate::Min | Estimate::Max)))
 }
 
-/// The remark on factors in which the systems differ, if these are more than one.
+/// Makes the remark on factors in which the systems differ, if these are more than one.
 fn check_factors(facts: &TableFacts) -> Option<Remark> {
     let mut values: IndexMap<&str, Vec<(&str, &str)>> = IndexMap::new();
     for factor in &facts.factors {
@@ -179,7 +182,7 @@ fn check_factors(facts: &TableFacts) -> Option<Remark> {
     })
 }
 
-/// Remarks on running totals among the measurements, and on values that stay the same while other metrics vary.
+/// Makes remarks on running totals among the measurements, and on values that stay while other metrics vary.
 fn check_totals(facts: &TableFacts) -> Vec<Remark> {
     let mut growing: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut constant: Vec<String> = Vec::new();
@@ -221,7 +224,7 @@ fn check_totals(facts: &TableFacts) -> Vec<Remark> {
     remarks
 }
 
-/// Nearly equal increments.
+/// Whether values grow by nearly equal increments, each well above a drift.
 fn is_running_total(values: &[f64]) -> bool {
     let steps: Vec<f64> = values.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let mean = steps.iter().sum::<f64>() / steps.len() as f64;
@@ -240,7 +243,7 @@ fn varies_elsewhere(facts: &TableFacts, row: &Measured) -> bool {
     varies
 }
 
-/// Remarks on figures that are the best of several runs.
+/// Makes the remark on figures that are the best of several runs.
 fn check_best(facts: &TableFacts) -> Option<Remark> {
     let of_best = facts.claims.iter().filter(|claim| estimate_of(claim) == Some(Estimate::Best));
     let labels: BTreeSet<String> = of_best.map(|claim| claim.label.clone()).collect();
@@ -250,7 +253,7 @@ fn check_best(facts: &TableFacts) -> Option<Remark> {
     })
 }
 
-/// Remarks on values in steps of a clock, and on claims whose sides differ by one step or less.
+/// Makes remarks on values in steps of a clock, and on claims whose sides differ by one step or less.
 fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
     let mut remarks = Vec::new();
     let mut steps: BTreeMap<(&Keys, &str), (f64, &str)> = BTreeMap::new();
@@ -282,12 +285,13 @@ fn check_clocks(facts: &TableFacts) -> Vec<Remark> {
     remarks
 }
 
-/// A number with four significant digits, or all before its point.
+/// Formats a number with four significant digits, or all before its point.
 fn four_digits(value: f64) -> String {
     number_text(value, 3 - value.abs().max(1e-9).log10().floor() as i32)
 }
 
-/// The difference between the single values behind a comparison; a mean of many is finer than the clock.
+/// Gives the absolute difference between the single values behind a comparison.
+/// A mean of many is finer than the clock and has none.
 fn difference_of_rows(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64> {
     let statistic = claim
         .statistic
@@ -302,7 +306,7 @@ fn difference_of_rows(facts: &TableFacts, claim: &PublishedClaim) -> Option<f64>
     Some((ours - row_estimate(facts, claim, claim.against.as_deref()?, statistic.estimate)?).abs())
 }
 
-/// A system's estimate from its rows.
+/// Computes a system's estimate from its rows.
 fn row_estimate(facts: &TableFacts, claim: &PublishedClaim, system: &str, estimate: Estimate) -> Option<f64> {
     let levels = find_levels(facts, system, claim, claim.formula.as_ref());
     let rows = levels.into_iter().find(|level: &Level| level.kind == LevelKind::Rows)?;

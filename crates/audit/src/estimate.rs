@@ -21,7 +21,7 @@ impl Found {
         Found { status, because: because.into(), right }
     }
 
-    /// The finding with what was printed.
+    /// Makes the checked figure: the finding with the line, label and text of its claim.
     pub fn for_claim(self, claim: &PublishedClaim) -> Checked {
         Checked {
             line: claim.line,
@@ -36,7 +36,7 @@ impl Found {
     }
 }
 
-/// Checks a printed estimate of one system.
+/// Checks a printed estimate of one system against the rows and cells.
 pub fn check_estimate(facts: &TableFacts, claim: &PublishedClaim) -> Checked {
     find_status(facts, claim).for_claim(claim)
 }
@@ -67,7 +67,7 @@ fn find_status(facts: &TableFacts, claim: &PublishedClaim) -> Found {
         .unwrap_or_else(|| not_at_all(facts, claim, &levels, statistic.estimate, right))
 }
 
-/// The levels that a figure may be of; for a cell of the printed table only its own repetition.
+/// Finds the levels that a figure may be of; for a cell of the printed table only its own repetition.
 fn own_levels(facts: &TableFacts, claim: &PublishedClaim) -> Vec<Level> {
     let mut levels = find_levels(facts, &claim.system, claim, claim.formula.as_ref());
     if let Some(repetition) = claim.repetition {
@@ -85,7 +85,7 @@ pub fn better_direction(facts: &TableFacts, claim: &PublishedClaim) -> Option<Di
     claim.direction.or_else(|| facts.direction_of(&claim.metric))
 }
 
-/// Checks the figure by the estimate that its label names.
+/// Checks the figure by the estimate that its label names; `None` if it follows from no level.
 fn check_by_label(
     claim: &PublishedClaim,
     levels: &[Level],
@@ -121,7 +121,7 @@ fn check_by_label(
     cut
 }
 
-/// Whether unrounded rows could have given it.
+/// Makes a rounding finding if unrounded rows could have given the printed figure.
 fn within_rounding(
     claim: &PublishedClaim,
     level: &Level,
@@ -143,7 +143,7 @@ fn within_rounding(
     })
 }
 
-/// `mean of 5 rows`, `stall / (1 + reads)`.
+/// Says how a figure was computed: `mean of 5 rows`, `stall / (1 + reads)`.
 fn reading_text(claim: &PublishedClaim, level: &Level, estimate: Estimate) -> String {
     match (&claim.formula, estimate) {
         (Some(formula), Estimate::Value) => formula.as_str().to_owned(),
@@ -195,17 +195,17 @@ fn other_reading(
     Some(format!("it is the {estimate} in another unit ({} times)", scale_text(scale)))
 }
 
-/// A scale such as `1000` or `1/1000`.
+/// Writes a scale such as `1000` or `1/1000`.
 fn scale_text(scale: f64) -> String {
     if scale >= 1.0 { factor_text(scale) } else { format!("1/{}", factor_text(1.0 / scale)) }
 }
 
-/// A factor without the noise of binary fractions.
+/// Writes a factor without the noise of binary fractions.
 fn factor_text(scale: f64) -> String {
     ((scale * 1e9).round() / 1e9).to_string()
 }
 
-/// Looks for rows of the system without which the figure follows.
+/// Looks for rows of the system without which the figure follows, and makes a finding of them.
 fn check_subsets(
     facts: &TableFacts,
     claim: &PublishedClaim,
@@ -235,6 +235,7 @@ fn check_subsets(
     })
 }
 
+/// Makes the finding that an estimate does not follow, or is impossible, with what the levels give.
 fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> Found {
     let digits = claim.printed.decimals + 1;
     let mut notes: Vec<String> = Vec::new();
@@ -255,7 +256,7 @@ fn not_at_all(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], esti
     Found::new(FindingStatus::DoesNotFollow, Some(right), because)
 }
 
-/// A misplaced decimal point, perhaps of the wrong side, or the figure's rank.
+/// Hints at a misplaced decimal point, perhaps of the wrong side, or at the figure's rank; empty if neither fits.
 fn hints_for(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estimate: Estimate, right: f64) -> String {
     let Some(printed) = claim.printed.value else { return String::new() };
     let others = facts.other_systems(claim).filter_map(|system| {
@@ -281,8 +282,9 @@ fn hints_for(facts: &TableFacts, claim: &PublishedClaim, levels: &[Level], estim
     format!("; {} is the value at {ranks} of {}", claim.printed.text, level.value_count())
 }
 
-/// The GRIM test (Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017) for counted
-/// rows only: measured values are whole only by rounding.
+/// Explains why counted rows cannot have the printed mean, by the GRIM test; `None` if they can.
+/// Brown & Heathers, "The GRIM test", Social Psychological and Personality Science 8, 2017. For counted rows only:
+/// measured values are whole only by rounding.
 fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<String> {
     let single = level.values.iter().all(|v| v.count == 1);
     (estimate == Estimate::Mean && single)
@@ -290,7 +292,7 @@ fn grim_of(level: &Level, estimate: Estimate, printed: &Printed) -> Option<Strin
         .flatten()
 }
 
-/// Why no `n` multiples of `grain` have this mean.
+/// Explains why no `n` multiples of `grain` have this mean; `None` if some do.
 fn impossible_mean(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     let value = printed.value?;
     let step = grain / n as f64;
@@ -309,7 +311,7 @@ fn impossible_mean(printed: &Printed, n: u64, grain: f64) -> Option<String> {
     Some(format!("{of} have a mean of {low} or {high}, none of {}{hint}", printed.text))
 }
 
-/// Checks what can be checked of a figure without rows.
+/// Checks a figure without rows: a mean may be impossible, anything else cannot be checked.
 fn check_without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     if let (Estimate::Mean, Some(n), Some(grain)) = (estimate, claim.n, claim.grain)
         && let Some(because) = impossible_mean(&claim.printed, n, grain)
@@ -323,7 +325,7 @@ fn check_without_rows(claim: &PublishedClaim, estimate: Estimate) -> Found {
     Found::new(FindingStatus::CannotBeChecked, None, because)
 }
 
-/// Words for an estimate of both sides, in messages.
+/// Names an estimate of both sides, for messages: `the means`, `each side's median`.
 pub fn of_estimate(estimate: Estimate, comparing: Comparing) -> String {
     match (estimate, comparing) {
         (Estimate::Value, _) => "the values".to_owned(),

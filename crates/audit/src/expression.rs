@@ -49,6 +49,7 @@ impl FigureExpression {
         names
     }
 
+    /// Computes the formula from the values of its names.
     /// `None` if a name has no value or the result is not finite.
     pub fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         self.root.value(of).filter(|value| value.is_finite())
@@ -56,7 +57,7 @@ impl FigureExpression {
 }
 
 impl Node {
-    /// Adds the names in a part of the formula.
+    /// Adds the names in a part of the formula to `names`.
     fn collect_names<'a>(&'a self, names: &mut BTreeSet<&'a str>) {
         match self {
             Node::Number(_) => {}
@@ -70,7 +71,7 @@ impl Node {
         }
     }
 
-    /// The value of a part of the formula; `None` if a name in it has no value.
+    /// Computes a part of the formula; `None` if a name in it has no value.
     fn value(&self, of: &dyn Fn(&str) -> Option<f64>) -> Option<f64> {
         match self {
             Node::Number(number) => Some(*number),
@@ -109,7 +110,7 @@ impl Parser<'_> {
         Ok(if rest.is_empty() { first } else { Node::Chain(Box::new(first), rest) })
     }
 
-    /// Takes one of these signs.
+    /// Takes one of these signs off the rest, if it is next.
     fn take_sign(&mut self, signs: &[char]) -> Option<char> {
         let sign = self.rest.chars().next().filter(|c| signs.contains(c))?;
         self.rest = self.rest[1..].trim_start();

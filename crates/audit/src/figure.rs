@@ -64,7 +64,7 @@ impl Printed {
         Printed { text: text.to_owned(), value, decimals, relation }
     }
 
-    /// Converts the figure to another unit; `from` is its own, for its text.
+    /// Converts the figure to another unit; `from` is the unit it has, for its text.
     pub fn convert_unit(&self, ratio: Ratio, from: &str) -> Printed {
         let times = ratio.apply(1.0);
         let relation = match self.relation {
@@ -81,17 +81,18 @@ impl Printed {
         }
     }
 
-    /// The worth of one in the last digit.
+    /// Gives the worth of one in the last digit: 0.01 for `27.24`.
     pub fn last_digit_unit(&self) -> f64 {
         10_f64.powi(-self.decimals)
     }
 
-    /// Digits from the first that is not zero.
+    /// Counts the digits from the first that is not zero.
     pub fn significant_digits(&self) -> i32 {
         let value = self.value.unwrap_or(0.0).abs();
         if value == 0.0 { 0 } else { value.log10().floor() as i32 + 1 + self.decimals }
     }
 
+    /// Tests whether a computed value gives this figure, rounded to the nearest or cut.
     /// A half may be rounded either way.
     pub fn matches(&self, computed: f64) -> Match {
         let Some(value) = self.value else { return Match::No };
@@ -123,20 +124,20 @@ impl Printed {
         self.matches(computed) == Match::Rounded
     }
 
-    /// Whether a value from `low` to `high` rounds to it.
+    /// Whether a value from `low` to `high` rounds to this figure.
     pub fn fits_within(&self, low: f64, high: f64) -> bool {
         let nearest = self.value.map(|value| value.clamp(low.min(high), high));
         [Some(low), nearest, Some(high)].into_iter().flatten().any(|value| self.matches(value) == Match::Rounded)
     }
 
-    /// The lowest and highest value that round to it.
+    /// Gives the lowest and highest value that round to this figure.
     pub fn rounding_interval(&self) -> Option<(f64, f64)> {
         let half = self.last_digit_unit() / 2.0;
         self.value.map(|value| (value - half, value + half))
     }
 }
 
-/// Number of decimals of a number as written, without its exponent.
+/// Counts the decimals of a number as written, without its exponent.
 pub fn decimals_of(number: &str) -> i32 {
     let mantissa = number.split(['e', 'E']).next().unwrap_or_default();
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
@@ -147,7 +148,7 @@ fn rounded_if(holds: bool) -> Match {
     if holds { Match::Rounded } else { Match::No }
 }
 
-/// Formats the value without trailing zeros beyond `keep`.
+/// Formats a value with this number of decimals, at most 12, and no minus before zero.
 pub fn number_text(value: f64, decimals: i32) -> String {
     let decimals = decimals.clamp(0, 12) as usize;
     let text = format!("{value:.decimals$}");

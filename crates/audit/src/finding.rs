@@ -55,7 +55,7 @@ impl FindingStatus {
         }
     }
 
-    /// An accusation: not rounding or unverifiable figures.
+    /// Whether the status is an accusation: not following, rounding or unverifiable.
     pub fn is_bad(self) -> bool {
         matches!(
             self,
@@ -83,7 +83,7 @@ pub struct Checked {
 }
 
 impl Checked {
-    /// The right figure with one digit more than was printed; a dash without value.
+    /// Writes the right figure with one digit more than was printed; a dash without value.
     pub fn right_text(&self) -> String {
         match self.right {
             None => "–".to_owned(),
@@ -156,7 +156,7 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Number of figures with a status.
+    /// Counts the figures with a status.
     pub fn count_of(&self, status: FindingStatus) -> usize {
         self.figures.iter().filter(|figure| figure.status == status).count()
     }

@@ -8,8 +8,8 @@ use crate::support::{Conclusion, MetricJudgement};
 /// The version of the document's form.
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// The document: `schema_version`, `source`, `notes`, `summary` (a count for each status), `figures`, `remarks`,
-/// `supports`.
+/// Makes the audit's JSON document.
+/// It has `schema_version`, `source`, `notes`, `summary` (a count for each status), `figures`, `remarks`, `supports`.
 pub fn audit_document(audit: &Audit) -> Value {
     let figures = audit.figures.iter().map(|figure| {
         json!({
@@ -42,7 +42,7 @@ pub fn audit_document(audit: &Audit) -> Value {
     })
 }
 
-/// `does-not-follow`.
+/// Gives the status's name in JSON: `does-not-follow`.
 fn status_name(status: FindingStatus) -> String {
     status.words().replace(' ', "-")
 }

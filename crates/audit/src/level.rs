@@ -52,12 +52,12 @@ pub struct Level {
 }
 
 impl Level {
-    /// Values without a grain, none of them executions of one run.
+    /// Makes a level of values without a grain, none of them executions of one run.
     fn from_values(kind: LevelKind, values: Vec<LevelValue>) -> Level {
         Level { kind, values, grain: None, are_executions: false }
     }
 
-    /// An estimate from the level's values, if it has one.
+    /// Computes an estimate from the level's values, if it has one.
     pub fn estimate(&self, estimate: Estimate, direction: Option<Direction>) -> Option<f64> {
         match (self.kind, estimate) {
             // Sums have no spread and no ranks.
@@ -67,8 +67,9 @@ impl Level {
         }
     }
 
-    /// Lowest and highest figure from unrounded values. Every estimate but the standard deviation is monotonic in each
-    /// value; that one is a distance, which moves at most as far as the values.
+    /// Gives the lowest and highest estimate that unrounded values could have given.
+    /// Every estimate but the standard deviation is monotonic in each value; that one is a distance, which moves at
+    /// most as far as the values.
     pub fn estimate_range(&self, estimate: Estimate, direction: Option<Direction>) -> Option<(f64, f64)> {
         if estimate == Estimate::Sd {
             let sd = self.estimate(estimate, direction)?;
@@ -90,7 +91,7 @@ impl Level {
     }
 }
 
-/// The levels of a metric in [`TableFacts::unit_of`]: its rows, or what its formula gives, then its printed cells.
+/// Finds the levels of a metric in the claim's unit: its rows or what its formula gives, then its printed cells.
 pub fn find_levels(
     facts: &TableFacts,
     system: &str,
@@ -124,12 +125,12 @@ pub fn find_levels(
     levels
 }
 
-/// Converts the value, or leaves it as it is where nothing converts it.
+/// Converts the value to another unit, or leaves it as it is where nothing converts it.
 pub fn in_unit(value: f64, from: &str, to: &str) -> f64 {
     Ratio::between(from, to).map_or(value, |ratio| ratio.apply(value))
 }
 
-/// The level of measured rows in a unit; `None` without rows.
+/// Makes the level of measured rows in a unit; `None` without rows.
 fn plain_level(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     if rows.is_empty() {
         return None;
@@ -150,7 +151,8 @@ fn plain_level(rows: Vec<&Measured>, unit: &str) -> Option<Level> {
     })
 }
 
-/// Half of the last digit; of rows that dropped trailing zeros the longest has it.
+/// Gives half of the last digit of the longest value; 0 for counts.
+/// Rows may have dropped trailing zeros, so the longest decides.
 fn rounding_of(rows: &[&Measured]) -> f64 {
     if rows.iter().all(|row| row.grain.is_some()) {
         return 0.0;
@@ -158,8 +160,8 @@ fn rounding_of(rows: &[&Measured]) -> f64 {
     rows.iter().map(|row| row.digit).reduce(f64::min).map_or(0.0, |digit| 0.5 * digit)
 }
 
-/// How far rounding of its names can move a formula's value: the farthest corner, since formulas of counters are
-/// monotonic in each.
+/// Computes how far rounding of its names can move a formula's value.
+/// It is the farthest corner, since formulas of counters are monotonic in each.
 fn rounding_room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Option<(f64, f64)>) -> f64 {
     /// Corners double with every name.
     const MAX_NAMES: usize = 8;
@@ -179,7 +181,7 @@ fn rounding_room(formula: &FigureExpression, value: f64, of: &dyn Fn(&str) -> Op
     corners.fold(0.0, f64::max)
 }
 
-/// The formula's levels: its value for each repetition, and that of the sums.
+/// Makes the formula's levels: its value for each repetition, and that of the sums.
 fn computed_levels(facts: &TableFacts, system: &str, keys: &Keys, formula: &FigureExpression) -> Vec<Level> {
     let names = formula.names();
     let rows: BTreeMap<&str, Vec<&Measured>> =
@@ -209,7 +211,7 @@ fn computed_levels(facts: &TableFacts, system: &str, keys: &Keys, formula: &Figu
     [Level::from_values(LevelKind::Rows, values)].into_iter().chain(sums).collect()
 }
 
-/// Computes the formula of inputs that are each a value and half of its last digit.
+/// Computes a formula's value and its rounding from inputs that are each a value and half of its last digit.
 fn evaluate(
     formula: &FigureExpression,
     repetition: u32,

@@ -31,6 +31,7 @@ pub use statistic::{Comparing, Estimate, Statistic};
 pub use support::{Conclusion, Estimated, FindingKey, Judgements, MetricJudgement, Support, compared_rows};
 pub use table::{Factor, Keys, Measured, PublishedClaim, TableFacts};
 
+/// Audits a table: checks its printed figures, remarks on it and collects what its rows support.
 /// Figures come in the order of their rows.
 pub fn audit_table(facts: &TableFacts, source: &str, judgements: &Judgements) -> Audit {
     let figures: Vec<Checked> = facts.claims.iter().map(|claim| check_claim(facts, claim)).collect();

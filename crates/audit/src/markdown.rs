@@ -29,6 +29,7 @@ pub fn render(audit: &Audit) -> String {
     text
 }
 
+/// Renders a checked figure as a row of the Markdown table.
 fn table_row(figure: &Checked) -> String {
     let right = figure.right_text();
     let says = if figure.status.is_bad() {
@@ -45,7 +46,7 @@ fn table_row(figure: &Checked) -> String {
     )
 }
 
-/// Text that Markdown shows as it is.
+/// Escapes text so that Markdown shows it as it is; control characters are left out.
 fn escape_markdown(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars().filter(|c| !c.is_control()) {

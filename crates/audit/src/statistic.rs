@@ -89,7 +89,7 @@ impl Estimate {
         Some(plain)
     }
 
-    /// Computes the estimate. A rank inside a group of executions has none.
+    /// Computes the estimate of values; `None` if there is none, such as a rank inside a group of executions.
     pub fn compute(self, values: &[LevelValue], direction: Option<Direction>) -> Option<f64> {
         let n: u64 = values.iter().map(|v| v.count).sum();
         if n == 0 {
@@ -120,7 +120,7 @@ impl Estimate {
     }
 }
 
-/// Sum of the values, each times its count.
+/// Sums the values, each times its count.
 fn total(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value * v.count as f64).sum()
 }
@@ -135,12 +135,12 @@ fn max(values: &[LevelValue]) -> f64 {
     values.iter().map(|v| v.value).fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Number of values below a limit.
+/// Counts the values below a limit.
 fn count_below(values: &[LevelValue], limit: f64) -> f64 {
     values.iter().filter(|v| v.value < limit).map(|v| v.count as f64).sum()
 }
 
-/// The standard deviation; `None` for fewer than two values, or where a value stands for several.
+/// Computes the standard deviation; `None` for fewer than two values, or where a value stands for several.
 fn standard_deviation(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     // The spread within a group is unknown.
     if n < 2 || values.iter().any(|v| v.count > 1) {
@@ -150,7 +150,7 @@ fn standard_deviation(values: &[LevelValue], mean: f64, n: u64) -> Option<f64> {
     Some((squares / (n - 1) as f64).sqrt())
 }
 
-/// The value of a rank, from 1 for the smallest; `None` if there is none or it stands for several.
+/// Finds the value of a rank, from 1 for the smallest; `None` if there is none or it stands for several.
 fn value_of_rank(values: &[LevelValue], rank: u64) -> Option<f64> {
     let mut ordered: Vec<&LevelValue> = values.iter().collect();
     ordered.sort_by(|x, y| x.value.total_cmp(&y.value));
@@ -183,7 +183,7 @@ impl fmt::Display for Estimate {
 }
 
 impl Statistic {
-    /// Reads `mean`, `change`, `times of median`, ….
+    /// Parses a statistic such as `mean`, `change` or `times of median`.
     pub fn parse(text: &str) -> Option<Statistic> {
         let (first, of) = text.split_once(" of ").map_or((text.trim(), None), |(first, of)| (first.trim(), Some(of)));
         if let (Some(estimate), None) = (Estimate::parse(first), of) {
@@ -243,12 +243,12 @@ impl RatioForm {
         matches!(self, RatioForm::ShareOfAgainst | RatioForm::ShareOfSystem)
     }
 
-    /// Zero for equal sides.
+    /// Whether the form is a share or a difference, which is zero for equal sides.
     pub fn is_share_or_difference(self) -> bool {
         self.is_share() || self == RatioForm::Difference
     }
 
-    /// The form's value of both figures.
+    /// Computes the form's value of both figures.
     pub fn compute(self, system: f64, against: f64) -> f64 {
         match self {
             RatioForm::SystemOverAgainst => system / against,
@@ -259,7 +259,7 @@ impl RatioForm {
         }
     }
 
-    /// The arithmetic in figures.
+    /// Writes the form's arithmetic on both figures, such as `(12 - 10) / 10`.
     pub fn arithmetic_text(self, system: &str, against: &str, sign: Sign) -> String {
         let (more, less) = if sign == Sign::Size { (against, system) } else { (system, against) };
         match self {
@@ -273,7 +273,7 @@ impl RatioForm {
 }
 
 impl Comparing {
-    /// Allowed by the label, the likeliest first.
+    /// Lists the forms that a comparison's label allows, the likeliest first.
     pub fn allowed_forms(self, direction: Option<Direction>) -> &'static [RatioForm] {
         let is_speed = direction == Some(Direction::Higher);
         match self {
@@ -290,6 +290,7 @@ impl Comparing {
         }
     }
 
+    /// Whether the comparison is printed with its sign.
     /// The others are printed as a size; their words say the direction.
     pub fn is_signed(self) -> bool {
         matches!(self, Comparing::Change | Comparing::Ratio | Comparing::Times)

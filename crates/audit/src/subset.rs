@@ -24,7 +24,7 @@ pub struct LeftOut {
     pub fit: Match,
 }
 
-/// Finds rows to leave out for the figure to follow.
+/// Finds rows without which the figure follows.
 pub fn find_subset(
     level: &Level,
     estimate: Estimate,
@@ -46,7 +46,7 @@ pub fn find_subset(
     }
 }
 
-/// The first choice of this many rows without which the figure follows; `None` if there is none or it may be chance.
+/// Finds the first choice of `left` rows without which the figure follows; `None` if none or by chance.
 fn leave_out_few(
     level: &Level,
     left: usize,
@@ -85,7 +85,7 @@ fn leave_out_few(
     })
 }
 
-/// Lexical order; false after the last.
+/// Advances to the next choice of indices below `n` in lexical order; false after the last.
 fn next_subset(without: &mut [usize], n: usize) -> bool {
     let k = without.len();
     let Some(at) = (0..k).rev().find(|&i| without[i] < n - k + i) else { return false };
@@ -102,8 +102,8 @@ fn is_beyond_chance(tried: u32, low: f64, high: f64, printed: &Printed) -> bool 
     f64::from(tried) * printed.last_digit_unit() / range < MAX_BY_CHANCE
 }
 
-/// Leaves out values of a long list: about the median, the longest, or the shortest; first as many as the other side
-/// lost.
+/// Finds values of a long list without which the figure follows, about the median or at an end; `None` if by chance.
+/// The count that the other side lost is tried first.
 fn leave_out_many(
     level: &Level,
     printed: &Printed,
@@ -144,6 +144,7 @@ fn leave_out_many(
     None
 }
 
+/// Copies the values without `left` of them around a rank.
 /// `None` where that would cut a group of executions.
 fn without_range(ordered: &[LevelValue], place: u64, left: usize) -> Option<Vec<LevelValue>> {
     let mut before = 0;

@@ -51,13 +51,13 @@ pub struct FindingKey {
 }
 
 impl FindingKey {
-    /// The key of a row of an experiment that was made of [`compared_rows`] rows.
+    /// Makes the key of a row of an experiment that was made of [`compared_rows`] rows.
     pub fn from_row(benchmark: &str, point: &Point, metric: &str, b: &str) -> FindingKey {
         FindingKey::new(table::keys_of(Some(benchmark), point), metric, b)
     }
 
-    /// Takes keys as an import has them: what a row does not have is unknown there, and one without a benchmark is of
-    /// [`tidy::BENCHMARK`].
+    /// Makes a key from a case's keys as an import has them.
+    /// What a row does not have is unknown there, and one without a benchmark is of [`tidy::BENCHMARK`].
     fn new(mut keys: Keys, metric: &str, b: &str) -> FindingKey {
         keys.retain(|_, value| value != UNKNOWN);
         keys.entry(table::BENCHMARK.to_owned()).or_insert_with(|| tidy::BENCHMARK.to_owned());
@@ -86,9 +86,8 @@ pub struct Support {
     pub judged: MetricJudgement,
 }
 
-/// The rows of a table that are compared: its own, and for a metric that has none what its formula or the printed
-/// table's cells
-/// give. `None` without any.
+/// Makes the table of the rows that are compared; `None` without any.
+/// They are its own, and for a metric that has none what its formula or the printed table's cells give.
 pub fn compared_rows(facts: &TableFacts, table: &Table) -> Option<Table> {
     let mut directions: BTreeMap<_, Direction> = BTreeMap::new();
     for row in &table.rows {
@@ -116,7 +115,7 @@ pub fn compared_rows(facts: &TableFacts, table: &Table) -> Option<Table> {
     rows.iter().any(tidy::is_measured).then(|| Table { rows, ..table.clone() })
 }
 
-/// A row with the better direction of its metric, without the columns that are no keys.
+/// Copies a row with the better direction of its metric, without the columns that are no keys.
 fn compared_row(row: &Row, directions: &BTreeMap<(&Option<String>, &String), Direction>) -> Row {
     let direction = row.direction.or_else(|| directions.get(&(&row.benchmark, &row.metric)).copied());
     Row { direction, ..table::without_own_columns(row) }
@@ -128,6 +127,7 @@ struct Questions<'a> {
 }
 
 impl<'a> Questions<'a> {
+    /// Collects the first formula of each metric in each case.
     fn new(facts: &'a TableFacts) -> Questions<'a> {
         let mut formulas = BTreeMap::new();
         for claim in &facts.claims {
@@ -138,14 +138,14 @@ impl<'a> Questions<'a> {
         Questions { facts, formulas }
     }
 
-    /// The first printed figure of each metric in each case that a verdict would be about.
+    /// Lists the first printed figure of each metric in each case that a verdict would be about.
     fn claims_in_question(&self) -> impl Iterator<Item = &'a PublishedClaim> {
         let mut seen = BTreeSet::new();
         let claims = self.facts.claims.iter().filter(|claim| claim.statistic.is_some_and(is_judgeable));
         claims.filter(move |claim| seen.insert((&claim.keys, &claim.metric)))
     }
 
-    /// The rows, else the printed table's cells.
+    /// Finds a system's level of the claim's metric: the rows, else the printed table's cells.
     fn level_of(&self, system: &str, claim: &PublishedClaim) -> Option<Level> {
         let PublishedClaim { keys, metric, .. } = claim;
         let formula = self.formulas.get(&(keys, metric.as_str())).copied();
@@ -153,7 +153,7 @@ impl<'a> Questions<'a> {
         levels.find(|level| level.kind != LevelKind::Sums)
     }
 
-    /// Makes the rows of a metric without measured rows.
+    /// Makes the rows of a system for a claim's metric that has no measured rows.
     fn made_rows(&self, lines: &BTreeMap<u64, &Row>, system: &str, claim: &PublishedClaim) -> Vec<Row> {
         let PublishedClaim { keys, metric, .. } = claim;
         if self.facts.rows_of(system, keys, metric).next().is_some() {
@@ -173,7 +173,7 @@ impl<'a> Questions<'a> {
         made.collect()
     }
 
-    /// What the rows support of a printed figure.
+    /// Finds what the rows support of a printed figure; `None` where a side has no figure.
     fn support_for(&self, claim: &PublishedClaim, judgements: &Judgements, a: &str, b: &str) -> Option<Support> {
         let PublishedClaim { keys, metric, .. } = claim;
         let sides = [a, b].map(|system| self.level_of(system, claim));
@@ -205,7 +205,7 @@ impl<'a> Questions<'a> {
     }
 }
 
-/// Whether a verdict would rest on it.
+/// Whether a verdict could be about a statistic: a mean, median, best, minimum or maximum.
 fn is_judgeable(statistic: Statistic) -> bool {
     use Estimate::{Best, Max, Mean, Median, Min, Trimmed};
     matches!(statistic.estimate, Mean | Trimmed | Median | Best | Min | Max)
@@ -222,6 +222,7 @@ pub fn collect_support(facts: &TableFacts, judgements: &Judgements) -> Vec<Suppo
     supports.collect()
 }
 
+/// Makes a measured row of a system from another row's case, with this value.
 fn as_measured(row: &Row, system: &str, repetition: u32, value: f64, unit: &str) -> Row {
     Row {
         system: system.to_owned(),

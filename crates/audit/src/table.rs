@@ -105,7 +105,7 @@ struct TableIndex {
 }
 
 impl TableIndex {
-    /// Gives all measured rows of a metric one unit, as far as theirs can be converted.
+    /// Indexes rows and claims, and gives all measured rows of a metric one unit, as far as it can be converted.
     fn new(measured: &mut [Measured], claims: &[PublishedClaim]) -> TableIndex {
         let mut index = TableIndex::default();
         for (at, row) in measured.iter_mut().enumerate() {
@@ -124,7 +124,7 @@ impl TableIndex {
         index
     }
 
-    /// The row and claim indices of a cell, made if it is new.
+    /// Finds the row and claim indices of a cell, made if it is new.
     fn cell_mut(&mut self, system: &str, metric: &str, keys: &Keys) -> &mut (Vec<usize>, Vec<usize>) {
         if !self.systems.contains(system) {
             self.systems.insert(system.to_owned());
@@ -142,14 +142,14 @@ impl TableIndex {
         }
     }
 
-    /// The row and claim indices of a cell.
+    /// Finds the row and claim indices of a cell.
     fn cell(&self, system: &str, keys: &Keys, metric: &str) -> Option<&(Vec<usize>, Vec<usize>)> {
         self.metrics.get(metric)?.get(system)?.get(keys)
     }
 }
 
 impl Measured {
-    /// Converts the row; where its unit is of another family it stays.
+    /// Converts the row to a unit; where its own is of another family it stays.
     fn convert_unit(&mut self, unit: &str) {
         if self.unit == unit {
             return;
@@ -163,7 +163,7 @@ impl Measured {
 }
 
 impl TableFacts {
-    /// Reads the facts of a table.
+    /// Reads a table's measured rows, printed figures and factors; fails without a printed figure.
     pub fn from_table(table: &Table) -> Result<TableFacts, FormatError> {
         let mut facts = TableFacts { remarks: table.remarks.clone(), ..TableFacts::default() };
         for row in &table.rows {
@@ -203,12 +203,12 @@ impl TableFacts {
         self.index = TableIndex::new(&mut self.measured, &self.claims);
     }
 
-    /// The systems in the table's order.
+    /// Lists the systems in the table's order.
     pub(crate) fn systems(&self) -> impl Iterator<Item = &str> {
         self.index.systems.iter().map(String::as_str)
     }
 
-    /// Systems with the same cell and metric.
+    /// Lists the other systems that have the claim's metric; all of them for a formula.
     pub(crate) fn other_systems<'a>(&'a self, claim: &'a PublishedClaim) -> impl Iterator<Item = &'a str> + 'a {
         let systems: Box<dyn Iterator<Item = &'a str> + 'a> = match self.index.metrics.get(&claim.metric) {
             // A formula is made of other metrics.
@@ -218,29 +218,30 @@ impl TableFacts {
         systems.filter(|system| *system != claim.system)
     }
 
-    /// The unit in which a figure is compared with the rows: its own, if theirs can be converted to it.
+    /// Gives the unit in which a figure is compared with the rows: its own, if theirs can be converted to it.
     pub(crate) fn unit_of<'a>(&'a self, claim: &'a PublishedClaim) -> &'a str {
         let of_rows = self.index.units.get(&claim.metric).filter(|unit| Ratio::between(unit, &claim.unit).is_none());
         of_rows.unwrap_or(&claim.unit)
     }
 
-    /// The metric's better direction by the first row that has one.
+    /// Gives the metric's better direction by the first row that has one.
     pub(crate) fn direction_of(&self, metric: &str) -> Option<Direction> {
         self.index.directions.get(metric).copied()
     }
 
-    /// The measured rows of a cell.
+    /// Lists the measured rows of a cell.
     pub(crate) fn rows_of<'a>(&'a self, system: &str, keys: &Keys, metric: &str) -> impl Iterator<Item = &'a Measured> {
         let indices = self.index.cell(system, keys, metric).map(|(rows, _)| rows.as_slice());
         indices.unwrap_or_default().iter().filter_map(|at| self.measured.get(*at))
     }
 
+    /// Lists the measured rows of every other metric in the row's cell.
     pub(crate) fn rows_of_other_metrics<'a>(&'a self, row: &'a Measured) -> impl Iterator<Item = &'a Measured> {
         let others = self.index.metrics.keys().filter(|metric| **metric != row.metric);
         others.flat_map(|metric| self.rows_of(&row.system, &row.keys, metric))
     }
 
-    /// The printed figures of a metric in a cell that compare nothing.
+    /// Lists the printed figures of a metric in a cell that compare nothing.
     pub(crate) fn printed_figures<'a>(
         &'a self,
         system: &str,
@@ -253,7 +254,7 @@ impl TableFacts {
     }
 }
 
-/// A row's value of a column as text.
+/// Gives a row's value of a column as text.
 fn text_of<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
     match row.point.get(name)? {
         model::Value::Text(text) => Some(text.as_str().into()),
@@ -261,31 +262,31 @@ fn text_of<'a>(row: &'a Row, name: &str) -> Option<std::borrow::Cow<'a, str>> {
     }
 }
 
-/// The keys of a row's case.
+/// Gives the keys of a row's case.
 fn keys_of_row(row: &Row) -> Keys {
     keys_of(row.benchmark.as_deref(), &without_own_columns(row).point)
 }
 
-/// The keys of a case, the benchmark among them.
+/// Gives the keys of a case, the benchmark among them.
 pub(crate) fn keys_of(benchmark: Option<&str>, point: &Point) -> Keys {
     let mut keys: Keys = point.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
     keys.extend(benchmark.map(|benchmark| (BENCHMARK.to_owned(), benchmark.to_owned())));
     keys
 }
 
-/// The row as an import takes it, whose every other column is a key of the case.
+/// Copies a row without the audit's own columns, so that every other column is a key of the case.
 pub(crate) fn without_own_columns(row: &Row) -> Row {
     let mut row = row.clone();
     row.point.retain(|key, _| !RESERVED.contains(&key.as_str()));
     row
 }
 
-/// Whether it stands for executions of one run.
+/// Whether a row stands for executions of one run.
 pub(crate) fn is_condensed(row: &Row) -> bool {
     row.point.contains_key(COUNT)
 }
 
-/// A row's positive number in a column.
+/// Reads a row's positive number in a column; fails if it is none.
 fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     let Some(text) = text_of(row, name) else { return Ok(None) };
     let number = text.parse().ok().filter(|n| *n > 0);
@@ -294,13 +295,14 @@ fn positive_number(row: &Row, name: &str) -> Result<Option<u64>, FormatError> {
     })
 }
 
-/// The stated step of a value.
+/// Reads the stated step of a row's value; fails if it is no number above 0.
 fn grain_of(row: &Row) -> Result<Option<f64>, FormatError> {
     let Some(text) = text_of(row, GRAIN) else { return Ok(None) };
     let grain = formats::text::parse_number(&text).filter(|grain| *grain > 0.0);
     grain.map(Some).ok_or_else(|| FormatError::at_line(row.line, "grain: the step of a value is a number above 0"))
 }
 
+/// Whether a metric of a unit is counted.
 /// Everything else is measured, and whole only by rounding.
 fn is_counted(metric: &str, unit: &str) -> bool {
     const COUNTED: [&str; 15] = [
@@ -387,7 +389,7 @@ fn read_claim(row: &Row) -> Result<PublishedClaim, FormatError> {
     })
 }
 
-/// `linux data read_stall 3 mean`.
+/// Makes a label for a figure without one: `linux data read_stall 3 mean`.
 fn claim_label(row: &Row, statistic: Option<Statistic>) -> String {
     let mut words = vec![row.system.clone()];
     words.extend(keys_of_row(row).into_values());

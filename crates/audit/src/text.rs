@@ -42,6 +42,7 @@ pub fn render(audit: &Audit, width: usize) -> String {
     text
 }
 
+/// Renders a checked figure as a line of the text table, its label padded to a width.
 fn figure_line(figure: &Checked, label: usize) -> String {
     let printed = with_unit(&figure.printed, &figure.unit);
     let right = figure.right_text();
@@ -50,13 +51,14 @@ fn figure_line(figure: &Checked, label: usize) -> String {
     format!("{}\n", trimmed.trim_end())
 }
 
+/// Appends the unit to a printed figure if both fit the column.
 /// A long unit is left to the label.
 pub(crate) fn with_unit(printed: &str, unit: &str) -> String {
     let whole = if unit.is_empty() { printed.to_owned() } else { format!("{printed} {unit}") };
     if whole.width() <= PRINTED { whole } else { printed.to_owned() }
 }
 
-/// A text padded or cut to a width.
+/// Pads or cuts a text to a width, without its control characters.
 fn pad_to_width(text: &str, width: usize) -> String {
     let mut fitted = String::new();
     for c in text.chars().filter(|c| !c.is_control()) {
@@ -70,7 +72,7 @@ fn pad_to_width(text: &str, width: usize) -> String {
     format!("{fitted}{}", " ".repeat(fill))
 }
 
-/// `71 figures: 52 follow, 4 rounding, …`.
+/// Counts the figures of each status: `71 figures: 52 follow, 4 rounding, …`.
 pub(crate) fn summary_line(audit: &Audit) -> String {
     let counts =
         FindingStatus::ALL.iter().map(|status| (audit.count_of(*status), status)).filter(|(count, _)| *count > 0);
@@ -84,7 +86,7 @@ pub(crate) fn support_method(audit: &Audit) -> String {
     a.into_iter().chain([audit.method.clone()]).filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-/// One line for each support; those without figures are grouped by reason.
+/// Writes one line for each support; those without figures are grouped by reason.
 pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -103,7 +105,7 @@ pub(crate) fn support_lines(supports: &[Support]) -> Vec<String> {
     lines
 }
 
-/// What the rows support in one line: the ratio with its interval, the p-value, n and the conclusion.
+/// Writes what the rows support in one line: the ratio with its interval, the p-value, n and the conclusion.
 fn support_line(support: &Support) -> String {
     let Support { what, a, b, judged: MetricJudgement { n, estimate, conclusion } } = support;
     let sides = format!("{what}: {b} / {a}");
@@ -121,12 +123,12 @@ fn support_line(support: &Support) -> String {
     }
 }
 
-/// The p-value with four decimals, or `< 0.0001`.
+/// Writes a p-value with four decimals, or `< 0.0001`.
 fn p_words(p: f64) -> String {
     if p < 0.0001 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
-/// Wraps a text without its control characters.
+/// Wraps a text to a width, each line indented, without its control characters.
 fn wrap_text(text: &str, width: usize, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = String::new();
