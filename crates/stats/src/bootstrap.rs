@@ -5,7 +5,7 @@ use crate::paired::{ROUNDING, check_level};
 use crate::rng::Rng;
 use crate::sample::Pairs;
 
-/// The bootstrap-t interval of the ratio B / A, resampling rounds: (`lo`, `hi`).
+/// Computes the bootstrap-t interval of the ratio B / A, resampling rounds: (`lo`, `hi`).
 ///
 /// Bootstrap-t (Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, 12.5) because experiments have 6 to 20
 /// rounds: there the percentile interval is too narrow by about sqrt((n-1)/n) times z/t, and BCa inherits that, while
@@ -44,7 +44,7 @@ pub fn bootstrap_ratio(pairs: &Pairs, level: f64, resamples: u32, seed: u64) -> 
 /// Resamples that are worked out side by side: the additions of one wait for each other, those of several do not.
 const LANES: usize = 4;
 
-/// (m* - m) / e* of each resample of the rounds.
+/// Draws resamples of the rounds and gives each one's studentised mean, (m* - m) / e*.
 fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Vec<f64> {
     let mut rng = Rng::new(seed);
     let mut drawn = vec![[0.0; LANES]; logs.len()];
@@ -59,7 +59,7 @@ fn studentised_means(logs: &[f64], centre: f64, resamples: u32, seed: u64) -> Ve
     found
 }
 
-/// Studentises the mean of one resample in each lane.
+/// Studentises the mean of one resample in each lane, given the mean of the rounds.
 fn studentise(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
     let n = drawn.len() as f64;
     let means = sum_lanes(drawn, |value, _| value).map(|sum| sum / n);
@@ -75,7 +75,7 @@ fn studentise(drawn: &[[f64; LANES]], centre: f64) -> [f64; LANES] {
     })
 }
 
-/// Adds up a term of each value, lane by lane.
+/// Adds up a term of each value of each lane.
 fn sum_lanes(drawn: &[[f64; LANES]], term: impl Fn(f64, usize) -> f64) -> [f64; LANES] {
     // What an empty sum is, so that these add up as any other sum does.
     let mut sums = [-0.0; LANES];
@@ -83,7 +83,8 @@ fn sum_lanes(drawn: &[[f64; LANES]], term: impl Fn(f64, usize) -> f64) -> [f64; 
     sums
 }
 
-/// The p-quantile as the order statistic at p(B + 1) (Davison & Hinkley 1997, 2.4), which is whole for B = 999.
+/// Gives the p-quantile of ordered values: the order statistic at p(B + 1).
+/// Davison & Hinkley 1997, 2.4; that is whole for B = 999.
 fn quantile_of_ordered(ordered: &[f64], p: f64) -> f64 {
     let position = (p * (ordered.len() + 1) as f64).round() as usize;
     ordered[position.clamp(1, ordered.len()) - 1]

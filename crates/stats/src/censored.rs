@@ -31,8 +31,9 @@ impl fmt::Display for NoQuantile {
     }
 }
 
-/// The rank of a quantile among the successes, from 1 for the shortest: that of the smallest one which at least the share
-/// `quantile` of all observations does not exceed. `quantile` lies in (0, 1).
+/// Computes the rank of a quantile among the successes, from 1 for the shortest; failures count as longest.
+/// It is the rank of the smallest one which at least the share `quantile` of all observations does not exceed.
+/// `quantile` lies in (0, 1).
 pub fn rank_of_quantile(quantile: f64, succeeded: u64, failed: u64) -> Result<u64, NoQuantile> {
     let all = succeeded.saturating_add(failed);
     let needed = round_up(SAMPLES_BEYOND as f64 / (1.0 - quantile));
@@ -44,14 +45,14 @@ pub fn rank_of_quantile(quantile: f64, succeeded: u64, failed: u64) -> Result<u6
         _ => Err(NoQuantile::AmongFailed { failed, all }),
     }
 }
-/// The next whole number. Shares such as 0.9 are no binary fractions: their rounding must not ask for one observation
-/// more.
+/// Rounds up to a whole number, but for the noise of a binary fraction.
+/// Shares such as 0.9 are no binary fractions: their rounding must not ask for one observation more.
 fn round_up(value: f64) -> u64 {
     (value * (1.0 - 1e-12)).ceil() as u64
 }
 
-/// The [`rank_of_quantile`] as a share of the successes alone, the way histograms are asked: half a rank lower, so that no
-/// rounding leads to the next one.
+/// Computes the [`rank_of_quantile`] as a share of the successes alone, as histograms are asked.
+/// It is half a rank lower, so that no rounding leads to the next one.
 pub fn share_of_successes(quantile: f64, succeeded: u64, failed: u64) -> Result<f64, NoQuantile> {
     rank_of_quantile(quantile, succeeded, failed).map(|rank| (rank as f64 - 0.5) / succeeded as f64)
 }

@@ -3,22 +3,23 @@
 use crate::paired::PairedRatio;
 use crate::special::student_t_cdf;
 
-/// The ratios that count as equal under a `margin` (0.03 for 3 %): [1 / (1 + margin), 1 + margin]. Symmetric for
-/// ratios, so that swapping A and B cannot change a verdict; the lower end of 3 % is 0.9709, not 0.97.
+/// Gives the range of ratios that count as equal under a `margin`: [1 / (1 + margin), 1 + margin].
+/// The margin of 3 % is 0.03. Symmetric for ratios, so that swapping A and B cannot change a verdict; the lower end of
+/// 3 % is 0.9709, not 0.97.
 pub fn margin_bounds(margin: f64) -> (f64, f64) {
     (1.0 / (1.0 + margin), 1.0 + margin)
 }
 
-/// Whether the whole interval lies inside the margin, ends included. With a 95 % interval this is TOST at 2.5 % a side,
-/// stricter than the usual 5 %: one interval serves the figure, the difference and the equivalence, so that the reader
-/// can see every verdict in it.
+/// Whether the ratio's whole interval lies inside the margin, ends included.
+/// With a 95 % interval this is TOST at 2.5 % a side, stricter than the usual 5 %: one interval serves the figure, the
+/// difference and the equivalence, so that the reader can see every verdict in it.
 pub fn within_margin(ratio: &PairedRatio, margin: f64) -> bool {
     let (low, high) = margin_bounds(margin);
     low <= ratio.lo && ratio.hi <= high
 }
 
-/// The p of the two one-sided tests (TOST) of "the true ratio lies outside the margin": the larger of the two
-/// (Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987). Small means equivalent.
+/// Gives the p of the two one-sided tests (TOST) of "the true ratio lies outside the margin": the larger of both.
+/// Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15, 1987. Small means equivalent.
 pub fn tost_p(ratio: &PairedRatio, margin: f64) -> f64 {
     let inside = margin.ln_1p() - ratio.ratio.ln().abs();
     let error = ratio.log_sd / f64::from(ratio.pairs).sqrt();

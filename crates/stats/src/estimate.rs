@@ -56,8 +56,8 @@ impl Estimator {
         }
     }
 
-    /// The estimate in the sample's unit; `None` if the sample is too small for it, or if the best is asked of a metric
-    /// that has no better side.
+    /// Computes the estimate of a sample in its unit.
+    /// `None` if the sample is too small for it, or if the best is asked of a metric that has no better side.
     pub fn apply(self, sample: &Sample, direction: Direction) -> Option<f64> {
         let summary = summarise(sample)?;
         match (self, direction) {
@@ -132,9 +132,9 @@ fn logarithms(values: &[f64]) -> Option<Vec<f64>> {
     values.iter().all(|value| *value > 0.0).then(|| values.iter().map(|value| value.ln()).collect())
 }
 
-/// Half the width of the t interval of [`Summary::centre`], as a share of it: the "± 1 %" next to a single figure. Of the
-/// geometric mean it is the larger half, so that its interval is the centre divided by and times 1 + share. `None` below
-/// two runs, for a mean of zero, or a `level` outside (0, 1).
+/// Computes half the width of the t interval of the sample's centre, as a share of it: the "± 1 %" of a figure.
+/// The centre is [`Summary::centre`]. Of the geometric mean it is the larger half, so that its interval is the centre
+/// divided by and times 1 + share. `None` below two runs, for a mean of zero, or a `level` outside (0, 1).
 pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
     let values = sample.values();
     let share = match logarithms(values) {
@@ -144,6 +144,7 @@ pub fn relative_half_width(sample: &Sample, level: f64) -> Option<f64> {
     share.is_finite().then_some(share)
 }
 
+/// Computes half the width of the mean's t interval; `None` below two values.
 fn t_half_width(values: &[f64], level: f64) -> Option<f64> {
     let n = values.len() as f64;
     Some(student_t_quantile(f64::midpoint(1.0, level), n - 1.0) * standard_deviation(values)? / n.sqrt())

@@ -30,13 +30,14 @@ pub fn unpaired_excess_p(a: &Sample, b: &Sample, factor: f64) -> f64 {
     p_of_positive_mean(mean_a - mean_b, (error_a + error_b).sqrt(), mean_a + mean_b, |t| student_t_two_sided(t, df))
 }
 
-/// The one-sided p-value of a positive mean, by the test whose two-sided p is given.
+/// Gives the one-sided p of "the values' mean is positive", by the test whose two-sided p is given.
 fn one_sided_p(values: &[f64], scale: f64, two_sided: impl Fn(f64, f64) -> f64) -> f64 {
     let Some(sd) = standard_deviation(values) else { return 1.0 };
     let n = values.len() as f64;
     p_of_positive_mean(mean(values), sd / n.sqrt(), scale, |t| two_sided(t, n - 1.0))
 }
 
+/// Gives the one-sided p of a positive mean with this standard error; 1 where it is not above rounding.
 fn p_of_positive_mean(mean: f64, error: f64, scale: f64, two_sided: impl Fn(f64) -> f64) -> f64 {
     let rounding = ROUNDING * scale.abs();
     if mean <= rounding {

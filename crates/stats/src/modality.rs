@@ -47,7 +47,7 @@ pub struct Clusters {
     pub p: f64,
 }
 
-/// Splits a sample in two if it is bimodal (p <= 0.02); `None` if it is not, or is smaller than six.
+/// Splits a sample in two clusters if it is bimodal (p <= 0.02); `None` if it is not, or is smaller than six.
 ///
 /// The statistic is the largest ratio, over all cuts of the sorted values, of the sum of squares between the two groups
 /// to that within them (Engelman & Hartigan, "Percentage points of a test for clusters", JASA 64, 1969). Each group must
@@ -58,8 +58,9 @@ pub fn two_clusters(values: &[f64]) -> Option<Clusters> {
     split_in_clusters(values).filter(|found| found.p <= BELIEVED)
 }
 
-/// The best split of a sample in two with its p, not yet judged: a caller with several samples adjusts their p-values
-/// together. `None` for fewer than six values, or groups too near to matter.
+/// Finds the best split of a sample in two clusters with its p, not yet judged.
+/// A caller with several samples adjusts their p-values together. `None` for fewer than six values, or groups too near
+/// to matter.
 pub fn split_in_clusters(values: &[f64]) -> Option<Clusters> {
     let ordered = sorted(values);
     if values.len() < 6 || !ordered.iter().all(|v| v.is_finite()) {
@@ -69,7 +70,8 @@ pub fn split_in_clusters(values: &[f64]) -> Option<Clusters> {
     best_cut(&ordered).filter(|best| best.high - best.low > MIN_DISTANCE * centre)
 }
 
-/// The cut with the largest separation, in one pass over prefix sums of centred values.
+/// Finds the cut of ordered values with the largest separation of the two groups.
+/// It takes one pass over prefix sums of centred values.
 fn best_cut(ordered: &[f64]) -> Option<Clusters> {
     let n = ordered.len();
     let centre = mean(ordered);
@@ -102,8 +104,9 @@ fn best_cut(ordered: &[f64]) -> Option<Clusters> {
     })
 }
 
-/// The chance of such a separation in a uniform sample of n values. Interpolated log-log between the tabled points and
-/// extrapolated beyond them: the sum of squares within groups has a power law near 0.
+/// Gives the chance of such a separation in a uniform sample of n values.
+/// Interpolated log-log between the tabled points and extrapolated beyond them: the sum of squares within groups has a
+/// power law near 0.
 fn chance_of(separation: f64, n: f64) -> f64 {
     let critical = critical_separations(n);
     let points: Vec<(f64, f64)> = critical.iter().zip(CHANCES).map(|(at, chance)| (at.ln(), chance.ln())).collect();
@@ -116,7 +119,8 @@ fn chance_of(separation: f64, n: f64) -> f64 {
     (y0 + (y1 - y0) * (at - x0) / (x1 - x0)).min(0.0).exp()
 }
 
-/// The tabled critical values, linear between sizes and constant beyond the table, where that errs on the safe side.
+/// Gives the tabled critical separations for n values, one for each of the tabled chances.
+/// Linear between sizes and constant beyond the table, where that errs on the safe side.
 fn critical_separations(n: f64) -> [f64; 4] {
     let above = CRITICAL.partition_point(|(size, _)| *size < n);
     match (above.checked_sub(1).map(|i| CRITICAL[i]), CRITICAL.get(above)) {

@@ -19,7 +19,7 @@ pub(crate) fn standard_deviation(values: &[f64]) -> Option<f64> {
 pub(crate) fn squared_error(values: &[f64]) -> Option<f64> {
     standard_deviation(values).map(|sd| sd * sd / values.len() as f64)
 }
-/// A sorted copy (total order, so NaN cannot derail it).
+/// Copies the values in ascending order (total order, so NaN cannot derail it).
 pub(crate) fn sorted(values: &[f64]) -> Vec<f64> {
     let mut copy = values.to_vec();
     copy.sort_unstable_by(f64::total_cmp);
@@ -37,7 +37,7 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// Sizes of the groups of equal neighbours in a sorted slice: what tie corrections need.
+/// Counts each group of equal neighbours in a sorted slice: what tie corrections need.
 pub(crate) fn tie_sizes(ordered: &[f64]) -> Vec<usize> {
     ordered.chunk_by(|a, b| a == b).map(<[f64]>::len).collect()
 }

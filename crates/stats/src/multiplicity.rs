@@ -1,8 +1,8 @@
 //! Several metrics, one error rate.
 
-/// Holm's step-down adjustment: p-values of one family in, adjusted p-values in the same order out. Comparing each with
-/// 0.05 then keeps the chance of *any* false alarm in the family at 5 %, however the metrics depend on each other
-/// (Holm, Scandinavian J. of Statistics 6, 1979). A p that is not a number counts as 1.
+/// Adjusts the p-values of one family by Holm's step-down method; the results are in the same order.
+/// Comparing each with 0.05 then keeps the chance of *any* false alarm in the family at 5 %, however the metrics depend
+/// on each other (Holm, Scandinavian J. of Statistics 6, 1979). A p that is not a number counts as 1.
 pub fn adjust_by_holm(p: &[f64]) -> Vec<f64> {
     let m = p.len();
     let mut order: Vec<usize> = (0..m).collect();
@@ -18,11 +18,11 @@ pub fn adjust_by_holm(p: &[f64]) -> Vec<f64> {
     adjusted
 }
 
-/// Benjamini and Hochberg's step-up adjustment, for families that are looked through rather than asked one question:
-/// p-values in, adjusted p-values in the same order out. Of the rows whose adjusted p is at most q, no more than the share
-/// q is false on average; where nothing differs at all, the chance of *any* is q too (J. Royal Statistical Society B 57, 1995;
-/// for metrics that rise and fall together: Benjamini & Yekutieli, Annals of Statistics 29, 2001). A p that is not a number
-/// counts as 1.
+/// Adjusts p-values by Benjamini and Hochberg's step-up method; the results are in the same order.
+/// It is for families that are looked through rather than asked one question. Of the rows whose adjusted p is at most
+/// q, no more than the share q is false on average; where nothing differs at all, the chance of *any* is q too (J.
+/// Royal Statistical Society B 57, 1995; for metrics that rise and fall together: Benjamini & Yekutieli, Annals of
+/// Statistics 29, 2001). A p that is not a number counts as 1.
 pub fn benjamini_hochberg(p: &[f64]) -> Vec<f64> {
     let m = p.len();
     let known: Vec<f64> = p.iter().map(|&p| if p.is_nan() { 1.0 } else { p }).collect();

@@ -64,12 +64,12 @@ pub struct PairedRatio {
     pub sequence: Option<Sequence>,
 }
 
-/// Refuses a level that is not between 0 and 1.
+/// Fails if a level is not between 0 and 1.
 pub(crate) fn check_level(level: f64) -> Result<(), NotComparable> {
     if level > 0.0 && level < 1.0 { Ok(()) } else { Err(NotComparable::BadLevel(level)) }
 }
 
-/// The ratio B / A by the paired t method on log ratios.
+/// Estimates the ratio B / A with its interval and p by the paired t method on log ratios.
 ///
 /// What two runs of a round share (cache state, neighbours on the host, the hour) cancels in their ratio; on the log
 /// scale A/B and B/A are the same distance from 1. Paired differences with a t interval: Jain, "The Art of Computer
@@ -112,13 +112,14 @@ pub fn paired_ratio(pairs: &Pairs, level: f64) -> Result<PairedRatio, NotCompara
     })
 }
 
-/// Two-sided p of the sign-flip permutation test (Fisher, "The Design of Experiments", 1935, section 21) on the mean log
-/// ratio: if A and B do not differ, each round could as well have had them the other way round. No normality is
-/// assumed; the smallest p that n rounds can give is 2 / 2^n, so six rounds are the fewest that reach 0.05.
+/// Gives the two-sided p of the sign-flip permutation test on the mean log ratio.
+/// Fisher, "The Design of Experiments", 1935, section 21: if A and B do not differ, each round could as well have had
+/// them the other way round. No normality is assumed; the smallest p that n rounds can give is 2 / 2^n, so six rounds
+/// are the fewest that reach 0.05.
 ///
-/// All patterns are enumerated up to 16 rounds and `seed` is unused; beyond, 20,000 seeded draws with the +1
-/// correction of Phipson & Smyth (2010), so that p is never 0. No evidence (p = 1) where a value has no logarithm, or
-/// without pairs; [`paired_ratio`] says which.
+/// All patterns are enumerated up to 16 rounds and `seed` is unused; beyond, 20,000 seeded draws with the +1 correction
+/// of Phipson & Smyth (2010), so that p is never 0. No evidence (p = 1) where a value has no logarithm, or without
+/// pairs; [`paired_ratio`] says which.
 pub fn sign_flip_p(pairs: &Pairs, seed: u64) -> f64 {
     let Ok(logs) = pairs.log_ratios() else {
         return 1.0;
@@ -137,11 +138,12 @@ pub fn sign_flip_p(pairs: &Pairs, seed: u64) -> f64 {
     }
 }
 
-/// Sum of the values, those with a set bit negated.
+/// Sums the values, those with a set bit in `signs` negated.
 fn flipped_sum(values: &[f64], signs: u64) -> f64 {
     values.iter().enumerate().map(|(i, v)| if signs >> (i % 64) & 1 == 1 { -v } else { *v }).sum()
 }
 
+/// Estimates the p of the sign-flip test by seeded draws of signs, with the +1 correction.
 fn monte_carlo_p(logs: &[f64], threshold: f64, seed: u64) -> f64 {
     let tables: Vec<[f64; 256]> = logs.chunks(8).map(flipped_sums).collect();
     let mut rng = Rng::new(seed);
@@ -153,12 +155,12 @@ fn monte_carlo_p(logs: &[f64], threshold: f64, seed: u64) -> f64 {
     f64::from(extreme + 1) / f64::from(DRAWS + 1)
 }
 
-/// Sums up to 64 values, eight to a table, under one pattern of signs.
+/// Sums up to 64 values under one pattern of signs, from tables of eight values each.
 fn draw_sum(signs: u64, tables: &[[f64; 256]]) -> f64 {
     signs.to_le_bytes().iter().zip(tables).map(|(signs, sums)| sums[usize::from(*signs)]).sum()
 }
 
-/// The sum of at most eight values under every pattern of signs, so that a draw looks eight of them up at once.
+/// Sums at most eight values under every pattern of signs, so that a draw looks eight of them up at once.
 fn flipped_sums(values: &[f64]) -> [f64; 256] {
     std::array::from_fn(|signs| flipped_sum(values, signs as u64))
 }

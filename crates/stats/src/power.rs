@@ -9,10 +9,13 @@ use crate::verdict::{MAX_ROUNDS, MIN_ROUNDS};
 /// Chance of finding the effect that [`minimum_detectable_effect`] names.
 pub const POWER: f64 = 0.8;
 
-/// The smallest relative difference (0.02 is 2 %) that `n` rounds find with 80 % power at `level`, when the log ratio of
-/// one round has standard deviation `log_sd` (from [`crate::PairedRatio`], best of an A/A run): exp((t_(1-a/2) + t_0.8)
-/// `log_sd` / sqrt(n)) - 1, after Bloom, "Minimum detectable effects", Evaluation Review 19, 1995. Against the
-/// noncentral t the power is 79.5 % at 6 rounds and 79.9 % at 10. `None` below two rounds or for a level outside (0, 1).
+/// Computes the smallest relative difference (0.02 is 2 %) that `n` rounds find with 80 % power at `level`.
+/// `log_sd` is the standard deviation of one round's log ratio (from [`crate::PairedRatio`], best of an A/A run). It is
+/// exp((t_(1-a/2) + t_0.8) `log_sd` / sqrt(n)) - 1, after Bloom, "Minimum detectable effects", Evaluation Review 19,
+/// 1995.
+/// Against the noncentral t the power is 79.5 % at 6 rounds and 79.9 % at 10. `None` below two rounds or for a level
+/// outside
+/// (0, 1).
 pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64> {
     if n < 2 || check_level(level).is_err() {
         return None;
@@ -22,17 +25,17 @@ pub fn minimum_detectable_effect(log_sd: f64, n: u32, level: f64) -> Option<f64>
     Some((multiplier * log_sd / f64::from(n).sqrt()).exp_m1())
 }
 
-/// The fewest rounds, [`MIN_ROUNDS`] or more, of which [`minimum_detectable_effect`] is no larger than `effect`. `None` if
-/// that takes more than [`MAX_ROUNDS`].
+/// Finds the fewest rounds with which a relative difference of `effect` is detectable.
+/// They are [`MIN_ROUNDS`] or more, by [`minimum_detectable_effect`]. `None` if that takes more than [`MAX_ROUNDS`].
 pub fn rounds_to_detect(effect: f64, log_sd: f64, level: f64) -> Option<u32> {
     (MIN_ROUNDS..=MAX_ROUNDS)
         .find(|n| minimum_detectable_effect(log_sd, *n, level).is_some_and(|least| least <= effect))
 }
 
-/// The fewest of these `rounds` after which one look has an even chance to be sure of a true `ratio`: that it is a
-/// difference, by the first of two critical values of that number of rounds, in standard errors, or within `margin`, by the second. A
-/// mean is as good as normal here, and `log_sd` as good as known; where there are looks before it they add to the chance, which comes
-/// to 60 % and more. `None` if none of them are enough.
+/// Finds the fewest of these `rounds` after which one look has an even chance to be sure of a true `ratio`.
+/// Sure that it is a difference, by the first of two critical values of that number of rounds, in standard errors, or
+/// within `margin`, by the second. A mean is as good as normal here, and `log_sd` as good as known; where there are
+/// looks before it they add to the chance, which comes to 60 % and more. `None` if none of them are enough.
 pub fn rounds_until_sure(
     mut rounds: RangeInclusive<u32>,
     (ratio, log_sd): (f64, f64),

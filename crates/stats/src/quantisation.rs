@@ -23,8 +23,8 @@ const MAX_MISFIT: f64 = 0.1;
 /// Evidence asked for, in bits: at most about one false finding in a thousand continuous data sets.
 const MIN_EVIDENCE: f64 = 10.0;
 
-/// The step of the clock behind a list of durations, in their unit: 15.6 for a Windows timer in milliseconds. `None` for
-/// continuous values, for steps under three thousandths of the median, and for too few values to decide.
+/// Finds the step of the clock behind a list of durations, in their unit: 15.6 for a Windows timer in ms.
+/// `None` for continuous values, for steps under three thousandths of the median, and for too few values to decide.
 ///
 /// Durations taken with a clock of step s are whole multiples of s, up to rounding and tick jitter. The candidates are
 /// the frequencies 1/s of a periodogram, coarse steps first; the characteristic function of multiples of s returns to 1
@@ -62,15 +62,16 @@ pub fn clock_step(values: &[f64]) -> Option<f64> {
     peak.max_by(|x, y| x.1.total_cmp(&y.1)).map(|(step, _)| step)
 }
 
-/// Whether more than half of the values are the same, or there are no more than two: nothing shows how they would vary.
+/// Whether more than half of the values are the same, or at most two different ones are there.
+/// Nothing shows then how they would vary.
 pub fn hardly_varies(values: &[f64]) -> bool {
     let ordered = sorted(values);
     let sizes = tie_sizes(&ordered);
     sizes.len() <= 2 || 2 * sizes.into_iter().max().unwrap_or(0) > values.len()
 }
 
-/// The coarsest step of which all values are multiples, as ticks of a clock are: their greatest common divisor, up to a millionth
-/// of the largest.
+/// Finds the coarsest step of which all values are multiples, as ticks of a clock are.
+/// It is their greatest common divisor, up to a millionth of the largest.
 pub fn common_step(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let all: Vec<f64> = values.into_iter().map(f64::abs).filter(|value| value.is_finite() && *value > 0.0).collect();
     let finest = 1e-6 * all.iter().copied().fold(0.0, f64::max);
@@ -82,22 +83,22 @@ pub fn common_step(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     })
 }
 
-/// The step that printed values of two sides may be rounded to, as far as those of a side [hardly vary](hardly_varies):
-/// one of the last digit that any value of that side has, or its own smallest distance where more than two distances
-/// show a grid,
-/// whichever is larger; what the other side has finer is of another clock. Values that are equal, or differ by one
-/// distance,
-/// show no grid. `None` where both vary.
+/// Finds the step that printed values of two sides may be rounded to; `None` where both vary.
+/// It is of the sides that [hardly vary](hardly_varies): one of the last digit that any value of that side has, or its
+/// own smallest distance where more than two distances show a grid, whichever is larger; what the other side has finer
+/// is of another clock. Values that are equal, or differ by one distance, show no grid. show no grid. `None` where both
+/// vary.
 pub fn rounding_step(a: &[f64], b: &[f64]) -> Option<f64> {
     [a, b].into_iter().filter(|side| hardly_varies(side)).filter_map(step_of_side).reduce(f64::max)
 }
 
+/// Finds the step of one side's values: one in their finest last digit, or their smallest distance if larger.
 fn step_of_side(side: &[f64]) -> Option<f64> {
     let digit = side.iter().copied().map(printed_digit).reduce(f64::min);
     [smallest_step(side), digit].into_iter().flatten().reduce(f64::max)
 }
 
-/// The smallest distance between two values, if there are more than two distances.
+/// Finds the smallest distance between two different values; `None` up to three different ones.
 fn smallest_step(side: &[f64]) -> Option<f64> {
     let mut ordered = sorted(side);
     ordered.dedup();
@@ -105,13 +106,14 @@ fn smallest_step(side: &[f64]) -> Option<f64> {
     if ordered.len() > 3 { gaps.reduce(f64::min) } else { None }
 }
 
-/// The last digit; but a number with two digits before its point was printed with both, even if they end in zero.
+/// Gives the worth of one in the last digit that a value was printed with.
+/// A number with two digits before its point was printed with both, even if they end in zero.
 fn printed_digit(value: f64) -> f64 {
     let second = 10_f64.powi(value.abs().log10().floor().clamp(0.0, 300.0) as i32 - 1);
     last_digit(value).min(second.max(1.0))
 }
 
-/// The worth of one in the last digit of a printed number: 10 of 12 480, 0.01 of 1.25.
+/// Gives the worth of one in the last digit that is not zero: 10 of 12 480, 0.01 of 1.25.
 fn last_digit(value: f64) -> f64 {
     // Twelve digits: what a change of unit does to the sixteenth was not printed.
     let printed = format!("{value:.11e}");
@@ -126,8 +128,8 @@ fn thin_out(ordered: &[f64], count: usize) -> Vec<f64> {
     ordered.iter().copied().step_by(stride).collect()
 }
 
-/// Whether most values complete whole turns at this frequency. The bar is low because a candidate half a grid cell off
-/// turns the longest value by an eighth.
+/// Whether most values complete whole turns at this frequency.
+/// The bar is low because a candidate half a grid cell off turns the longest value by an eighth.
 fn returns_to_one(values: &[f64], frequency: f64) -> bool {
     let bar = 0.5 * values.len() as f64;
     // Most frequencies are far from it, and thousands are tried for each list: a rough cosine recognises these.
@@ -142,7 +144,7 @@ fn returns_to_one(values: &[f64], frequency: f64) -> bool {
 /// No rough cosine is further from the true one.
 const ROUGHNESS: f64 = 0.005;
 
-/// The cosine of this many turns, which are not negative, by the beginning of its power series.
+/// Approximates the cosine of a number of turns, which is not negative, by the beginning of its power series.
 fn rough_cosine(turns: f64) -> f64 {
     let part = turns - (turns + 0.5) as u64 as f64;
     let square = part * part;
@@ -150,7 +152,8 @@ fn rough_cosine(turns: f64) -> f64 {
     terms.into_iter().rev().reduce(|sum, term| sum * square + term).unwrap_or_default()
 }
 
-/// Least squares for s in value = s × multiple, repeated as the multiples settle.
+/// Fits the step near `start` of which the values are nearest to multiples, by least squares.
+/// Repeated as the multiples settle.
 fn refine_step(values: &[f64], start: f64) -> f64 {
     let mut step = start;
     for _ in 0..4 {
@@ -165,9 +168,9 @@ fn refine_step(values: &[f64], start: f64) -> f64 {
     step
 }
 
-/// Bits in favour of the step, before the discount for candidates tried. If the m occupied multiples had misfits uniform
-/// in 0..0.5, their mean would stay below e with a chance of at most (2 m e)^m / m! < (2 e exp 1)^m. One multiple is not
-/// counted, since the step was fitted.
+/// Gives the bits of evidence for a step, before the discount for candidates tried.
+/// If the m occupied multiples had misfits uniform in 0..0.5, their mean would stay below e with a chance of at most (2
+/// m e)^m / m! < (2 e exp 1)^m. One multiple is not counted, since the step was fitted.
 fn evidence_bits(ordered: &[f64], step: f64) -> f64 {
     // Below a ten-thousandth a misfit is a matter of printed digits.
     const FINEST_MISFIT: f64 = 1e-4;

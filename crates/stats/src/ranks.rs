@@ -17,7 +17,7 @@ pub struct MannWhitney {
     pub p: f64,
 }
 
-/// The Mann-Whitney (Wilcoxon rank sum) test of two independent samples; `None` if either is empty.
+/// Tests two independent samples by Mann and Whitney's (Wilcoxon's) rank sum; `None` if either is empty.
 ///
 /// Mann & Whitney, Annals of Math. Statistics 18, 1947: exact by their recursion when there are no ties and at most 25
 /// runs a side, otherwise normal with tie and continuity corrections (Hollander & Wolfe, "Nonparametric Statistical
@@ -38,7 +38,7 @@ pub fn mann_whitney(a: &Sample, b: &Sample) -> Option<MannWhitney> {
     Some(MannWhitney { u, p })
 }
 
-/// 1 if `y` is larger, 1/2 if both are equal, else 0.
+/// Scores a pair of values: 1 if `y` is larger, 1/2 if both are equal, else 0.
 fn win_score(x: f64, y: f64) -> f64 {
     if y > x {
         1.0
@@ -49,8 +49,9 @@ fn win_score(x: f64, y: f64) -> f64 {
     }
 }
 
-/// Twice the smaller tail of U, at most 1. `counts[v]` becomes the number of arrangements with U = v: the coefficients
-/// of the Gaussian binomial, built one factor (1 - q^(n_b + i)) / (1 - q^i) at a time. Counts stay below 2^50: exact.
+/// Gives the exact two-sided p of Mann and Whitney's U without ties: twice the smaller tail, at most 1.
+/// `counts[v]` becomes the number of arrangements with U = v: the coefficients of the Gaussian binomial, built one
+/// factor (1 - q^(n_b + i)) / (1 - q^i) at a time. Counts stay below 2^50: exact.
 fn exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
     let largest = n_a * n_b;
     let mut counts = vec![0.0; largest + 1];
@@ -69,7 +70,7 @@ fn exact_p(u: f64, n_a: usize, n_b: usize) -> f64 {
     (2.0 * counts[..=smaller].iter().sum::<f64>() / total).min(1.0)
 }
 
-/// The p-value of Mann and Whitney's U by the normal approximation, ties corrected.
+/// Gives the two-sided p of Mann and Whitney's U by the normal approximation, ties corrected.
 fn approximate_p(u: f64, n_a: f64, n_b: f64, ties: &[usize]) -> f64 {
     let n = n_a + n_b;
     let tied: f64 = ties.iter().map(|&t| t as f64).map(|t| t * t * t - t).sum();

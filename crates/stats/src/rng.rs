@@ -9,7 +9,7 @@ pub struct Rng {
 }
 
 impl Rng {
-    /// A generator whose whole sequence follows from `seed`. Any seed is good, 0 included.
+    /// Makes a generator whose whole sequence follows from `seed`. Any seed is good, 0 included.
     pub fn new(seed: u64) -> Rng {
         let mut counter = seed;
         Rng { state: std::array::from_fn(|_| split_mix(&mut counter)) }
@@ -36,14 +36,15 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Uniform in `0..bound`; 0 when `bound` is 0. The high half of a 128-bit product (Lemire, ACM TOMACS 29, 2019)
-    /// without his rejection step: the bias is below `bound` / 2^64, and every call costs one draw.
+    /// Draws a uniform number in `0..bound`; 0 when `bound` is 0.
+    /// The high half of a 128-bit product (Lemire, ACM TOMACS 29, 2019) without his rejection step: the bias is below
+    /// `bound` / 2^64, and every call costs one draw.
     pub fn below(&mut self, bound: usize) -> usize {
         ((u128::from(self.next_u64()) * bound as u128) >> 64) as usize
     }
 }
 
-/// One step of SplitMix64 (Steele, Lea & Flood, OOPSLA 2014).
+/// Advances a SplitMix64 counter by one step and gives its 64 bits (Steele, Lea & Flood, OOPSLA 2014).
 #[inline]
 pub fn split_mix(counter: &mut u64) -> u64 {
     *counter = counter.wrapping_add(0x9e37_79b9_7f4a_7c15);

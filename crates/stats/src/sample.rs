@@ -19,8 +19,8 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Collects runs, keeping their order. Values that are infinite or NaN are left out: a run without a figure is a
-    /// failed run, not a data point.
+    /// Collects runs, keeping their order; values that are infinite or NaN are left out.
+    /// A run without a figure is a failed run, not a data point.
     pub fn from_runs(runs: impl IntoIterator<Item = RunValue>) -> Sample {
         let mut sample = Sample::default();
         for run in runs {
@@ -47,12 +47,12 @@ impl Sample {
         &self.runs
     }
 
-    /// The sample with one value for each round: the geometric mean of those that share it.
+    /// Makes a sample with one value for each round: the geometric mean of those that share it.
     pub fn by_rounds(&self) -> Sample {
         Sample::from_runs(self.by_round().into_iter().map(|(round, value)| RunValue { round, value }))
     }
 
-    /// Rounds in ascending order, each with the one value that stands for it.
+    /// Lists the rounds in ascending order, each with the one value that stands for it.
     fn by_round(&self) -> Vec<(u32, f64)> {
         let mut runs = self.runs.clone();
         runs.sort_by_key(|t| t.round);
@@ -60,8 +60,9 @@ impl Sample {
     }
 }
 
-/// The value of a round that holds several runs of one case: their geometric mean, since comparisons are made of
-/// logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is refused, not patched up.
+/// Gives the one value of a round that holds several runs of one case: their geometric mean.
+/// Comparisons are made of logarithms. Where a value has no logarithm the smallest is kept, so that the ratio is
+/// refused, not patched up.
 fn pooled_value(round: &[RunValue]) -> f64 {
     match round {
         [only] => only.value,
@@ -80,7 +81,7 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// ln(B / A); an error if a value is not positive.
+    /// Computes ln(B / A); fails if a value is not positive.
     fn log_ratio(&self) -> Result<f64, NotComparable> {
         if self.a > 0.0 && self.b > 0.0 {
             Ok(self.b.ln() - self.a.ln())
@@ -114,17 +115,17 @@ impl Pairs {
         Sample::from_runs(self.pairs.iter().map(|pair| RunValue { round: pair.round, value: value(pair) }))
     }
 
-    /// Rounds that only side A has; they take no part in a paired comparison.
+    /// Number of rounds that only side A has; they take no part in a paired comparison.
     pub fn unpaired_a(&self) -> usize {
         self.unpaired_a
     }
 
-    /// Number of B's values without a partner.
+    /// Number of rounds that only side B has.
     pub fn unpaired_b(&self) -> usize {
         self.unpaired_b
     }
 
-    /// ln(B / A) of each round.
+    /// Computes ln(B / A) of each round.
     ///
     /// # Errors
     /// [`NotComparable::NotPositive`] names the first round in which a value is zero or negative.
@@ -133,8 +134,9 @@ impl Pairs {
     }
 }
 
-/// Matches two samples by round. Rounds present on one side only are counted as unpaired; several runs of one side in
-/// one round count as one value, their geometric mean, because their shared round makes them no further replicates.
+/// Matches two samples by round.
+/// Rounds present on one side only are counted as unpaired; several runs of one side in one round count as one value,
+/// their geometric mean, because their shared round makes them no further replicates.
 pub fn pair_by_round(a: &Sample, b: &Sample) -> Pairs {
     let (side_a, side_b) = (a.by_round(), b.by_round());
     let mut pairs = Vec::new();

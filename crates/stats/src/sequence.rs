@@ -21,7 +21,8 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// `first` is the fewest rounds that are looked at, two or more. It may not be chosen after a look.
+    /// Makes a sequence of looks at a confidence level, the first of them after `first` rounds.
+    /// That is two or more. It may not be chosen after a look.
     ///
     /// # Errors
     /// The level is not between 0 and 1, or `first` below two.
@@ -40,7 +41,7 @@ impl Sequence {
         self.first
     }
 
-    /// Half the interval in standard errors after `n` rounds; infinite before the first look.
+    /// Gives half the interval in standard errors after `n` rounds; infinite before the first look.
     pub fn critical_t(&self, n: u32) -> f64 {
         if n < self.first {
             return f64::INFINITY;
@@ -49,7 +50,7 @@ impl Sequence {
         ((n - 1.0) * ((self.ln_b + n.ln()) / n).exp_m1()).sqrt()
     }
 
-    /// The p of "the ratio is 1" by what is known after `n` rounds, whose mean is `t` standard errors from 0.
+    /// Gives the p of "the ratio is 1" after `n` rounds, whose mean is `t` standard errors from 0.
     pub fn p_value(&self, n: u32, t: f64) -> f64 {
         if n < self.first {
             return 1.0;
@@ -61,8 +62,8 @@ impl Sequence {
         if a_squared > 0.0 { spent_level(a_squared.sqrt(), m - 1.0).min(1.0) } else { 1.0 }
     }
 
-    /// The ratio B / A after all rounds, with what holds at every look until then: its interval is what the intervals of
-    /// all looks have in common, its p their least.
+    /// Estimates the ratio B / A after all rounds, with what holds at every look until then.
+    /// Its interval is what the intervals of all looks have in common, its p their least.
     ///
     /// # Errors
     /// As [`paired_ratio`].
@@ -97,13 +98,13 @@ impl Sequence {
     }
 }
 
-/// The level that bounds `a` standard errors at the first look spend over all looks: 2 (1 - F(a) + a f(a)), with Student's
-/// F and f.
+/// Gives the level that all looks spend together if the first is bounded by `a` standard errors.
+/// It is 2 (1 - F(a) + a f(a)), with Student's F and f.
 fn spent_level(a: f64, df: f64) -> f64 {
     student_t_two_sided(a, df) + 2.0 * a * student_t_density(a, df)
 }
 
-/// The root of a function that falls from positive to negative above 0.
+/// Finds the root above 0 of a function that falls from positive to negative there.
 fn solve_falling(falls: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, 1.0);
     while falls(high) > 0.0 && high < 1e300 {
@@ -126,7 +127,7 @@ struct Moments {
 }
 
 impl Moments {
-    /// Takes in the next value.
+    /// Takes the next value into the mean and the sum of squares.
     fn add(&mut self, value: f64) {
         self.n += 1;
         let from_mean = value - self.mean;
@@ -134,7 +135,7 @@ impl Moments {
         self.squares += from_mean * (value - self.mean);
     }
 
-    /// The mean and its standard error, which is 0 where only rounding varies.
+    /// Gives the mean and its standard error, which is 0 where only rounding varies; `None` below two values.
     fn mean_and_error(&self) -> Option<(f64, f64)> {
         let df = f64::from(self.n.checked_sub(2)? + 1);
         let sd = (self.squares / df).sqrt();

@@ -7,8 +7,9 @@ use libm::lgamma;
 /// Iterations that bound the continued fraction; it converges far sooner.
 const MAX_TERMS: usize = 10_000;
 
-/// Regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1] (NaN otherwise): the continued fraction
-/// of Abramowitz & Stegun 26.5.8, evaluated by Lentz' method, on the side where it converges fast.
+/// Computes the regularised incomplete beta function I_x(a, b) for a, b > 0 and x in [0, 1] (NaN otherwise).
+/// By the continued fraction of Abramowitz & Stegun 26.5.8, evaluated by Lentz' method, on the side where it converges
+/// fast.
 pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if !(a > 0.0 && b > 0.0 && (0.0..=1.0).contains(&x)) {
         return f64::NAN;
@@ -24,7 +25,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     }
 }
 
-/// The continued fraction of [`incomplete_beta`], two steps per turn.
+/// Evaluates the continued fraction of [`incomplete_beta`], two steps per turn.
 fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     let mut c = 1.0;
     let mut d = 1.0 / away_from_zero(1.0 - (a + b) * x / (a + 1.0));
@@ -46,12 +47,13 @@ fn beta_fraction(a: f64, b: f64, x: f64) -> f64 {
     value
 }
 
+/// Replaces a value nearer to zero than 1e-300 by 1e-300.
 fn away_from_zero(v: f64) -> f64 {
     if v.abs() < 1e-300 { 1e-300 } else { v }
 }
 
-/// P(|T| >= |t|) for Student's t with `df` > 0 degrees of freedom (need not be whole); Abramowitz & Stegun 26.7.1.
-/// Accurate far into the tail, where one minus the CDF would be all rounding.
+/// Computes P(|T| >= |t|) for Student's t with `df` > 0 degrees of freedom (need not be whole).
+/// Abramowitz & Stegun 26.7.1. Accurate far into the tail, where one minus the CDF would be all rounding.
 pub fn student_t_two_sided(t: f64, df: f64) -> f64 {
     if t.is_infinite() {
         return 0.0;
@@ -59,14 +61,15 @@ pub fn student_t_two_sided(t: f64, df: f64) -> f64 {
     incomplete_beta(df / 2.0, 0.5, df / (df + t * t))
 }
 
-/// P(T <= t) for Student's t with `df` > 0 degrees of freedom.
+/// Computes P(T <= t) for Student's t with `df` > 0 degrees of freedom.
 pub fn student_t_cdf(t: f64, df: f64) -> f64 {
     let tail = student_t_two_sided(t, df) / 2.0;
     if t > 0.0 { 1.0 - tail } else { tail }
 }
 
-/// The t with P(T <= t) = `p`, for p in (0, 1) (NaN otherwise) and `df` > 0: Newton's method on the two-sided tail, kept
-/// inside a shrinking bracket, so that no degree of freedom needs a special case.
+/// Finds the t with P(T <= t) = `p`, for p in (0, 1) (NaN otherwise) and `df` > 0.
+/// Newton's method on the two-sided tail, kept inside a shrinking bracket, so that no degree of freedom needs a special
+/// case.
 pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     if !(p > 0.0 && p < 1.0 && df > 0.0) {
         return f64::NAN;
@@ -97,18 +100,18 @@ pub fn student_t_quantile(p: f64, df: f64) -> f64 {
     if p < 0.5 { -t } else { t }
 }
 
-/// Density of Student's t with `df` > 0 degrees of freedom.
+/// Computes the density of Student's t with `df` > 0 degrees of freedom.
 pub fn student_t_density(t: f64, df: f64) -> f64 {
     density(df)(t)
 }
 
-/// The density of Student's t.
+/// Makes the density function of Student's t with `df` degrees of freedom.
 fn density(df: f64) -> impl Fn(f64) -> f64 {
     let ln_peak = lgamma((df + 1.0) / 2.0) - lgamma(df / 2.0) - (df * PI).ln() / 2.0;
     move |t| (ln_peak - (df + 1.0) / 2.0 * (t * t / df).ln_1p()).exp()
 }
 
-/// P(|Z| >= |z|), accurate far into the tail.
+/// Computes P(|Z| >= |z|) of a standard normal variable, accurate far into the tail.
 pub fn normal_two_sided(z: f64) -> f64 {
     libm::erfc(z.abs() / SQRT_2)
 }

@@ -56,7 +56,8 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Reads a series in time order; `None` below six points, or with a point that is not finite.
+    /// Tests a series in time order for a trend and two modes.
+    /// `None` below six points, or with a point that is not finite.
     pub fn from_series(series: &[f64]) -> Option<Motion> {
         if series.len() < 6 {
             return None;
@@ -64,13 +65,14 @@ impl Motion {
         Some(Motion { trend: test_trend(series)?, clusters: split_in_clusters(series) })
     }
 
-    /// The p-values of "no trend" and of "one mode". A caller with several series adjusts all of them together.
+    /// Gives the p-values of "no trend" and of "one mode".
+    /// A caller with several series adjusts all of them together.
     pub fn p_values(&self) -> [f64; 2] {
         [self.trend.p, self.clusters.map_or(1.0, |found| found.p)]
     }
 
-    /// Names the finding, given whether the trend and the two modes are believed. Drift of at least 1 % comes first,
-    /// since a level that is left for good is a drift.
+    /// Names the series steady, drifting or bimodal, given whether the trend and the two modes are believed.
+    /// Drift of at least 1 % comes first, since a level that is left for good is a drift.
     pub fn steadiness(&self, [trend, modes]: [bool; 2]) -> Steadiness {
         if trend && self.trend.relative_change.abs() >= MIN_DRIFT {
             return Steadiness::Drifting { p: self.trend.p, relative_change: self.trend.relative_change };
@@ -86,32 +88,31 @@ impl Motion {
     }
 }
 
-/// Classifies a single series in time order: the seconds of one run after its [warm-up](warm_up_end) is cut off. Drift
-/// ([`trend`]) counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. `None` below six points: nothing could be
-/// found in so few, and silence would read as steadiness.
+/// Classifies a single series in time order as steady, drifting or bimodal; `None` below six points.
+/// The series is the seconds of one run after its [warm-up](warm_up_end) is cut off. Drift ([`crate::test_trend`])
+/// counts at p <= 0.01, two modes ([`crate::two_clusters`]) at p <= 0.02. Nothing could be found in fewer points, and
+/// silence would read as steadiness.
 pub fn classify(series: &[f64]) -> Option<Steadiness> {
     let motion = Motion::from_series(series)?;
     let [trend, modes] = motion.p_values();
     Some(motion.steadiness([trend <= TREND_P, modes <= MODES_P]))
 }
 
-/// Finds where warm-up ends: the index of the first point after the last change of level in the first half of the
-/// series (the
-/// rule of Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017, bounded to the half). `None` if
-/// there
-/// is no such change: nothing needs to be cut.
+/// Finds where warm-up ends: the first index after the last change of level in the series' first half.
+/// The rule of Barrett et al., "Virtual Machine Warmup Blows Hot and Cold", OOPSLA 2017, bounded to the half. `None` if
+/// there is no such change: nothing needs to be cut.
 pub fn warm_up_end(series: &[f64]) -> Option<usize> {
     change_points(series).into_iter().rfind(|&change| change <= series.len() / 2)
 }
 
-/// Indices at which the series takes a new level, ascending; each is the first point of its segment.
+/// Finds the indices at which the series takes a new level, ascending; each is the first point of its segment.
 ///
 /// Minimises squared error plus a price per change over all segmentations, by dynamic programming (optimal
-/// partitioning, Jackson et al., IEEE Signal Processing Letters 12, 2005; PELT by Killick et al. 2012 finds the same). The
-/// price is 4 ln n times the long-run noise variance, which is estimated from differences, so that neither the changes
-/// nor a correlation between neighbouring seconds inflate the findings. Spikes of one or two points are replaced
-/// first: a checkpoint is not a new level. Levels last at least five points; series shorter than ten, or with a point
-/// that is not finite, have no changes. Above 2,000 points the resolution is that of 2,000 equal batches.
+/// partitioning, Jackson et al., IEEE Signal Processing Letters 12, 2005; PELT by Killick et al. 2012 finds the same).
+/// The price is 4 ln n times the long-run noise variance, which is estimated from differences, so that neither the
+/// changes nor a correlation between neighbouring seconds inflate the findings. Spikes of one or two points are
+/// replaced first: a checkpoint is not a new level. Levels last at least five points; series shorter than ten, or with
+/// a point that is not finite, have no changes. Above 2,000 points the resolution is that of 2,000 equal batches.
 pub fn change_points(series: &[f64]) -> Vec<usize> {
     if series.len() < 2 * MIN_SEGMENT || !series.iter().all(|v| v.is_finite()) {
         return Vec::new();
@@ -127,8 +128,8 @@ pub fn change_points(series: &[f64]) -> Vec<usize> {
     changes.map(|index| index * series.len() / points.len()).collect()
 }
 
-/// Hampel's filter (Davies & Gather, JASA 88, 1993) over five points: one that lies more than five noise scales from the
-/// median of its surroundings becomes that median.
+/// Replaces spikes by the median of the five points around them (Hampel's filter).
+/// Davies & Gather, JASA 88, 1993: a spike lies more than five noise scales from that median.
 fn without_spikes(points: &[f64]) -> Vec<f64> {
     let scale = difference_scale(points, 1) / std::f64::consts::SQRT_2;
     let cleaned = (0..points.len()).map(|index| {
@@ -139,8 +140,8 @@ fn without_spikes(points: &[f64]) -> Vec<f64> {
     cleaned.collect()
 }
 
-/// Robust standard deviation of the differences at a lag: 1.4826 times the median absolute one; the ordinary one where
-/// more than half are 0 (quantised series).
+/// Gives the robust standard deviation of the differences at a lag: 1.4826 times the median absolute one.
+/// It is the ordinary one where more than half are 0 (quantised series).
 fn difference_scale(points: &[f64], lag: usize) -> f64 {
     let differences: Vec<f64> = points.windows(lag + 1).map(|w| w[lag] - w[0]).collect();
     let absolute: Vec<f64> = differences.iter().map(|d| d.abs()).collect();
@@ -148,10 +149,11 @@ fn difference_scale(points: &[f64], lag: usize) -> f64 {
     if robust > 0.0 { robust } else { standard_deviation(&differences).unwrap_or(0.0) }
 }
 
-/// Variance that the mean of a long segment sees, for noise in which each second leans on the one before (AR(1)). The
-/// correlation comes from differences at lag 1 and 2, which changes of level hardly touch (Chakar, Lebarbier,
-/// Lévy-Leduc & Robin, "A robust approach for estimating change-points in the mean of an AR(1) process", Bernoulli
-/// 23, 2017). Negative estimates count as 0 and large ones are capped: both keep a noisy estimate from doing harm.
+/// Estimates the variance that the mean of a long segment sees, for noise correlated as an AR(1) process.
+/// Each second leans on the one before. The correlation comes from differences at lag 1 and 2, which changes of level
+/// hardly touch (Chakar, Lebarbier, Lévy-Leduc & Robin, "A robust approach for estimating change-points in the mean of
+/// an AR(1) process", Bernoulli 23, 2017). Negative estimates count as 0 and large ones are capped: both keep a noisy
+/// estimate from doing harm.
 fn long_run_variance(points: &[f64]) -> f64 {
     let (near, far) = (difference_scale(points, 1).powi(2), difference_scale(points, 2).powi(2));
     if near <= 0.0 {
@@ -162,7 +164,7 @@ fn long_run_variance(points: &[f64]) -> f64 {
     variance * (1.0 + correlation) / (1.0 - correlation)
 }
 
-/// Change points of the segmentation that minimises squared error plus `penalty` per change.
+/// Finds the change points of the segmentation that minimises squared error plus `penalty` per change.
 fn optimal_partition(points: &[f64], penalty: f64) -> Vec<usize> {
     let n = points.len();
     let centre = mean(points);

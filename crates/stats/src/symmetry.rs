@@ -26,8 +26,8 @@ pub struct Signs {
 /// Standard errors from 0 that one in a hundred normal samples goes beyond.
 const BEYOND: f64 = 2.576;
 
-/// The log ratios' adjusted skewness (G1 of Joanes & Gill, The Statistician 47, 1998), if it is beyond chance. `None` also
-/// for fewer than six pairs, or without a ratio.
+/// Gives the adjusted skewness of the log ratios, if it is beyond chance.
+/// G1 of Joanes & Gill, The Statistician 47, 1998. `None` also for fewer than six pairs, or without a ratio.
 pub fn test_skewness(pairs: &Pairs) -> Option<Skewed> {
     let logs = pairs.log_ratios().ok()?;
     let (n, sd) = (logs.len() as f64, standard_deviation(&logs)?);
@@ -42,7 +42,7 @@ pub fn test_skewness(pairs: &Pairs) -> Option<Skewed> {
     is_beyond.then(|| Skewed { skewness, rounds: logs.len() as u32, signs: count_signs(&logs) })
 }
 
-/// Counts the first logs that have one sign, and gives the p-value of such a run.
+/// Counts the first logs that share one sign, and gives the p-value of such a run.
 fn count_signs(logs: &[f64]) -> Signs {
     let first = logs.first().map_or(0.0, |log| log.signum());
     let rounds = logs.iter().take_while(|log| **log != 0.0 && log.signum() == first).count() as u32;

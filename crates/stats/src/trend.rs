@@ -21,8 +21,8 @@ pub struct Trend {
     pub relative_change: f64,
 }
 
-/// The Mann-Kendall test of a series in time order, for the seconds of a run and for the runs of an experiment; `None`
-/// below four points or with a point that is not finite.
+/// Tests a series in time order for a trend by Mann and Kendall; `None` below four points.
+/// Series are the seconds of a run or the runs of an experiment. `None` also with a point that is not finite.
 ///
 /// Mann, Econometrica 13, 1945; Kendall, "Rank Correlation Methods", with ties corrected; slope by Sen, JASA 63, 1968. The
 /// test takes points as independent, which neighbouring seconds are not, so 60 points or more become 30 batch means
@@ -56,6 +56,7 @@ pub(crate) fn batch_means(series: &[f64], count: usize) -> Vec<f64> {
     (0..count).map(|i| mean(&series[i * series.len() / count..(i + 1) * series.len() / count])).collect()
 }
 
+/// Gives the two-sided p of Kendall's S of these points, exact for up to 30 without ties.
 fn p_of_s(s: f64, points: &[f64]) -> f64 {
     let ties = tie_sizes(&sorted(points));
     if points.len() <= MAX_EXACT && ties.iter().all(|&size| size == 1) {
@@ -74,6 +75,7 @@ fn variance_of_s(n: f64) -> f64 {
     n * (n - 1.0) * (2.0 * n + 5.0)
 }
 
+/// Gives the exact two-sided p of Kendall's S for n points without ties.
 /// Twice the share of the n! orders with at most as many inversions as one with |S|: Mahonian numbers, Kendall 1938.
 fn exact_p(s: f64, n: usize) -> f64 {
     let pairs = n * (n - 1) / 2;

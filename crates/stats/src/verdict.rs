@@ -32,7 +32,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Lower case, as in reports and JSON.
+    /// The verdict's word in reports and JSON, in lower case.
     pub fn as_str(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -59,9 +59,9 @@ pub struct Judgement {
     pub rounds_needed: Option<u32>,
 }
 
-/// Judges B against A.
+/// Judges B against A by the ratio's interval and p: a verdict, or the rounds that it needs.
 ///
-/// `adjusted_p` is the [Holm](crate::holm)-adjusted `p_t` of the ratio (its own `p_t` if it is the only primary metric);
+/// `adjusted_p` is the [Holm](crate::adjust_by_holm)-adjusted `p_t` of the ratio (its own `p_t` if it is the only primary metric);
 /// `margin` is the relative difference that does not matter, see [`crate::margin_bounds`].
 ///
 /// In this order:
@@ -87,12 +87,13 @@ pub fn judge(ratio: &PairedRatio, adjusted_p: f64, direction: Direction, margin:
     }
 }
 
-/// Whether an interval and its adjusted p show a difference: both must. Of a sequence, whose p is the least of all looks, a
-/// late turn of the estimate takes the side back.
+/// Whether an interval and its adjusted p show a difference: both must.
+/// Of a sequence, whose p is the least of all looks, a late turn of the estimate takes the side back.
 pub fn is_difference((lo, hi): (f64, f64), adjusted_p: f64, level: f64) -> bool {
     (lo > 1.0 || hi < 1.0) && adjusted_p <= 1.0 - level
 }
 
+/// Whether B is faster or slower by the ratio and the better direction; `None` without one.
 fn better_or_worse(ratio: &PairedRatio, direction: Direction) -> Option<Verdict> {
     match (direction, ratio.ratio > 1.0) {
         (Direction::Higher, true) | (Direction::Lower, false) => Some(Verdict::Faster),
@@ -101,8 +102,8 @@ fn better_or_worse(ratio: &PairedRatio, direction: Direction) -> Option<Verdict>
     }
 }
 
-/// Rounds to add until one look has an even chance to settle it, if the noise stays and `truth` is the ratio. Holm's factor is
-/// applied to the future interval too.
+/// Computes the rounds to add until one look has an even chance to settle the verdict.
+/// Given that the noise stays and `truth` is the ratio. Holm's factor is applied to the future interval too.
 pub fn rounds_to_settle(ratio: &PairedRatio, truth: f64, adjusted_p: f64, margin: f64) -> Option<u32> {
     let alpha = 1.0 - ratio.level;
     let family = if ratio.p_t > 0.0 { (adjusted_p / ratio.p_t).max(1.0) } else { 1.0 };
@@ -112,7 +113,7 @@ pub fn rounds_to_settle(ratio: &PairedRatio, truth: f64, adjusted_p: f64, margin
     Some(rounds - ratio.pairs)
 }
 
-/// Half the interval in standard errors after n rounds, of the kind that the ratio has.
+/// Makes the function that gives half the interval in standard errors after n rounds, of the ratio's kind.
 fn critical_t(ratio: &PairedRatio, alpha: f64) -> impl Fn(u32) -> f64 {
     let sequence = ratio.sequence.and_then(|sequence| Sequence::new(1.0 - alpha, sequence.first_look()).ok());
     move |n| match sequence {

@@ -29,8 +29,9 @@ pub struct UnpairedRatio {
     pub p: f64,
 }
 
-/// Welch's test, without assuming equal variances (Welch, Biometrika 34, 1947), on logarithms: the ratio B / A. All noise between rounds stays in the interval, which is therefore
-/// wider than that of [`crate::paired_ratio`]; and nothing guards against drift between the two sides.
+/// Estimates the ratio B / A of unpaired samples with its interval and p, by Welch's test on logarithms.
+/// Variances need not be equal (Welch, Biometrika 34, 1947). All noise between rounds stays in the interval, which is
+/// therefore wider than that of [`crate::paired_ratio`]; and nothing guards against drift between the two sides.
 ///
 /// # Errors
 /// Fewer than two runs on a side, a value that is not positive, or a level outside (0, 1).
@@ -48,7 +49,7 @@ pub fn welch_ratio(a: &Sample, b: &Sample, level: f64) -> Result<UnpairedRatio, 
     })
 }
 
-/// The logarithms of the runs' values; an error if one is not positive.
+/// Gives the logarithms of the runs' values; fails if one is not positive.
 fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     let logs = sample.runs().iter().map(|run| {
         if run.value > 0.0 { Ok(run.value.ln()) } else { Err(NotComparable::NotPositive { round: run.round }) }
@@ -56,7 +57,7 @@ fn logarithms(sample: &Sample) -> Result<Vec<f64>, NotComparable> {
     logs.collect()
 }
 
-/// Welch's interval of the difference of two means.
+/// Computes Welch's interval and p of the difference of two means, b - a.
 fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotComparable> {
     check_level(level)?;
     let [error_a, error_b] = [a, b].map(|side| squared_error(side).ok_or(NotComparable::TooFew { n: side.len() }));
@@ -78,7 +79,7 @@ fn welch(a: &[f64], b: &[f64], level: f64) -> Result<WelchDifference, NotCompara
     })
 }
 
-/// Degrees of freedom by Welch and Satterthwaite, from each side's squared error and number of values.
+/// Computes the degrees of freedom by Welch and Satterthwaite, from each side's squared error and number.
 pub(crate) fn welch_df((error_a, n_a): (f64, usize), (error_b, n_b): (f64, usize)) -> f64 {
     let share_a = error_a * error_a / (n_a - 1) as f64;
     let share_b = error_b * error_b / (n_b - 1) as f64;
