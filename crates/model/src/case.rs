@@ -5,7 +5,7 @@ use crate::value::Point;
 /// Value of a key that an imported result does not have and others of its benchmark have.
 pub const UNKNOWN: &str = "unknown";
 
-/// Writes keys as `clients=4, scale=10`. A key whose value is [`UNKNOWN`] says nothing and is left out, unless all are.
+/// Writes keys as `clients=4, scale=10`; a key whose value is [`UNKNOWN`] is left out, unless all are.
 pub fn keys_text<'a>(keys: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let all: Vec<(&str, String)> = keys.into_iter().collect();
     let is_any_known = all.iter().any(|(_, value)| value != UNKNOWN);
@@ -28,7 +28,7 @@ impl Case {
         self.benchmark == other.benchmark && self.workload == other.workload && self.point == other.point
     }
 
-    /// What distinguishes the case: its benchmark, and the keys that vary.
+    /// Writes what distinguishes the case: its benchmark, the keys of `varying`, and its system.
     pub fn label(&self, varying: &[String]) -> String {
         let keys = varying.iter().filter_map(|key| Some((key.as_str(), self.point.get(key)?.to_string())));
         let keys = keys_text(keys);

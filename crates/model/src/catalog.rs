@@ -19,7 +19,7 @@ pub enum Literal {
 }
 
 impl Literal {
-    /// The literal as a value of a plan; `None` if it stands for no value.
+    /// Converts the literal to a value of a plan; `None` if it stands for no value.
     pub fn to_value(self) -> Option<Value> {
         match self {
             Literal::Bool(b) => Some(Value::Bool(b)),

@@ -1,23 +1,23 @@
 //! Fields of CSV files that a spreadsheet may open.
 
-/// Quotes a field as RFC 4180 does. An apostrophe keeps a spreadsheet from reading it as a formula; [`without_guard`]
-/// takes it away again.
+/// Quotes a CSV field as RFC 4180 does, with an apostrophe before what a spreadsheet would compute.
+/// [`without_guard`] takes the apostrophe away again.
 pub fn quote_field(text: &str) -> String {
     if is_formula(text) { quoted_raw(&format!("'{text}")) } else { quoted_raw(text) }
 }
 
-/// Quotes a field as RFC 4180 does, and leaves it a formula if it is one.
+/// Quotes a CSV field as RFC 4180 does, and leaves it a formula if it is one.
 pub fn quoted_raw(text: &str) -> String {
     let plain = !text.contains([',', ';', '\t', '"', '\n', '\r']) && text.trim() == text && !text.starts_with('#');
     if plain { text.to_owned() } else { format!("\"{}\"", text.replace('"', "\"\"")) }
 }
 
-/// Undoes [`quote_field`]'s apostrophe; the quotes are gone already.
+/// Takes off the apostrophe that [`quote_field`] puts before a formula; the quotes are gone already.
 pub fn without_guard(text: &str) -> &str {
     text.strip_prefix('\'').filter(|rest| is_formula(rest)).unwrap_or(text)
 }
 
-/// Whether a spreadsheet would compute it, with or without its apostrophes. A plain number is no formula.
+/// Whether a spreadsheet would compute the text, with or without its apostrophes. A plain number is no formula.
 fn is_formula(text: &str) -> bool {
     text.trim_start_matches('\'').starts_with(['=', '+', '-', '@', '\t', '\r'])
         && !text.parse().is_ok_and(f64::is_finite)

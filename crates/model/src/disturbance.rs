@@ -22,8 +22,8 @@ pub const AT_WORK_CORES: f64 = 0.01;
 pub const SWAPPED_BYTES_PER_S: f64 = 1024.0 * 1024.0;
 
 impl Limits {
-    /// From which difference between the two sides of a comparison on the disturbance is said to be unequal: as much more on
-    /// one side as would be warned of alone. Of kinds that are not measured, the shares of runs that carry the mark.
+    /// Gives the difference of disturbance from which on two sides are unequal: the limit that warns of one alone.
+    /// Of kinds that are not measured, the shares of runs that carry the mark are compared.
     pub fn of_unequal(kind: MarkKind) -> f64 {
         match kind {
             MarkKind::MachineBusy => OTHER_LOAD.warn,

@@ -42,8 +42,8 @@ const UNITS: [(&str, u64); 7] = [
 
 const NANOS_PER_SECOND: u128 = 1_000_000_000;
 
-/// Reads a length of time: numbers with the units d, h, m, s, ms, us (or µs) and ns, from the largest to the smallest,
-/// without blanks; the numbers may have a fraction (`"1.5s"`).
+/// Parses a length of time such as `1h30m` or `1.5s`: numbers with units from the largest to the smallest.
+/// The units are d, h, m, s, ms, us (or µs) and ns, without blanks; the numbers may have a fraction.
 pub fn parse(text: &str) -> Result<Duration, DurationError> {
     if text.is_empty() {
         return Err(DurationError::Empty);
@@ -88,7 +88,7 @@ pub fn format(duration: Duration) -> String {
     if text.is_empty() { "0s".to_owned() } else { text }
 }
 
-/// A length of time that was measured, for people: `850 µs`, `5.3 ms`, `30 s`.
+/// Writes a length of time that was measured, for people: `850 µs`, `5.3 ms`, `30 s`.
 pub fn rounded_text(length: Duration) -> String {
     let length_s = length.as_secs_f64();
     let (value, unit) = match length_s {
@@ -100,26 +100,26 @@ pub fn rounded_text(length: Duration) -> String {
     format!("{} {unit}", text.strip_suffix(".0").unwrap_or(&text))
 }
 
-/// Reads a range of lengths, `"50ms..249ms"`, both ends included; one length alone is both ends.
+/// Parses a range of lengths, `"50ms..249ms"`, both ends included; one length alone is both ends.
 pub fn parse_range(text: &str) -> Result<(Duration, Duration), DurationError> {
     let (first, last) = text.split_once("..").unwrap_or((text, text));
     let (first, last) = (parse(first.trim())?, parse(last.trim())?);
     if first > last { Err(DurationError::Reversed) } else { Ok((first, last)) }
 }
 
-/// Reads several lengths with commas between them: `"100ms, 1s"`.
+/// Parses several lengths with commas between them: `"100ms, 1s"`.
 pub fn parse_list(text: &str) -> Result<Vec<Duration>, DurationError> {
     text.split(',').map(|part| parse(part.trim())).collect()
 }
 
-/// Nanoseconds of a unit.
+/// Gives the nanoseconds of a unit; fails if it is unknown.
 fn unit_ns(unit: &str) -> Result<u64, DurationError> {
     let plain = if matches!(unit, "µs" | "μs") { "us" } else { unit };
     let known = UNITS.iter().find(|(name, _)| *name == plain);
     known.map(|(_, unit_ns)| *unit_ns).ok_or_else(|| DurationError::UnknownUnit(shorten(unit)))
 }
 
-/// One part, such as `1.5` of a unit, in nanoseconds.
+/// Converts a number as written, such as `1.5`, of a unit to nanoseconds; fails if it is not whole there.
 fn part_ns(number: &str, unit_ns: u64) -> Result<u128, DurationError> {
     let (whole, fraction) = number.split_once('.').unwrap_or((number, "0"));
     if fraction.is_empty() || fraction.contains('.') {
@@ -141,12 +141,12 @@ fn part_ns(number: &str, unit_ns: u64) -> Result<u128, DurationError> {
     whole_ns.checked_add(scaled_ns / scale).ok_or(DurationError::TooLong)
 }
 
-/// Splits a text before the first character that is not kept.
+/// Splits a text before the first character that `keep` does not hold for.
 fn split_while(text: &str, keep: impl Fn(char) -> bool) -> (&str, &str) {
     text.split_at(text.find(|c| !keep(c)).unwrap_or(text.len()))
 }
 
-/// Shortens a text of any length for a message.
+/// Shortens a text to its first 20 characters, for a message.
 fn shorten(text: &str) -> String {
     text.chars().take(20).collect()
 }

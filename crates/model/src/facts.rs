@@ -87,7 +87,7 @@ impl Facts {
         self.insert(name, Ok(value.into()), Nature::Passing);
     }
 
-    /// Records why a fact could not be read.
+    /// Records the reason why a fact could not be read.
     pub fn unavailable(&mut self, name: impl Into<String>, reason: impl Into<String>) {
         self.insert(name, Err(reason.into()), Nature::Identity);
     }
@@ -109,6 +109,7 @@ impl Facts {
         self.entries.get(name).and_then(|fact| fact.reading.as_deref().ok())
     }
 
+    /// Records a durability tier, its reason and its exceptions as facts.
     pub fn set_durability(&mut self, durability: &Durability) {
         self.identity(TIER, durability.tier.as_str());
         self.identity(TIER_BECAUSE, durability.because.clone());
@@ -117,6 +118,7 @@ impl Facts {
         }
     }
 
+    /// Reads the recorded durability back from its facts.
     pub fn durability(&self) -> Option<Durability> {
         let tier: DurabilityTier = self.get(TIER)?.parse().ok()?;
         let because = self.get(TIER_BECAUSE).unwrap_or_default().to_owned();
@@ -128,24 +130,24 @@ impl Facts {
         self.passing(ENDED, format!("{ended} of {of}"));
     }
 
-    /// How many runs have ended, and of how many.
+    /// Gives the number of runs that had ended when the experiment was exported, and of how many.
     pub fn finished_runs(&self) -> Option<(usize, usize)> {
         let (ended, of) = self.get(ENDED)?.split_once(" of ")?;
         Some((ended.parse().ok()?, of.parse().ok()?))
     }
 
-    /// Records what distinguishes this instance from another one that is equal; see [`INSTANCE`].
+    /// Records what distinguishes this instance from an equal one, as a passing fact; see [`INSTANCE`].
     pub fn instance(&mut self, name: &str, value: impl Into<String>) {
         self.passing(format!("{INSTANCE}{name}"), value);
     }
 
-    /// Removes what distinguishes instances.
+    /// Removes the facts that distinguish instances.
     pub fn without_instance(&mut self) {
         self.entries.retain(|name, _| !name.starts_with(INSTANCE));
     }
 
-    /// Lists what is no longer as in an `earlier` record of the same system: identity facts and those of the instance, as
-    /// far as both records have them.
+    /// Lists the facts that changed since an `earlier` record of the same system.
+    /// They are identity facts and those of the instance, as far as both records have them.
     pub fn changes_since(&self, earlier: &Facts) -> Vec<Difference> {
         let both = earlier.entries.iter().filter(|(name, fact)| {
             is_compared(name, fact) && self.entries.get(*name).is_some_and(|now| is_compared(name, now))
@@ -159,8 +161,8 @@ impl Facts {
             .collect()
     }
 
-    /// The identity facts that differ. A fact that neither side could read is no difference; one that a single side
-    /// could read is.
+    /// Lists the identity facts in which two records differ.
+    /// A fact that neither side could read is no difference; one that a single side could read is.
     pub fn differences(&self, other: &Facts) -> Vec<Difference> {
         let names: std::collections::BTreeSet<&String> = self.entries.keys().chain(other.entries.keys()).collect();
         let is_identity =
@@ -178,7 +180,7 @@ impl Facts {
     }
 }
 
-/// Whether a system that changes in it has become another one.
+/// Whether a system is another one if this fact of it changes.
 pub fn is_compared(name: &str, fact: &Fact) -> bool {
     (fact.nature == Nature::Identity && !MADE.contains(&name)) || name.starts_with(INSTANCE)
 }
@@ -191,7 +193,7 @@ pub struct Difference {
 }
 
 impl Difference {
-    /// Says what a fact was and is.
+    /// Writes what a fact was and is: "`a` was `1` and is `2`".
     pub fn sentence(&self) -> String {
         format!("{} was `{}` and is `{}`", self.name, or_missing(&self.a), or_missing(&self.b))
     }

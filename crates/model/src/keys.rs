@@ -86,7 +86,7 @@ impl FromKey for Vec<Duration> {
 }
 
 impl KeySpec {
-    /// The value at a point, else the default.
+    /// Reads the key's value at a point, or its default; fails if the key cannot have it.
     pub fn read<T: FromKey>(&self, point: &Point) -> Result<T, KeyError> {
         let value = point.get(self.name).cloned().or_else(|| self.default?.to_value());
         if let Some(value) = value.as_ref().filter(|value| !self.kind.takes(value)) {
@@ -97,7 +97,7 @@ impl KeySpec {
 }
 
 impl KeyKind {
-    /// Whether a plan may give it this value; what a text means is for the workload to say.
+    /// Whether a plan may give a key of this kind the value; what a text means is for the workload to say.
     fn takes(self, value: &Value) -> bool {
         match self {
             KeyKind::Int { min, max } => value.as_int().is_some_and(|number| (min..=max).contains(&number)),
@@ -125,17 +125,18 @@ pub struct Shape<D> {
 }
 
 impl<D> Shape<D> {
+    /// Makes the shape of a key of this kind that may be absent.
     const fn new(kind: KeyKind) -> Shape<D> {
         Shape { kind, default: Some(Literal::Absent), of: PhantomData }
     }
 
-    /// Every plan has to write it.
+    /// Makes the key one that every plan has to write.
     #[must_use]
     pub const fn required(self) -> Shape<D> {
         Shape { default: None, ..self }
     }
 
-    /// The key with its name and what it is about.
+    /// Makes the key's specification with its name and what it is about.
     #[must_use]
     pub const fn called(self, name: &'static str, about: &'static str) -> KeySpec {
         KeySpec { name, kind: self.kind, default: self.default, about: about.trim_ascii_start() }
@@ -145,7 +146,7 @@ impl<D> Shape<D> {
 macro_rules! defaults {
     ($($of:ty => $literal:ident,)*) => {
         $(impl Shape<$of> {
-            /// The key with this default.
+            /// Gives the key a default.
             #[must_use]
             pub const fn or(self, default: $of) -> Shape<$of> {
                 Shape { default: Some(Literal::$literal(default)), ..self }
@@ -173,26 +174,27 @@ pub mod shapes {
     pub const TEXT: Shape<&'static str> = Shape::new(KeyKind::Text);
     pub const OF_ENGINES: Shape<&'static str> = Shape::new(KeyKind::OfEngines);
 
-    /// A key that takes a whole number in a range.
+    /// Makes a key that takes a whole number in a range.
     pub const fn int(within: RangeInclusive<i64>) -> Shape<i64> {
         Shape::new(KeyKind::Int { min: *within.start(), max: *within.end() })
     }
 
-    /// A key that takes a number in a range.
+    /// Makes a key that takes a number in a range.
     pub const fn float(within: RangeInclusive<f64>) -> Shape<f64> {
         Shape::new(KeyKind::Float { min: *within.start(), max: *within.end() })
     }
 
-    /// A key that takes one of some words.
+    /// Makes a key that takes one of some words.
     pub const fn choice(words: Words) -> Shape<&'static str> {
         Shape::new(KeyKind::Choice(words))
     }
 
+    /// Makes a key that takes one of some words or the path of a file.
     pub const fn choice_or_file(words: Words) -> Shape<&'static str> {
         Shape::new(KeyKind::ChoiceOrFile(words))
     }
 
-    /// A key that takes one of some words, or several with weights.
+    /// Makes a key that takes one of some words, or several with weights.
     pub const fn mix(words: Words) -> Shape<&'static str> {
         Shape::new(KeyKind::Mix(words))
     }

@@ -29,6 +29,7 @@ pub enum Standing {
 }
 
 impl Look {
+    /// Lists the rows that stand so after the look.
     pub fn with_standing(&self, standing: Standing) -> impl Iterator<Item = &RowSoFar> {
         self.rows.iter().filter(move |row| row.standing == standing)
     }

@@ -84,7 +84,7 @@ pub enum Quantity {
 }
 
 impl Quantity {
-    /// Tells by the unit alone what a metric of any name measures.
+    /// Gives the quantity that a unit measures: a rate, a time, a size or a number.
     pub fn from_unit(unit: &str) -> Quantity {
         let unit = unit.trim().to_lowercase();
         let is_rate = ["/s", "/sec", "/min"].iter().any(|end| unit.ends_with(end));
@@ -118,7 +118,7 @@ const CPU: [&str; 14] = [
 ];
 
 impl Metric {
-    /// What the metric measures: CPU time, failures, or what its unit says.
+    /// Gives what the metric measures: CPU time, failures, or what its unit says.
     pub fn quantity(&self) -> Quantity {
         let of_all = self.id.split('/').next().and_then(|family| family.split("_on_").next());
         match of_all {
@@ -161,6 +161,7 @@ pub enum Absence {
 }
 
 impl Absence {
+    /// The absence's word in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Absence::Unavailable | Absence::TooFewOperations { .. } => "unavailable",
@@ -170,12 +171,12 @@ impl Absence {
         }
     }
 
-    /// An absence with its reason.
+    /// Makes the absence of a value with its reason.
     pub fn because(self, reason: impl ToString) -> NoValue {
         NoValue { kind: self, reason: reason.to_string() }
     }
 
-    /// Begins the text of a reason; nothing does where the value could not be had.
+    /// Gives the words before a reason, such as `wrong answer`; `None` where the value could not be had.
     pub fn label(self) -> Option<&'static str> {
         match self {
             Absence::Unavailable | Absence::TooFewOperations { .. } => None,
@@ -186,7 +187,8 @@ impl Absence {
 }
 
 impl NoValue {
-    /// The run had fewer operations than the figure takes; `what` names them, as in `transactions in the run`.
+    /// Makes the absence of a figure that takes more operations than a run had, as in `fewer than 100 transactions`.
+    /// `what` names them, as in `transactions in the run`.
     pub fn too_few(needed: u64, what: &str) -> NoValue {
         Absence::TooFewOperations { needed }.because(format!("fewer than {needed} {what}"))
     }
@@ -212,7 +214,7 @@ impl<R: ToString> From<Result<f64, R>> for Reading {
 }
 
 impl Reading {
-    /// A reading that is missing for this reason.
+    /// Makes a reading without a value, for this reason.
     pub fn unavailable(reason: impl ToString) -> Reading {
         Reading::Unavailable(Absence::Unavailable.because(reason))
     }
@@ -222,7 +224,7 @@ impl Reading {
         if let Reading::Value(value) = self { Some(*value) } else { None }
     }
 
-    /// Failures in percent of all that ended.
+    /// Computes the failures in percent of all that ended; unavailable if nothing ended.
     pub fn percent_failed(failed: u64, succeeded: u64) -> Reading {
         match failed.saturating_add(succeeded) {
             0 => Reading::unavailable("nothing ended in the measured part"),
@@ -239,7 +241,7 @@ pub struct Measurement {
 }
 
 impl Measurement {
-    /// A measurement with a value.
+    /// Makes a measurement with a value.
     pub fn value(id: &str, unit: &str, direction: Direction, role: Role, value: f64) -> Measurement {
         Measurement::new(id, unit, direction, role, Reading::Value(value))
     }
@@ -248,7 +250,7 @@ impl Measurement {
         Measurement { metric: Metric { id: id.to_owned(), unit: unit.to_owned(), direction, role }, reading }
     }
 
-    /// The measurement of the share of failures, in percent.
+    /// Makes the measurement of the share of failures, in percent.
     pub fn failed_share(reading: Reading) -> Measurement {
         Measurement::new(FAILED_SHARE, "%", Direction::Lower, Role::Primary, reading)
     }

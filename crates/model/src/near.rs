@@ -1,6 +1,6 @@
 //! Finds the word that a user may have meant.
 
-/// The candidate within a typing slip of `word`. Case is ignored; of equals the first wins.
+/// Finds the candidate within a typing slip of `word`. Case is ignored; of equals the first wins.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let word = word.to_lowercase();
     // No slip is that long, and the distance is quadratic.
@@ -25,12 +25,12 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(candidate, _, _)| candidate)
 }
 
-/// The hint of an error about an unknown word, if one of the candidates is near it.
+/// Makes the hint `did you mean …?` of an error about an unknown word, if a candidate is near it.
 pub fn did_you_mean<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     nearest(word, candidates).map(|near| format!("did you mean `{near}`?"))
 }
 
-/// The same, and else what there is: `there are a, b`.
+/// Makes the hint `did you mean …?`, or else a list of the candidates: `there are a, b`.
 pub fn did_you_mean_or_list<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = candidates.into_iter().collect();
     did_you_mean(word, known.iter().copied())

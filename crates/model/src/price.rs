@@ -15,7 +15,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// Operations for a unit of money, of a rate of operations a second.
+    /// Computes the operations that a unit of money buys at a rate of operations a second.
     pub fn operations_bought(&self, per_s: f64) -> f64 {
         per_s * 3_600.0 / self.per_hour
     }

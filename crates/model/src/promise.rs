@@ -32,7 +32,7 @@ impl Promise {
     /// luck, and how much that is depends on the system.
     pub const ENOUGH: f64 = 5_000.0;
 
-    /// What a point of a valid plan promises.
+    /// Reads what a point of a valid plan promises; `None` without a promise.
     pub fn from_point(point: &Point) -> Option<Promise> {
         let response_p99 = duration::parse(point.get(Promise::RESPONSE_P99)?.as_text()?).ok()?;
         let errors = point.get(Promise::ERRORS).and_then(crate::Value::as_float).unwrap_or(Promise::FEW_ERRORS);
@@ -41,12 +41,12 @@ impl Promise {
         Some(Promise { response_p99, errors, max_clients })
     }
 
-    /// What is sought: `the most clients` or `the highest rate`.
+    /// Names what is sought: `the most clients` or `the highest rate`.
     pub fn sought_load(&self) -> &'static str {
         if self.max_clients.is_some() { "the most clients" } else { "the highest rate" }
     }
 
-    /// The promise as a clause after "at which": `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
+    /// Writes the promise as a clause: `99 of 100 responses come within 20ms, and at most 0.1 % fail`.
     pub fn promise_clause(&self) -> String {
         let within = duration::format(self.response_p99);
         format!("99 of 100 responses come within {within}, and at most {} % fail", (self.errors * 1e5).round() / 1e3)
@@ -75,7 +75,7 @@ pub struct LoadPoint {
 }
 
 impl LoadPoint {
-    /// The load that was tried: a number of clients, or operations a second.
+    /// Gives the load that was tried: a number of clients, or operations a second.
     pub fn load(&self) -> Option<f64> {
         self.clients.map(f64::from).or(self.rate)
     }

@@ -176,7 +176,8 @@ impl MarkKind {
         MarkKind::NoRepetition,
     ];
 
-    /// The rows of its runs have no verdict. What each mark does to one is a table of `docs/statistics.md`.
+    /// Whether rows of runs with this mark have no verdict.
+    /// What each mark does to one is a table of `docs/statistics.md`.
     pub fn voids_verdict(self) -> bool {
         matches!(
             self,
@@ -205,11 +206,12 @@ impl MarkKind {
         MarkKind::MachineJobs,
     ];
 
+    /// Whether the mark is of a disturbance by something else on the machine or the server.
     pub fn is_disturbance(self) -> bool {
         MarkKind::DISTURBANCES.contains(&self)
     }
 
-    /// The mark of a run whose commits promised this, and not what the system's settings say.
+    /// Gives the mark of a run whose commits promised this, and not what the system's settings say.
     pub fn of_commits(tier: DurabilityTier) -> MarkKind {
         match tier {
             DurabilityTier::Durable => MarkKind::DurableCommits,
@@ -218,7 +220,7 @@ impl MarkKind {
         }
     }
 
-    /// What the run's commits promised, where it was not what the system's settings say.
+    /// Gives what the run's commits promised, where it was not what the system's settings say.
     pub fn of_durability(self) -> Option<DurabilityTier> {
         match self {
             MarkKind::DurableCommits => Some(DurabilityTier::Durable),
@@ -303,24 +305,25 @@ impl Mark {
         Mark { kind, host: None, detail: detail.into(), data: None }
     }
 
+    /// Adds data to the mark.
     pub fn with_data(self, data: MarkData) -> Mark {
         Mark { data: Some(data), ..self }
     }
 
-    /// `what` has a rate that changed its level after `end` of the run's intervals.
+    /// Makes the mark of a run whose rate changed its level after `end` of its intervals; `what` has that rate.
     pub fn warm_up_too_short(what: &str, end: usize, intervals: usize) -> Mark {
         let detail = format!("{what} changed its level after {end} of {intervals} intervals");
         let data = MarkData::ChangePoint { after: end as u32, of: intervals as u32 };
         Mark::new(MarkKind::WarmUpTooShort, detail).with_data(data)
     }
 
-    /// Names what the system no longer is as it was before the first run.
+    /// Makes the mark of a system that is no longer as it was before the first run, with the changes.
     pub fn system_changed(changes: &[Difference]) -> Mark {
         let detail = changes.iter().map(Difference::sentence).collect::<Vec<_>>().join("; ");
         Mark::new(MarkKind::SystemChanged, detail)
     }
 
-    /// Share of the run before its level changed.
+    /// Gives the share of the run before its level changed, from 0 to 1.
     pub fn change_point(&self) -> Option<f64> {
         match self.data? {
             MarkData::ChangePoint { after, of } if after > 0 && after <= of => Some(f64::from(after) / f64::from(of)),
@@ -416,7 +419,7 @@ pub struct QueryPlan {
 }
 
 impl RunRecord {
-    /// The record of a run that gave no result.
+    /// Makes the record of a run that gave no result.
     pub fn without_result(state: RunState, reason: impl Into<String>) -> RunRecord {
         RunRecord {
             state,

@@ -44,7 +44,7 @@ pub enum Caches {
 }
 
 impl Caches {
-    /// Tests whether caches are warmed before a run.
+    /// Whether caches are warmed before a run.
     fn are_warmed(&self) -> bool {
         *self == Caches::Warmed
     }
@@ -108,7 +108,7 @@ impl Schedule {
     /// The key of a workload whose benchmarks may have a length of their own.
     pub const OWN_LENGTH: &'static str = "duration";
 
-    /// The schedule that the experiment was begun with, whatever was added or changed since.
+    /// Gives the schedule that the experiment was begun with, whatever was added or changed since.
     pub fn as_begun(&self) -> Begun {
         let until = self.until_sure;
         let now = Begun {
@@ -119,7 +119,7 @@ impl Schedule {
         until.and_then(|until| until.begun).unwrap_or(now)
     }
 
-    /// The length of a run at a point: the point's own, or the schedule's.
+    /// Gives the length of a run at a point: the point's own, or the schedule's.
     pub fn length_at(&self, point: &Point) -> Length {
         let own = point.get(Schedule::OWN_LENGTH).and_then(Value::as_text).and_then(|text| duration::parse(text).ok());
         own.map_or(self.length, Length::Duration)

@@ -27,12 +27,13 @@ pub struct ShareError {
 }
 
 impl ShareRange {
-    /// Lowest and highest share, both excluded.
+    /// Gives the lowest and highest share, both excluded.
     pub fn limits(self) -> (f64, f64) {
         self.limits
     }
 
-    /// `5%`, or `0.05`: a number without the sign lies below 1, since 5 may mean 5 % or 500 %.
+    /// Parses a share, `5%` or `0.05`; fails outside the range.
+    /// A number without the sign lies below 1, since 5 may mean 5 % or 500 %.
     pub fn parse(self, text: &str) -> Result<f64, ShareError> {
         let text = text.trim();
         let (number, divisor) = text.strip_suffix('%').map_or((text, 1.0), |number| (number.trim_end(), 100.0));
@@ -41,19 +42,19 @@ impl ShareRange {
         value.map_or_else(|| Err(self.refusal(text)), |value| self.check(value).map_err(|_| self.refusal(text)))
     }
 
-    /// Checks a share that is a number already.
+    /// Fails if a share that is a number already is outside the range.
     pub fn check(self, value: f64) -> Result<f64, ShareError> {
         let (lowest, highest) = self.limits;
         if value > lowest && value < highest { Ok(value) } else { Err(self.refusal(&value.to_string())) }
     }
 
-    /// The error of a share out of range.
+    /// Makes the error of a share out of range.
     fn refusal(self, text: &str) -> ShareError {
         ShareError { written: text.to_owned(), range: self }
     }
 }
 
-/// Reads a share that may be 0 or 1, which need no sign.
+/// Parses a share that may be 0 or 1, which need no sign.
 pub fn parse_with_ends(text: &str) -> Option<f64> {
     match text.trim().replace(' ', "").as_str() {
         "0" | "0.0" | "0%" => Some(0.0),
@@ -63,7 +64,8 @@ pub fn parse_with_ends(text: &str) -> Option<f64> {
 }
 
 impl ShareError {
-    /// Both spellings of what was probably meant, each of which can be typed: also in a plan, where the sign takes quotes.
+    /// Makes the hint with both spellings of what was probably meant, each of which can be typed.
+    /// Also in a plan, where the sign takes quotes.
     pub fn hint(&self) -> String {
         let (number, has_sign) = self.written.strip_suffix('%').map_or((&*self.written, false), |n| (n, true));
         let number = number.trim().parse::<f64>().unwrap_or(f64::NAN).abs();
@@ -76,12 +78,12 @@ impl ShareError {
 /// A suggestion is a share that both spellings have.
 const MEANT: ShareRange = ShareRange { limits: (0.0, 1.0), example: 0.05 };
 
-/// A number without the digits that binary fractions add.
+/// Rounds a number to ten decimals, without the digits that binary fractions add.
 fn without_noise(value: f64) -> f64 {
     (value * 1e10).round() / 1e10
 }
 
-/// A share in percent.
+/// Writes a share in percent.
 fn percent_text(share: f64) -> impl fmt::Display {
     format!("{} %", without_noise(share * 100.0))
 }

@@ -16,6 +16,7 @@ pub struct Tail {
 }
 
 impl Metric {
+    /// Gives the share of latencies beyond the metric's quantile, by its name.
     /// Nothing for what is no latency, and for the shortest one, which no failure changes.
     pub fn tail(&self) -> Option<Tail> {
         let may_be_time = matches!(self.quantity(), Quantity::Time | Quantity::Number);
@@ -26,7 +27,7 @@ impl Metric {
     }
 }
 
-/// The share beyond a metric's quantile, and the kind that it is of, by its name.
+/// Finds the share beyond a metric's quantile, and the kind that it is of, by its name.
 fn tail_of_name(metric: &str) -> Option<(f64, Option<String>)> {
     const SEPARATORS: [char; 5] = ['_', '/', '.', '-', ' '];
     // `p99.9` is `p999`.
@@ -50,7 +51,7 @@ fn tail_of_name(metric: &str) -> Option<(f64, Option<String>)> {
         .then(|| (tail, behind.filter(|kind| !kind.is_empty() && !LATENCIES.contains(kind)).map(str::to_owned)))
 }
 
-/// The share of values beyond what a word names.
+/// Gives the share of values beyond what a word such as `p99`, `median` or `max` names.
 fn share_beyond(word: &str) -> Option<f64> {
     match word {
         "mean" | "avg" | "average" | "max" | "stddev" | "p100" => Some(0.0),
@@ -65,7 +66,7 @@ fn share_beyond(word: &str) -> Option<f64> {
     }
 }
 
-/// Tests whether there is a character and it is a digit.
+/// Whether there is a character and it is a digit.
 fn is_digit(c: Option<char>) -> bool {
     c.is_some_and(|c| c.is_ascii_digit())
 }

@@ -13,7 +13,7 @@ pub(super) struct ChangeFile {
     pub(super) value: Change,
 }
 
-/// Reads both keys: one without the other is reported.
+/// Reads a system's `change` and `undo`; one without the other, or one without effect, is reported.
 pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<ChangeFile> {
     let (make, undo) = (section.get(CHANGE), section.get(UNDO));
     let (node, missing, hint) = match (make, undo) {
@@ -50,7 +50,7 @@ pub(super) fn read(section: &Section<'_>, problems: &mut Problems<'_>) -> Option
     None
 }
 
-/// The words by which a statement does nothing where what it makes is there, or what it drops is not.
+/// Finds the words by which a statement does nothing where what it makes is there, or what it drops is not.
 fn condition(sql: &str) -> Option<&'static str> {
     let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
     ["IF NOT EXISTS", "IF EXISTS"].into_iter().find(|condition| words.contains(condition))
@@ -61,8 +61,8 @@ fn only_reads(sql: &str) -> bool {
     sql.trim_start().to_uppercase().starts_with("SELECT") && !sql.contains(['(', ';'])
 }
 
-/// Why nothing of a change reaches the runs, whose sessions are others, and what to write. Texts of several statements are not
-/// judged.
+/// Explains why nothing of a change reaches the runs, whose sessions are others, and what to write.
+/// `None` if it does. Texts of several statements are not judged.
 fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
     let plain = |sql: &String| {
         let words = sql.split_whitespace().collect::<Vec<_>>().join(" ").to_uppercase();
@@ -85,6 +85,7 @@ fn without_effect(make: &[String]) -> Option<(&'static str, &'static str)> {
     ))
 }
 
+/// Reads a key that is a statement or a list of them; another value is reported.
 fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     let node = section.get(key)?;
     let items: &[Node] = match &node.data {
@@ -101,6 +102,7 @@ fn statements(section: &Section<'_>, key: &str, problems: &mut Problems<'_>) -> 
     }
 }
 
+/// Gives a node's text; `None` if it is blank or no text.
 fn text(node: &Node) -> Option<String> {
     match &node.data {
         Data::Text(text) if !text.trim().is_empty() => Some(text.clone()),
@@ -108,7 +110,8 @@ fn text(node: &Node) -> Option<String> {
     }
 }
 
-/// Makes each system with a change an alias of the one that is the same without it. `at` has the places of the changes.
+/// Makes each system with a change an alias of the same server without it; a system without such a one is reported.
+/// `at` has the places of the changes.
 pub(super) fn find_servers(
     systems: &mut [SystemPlan],
     at: Vec<Origin>,
@@ -141,6 +144,7 @@ pub(super) fn find_servers(
     }
 }
 
+/// Whether two systems have the same URL, private server and volume.
 fn is_one_place(one: &SystemPlan, other: &SystemPlan) -> bool {
     (&one.url, &one.server, &one.volume) == (&other.url, &other.server, &other.volume)
 }

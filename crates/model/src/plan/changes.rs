@@ -58,7 +58,7 @@ pub(super) fn apply_changes(root: &mut Vec<Entry>, changes: &Changes, catalog: &
     forget_settings(root, &written, catalog);
 }
 
-/// The quick form of a plan that has none of its own: one round of short runs.
+/// Changes a plan without a quick form of its own to one round of short runs, and notes it.
 fn shorten_plan(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     const ROUNDS: i128 = 1;
     const WARMUP: Duration = Duration::from_millis(100);
@@ -100,17 +100,17 @@ fn shorten_plan(root: &mut Vec<Entry>, problems: &mut Problems<'_>) {
     ));
 }
 
-/// A test of whether a value is a length of time of at most this.
+/// Makes a test of whether a value is a length of time of at most `most`.
 fn is_within(most: Duration) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Text(text) if duration::parse(text).is_ok_and(|length| length <= most))
 }
 
-/// A test of whether a value is an integer of at most this.
+/// Makes a test of whether a value is an integer of at most `most`.
 fn is_at_most(most: i128) -> impl Fn(&Data) -> bool {
     move |data: &Data| matches!(data, Data::Int(n) if *n <= most)
 }
 
-/// Lengths of benchmarks' own are at most `most` in the quick form.
+/// Shortens the lengths that benchmarks have of their own to `most`.
 fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
     let benchmarks = root.iter_mut().find(|entry| entry.key == "benchmarks").map(|entry| &mut entry.value.data);
     let Some(Data::List(benchmarks)) = benchmarks else { return };
@@ -125,7 +125,7 @@ fn shorten_benchmarks(root: &mut [Entry], most: Duration) {
     }
 }
 
-/// The systems with their engines, where their keys name one.
+/// Lists the systems with their engines, where their keys name one.
 fn engines_of_systems(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'static str)> {
     let Some(Data::Table(systems)) = find(root, "systems").map(|entry| &entry.value.data) else { return Vec::new() };
     systems
@@ -137,7 +137,7 @@ fn engines_of_systems(root: &[Entry], catalog: &Catalog) -> Vec<(String, &'stati
         .collect()
 }
 
-/// The engine of a system, by its URL or its server.
+/// Finds the engine of a system by its URL or its server.
 fn engine_of<'c>(keys: &[Entry], catalog: &'c Catalog) -> Option<&'c EngineSpec> {
     match (text_of(keys, "url"), find(keys, "server").map(|entry| &entry.value.data)) {
         (Some(url), _) => catalog.engine_of_url(url),
@@ -213,7 +213,7 @@ fn replace_systems(root: &mut Vec<Entry>, named: &[NamedSystem], catalog: &Catal
     root.push(Entry { key: "systems".to_owned(), at: Origin::Whole, value });
 }
 
-/// The `url` or the `server` of a system.
+/// Makes the `url` or the `server` entry of a system from what the command line names.
 fn place_entry(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
     match catalog.own_system(place) {
         Some(OwnSystem::Server { engine, version }) => {
@@ -226,12 +226,12 @@ fn place_entry(place: &str, at: &Origin, catalog: &Catalog) -> Entry {
     }
 }
 
-/// An entry that came from this place.
+/// Makes an entry that came from this place.
 fn make_entry(key: &str, data: Data, at: &Origin) -> Entry {
     Entry { key: key.to_owned(), at: at.clone(), value: Node { at: at.clone(), data } }
 }
 
-/// A system without keys.
+/// Makes a system without keys.
 fn new_system(name: &str, at: &Origin) -> Entry {
     Entry { key: name.to_owned(), at: at.clone(), value: Node { at: at.clone(), data: Data::Table(Vec::new()) } }
 }

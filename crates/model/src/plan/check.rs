@@ -20,9 +20,10 @@ use crate::reset::Reset;
 use crate::schedule::{Caches, Length, OnError, Order, Schedule, Stop, UntilSure};
 
 impl Plan {
-    /// Validates a plan. `text` is the TOML, `source` the file's name for messages and the default of `name`,
-    /// `default_seed` the seed if `schedule` has none. A `url` of the form `env:NAME` is kept as it is. With the plan comes
-    /// what to report to its author: a sentence for each key that has another name now.
+    /// Parses and validates a plan's TOML, with the command line's changes; fails with all problems.
+    /// `source` is the file's name for messages and the default of `name`, `default_seed` the seed if `schedule` has
+    /// none. A `url` of the form `env:NAME` is kept as it is. With the plan comes what to report to its author: a
+    /// sentence for each key that has another name now.
     pub fn parse(
         text: &str,
         source: &str,
@@ -82,7 +83,7 @@ fn validate(file: PlanFile, source: &str, catalog: &Catalog, default_seed: u64, 
     plan
 }
 
-/// Ways to begin a run that cannot hold in this plan.
+/// Reports ways to begin a run (`reset`, `caches`) that cannot hold in this plan.
 fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
     if let Some(system) = plan.systems.iter().filter(keeps_data).find(|system| {
         let same =
@@ -107,11 +108,12 @@ fn refuse_resets(plan: &Plan, problems: &mut Problems<'_>) {
     }
 }
 
-/// Tests whether a system's tables stay as runs leave them.
+/// Whether a system's tables stay as runs leave them.
 fn keeps_data(system: &&SystemPlan) -> bool {
     system.reset == Some(Reset::None)
 }
 
+/// Whether a plan's cases and runs are within the limits; more are reported.
 fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {
     let runs = cases.saturating_mul(u64::from(rounds));
     if cases > MAX_CASES {
@@ -126,11 +128,12 @@ fn size_is_fit(cases: u64, rounds: u32, problems: &mut Problems<'_>) -> bool {
     false
 }
 
+/// Makes the hint for a plan that is too large.
 fn hint_to_split() -> Option<String> {
     Some("write fewer values, or several plans".to_owned())
 }
 
-/// The name of the baseline: as written, else the first system.
+/// Gives the name of the baseline, as written or else the first system; one that is no system is reported.
 fn baseline_name(written: Option<Located<String>>, systems: &[SystemFile], problems: &mut Problems<'_>) -> String {
     let Some(Located { value, at }) = written else {
         return systems.first().map(|system| system.name.clone()).unwrap_or_default();
@@ -147,7 +150,7 @@ fn baseline_name(written: Option<Located<String>>, systems: &[SystemFile], probl
     value
 }
 
-/// Makes the schedule with its defaults.
+/// Makes the schedule with its defaults, and reports lengths that are 0 or too long.
 fn make_schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems<'_>) -> Schedule {
     let length = match (&file.duration, file.transactions) {
         (_, Some(transactions)) => Length::Transactions(transactions),
@@ -175,7 +178,7 @@ fn make_schedule(file: &ScheduleFile, default_seed: u64, problems: &mut Problems
     }
 }
 
-/// Reads a range of rounds; the keys that only such a range takes are refused without one.
+/// Makes the rules of a range of rounds; `None` for a fixed number, whose keys of a range are reported.
 fn until_sure(file: &ScheduleFile, order: Order, problems: &mut Problems<'_>) -> Option<UntilSure> {
     let first = file.rounds.and_then(|rounds| rounds.first);
     let of_range =
@@ -211,6 +214,7 @@ fn refuse_ages(key: &str, written: Option<&Located<Duration>>, problems: &mut Pr
     }
 }
 
+/// Reports benchmarks that have the same name.
 fn refuse_repeated_names(benchmarks: &[BenchmarkFile], problems: &mut Problems<'_>) {
     let mut seen = std::collections::BTreeSet::new();
     for benchmark in benchmarks {
@@ -250,7 +254,7 @@ fn make_system(file: SystemFile, catalog: &Catalog, problems: &mut Problems<'_>)
     plan
 }
 
-/// Reads the price of a system; an unreadable one is reported.
+/// Parses the price of a system; an unreadable one is reported.
 fn parse_price(price: &Located<String>, problems: &mut Problems<'_>) -> Option<Price> {
     let parsed = price.value.parse();
     parsed
@@ -258,13 +262,13 @@ fn parse_price(price: &Located<String>, problems: &mut Problems<'_>) -> Option<P
         .ok()
 }
 
-/// Tells whether a benchmark has a key of a promise; one that is not whole is reported elsewhere.
+/// Whether a benchmark has a key of a promise; one that is not whole is reported elsewhere.
 fn has_promise_key(benchmark: &Benchmark) -> bool {
     let keys = [Promise::RESPONSE_P99, Promise::ERRORS];
     benchmark.points.iter().any(|point| keys.iter().any(|key| point.contains_key(*key)))
 }
 
-/// What prices need: a promise, without which they say nothing, one of each system, and one currency.
+/// Reports prices that say nothing: without a promise, not of each system, or in several currencies.
 fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     let mut prices = plan.systems.iter().filter_map(|system| Some((&system.name, system.price.as_ref()?)));
     // A price that cannot be read is reported already.
@@ -288,6 +292,7 @@ fn refuse_prices(plan: &Plan, problems: &mut Problems<'_>) {
     problems.add(&Origin::Whole, message, Some(hint.to_owned()));
 }
 
+/// Finds the engine of a URL by its scheme; an unfit URL is reported.
 /// Empty for a URL from the environment, which the catalog is asked about later.
 fn engine_of_url(
     url: &Located<String>,
@@ -399,7 +404,7 @@ fn make_pooler(
     Some(PrivatePooler { name: name.value.clone(), mode: mode.to_owned(), size: file.pool_size })
 }
 
-/// Engines that are shown to users.
+/// Lists the engines that are shown to users.
 fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
     catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }

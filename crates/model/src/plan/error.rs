@@ -75,12 +75,13 @@ pub(super) struct Problems<'a> {
 const QUOTED_CHARS: usize = 100;
 
 impl<'a> Problems<'a> {
+    /// Makes an empty list of the problems of a plan's text.
     pub(super) fn new(source: &'a str, text: &'a str, changes: &'a Changes) -> Problems<'a> {
         let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
         Problems { source, text, changes, line_starts, found: Vec::new(), notes: Vec::new() }
     }
 
-    /// Adds a problem, without secrets.
+    /// Adds a problem at a place, without secrets and with the line that it is in.
     pub(super) fn add(&mut self, at: &Origin, message: impl AsRef<str>, hint: Option<String>) {
         let message = escape(&redact::redact_words(message.as_ref()));
         let hint = hint.map(|hint| escape(&redact::redact_words(&hint)));
@@ -112,8 +113,8 @@ impl<'a> Problems<'a> {
         self.found.push((place, error));
     }
 
-    /// The `--set` argument as written, if it gave this scalar. A shell drops quotes, so `--set …=5` may mean the
-    /// string.
+    /// Gives the `--set` argument as written, if it gave the scalar at this place.
+    /// A shell drops quotes, so `--set …=5` may mean the string.
     pub(super) fn as_written(&self, at: &Origin) -> Option<&'a str> {
         match at {
             Origin::Set(index) => self.changes.set.get(*index).map(|(_, value)| value.trim()),
@@ -134,24 +135,25 @@ impl<'a> Problems<'a> {
         self.found.is_empty()
     }
 
+    /// Gives the errors in the order of their places.
     pub(super) fn into_errors(mut self) -> PlanErrors {
         self.found.sort_by_key(|(place, _)| *place);
         PlanErrors { errors: self.found.into_iter().map(|(_, error)| error).collect() }
     }
 }
 
-/// The number, or the largest that fits.
+/// Converts a number to `u32`, or to the largest that fits.
 fn saturate_u32(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-/// Controls, and characters that change the direction of writing.
+/// Whether a character is a control or changes the direction of writing.
 pub(super) fn is_unprintable(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Escapes what cannot be printed.
+/// Escapes the characters of a text that cannot be printed.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -139,7 +139,8 @@ impl PlanFile {
     }
 }
 
-/// Its own, else that of its scripts (without folder and extension), else its workload's.
+/// Finds a benchmark's name: its own, else that of its scripts, else its workload's.
+/// Those of scripts are without folder and extension.
 pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
     text_at(entries, "name")
         .or_else(|| {
@@ -151,7 +152,7 @@ pub(super) fn benchmark_name(entries: &[Entry]) -> Option<String> {
         .or_else(|| text_at(entries, "workload"))
 }
 
-/// The text of a key; `None` if it is absent or no text.
+/// Gives the text of a key; `None` if it is absent or no text.
 fn text_at(entries: &[Entry], key: &str) -> Option<String> {
     match &super::tree::find(entries, key)?.value.data {
         Data::Text(text) => Some(text.clone()),
@@ -159,7 +160,7 @@ fn text_at(entries: &[Entry], key: &str) -> Option<String> {
     }
 }
 
-/// A file's name without folder and ending.
+/// Gives a file's name without folder and extension.
 pub(super) fn file_stem(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     match name.rsplit_once('.') {
@@ -168,17 +169,17 @@ pub(super) fn file_stem(path: &str) -> &str {
     }
 }
 
-/// `a`, `b` and `c`, each quoted.
+/// Lists names for a message, quoted: `a`, `b` and `c`.
 pub(super) fn list_names(names: &[&str]) -> String {
     list_quoted(names, "and")
 }
 
-/// `a`, `b` or `c`, each quoted.
+/// Lists names for a message, quoted: `a`, `b` or `c`.
 pub(super) fn list_choices(names: &[&str]) -> String {
     list_quoted(names, "or")
 }
 
-/// Names in backticks, the first 20 of them, with a word before the last.
+/// Quotes the first 20 names in backticks, with a word before the last.
 fn list_quoted(names: &[&str], before_last: &str) -> String {
     // A longer list would not be read.
     const SHOWN: usize = 20;
@@ -194,7 +195,7 @@ fn list_quoted(names: &[&str], before_last: &str) -> String {
     }
 }
 
-/// Says so if a key belongs to `[schedule]`.
+/// Makes the hint that a key belongs in `[schedule]`; `None` if it does not.
 pub(super) fn schedules_key(key: &str) -> Option<String> {
     SCHEDULE_KEYS.contains(&key).then(|| format!("`{key}` belongs in `[schedule]`"))
 }
@@ -220,7 +221,7 @@ fn read_systems(top: &Section<'_>, problems: &mut Problems<'_>) -> Vec<SystemFil
     tables.iter().filter_map(|entry| read_system(entry, problems)).collect()
 }
 
-/// The hint for a plan without systems.
+/// Makes the hint for a plan without systems.
 fn system_example() -> Option<String> {
     Some("name at least one: `[systems.NAME]` with a `url`".to_owned())
 }
@@ -297,7 +298,7 @@ fn read_server(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -
     })
 }
 
-/// Reads the version of a release: numbers with dots between them.
+/// Reads the version of a release, numbers with dots between them; another value is reported.
 fn read_version(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<String> {
     let node = section.get("version")?;
     match text_of(node, problems) {
@@ -323,6 +324,7 @@ fn read_settings(system: &Section<'_>, problems: &mut Problems<'_>) -> Vec<(Stri
     list
 }
 
+/// Collects settings into a flat list, the names of nested tables joined by dots; unfit ones are reported.
 /// PostgreSQL has settings with a dot in the name, and TOML reads `pg_hint_plan.debug_print = "on"` as a table.
 fn flatten_settings(
     prefix: &str,
@@ -448,7 +450,7 @@ fn read_schedule(top: &Section<'_>, problems: &mut Problems<'_>) -> ScheduleFile
     }
 }
 
-/// `10`, or `"6..60"`: as many as it takes to be sure.
+/// Reads the number or range of rounds: `10`, or `"6..60"` for as many as it takes to be sure.
 fn read_rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rounds> {
     let node = section.get("rounds")?;
     let Data::Text(text) = &node.data else {
@@ -485,7 +487,7 @@ fn read_rounds(section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Rou
     }
 }
 
-/// Tests whether one place stands after another.
+/// Whether one place stands after another; the command line is after the file.
 fn comes_after(a: &Origin, b: &Origin) -> bool {
     match (a, b) {
         (Origin::File(a), Origin::File(b)) => a > b,

@@ -59,7 +59,7 @@ enum On {
     Agents(Vec<String>),
 }
 
-/// Reads `[fleet]`.
+/// Reads the table `[fleet]`; `None` if it is no table.
 pub(super) fn read_fleet(top: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<FleetFile> {
     let Data::Table(entries) = &node.data else {
         return top.refuse("fleet", node, "a table", Some("write `[fleet]` with a `nats`".to_owned()), problems);
@@ -95,7 +95,7 @@ pub(super) fn read_clients(section: &Section<'_>, problems: &mut Problems<'_>) -
     ClientsFile { at, on, couples: all }
 }
 
-/// Reads a list of agents' names.
+/// Reads a list of agents' names; another value is reported.
 fn read_names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Problems<'_>) -> Option<Vec<String>> {
     match &node.data {
         Data::List(items) if !items.is_empty() => names_in_list(section, key, node, items, problems),
@@ -103,7 +103,7 @@ fn read_names(section: &Section<'_>, key: &str, node: &Node, problems: &mut Prob
     }
 }
 
-/// The agents' names in a list; unfit and repeated ones are reported.
+/// Reads the agents' names in a list; unfit and repeated ones are reported.
 fn names_in_list(
     section: &Section<'_>,
     key: &str,
@@ -136,7 +136,7 @@ fn is_agent_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
 }
 
-/// Fills in the systems' hosts. Naming agents without `[fleet]` is reported.
+/// Makes the fleet's plan with the systems' hosts; agents that are named without `[fleet]` are reported.
 pub(super) fn check_fleet(
     file: Option<FleetFile>,
     systems: &[SystemFile],
@@ -182,11 +182,12 @@ pub(super) fn check_fleet(
     })
 }
 
+/// Makes the hint for a plan that names agents without `[fleet]`.
 fn hint_to_name_the_bus() -> Option<String> {
     Some("name the NATS server that the agents are at: `[fleet]` with a `nats`".to_owned())
 }
 
-/// Values of [`CLIENTS_ON`] in a benchmark's points: one with all agents, or each agent by itself.
+/// Makes the values of [`CLIENTS_ON`] in a benchmark's points: one with all agents, or each agent by itself.
 pub(super) fn clients_axis(clients: &ClientsFile, fleet: Option<&FleetPlan>) -> Option<Vec<Value>> {
     let agents = match clients.on.as_ref()? {
         On::All => fleet?.agents.clone(),

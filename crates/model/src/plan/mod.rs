@@ -189,7 +189,7 @@ pub struct ComparisonRules {
 }
 
 impl Benchmark {
-    /// Keys with more than one value: what distinguishes its cases.
+    /// Lists the keys with more than one value: what distinguishes the benchmark's cases.
     pub fn varying_keys(&self) -> Vec<String> {
         let Some(first) = self.points.first() else { return Vec::new() };
         first.keys().filter(|key| self.points.iter().any(|p| p.get(*key) != first.get(*key))).cloned().collect()
@@ -197,14 +197,14 @@ impl Benchmark {
 }
 
 impl SystemPlan {
-    /// The `NAME` of `env:NAME`.
+    /// Gives the variable that the URL is read from: the `NAME` of `env:NAME`.
     pub fn url_variable(&self) -> Option<&str> {
         self.url.strip_prefix(ENV_PREFIX)
     }
 }
 
 impl Plan {
-    /// Benchmark, then point, then system. The index is the case's identity.
+    /// Lists the plan's cases by benchmark, then point, then system. The index is the case's identity.
     pub fn cases(&self) -> Vec<Case> {
         let mut cases = Vec::new();
         for benchmark in &self.benchmarks {
@@ -220,13 +220,14 @@ impl Plan {
         cases
     }
 
-    /// Keys with more than one value within a benchmark: what distinguishes its cases.
+    /// Lists the keys with more than one value within a benchmark: what distinguishes its cases.
     pub fn varying_keys(&self, benchmark: &str) -> Vec<String> {
         let benchmark = self.benchmarks.iter().find(|b| b.name == benchmark);
         benchmark.map_or_else(Vec::new, Benchmark::varying_keys)
     }
 
-    /// The A/A experiment of a system: this plan with that system alone, as `NAME (A)`, the baseline, and `NAME (B)`.
+    /// Makes the A/A experiment of a system: this plan with that system alone, as `NAME (A)` and `NAME (B)`.
+    /// The first is the baseline.
     pub fn to_aa(&self, system: &str) -> Option<Plan> {
         let original = self.system(system)?;
         let a = SystemPlan { name: format!("{system} (A)"), alias_of: None, change: None, ..original.clone() };
@@ -241,7 +242,7 @@ impl Plan {
         Some(Plan { systems: vec![a, b], comparison, fleet, ..self.clone() })
     }
 
-    /// This plan without a system that it can do without. If that is the baseline, the first of the others becomes it.
+    /// Removes a system that the plan can do without; if it is the baseline, the first of the others becomes it.
     pub fn without_system(&mut self, system: &str) {
         self.systems.retain(|other| other.name != system);
         if self.comparison.baseline == system

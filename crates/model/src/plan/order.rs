@@ -21,7 +21,8 @@ impl SplitMix64 {
         z ^ (z >> 31)
     }
 
-    /// A number below `n`, each as likely as the others: draws from the incomplete last part of the range are repeated.
+    /// Draws a number below `n`, each as likely as the others.
+    /// Draws from the incomplete last part of the range are repeated.
     fn below(&mut self, n: u64) -> u64 {
         let incomplete = n.wrapping_neg() % n;
         loop {
@@ -32,7 +33,7 @@ impl SplitMix64 {
         }
     }
 
-    /// Fisher–Yates, as in Knuth's algorithm P.
+    /// Shuffles the items (Fisher–Yates, as in Knuth's algorithm P).
     fn shuffle(&mut self, items: &mut [u32]) {
         for last in (1..items.len()).rev() {
             let chosen = self.below(last as u64 + 1) as usize;
@@ -42,7 +43,7 @@ impl SplitMix64 {
 }
 
 impl Plan {
-    /// Every run in the order in which it runs: `schedule.rounds` runs of each of [`Plan::cases`].
+    /// Lists every run in the order in which it runs: `schedule.rounds` runs of each of [`Plan::cases`].
     ///
     /// Interleaved: each round holds every case once, shuffled. The first rounds are the same however many follow, so
     /// an experiment can be extended. Sequential: all rounds of the first case, then all of the next.

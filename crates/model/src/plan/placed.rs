@@ -5,7 +5,8 @@ use super::set::Refusal;
 use super::tree::{Data, Entry, find};
 use crate::catalog::Catalog;
 
-/// The whole paths that a path is short for: itself, unless its first key is none of a plan's.
+/// Completes a path whose first key is none of a plan's to those of the schedule or of the benchmarks with that key.
+/// Other paths stay as they are.
 ///
 /// # Errors
 /// It is a key of the schedule and of benchmarks.
@@ -30,7 +31,7 @@ pub(super) fn full_paths(root: &[Entry], keys: Vec<String>, catalog: &Catalog) -
     }
 }
 
-/// The benchmarks whose workload has a key, by name, or by place where they have none.
+/// Lists the benchmarks whose workload has a key, by name, or by index where they have none.
 fn benchmarks_with(root: &[Entry], key: &str, catalog: &Catalog) -> Vec<String> {
     let Some(Data::List(benchmarks)) = find(root, "benchmarks").map(|entry| &entry.value.data) else {
         return Vec::new();
@@ -46,7 +47,7 @@ fn benchmarks_with(root: &[Entry], key: &str, catalog: &Catalog) -> Vec<String> 
     found
 }
 
-/// Tests whether a benchmark's workload has a key.
+/// Whether a benchmark's workload has a key.
 fn has_key(benchmark: &[Entry], key: &str, catalog: &Catalog) -> bool {
     let Some(Data::Text(workload)) = find(benchmark, "workload").map(|entry| &entry.value.data) else { return false };
     catalog.workload(workload).is_some_and(|known| known.keys.iter().any(|spec| spec.name == key))

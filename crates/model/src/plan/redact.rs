@@ -18,18 +18,19 @@ pub const MASK: &str = "***";
 /// Keys that end so hold secrets.
 const SECRET_WORDS: [&str; 5] = ["password", "passwd", "pwd", "secret", "passphrase"];
 
-/// The URL with `***` in the place of its passwords: that of `scheme://user:password@host`, those of query keys such as
-/// `?password=` and `&sslpassword=`, and those of libpq's `host=h password=p`. Nothing else changes.
+/// Masks the passwords of a URL with `***`.
+/// They are that of `scheme://user:password@host`, those of query keys such as `?password=` and `&sslpassword=`, and
+/// those of libpq's `host=h password=p`. Nothing else changes.
 pub fn redact_url(url: &str) -> String {
     replace_ranges(url, &secret_ranges(url), MASK)
 }
 
-/// The URL as sent to another host, without password; the other side takes it from its own environment.
+/// Removes the passwords of a URL, for sending it to another host, which takes them from its own environment.
 pub fn without_password(url: &str) -> String {
     without_passwords(url, |_| true)
 }
 
-/// Removes the passwords for which `goes` says so.
+/// Removes the passwords of a URL for which `goes` is true.
 fn without_passwords(url: &str, goes: impl Fn(&str) -> bool) -> String {
     let mut text = url.to_owned();
     for range in secret_ranges(url).into_iter().rev().filter(|range| goes(&url[range.clone()])) {
@@ -47,9 +48,9 @@ fn without_passwords(url: &str, goes: impl Fn(&str) -> bool) -> String {
     text
 }
 
-/// Masks every password in the text of a plan file (also in a URL in a comment), and every other occurrence of a
-/// password of `plan`. A password that the redacted plan also shows as a word, as in `postgres://postgres:postgres@h`,
-/// is masked only where it stands as a password.
+/// Masks every password in the text of a plan file, and every other occurrence of a password of `plan`.
+/// Also those of a URL in a comment. A password that the redacted plan also shows as a word, as in
+/// `postgres://postgres:postgres@h`, is masked only where it stands as a password.
 pub fn redact_text(plan_text: &str, plan: &Plan) -> String {
     let openly = open_words(&plan.redacted());
     let mut secrets = secrets_of_plan(plan);
@@ -75,7 +76,8 @@ pub struct Unmasked {
 }
 
 impl Plan {
-    /// Removes the masks. A NATS URL keeps its: what is left of the login would be taken for a token.
+    /// Removes the masks from a plan that was stored, and lists whose passwords and values are lost.
+    /// A NATS URL keeps its mask: what is left of the login would be taken for a token.
     pub fn unmasked(mut self) -> Unmasked {
         let (mut without_password, mut lost) = (Vec::new(), Vec::new());
         for system in &mut self.systems {
@@ -95,7 +97,7 @@ impl Plan {
         Unmasked { plan: self, without_password, lost }
     }
 
-    /// Fit to be printed and stored.
+    /// Copies the plan with its passwords masked, fit to be printed and stored.
     pub fn redacted(&self) -> Plan {
         let mut plan = self.clone();
         if let Some(fleet) = &mut plan.fleet {
@@ -115,8 +117,9 @@ impl Plan {
         plan
     }
 
-    /// SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys: every field, the seed among them, and
-    /// no password. A usual value is the same whether it is written or not.
+    /// Computes the SHA-256, in hexadecimal, of the redacted plan as JSON with sorted keys.
+    /// That is of every field, the seed among them, and no password. A usual value is the same whether it is written or
+    /// not.
     pub fn hash(&self) -> String {
         let mut plan = self.redacted();
         plan.benchmarks.iter_mut().for_each(|benchmark| benchmark.by_default.clear());
@@ -133,7 +136,7 @@ impl Plan {
     }
 }
 
-/// Masks passwords by their looks: the line may not be TOML, the key may be misspelt.
+/// Masks passwords in a line of a plan by their looks: the line may not be TOML, the key may be misspelt.
 pub(super) fn redact_line(line: &str) -> String {
     let (key, _) = line.split_once('=').unwrap_or(("", line));
     let lower = key.to_ascii_lowercase();
@@ -144,7 +147,7 @@ pub(super) fn redact_line(line: &str) -> String {
     redact_words(&line)
 }
 
-/// From the first colon, other than that of `://`, to the last `@` of the line.
+/// Finds the range of a line's password: from the first colon, other than that of `://`, to the last `@`.
 fn line_user_range(line: &str) -> Option<Range<usize>> {
     let start = line.find("://").map_or(0, |scheme| scheme + "://".len());
     let colon = start + line[start..].find(':')? + 1;
@@ -152,7 +155,7 @@ fn line_user_range(line: &str) -> Option<Range<usize>> {
     (colon <= end).then_some(colon..end)
 }
 
-/// Masks passwords of URLs, and values after secret keys.
+/// Masks the passwords of URLs in a text, and the values after secret keys.
 pub fn redact_words(line: &str) -> String {
     let mut ranges = Vec::new();
     let mut start = 0;
@@ -166,7 +169,7 @@ pub fn redact_words(line: &str) -> String {
     replace_ranges(&line, &assigned_ranges(&line), MASK)
 }
 
-/// Where the passwords of a URL, or of a list of `key=value`, are; in order, without overlap.
+/// Finds the ranges of the passwords of a URL or a list of `key=value`; in order, without overlap.
 fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     let (start, user_end) = match (url.find("://"), url.find(':')) {
         // A password of a list may look like a URL.
@@ -198,7 +201,7 @@ fn secret_ranges(url: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Secrets in a NATS URL, where a user without a password is a token.
+/// Finds the ranges of secrets in a NATS URL, where a user without a password is a token.
 fn login_ranges(url: &str) -> Vec<Range<usize>> {
     let start = url.find("://").map_or(0, |scheme| scheme + "://".len());
     match url[start..].rfind('@') {
@@ -207,7 +210,7 @@ fn login_ranges(url: &str) -> Vec<Range<usize>> {
     }
 }
 
-/// The values of secret keys among the pairs `key=value` in a part of a URL.
+/// Finds the ranges of the values of secret keys among the pairs `key=value` in a part of a URL.
 fn pair_ranges(url: &str, part: Range<usize>, separators: &[char]) -> Vec<Range<usize>> {
     let mut ranges = Vec::new();
     let mut start = part.start;
@@ -224,7 +227,7 @@ fn pair_ranges(url: &str, part: Range<usize>, separators: &[char]) -> Vec<Range<
     ranges
 }
 
-/// Where the `@` is that ends `user:password`, counted from the end of `://`.
+/// Finds the `@` that ends `user:password`, counted from the end of `://`.
 fn userinfo_end(rest: &str) -> Option<usize> {
     // An empty authority, as in `sqlite:///a@b`, has no user.
     if rest.starts_with('/') {
@@ -243,15 +246,15 @@ fn userinfo_end(rest: &str) -> Option<usize> {
     }
 }
 
-/// Whether it is `host:port` and nothing else.
+/// Whether what stands behind the last colon of a host, if there is one, is digits alone.
 fn has_port(text: &str) -> bool {
     let host = text.split(['/', ';']).next().unwrap_or_default();
     let port = host.rsplit_once(':').map_or("", |(_, port)| port);
     port.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// Whether a text is a list of hosts without ports, or one with a path after it: what follows a colon is a number then.
-/// A number that is followed by neither is a password rather than a port.
+/// Whether a text is a list of hosts without ports, or one with a path after it.
+/// What follows a colon is a number then. A number that is followed by neither is a password rather than a port.
 fn hosts_are_fit(text: &str) -> bool {
     let Some((hosts, _)) = text.split_once('/') else { return !text.contains(':') };
     hosts.split(',').all(|host| match host.rsplit_once(':') {
@@ -260,7 +263,7 @@ fn hosts_are_fit(text: &str) -> bool {
     })
 }
 
-/// The values that are assigned to secret keys, as in `password=x` and `password = 'a b'`; without their quotes.
+/// Finds the ranges of values assigned to secret keys, as in `password=x` and `password = 'a b'`, without quotes.
 fn assigned_ranges(text: &str) -> Vec<Range<usize>> {
     // Lower case of ASCII alone keeps every offset.
     let lower = text.to_ascii_lowercase();
@@ -281,8 +284,8 @@ fn assigned_ranges(text: &str) -> Vec<Range<usize>> {
     ranges
 }
 
-/// The length of a value of libpq's form, with the quote that opens it: up to the quote that closes it (`\` takes the
-/// next character as it is), or up to a blank.
+/// Gives the length of a value of libpq's form, with the quote that opens it.
+/// It ends at the quote that closes it (`\` takes the next character as it is), or at a blank.
 fn value_length(text: &str) -> usize {
     let Some(quote) = text.chars().next().filter(|c| matches!(c, '\'' | '"')) else {
         return text.find(char::is_whitespace).unwrap_or(text.len());
@@ -299,7 +302,7 @@ fn value_length(text: &str) -> usize {
     text.len()
 }
 
-/// Tells whether a key's value is a secret.
+/// Whether the value of a key of this name is a secret.
 pub fn is_secret_key(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| key.ends_with(word))
@@ -315,7 +318,7 @@ fn may_be_secret_key(key: &str) -> bool {
                 || key.contains("passw")))
 }
 
-/// Malformed escapes stay as they are.
+/// Decodes the `%XX` escapes of a text; malformed ones stay as they are.
 pub fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -336,7 +339,7 @@ pub fn percent_decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Tests whether a mask stands where a secret would be.
+/// Whether a mask stands where a secret would be.
 fn holds_mask(key: &str, value: &Value) -> bool {
     let Value::Text(text) = value else { return false };
     // Had something else stood there, would it have been masked?
@@ -344,7 +347,7 @@ fn holds_mask(key: &str, value: &Value) -> bool {
     other != *text && (is_secret_key(key) || redact_url(&other) != other)
 }
 
-/// A setting's value with its secrets masked.
+/// Copies a setting's value with its secrets masked.
 fn redact_value(key: &str, value: &Value) -> Value {
     match value {
         Value::Bool(_) => value.clone(),
@@ -354,7 +357,7 @@ fn redact_value(key: &str, value: &Value) -> Value {
     }
 }
 
-/// The secrets in a plan's URLs, settings and keys, as written and percent-decoded.
+/// Lists the secrets in a plan's URLs, settings and keys, as written and percent-decoded.
 fn secrets_of_plan(plan: &Plan) -> Vec<String> {
     let mut found: Vec<String> = plan.systems.iter().flat_map(|system| secrets_in(&system.url)).collect();
     let bus = plan.fleet.iter().flat_map(|fleet| login_ranges(&fleet.nats).into_iter().map(|at| &fleet.nats[at]));
@@ -377,12 +380,12 @@ fn secrets_of_plan(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// The secrets in a URL.
+/// Lists the secrets in a URL.
 fn secrets_in(text: &str) -> Vec<String> {
     secret_ranges(text).into_iter().map(|range| text[range].to_owned()).collect::<Vec<_>>()
 }
 
-/// Every word that a redacted plan shows, in one text.
+/// Joins every word that a redacted plan shows into one text.
 fn open_words(plan: &Plan) -> String {
     let mut words = format!("{} {}", plan.name, plan.comparison.baseline);
     for system in &plan.systems {
@@ -400,7 +403,7 @@ fn open_words(plan: &Plan) -> String {
     words
 }
 
-/// Where `word` stands as a whole word, so that the password `a` does not mask every `a`.
+/// Finds where `word` stands as a whole word, so that the password `a` does not mask every `a`.
 fn whole_words<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let joins =
         |a: Option<char>, b: Option<char>| a.is_some_and(char::is_alphanumeric) && b.is_some_and(char::is_alphanumeric);
@@ -468,7 +471,7 @@ impl Strings<'_> {
     }
 }
 
-/// `ranges` are in order and do not overlap.
+/// Replaces the ranges of a text, which are in order and do not overlap; empty ones are skipped.
 fn replace_ranges(text: &str, ranges: &[Range<usize>], by: &str) -> String {
     let mut replaced = String::with_capacity(text.len());
     let mut done = 0;

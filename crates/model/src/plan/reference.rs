@@ -57,13 +57,13 @@ fn write_row(text: &mut String, key: &str, property: &Json) {
     }
 }
 
-/// The keys of a key that takes an inline table.
+/// Gives the keys of a key that takes an inline table; `None` for the schedule's section.
 fn inline_table(property: &Json) -> Option<&Map<String, Json>> {
     let is_section = property["properties"].get("rounds").is_some();
     if is_section { None } else { property["properties"].as_object() }
 }
 
-/// Says what a key takes.
+/// Writes what a key takes, by its schema: `integer, 1 to 8`, a list of words.
 fn takes_text(property: &Json) -> String {
     if let Some(choices) = property["anyOf"].as_array() {
         // A workload's key takes one value, a list of such values, or a range: the first says what the value is.

@@ -22,14 +22,14 @@ impl Renamed {
         (self.section, self.was) == (section, key)
     }
 
-    /// Notes that an old name was read, and returns the new one.
+    /// Notes that an old name was read, and gives the new one.
     fn report(&self, problems: &mut Problems<'_>) -> &'static str {
         problems.note(format!("`{}` in `{}` is now called `{}`: read as that", self.was, self.section, self.is));
         self.is
     }
 }
 
-/// A path of `--set` or `[quick]` with today's names: `schedule.blocks` is `schedule.rounds`.
+/// Replaces an old name in a path of `--set` or `[quick]`: `schedule.blocks` becomes `schedule.rounds`.
 pub(super) fn rename_path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> Vec<&'k str> {
     let mut keys = keys.to_vec();
     if let [section, .., key] = &mut keys[..]
@@ -40,7 +40,7 @@ pub(super) fn rename_path<'k>(keys: &[&'k str], problems: &mut Problems<'_>) -> 
     keys
 }
 
-/// Gives the keys of a plan today's names. A table that has both names keeps them, and the earlier one is unknown.
+/// Renames the old keys of a plan to today's names; a table that has both keeps them, and the old one is unknown.
 pub(super) fn rename_keys(root: &mut [Entry], problems: &mut Problems<'_>) {
     for section in root {
         match &mut section.value.data {
@@ -57,7 +57,7 @@ pub(super) fn rename_keys(root: &mut [Entry], problems: &mut Problems<'_>) {
     }
 }
 
-/// Renames the old keys of one table.
+/// Renames the old keys of one table to today's names.
 fn rename_in(section: &str, entries: &mut [Entry], problems: &mut Problems<'_>) {
     for renamed in &RENAMED {
         if !renamed.workload.is_none_or(|workload: &str| {

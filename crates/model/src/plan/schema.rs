@@ -30,7 +30,7 @@ const SHARE_PATTERN: &str = r"^([0-9]+(\.[0-9]+)?\s*%|0?\.[0-9]+)$";
 /// The pattern of what [`crate::catalog::is_release`] accepts.
 const RELEASE_PATTERN: &str = r"^[0-9]+(\.[0-9]+)*$";
 
-/// The JSON Schema (draft 2020-12) of a plan file. Engines that are hidden are not in it.
+/// Makes the JSON Schema (draft 2020-12) of a plan file, without hidden engines.
 pub fn json_schema(catalog: &Catalog) -> Json {
     let benchmarks: Vec<Json> = catalog.workloads.iter().map(benchmark_schema).collect();
     let benchmark = if benchmarks.is_empty() { json!(false) } else { json!({ "oneOf": benchmarks }) };
@@ -85,10 +85,12 @@ pub fn json_schema(catalog: &Catalog) -> Json {
     })
 }
 
+/// Makes the schema of a name: not blank, without control characters.
 fn name_schema(about: &str) -> Json {
     json!({ "description": about, "type": "string", "pattern": NAME_PATTERN })
 }
 
+/// Makes the schema of a share between two limits, as a number or a percentage.
 fn share_schema(about: &str, range: ShareRange, default: f64) -> Json {
     let (min, max) = range.limits();
     json!({
@@ -101,6 +103,7 @@ fn share_schema(about: &str, range: ShareRange, default: f64) -> Json {
     })
 }
 
+/// Makes the schema of a system.
 fn system_schema(catalog: &Catalog) -> Json {
     let schemes: Vec<&str> = public_engines(catalog).flat_map(|engine| engine.schemes.iter().copied()).collect();
     // Schemes are letters, digits, `+`, `-` and `.`: the first and the last of these mean something in a pattern.
@@ -156,11 +159,12 @@ fn statements_schema(about: &str) -> Json {
     json!({ "description": about, "anyOf": [statement, { "type": "array", "items": statement, "minItems": 1 }] })
 }
 
-/// Engines that are shown to users.
+/// Lists the engines that are shown to users.
 fn public_engines(catalog: &Catalog) -> impl Iterator<Item = &EngineSpec> {
     catalog.engines.iter().filter(|engine| engine.visibility == Visibility::Public)
 }
 
+/// Makes the schema of a private server.
 fn server_schema(startable: &[&EngineSpec]) -> Json {
     let engines: Vec<&str> = startable.iter().flat_map(|engine| engine.private_servers.iter().copied()).collect();
     let specs = || startable.iter().flat_map(|engine| engine.poolers);
@@ -210,7 +214,7 @@ fn server_schema(startable: &[&EngineSpec]) -> Json {
     })
 }
 
-/// The schema of a made volume.
+/// Makes the schema of a volume that étalon makes.
 fn volume_schema() -> Json {
     json!({
         "description": "A volume that étalon makes in an image file, mounts and removes itself, as root on Linux.",
@@ -240,6 +244,7 @@ fn agents_schema() -> Json {
     json!({ "type": "array", "items": agent_schema(), "minItems": 1, "uniqueItems": true })
 }
 
+/// Makes the schema of the table `[fleet]`.
 fn fleet_schema() -> Json {
     json!({
         "description": "The other hosts that take part, by way of agents on NATS.",
@@ -265,6 +270,7 @@ fn fleet_schema() -> Json {
     })
 }
 
+/// Makes the schema of a system's settings, which may be nested.
 fn settings_schema() -> Json {
     json!({
         "description": "Settings to give the system: pragmas, session or server settings.",
@@ -276,6 +282,7 @@ fn settings_schema() -> Json {
     })
 }
 
+/// Makes the schema of the table `[schedule]`.
 fn schedule_schema() -> Json {
     json!({
         "description": "When and how often.",
@@ -348,7 +355,7 @@ fn words_schema<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
     json!({ "description": about, "type": "string", "enum": words, "default": default })
 }
 
-/// The keys that every workload has, without `workload`.
+/// Makes the schemas of the keys that every benchmark has, without `workload`.
 pub(super) fn common_keys() -> Map<String, Json> {
     let mut properties = Map::new();
     properties
@@ -399,7 +406,7 @@ fn benchmark_schema(workload: &WorkloadSpec) -> Json {
     })
 }
 
-/// The schema of a workload's key: one value, or a sweep of them.
+/// Makes the schema of a workload's key: one value, or a sweep of them.
 fn key_schema(spec: &KeySpec) -> Json {
     let one = scalar_schema(spec.kind);
     let mut forms = vec![one.clone(), json!({ "type": "array", "items": one, "minItems": 1, "uniqueItems": true })];

@@ -19,6 +19,7 @@ pub(super) struct Section<'t> {
 pub(super) const DURATION_EXPECTED: &str = "a length of time such as \"10s\" or \"1h30m\"";
 
 impl<'t> Section<'t> {
+    /// Reports the keys that are not among `known`, with a near name or `elsewhere`'s hint.
     /// `elsewhere` says where a key belongs that is of another table.
     pub(super) fn refuse_unknown(
         &self,
@@ -35,12 +36,12 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The node of a key.
+    /// Gives the node of a key.
     pub(super) fn get(&self, key: &str) -> Option<&'t Node> {
         find(self.entries, key).map(|entry| &entry.value)
     }
 
-    /// The text of a key, with its place; another type is reported.
+    /// Reads the text of a key, with its place; another type is reported.
     pub(super) fn text(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<String>> {
         let node = self.get(key)?;
         match text_of(node, problems) {
@@ -49,7 +50,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// The boolean of a key; another type is reported.
+    /// Reads the boolean of a key; another type is reported.
     pub(super) fn flag(&self, key: &str, problems: &mut Problems<'_>) -> Option<bool> {
         let node = self.get(key)?;
         match node.data {
@@ -58,7 +59,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// A whole number within limits, both inclusive.
+    /// Reads the whole number of a key within limits, both inclusive; another value is reported.
     pub(super) fn whole_number(&self, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
         let node = self.get(key)?;
         let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
@@ -67,7 +68,7 @@ impl<'t> Section<'t> {
             .or_else(|| self.refuse(key, node, &whole_expected(i128::from(min), i128::from(max)), None, problems))
     }
 
-    /// The share of a key; another value is reported.
+    /// Reads the share of a key; another value is reported.
     pub(super) fn share(&self, key: &str, range: ShareRange, problems: &mut Problems<'_>) -> Option<f64> {
         let node = self.get(key)?;
         let written = match &node.data {
@@ -83,7 +84,7 @@ impl<'t> Section<'t> {
         )
     }
 
-    /// The length of time of a key; another value is reported.
+    /// Reads the length of time of a key; another value is reported.
     pub(super) fn duration(&self, key: &str, problems: &mut Problems<'_>) -> Option<Located<Duration>> {
         let node = self.get(key)?;
         let value = text_of(node, problems).as_deref().and_then(|text| duration::parse(text).ok());
@@ -93,7 +94,7 @@ impl<'t> Section<'t> {
         }
     }
 
-    /// One of a closed list of words.
+    /// Reads the word of a key as the value that `words` gives it; another word is reported.
     pub(super) fn choice<T: Copy>(&self, key: &str, words: &[(&str, T)], problems: &mut Problems<'_>) -> Option<T> {
         let node = self.get(key)?;
         let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
@@ -107,7 +108,7 @@ impl<'t> Section<'t> {
         self.refuse(key, node, &format!("one of {}", list_choices(&names)), hint, problems)
     }
 
-    /// Reports a wrong value. Always `None`, for the caller to return.
+    /// Reports a wrong value of a key. Always `None`, for the caller to return.
     pub(super) fn refuse<T>(
         &self,
         key: &str,
@@ -124,7 +125,7 @@ impl<'t> Section<'t> {
     }
 }
 
-/// A string, or the `--set` argument as written.
+/// Gives a node's string, or the scalar of a `--set` argument as written.
 pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
     match &node.data {
         Data::Text(text) => Some(text.clone()),
@@ -133,7 +134,7 @@ pub(super) fn text_of(node: &Node, problems: &Problems<'_>) -> Option<String> {
     }
 }
 
-/// For a message after "not": the value if short, else its type.
+/// Writes a node for a message after "not": the value if short, else its type.
 pub(super) fn describe_node(node: &Node) -> String {
     match &node.data {
         Data::Bool(b) => b.to_string(),
@@ -144,7 +145,7 @@ pub(super) fn describe_node(node: &Node) -> String {
     }
 }
 
-/// How a length of time is written, for a value that is none.
+/// Makes the hint how a length of time is written, for a value that is none.
 pub(super) fn duration_hint(node: &Node) -> Option<String> {
     match &node.data {
         Data::Int(n) => Some(format!("write it with its unit: \"{n}s\" or \"{n}ms\"")),
@@ -153,7 +154,7 @@ pub(super) fn duration_hint(node: &Node) -> Option<String> {
     }
 }
 
-/// Leaves out limits that are those of the type.
+/// Says which whole numbers are expected; limits that are those of the type are left out.
 pub(super) fn whole_expected(min: i128, max: i128) -> String {
     match (min == i128::from(i64::MIN), max == i128::from(i64::MAX)) {
         (true, true) => "a whole number".to_owned(),
@@ -163,7 +164,7 @@ pub(super) fn whole_expected(min: i128, max: i128) -> String {
     }
 }
 
-/// Not blank, no control characters; reports it otherwise.
+/// Whether a name is not blank and has no control characters; reports it otherwise.
 pub(super) fn name_is_fit(name: &str, noun: &str, at: &Origin, problems: &mut Problems<'_>) -> bool {
     let fault = if name.trim().is_empty() {
         "is empty"

@@ -23,7 +23,7 @@ impl Refusal {
     }
 }
 
-/// Applies the arguments in order. They only change what exists: an unknown system or benchmark is an error.
+/// Applies the `--set` arguments in order. They only change what exists: an unknown system or benchmark is an error.
 pub(super) fn apply_overrides(
     root: &mut Vec<Entry>,
     overrides: &[(String, String)],
@@ -43,6 +43,7 @@ pub(super) fn apply_overrides(
     }
 }
 
+/// Sets a value at every path that the keys are short for.
 fn set_placed(
     root: &mut Vec<Entry>,
     keys: Vec<String>,
@@ -85,7 +86,7 @@ fn apply_entry(root: &mut Vec<Entry>, above: &mut Vec<String>, entry: &Entry, pr
     above.truncate(depth);
 }
 
-/// The refusal of a text that is no path.
+/// Makes the refusal of a text that is no path.
 fn no_path(path: &str) -> Refusal {
     Refusal {
         message: format!("`{}` is not a path in a plan", quote(path)),
@@ -93,7 +94,7 @@ fn no_path(path: &str) -> Refusal {
     }
 }
 
-/// The keys of a dotted path; those with a dot in them are quoted, as in TOML: `systems."a.b".url`.
+/// Splits a dotted path into its keys; those with a dot in them are quoted, as in TOML: `systems."a.b".url`.
 fn split_path(path: &str) -> Option<Vec<String>> {
     let mut keys = Vec::new();
     let mut rest = path.trim();
@@ -114,7 +115,7 @@ fn split_path(path: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Sets what a path names.
+/// Sets a value at a path of a plan, and drops the keys that it excludes.
 fn set_value(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut Problems<'_>) -> Result<(), Refusal> {
     let keys = &renamed::rename_path(keys, problems)[..];
     match keys {
@@ -134,6 +135,7 @@ fn set_value(root: &mut Vec<Entry>, keys: &[&str], value: &Node, problems: &mut 
     }
 }
 
+/// Sets a key of a system, or of all systems by `*`; fails if there is none of that name.
 fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
     let Some(Data::Table(systems)) = data_mut(root, "systems") else {
         return Err(Refusal::new("the plan has no table of systems".to_owned()));
@@ -154,6 +156,7 @@ fn set_systems(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> 
     Ok(())
 }
 
+/// Sets a key of a benchmark by name or index, or of all by `*`; fails if there is none.
 fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) -> Result<(), Refusal> {
     let Some(Data::List(benchmarks)) = data_mut(root, "benchmarks") else {
         return Err(Refusal::new("the plan has no list of benchmarks".to_owned()));
@@ -187,7 +190,7 @@ fn set_benchmarks(root: &mut [Entry], which: &str, keys: &[&str], value: &Node) 
     Ok(())
 }
 
-/// The refusal of a benchmark's key without the benchmark.
+/// Makes the refusal of a benchmark's key without the benchmark.
 fn without_benchmark(key: &str) -> Refusal {
     let key = quote(key);
     let option = match &*key {
@@ -200,6 +203,7 @@ fn without_benchmark(key: &str) -> Refusal {
     }
 }
 
+/// Makes the refusal of a name that the plan does not have, with the nearest one.
 pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> Refusal {
     let hint = match nearest(which, names.iter().copied()) {
         Some(name) => format!("did you mean `{}`?", quote(name)),
@@ -208,7 +212,7 @@ pub(super) fn nothing_of_that_name(noun: &str, which: &str, names: &[&str]) -> R
     Refusal { message: format!("the plan has no {noun} `{}`", quote(which)), hint: Some(hint) }
 }
 
-/// Makes missing tables on the way.
+/// Sets a value at a path of keys, making missing tables on the way; fails where a key is no table.
 fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(), Refusal> {
     let [key, rest @ ..] = keys else { return Ok(()) };
     let index = entries.iter().position(|entry| entry.key == *key).unwrap_or_else(|| {
@@ -231,24 +235,24 @@ fn set_path(entries: &mut Vec<Entry>, keys: &[&str], value: &Node) -> Result<(),
     Ok(())
 }
 
-/// The data of a key.
+/// Gives the data of a key, to be changed.
 fn data_mut<'t>(entries: &'t mut [Entry], key: &str) -> Option<&'t mut Data> {
     entries.iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value.data)
 }
 
-/// Tells whether the rounds are a range, such as `"6..60"`.
+/// Whether the rounds are a range, such as `"6..60"`.
 fn is_range(rounds: &Data) -> bool {
     matches!(rounds, Data::Text(text) if text.contains(".."))
 }
 
-/// What the plan says of a range of rounds means nothing once they are a number. Arguments stay, to be refused.
+/// Removes the keys that only a range of rounds has. Arguments stay, to be refused.
 pub(super) fn drop_keys_of_range(schedule: &mut Vec<Entry>) {
     schedule.retain(|entry| {
         !["stop", "max_time"].contains(&entry.key.as_str()) || matches!(entry.value.at, Origin::Set(_))
     });
 }
 
-/// Removes the key that the set one excludes.
+/// Removes the key that the set one excludes, such as `transactions` for `duration`.
 fn drop_rival(entries: &mut Vec<Entry>, key: &str, at: &Origin, rivals: (&str, &str)) {
     let rival = match key {
         _ if key == rivals.0 => rivals.1,

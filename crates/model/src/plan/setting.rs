@@ -6,7 +6,7 @@ use crate::value::Value;
 pub const LONGEST_SETTING_BYTES: usize = 1_000;
 const LONGEST_NAME_BYTES: usize = 100;
 
-/// Says why a setting is given to no system: its texts could be read as more than one setting.
+/// Explains why a setting cannot be given to a system: its texts could be read as more than one setting.
 pub fn setting_fault(name: &str, value: &Value) -> Option<String> {
     let value = value.to_string();
     if name.is_empty()

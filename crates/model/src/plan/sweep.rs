@@ -28,12 +28,12 @@ pub(super) struct Sweep {
 }
 
 impl Sweep {
-    /// Counts points that turn out to be one separately.
+    /// Number of points, with those counted that turn out to be one.
     pub(super) fn size(&self) -> u64 {
         self.axes.iter().map(|(_, values)| values.len() as u64).fold(1, u64::saturating_mul)
     }
 
-    /// The first key of the file changes slowest.
+    /// Makes the benchmark of all combinations of the keys' values, the first key changing slowest.
     pub(super) fn into_benchmark(self) -> Benchmark {
         let mut points = vec![Point::new()];
         for (key, values) in &self.axes {
@@ -61,7 +61,7 @@ impl Sweep {
 }
 
 impl Sweep {
-    /// Whether it is the first of the points that differ only in keys without meaning there.
+    /// Whether a point is the first of those that differ only in keys without meaning there.
     fn is_first_of_its_kind(&self, point: &Point) -> bool {
         (self.idle)(point).iter().all(|key| match self.axes.iter().find(|(axis, _)| axis == key) {
             Some((axis, values)) => point.get(*axis) == values.first(),
@@ -70,7 +70,7 @@ impl Sweep {
     }
 }
 
-/// `None` when the workload is unknown or something is wrong.
+/// Reads a benchmark's keys into a sweep; `None` when the workload is unknown or something is wrong.
 pub(super) fn read_sweep(
     file: BenchmarkFile,
     catalog: &Catalog,
@@ -159,12 +159,12 @@ fn dotted_keys(entries: &[Entry], place: &str, workload: &WorkloadSpec, problems
     keys
 }
 
-/// Names of the workload's keys.
+/// Lists the names of the workload's keys.
 fn declared_keys(workload: &WorkloadSpec) -> impl Iterator<Item = &str> {
     workload.keys.iter().map(|spec| spec.name)
 }
 
-/// The workload of a benchmark; an unknown one is reported.
+/// Finds the workload of a benchmark; an unknown one is reported.
 fn find_workload<'c>(
     written: &Located<String>,
     benchmark: &str,
@@ -184,7 +184,7 @@ fn find_workload<'c>(
     found
 }
 
-/// One value, a list's, or a range's.
+/// Reads the values of a key: one value, a list's, or a range's.
 fn read_values(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Vec<Value>> {
     match (&node.data, spec.kind) {
         (Data::List(items), KeyKind::Durations) if !items.iter().any(|item| matches!(item.data, Data::List(_))) => {
@@ -238,7 +238,7 @@ fn read_list(
     all_well.then_some(values)
 }
 
-/// Values of a list must differ in this: `"1s"` is `"1000ms"`.
+/// Gives the text by which values of a list must differ: `"1s"` is `"1000ms"`.
 fn value_identity(kind: KeyKind, value: &Value) -> String {
     match (kind, value) {
         (KeyKind::Duration, Value::Text(text)) => duration::parse(text).map_or_else(|_| text.clone(), duration::format),
@@ -250,7 +250,7 @@ fn value_identity(kind: KeyKind, value: &Value) -> String {
     }
 }
 
-/// Reads one value of a key.
+/// Reads one value of a key by its kind; another value is reported.
 fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut Problems<'_>) -> Option<Value> {
     let value = match (spec.kind, &node.data) {
         (KeyKind::Int { min, max }, Data::Int(n)) => {
@@ -283,28 +283,30 @@ fn read_one(spec: &KeySpec, node: &Node, section: &Section<'_>, problems: &mut P
     value.or_else(|| section.refuse(spec.name, node, &expected_text(spec.kind), value_hint(spec.kind, node), problems))
 }
 
+/// Whether a text is one of the words or looks like the path of a file.
 fn word_or_file(words: &[&str], text: &str) -> bool {
     words.contains(&text) || text.contains(['/', '\\', '.'])
 }
 
+/// Splits a mix at its commas.
 fn parts_of_mix(text: &str) -> impl Iterator<Item = &str> {
     text.split(',').map(str::trim)
 }
 
-/// A word or a file, with or without a weight.
+/// Whether a part of a mix is a word or a file, with or without a weight.
 fn in_mix(words: &[&str], part: &str) -> bool {
     let (name, weight) = split_weight(part);
     word_or_file(words, name) && weight.parse::<i32>().is_ok()
 }
 
-/// An `@` without a number behind it is part of the name.
+/// Splits a part of a mix into its name and weight; an `@` without a number behind it is part of the name.
 fn split_weight(part: &str) -> (&str, &str) {
     part.rsplit_once('@')
         .filter(|(_, weight)| !weight.is_empty() && weight.bytes().all(|byte| byte.is_ascii_digit()))
         .unwrap_or((part, "1"))
 }
 
-/// The list as the one text that a point keeps.
+/// Joins a list of lengths of time into the one text that a point keeps.
 fn join_durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
     let texts: Option<Vec<String>> = items
         .iter()
@@ -313,7 +315,7 @@ fn join_durations(items: &[Node], problems: &Problems<'_>) -> Option<Value> {
     texts.filter(|texts| !texts.is_empty()).map(|texts| Value::Text(texts.join(", ")))
 }
 
-/// The number in a node.
+/// Gives the number in a node; `None` if it is none.
 fn number_of(data: &Data) -> Option<f64> {
     match data {
         Data::Int(n) => Some(*n as f64),
@@ -330,7 +332,7 @@ fn of_kind(kind: KeyKind, value: Value) -> Value {
     }
 }
 
-/// Says what a kind of key takes.
+/// Says what a kind of key takes, for a message.
 fn expected_text(kind: KeyKind) -> String {
     match kind {
         KeyKind::Int { min, max } => whole_expected(min.into(), max.into()),
@@ -352,7 +354,7 @@ fn expected_text(kind: KeyKind) -> String {
     }
 }
 
-/// The hint for a wrong value.
+/// Makes the hint for a wrong value of a key.
 fn value_hint(kind: KeyKind, node: &Node) -> Option<String> {
     match (kind, &node.data) {
         (KeyKind::Choice(words) | KeyKind::ChoiceOrFile(words), Data::Text(text)) => {
@@ -382,7 +384,7 @@ fn value_hint(kind: KeyKind, node: &Node) -> Option<String> {
 /// Message to follow the range, and a hint.
 type Refusal = (String, Option<String>);
 
-/// `1..8` is every number, both ends included; `1..64*2` doubles up to the end.
+/// Expands a range: `1..8` is every number, both ends included; `1..64*2` doubles up to the end.
 fn expand_range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     let (first, rest) = text.split_once("..").ok_or_else(unreadable_range)?;
     let (last, factor) = match rest.split_once('*') {
@@ -412,11 +414,12 @@ fn expand_range(text: &str, min: i64, max: i64) -> Result<Vec<Value>, Refusal> {
     Ok(steps.take_while(|n| *n <= last).map(Value::Int).collect())
 }
 
+/// Parses an end or the factor of a range; fails if it is no whole number.
 fn number_in_range(part: &str) -> Result<i64, Refusal> {
     part.parse::<i64>().map_err(|_| unreadable_range())
 }
 
-/// The refusal of a text that is no range.
+/// Makes the refusal of a text that is no range.
 fn unreadable_range() -> Refusal {
     let hint = "write \"1..8\" for every number, or \"1..64*2\" to double from 1 to 64".to_owned();
     ("cannot be read".to_owned(), Some(hint))

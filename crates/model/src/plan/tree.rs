@@ -51,7 +51,7 @@ pub(super) struct Located<T> {
 }
 
 impl Node {
-    /// For a message after "not".
+    /// Names a node's type for a message after "not".
     pub(super) fn type_name(&self) -> &'static str {
         match &self.data {
             Data::Bool(_) => "a boolean",
@@ -66,12 +66,12 @@ impl Node {
     }
 }
 
-/// The entry of a key.
+/// Finds the entry of a key.
 pub(super) fn find<'t>(entries: &'t [Entry], key: &str) -> Option<&'t Entry> {
     entries.iter().find(|entry| entry.key == key)
 }
 
-/// Syntax errors go to `problems`.
+/// Parses TOML into entries; syntax errors are reported.
 pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry>> {
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in &errors {
@@ -81,7 +81,8 @@ pub(super) fn parse(text: &str, problems: &mut Problems<'_>) -> Option<Vec<Entry
     errors.is_empty().then(|| read_entries(document.get_ref(), &Origin::File, problems))
 }
 
-/// A `--set` value: TOML, else a bare string. What starts like a list, a table or a quoted string must parse.
+/// Parses a `--set` value: TOML, else a bare string.
+/// What starts like a list, a table or a quoted string must parse.
 pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) -> Result<Node, String> {
     let text = text.trim();
     match DeValue::parse(text) {
@@ -95,7 +96,7 @@ pub(super) fn parse_value(text: &str, at: &Origin, problems: &mut Problems<'_>) 
     }
 }
 
-/// A node of a text.
+/// Makes a node of a text.
 fn bare_text(text: &str, at: &Origin) -> Node {
     Node { at: at.clone(), data: Data::Text(text.to_owned()) }
 }
@@ -138,7 +139,7 @@ fn read_node(value: &DeValue<'_>, at: Origin, origin: &dyn Fn(usize) -> Origin, 
     Node { at, data }
 }
 
-/// Reports a problem in place of a value.
+/// Reports a problem, and gives the data that stands in place of the value.
 fn reported(at: &Origin, message: &str, problems: &mut Problems<'_>) -> Data {
     problems.add(at, message, None);
     Data::Reported

@@ -15,7 +15,7 @@ const SMALLEST_BLOCK: u64 = 1 << 10;
 const LARGEST_BLOCK: u64 = 1 << 16;
 const LARGEST_CLUSTER: u64 = 1 << 24;
 
-/// Reads the volume of a system.
+/// Reads the volume of a system; wrong or missing keys are reported.
 pub(super) fn read_volume(system: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<VolumePlan> {
     let example =
         || Some("write `volume = { image = \"…\", size = \"2G\", fs = \"ext4\", cluster = 65536 }`".to_owned());
@@ -43,7 +43,7 @@ pub(super) fn read_volume(system: &Section<'_>, node: &Node, problems: &mut Prob
     })
 }
 
-/// A power of two within limits, both inclusive.
+/// Reads a power of two within limits, both inclusive; another value is reported.
 fn power_of_two(section: &Section<'_>, key: &str, min: u64, max: u64, problems: &mut Problems<'_>) -> Option<u64> {
     let node = section.get(key)?;
     let value = if let Data::Int(n) = node.data { u64::try_from(n).ok() } else { None };
@@ -53,7 +53,7 @@ fn power_of_two(section: &Section<'_>, key: &str, min: u64, max: u64, problems: 
         .or_else(|| section.refuse(key, node, &expected, None, problems))
 }
 
-/// Bytes, or a text such as `2G` or `512 MiB`, both in powers of 1024.
+/// Reads a size in bytes, or as a text such as `2G` or `512 MiB`, both in powers of 1024.
 fn size_bytes(section: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -> Option<u64> {
     let value = match &node.data {
         Data::Int(n) => u64::try_from(*n).ok(),
@@ -64,6 +64,7 @@ fn size_bytes(section: &Section<'_>, node: &Node, problems: &mut Problems<'_>) -
     value.filter(|bytes| *bytes > 0).or_else(|| section.refuse("size", node, expected, None, problems))
 }
 
+/// Parses a size such as `2G` or `512 MiB` into bytes.
 fn parse_size(text: &str) -> Option<u64> {
     let digits = text.len() - text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
