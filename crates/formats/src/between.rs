@@ -23,8 +23,8 @@ pub struct Block<'a> {
     pub lines: Lines<'a>,
 }
 
-/// What the lines above each block say, without numbers and times of runs. A block without such lines has those of the one before.
-/// `below` stands below the last block.
+/// Lists for each block of results what the lines above it say, without numbers and times of runs.
+/// A block without such lines has those of the one before. `below` stands below the last block.
 pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     let mut above: Vec<Vec<Line>> = blocks.iter().map(|block| line::read_lines(&block.above)).collect();
     let below = line::read_lines(below);
@@ -59,7 +59,7 @@ pub fn captions(blocks: &[Block<'_>], below: &Lines<'_>) -> Vec<Vec<String>> {
     captions.into_iter().map(|caption| [caption.conditions, caption.commands].concat()).collect()
 }
 
-/// What the heads of files say, without numbers and times of runs.
+/// Lists for each file what its head says, without numbers and times of runs.
 pub fn captions_of_files(heads: &[&[String]]) -> Vec<Vec<String>> {
     let lines = |head: &&[String]| line::read_lines(&head.iter().map(|line| (0, line.as_str())).collect());
     let above: Vec<Vec<Line>> = heads.iter().map(lines).collect();
@@ -76,11 +76,13 @@ struct Caption {
 }
 
 impl Caption {
+    /// Splits lines into those on conditions and commands.
     fn from_lines(lines: Vec<String>) -> Caption {
         let (commands, conditions) = lines.into_iter().partition(|line| loads::is_command(line));
         Caption { conditions, commands }
     }
 
+    /// Fills in the commands of the caption before where there are none, and its conditions if asked.
     fn take_over(&mut self, before: &Caption, with_conditions: bool) {
         if self.conditions.is_empty() && with_conditions {
             self.conditions.clone_from(&before.conditions);
@@ -96,7 +98,7 @@ fn sets_something(line: &str) -> bool {
     line.contains('=') || line.to_lowercase().contains(" set ")
 }
 
-/// A name of each caption: its lines, of long ones and commands the words in which they differ.
+/// Makes a name of each caption: its lines, of long ones and commands the words in which they differ.
 pub fn caption_names(captions: &[Vec<String>]) -> Vec<String> {
     let distinct: IndexSet<&Vec<String>> = captions.iter().collect();
     let texts = without_common_lines(&distinct);
@@ -105,7 +107,7 @@ pub fn caption_names(captions: &[Vec<String>]) -> Vec<String> {
     captions.iter().filter_map(|caption| names.get(distinct.get_index_of(caption)?).cloned()).collect()
 }
 
-/// The lines of each caption that not all of them have, in one line.
+/// Joins the lines of each caption that not all of them have into one line.
 fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
     let filled: Vec<_> = captions.iter().filter(|caption| !caption.is_empty()).collect();
     let text_of = captions.iter().map(|caption| {
@@ -115,7 +117,7 @@ fn without_common_lines(captions: &IndexSet<&Vec<String>>) -> Vec<String> {
     text_of.collect()
 }
 
-/// Leaves out the words that all texts begin with and end with, but for an option in front of what differs.
+/// Leaves out the words that all texts begin and end with, but for an option in front of what differs.
 fn without_common_words(texts: &[String]) -> Vec<String> {
     let all: Vec<Vec<&str>> = texts.iter().map(|text| text.split(' ').collect()).collect();
     let mut filled = all.iter().filter(|words| words.as_slice() != [""]);

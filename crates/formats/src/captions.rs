@@ -52,14 +52,17 @@ pub struct Trail {
 }
 
 impl Trail {
+    /// Notes a caption above the next results.
     pub fn add_caption(&mut self, kind: Kind, words: &str) {
         self.pending.push(Caption { kind, words: words.to_owned() });
     }
 
+    /// Notes a line of prose, which replaces the one before.
     pub fn add_prose(&mut self, words: String) {
         self.prose = Some(words);
     }
 
+    /// Tells whether captions were noted since the last results.
     pub fn has_pending(&self) -> bool {
         !self.pending.is_empty()
     }
@@ -70,7 +73,7 @@ impl Trail {
         captions.any(|caption| matches!(caption.kind, Kind::Heading(other) if other < level))
     }
 
-    /// The captions of results that stand here; `None` if they are those of the last results.
+    /// Gives the captions of results that stand here; `None` if they are those of the last results.
     pub fn at_results(&mut self) -> Option<Path> {
         let prose = self.prose.take();
         let prose = if self.has_results || self.above.is_empty() { prose } else { None };
@@ -87,8 +90,9 @@ impl Trail {
         Some(self.current_path())
     }
 
-    /// Puts what is pending below what it is of. The last heading of a level ends all below it. Other captions without results
-    /// between them are of each other, and as many of them as come at once replace those before.
+    /// Puts the noted captions below those that they are of.
+    /// The last heading of a level ends all below it. Other captions without results between them are of each other,
+    /// and as many of them as come at once replace those before.
     fn settle_pending(&mut self) {
         let pending = std::mem::take(&mut self.pending);
         let chain_at = pending.iter().rposition(|one| matches!(one.kind, Kind::Heading(_))).map_or(0, |at| at + 1);
@@ -109,6 +113,7 @@ impl Trail {
         }
     }
 
+    /// Makes the path of the captions that hold now, and counts the results that have it.
     fn current_path(&mut self) -> Path {
         let named: Vec<&Caption> = self.above.iter().filter(|caption| !caption.words.is_empty()).collect();
         let has_label_first = self.above.first().is_some_and(|caption| caption.kind == Kind::Label);
@@ -137,7 +142,7 @@ impl Path {
         }
     }
 
-    /// Puts the number behind the last words.
+    /// Appends the number to the last words, if it is above 1.
     pub fn with_number(mut self) -> Path {
         if self.number > 1
             && let Some(last) = self.words.last_mut()
@@ -148,7 +153,8 @@ impl Path {
     }
 }
 
-/// Names of systems by the captions above them, the same for the same captions. What stands above all of them is left out.
+/// Names systems by the captions above them, the same for the same captions.
+/// What stands above all of them is left out.
 pub fn system_names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
     let mut short = paths.to_vec();
     for title in paths.first().into_iter().flatten() {
@@ -180,7 +186,7 @@ fn count_distinct(paths: &[Vec<String>]) -> usize {
     paths.iter().collect::<BTreeSet<_>>().len()
 }
 
-/// Level and words of a heading in a line of its own: `## Old`, `<h2>Old</h2>`.
+/// Gives the level and words of a heading in a line of its own: `## Old`, `<h2>Old</h2>`.
 pub fn parse_heading(line: &str) -> Option<(usize, String)> {
     if line.starts_with('#') {
         let words = line.trim_start_matches('#');
@@ -192,7 +198,7 @@ pub fn parse_heading(line: &str) -> Option<(usize, String)> {
     plain_text(&line[..at]).is_empty().then(|| (level as usize, bare_words(&plain_text(line))))
 }
 
-/// The level that a line gives to the words above it, by `====` or `----`.
+/// Gives the level that an underline of `====` or `----` makes the words above it a heading of.
 pub fn underline_level(line: &str) -> Option<usize> {
     let line = line.trim();
     let level = if line.starts_with("==") { 1 } else { 2 };
@@ -200,7 +206,7 @@ pub fn underline_level(line: &str) -> Option<usize> {
     (line.len() > 2 && line.chars().all(|c| c == mark)).then_some(level)
 }
 
-/// The title in a line of its own that is no heading: `<details><summary>17</summary>`, `**17**`.
+/// Finds the title in a line that is no heading: `<details><summary>17</summary>`, `**17**`.
 pub fn title_within(line: &str) -> Option<(Kind, &str)> {
     let line = line.trim();
     let bold = line.strip_prefix("**").and_then(|rest| rest.strip_suffix("**").or_else(|| rest.strip_suffix("**:")));
@@ -210,7 +216,7 @@ pub fn title_within(line: &str) -> Option<(Kind, &str)> {
     (!title.is_empty() && !title.contains(['*', '<'])).then_some((kind, title))
 }
 
-/// The words before the colon at a line's end, which tell what stands below them; the number of a run does not.
+/// Gives the words before the colon at a line's end, which title what stands below; the number of a run does not.
 pub fn title_before(line: &str) -> Option<String> {
     let words = bare_words(line.trim().trim_end_matches(['*', '_']).strip_suffix(':')?);
     (!is_of_run(&words)).then_some(words)
@@ -221,7 +227,7 @@ fn is_heading_level(c: char) -> bool {
     matches!(c, '1'..='6')
 }
 
-/// Words without the marks of headings and of bold type.
+/// Strips words of the marks of headings and of bold type.
 pub fn bare_words(words: &str) -> String {
     let words = words.trim();
     // `h2. Old` of Jira and Textile.
@@ -301,7 +307,7 @@ pub fn is_prose(line: &str) -> bool {
         && !line.starts_with(['$', '|', '!', '[', '%', '.', '/'])
 }
 
-/// `real 0m5.1s` of `time`.
+/// Tests whether a line is of the shell's `time`: `real 0m5.1s`.
 fn is_time_of_shell(line: &str) -> bool {
     ["real", "user", "sys"].iter().any(|time| line.strip_prefix(time).is_some_and(begins_with_number))
 }
@@ -317,7 +323,7 @@ pub fn is_time_taken(line: &str) -> bool {
         || (0..words.len()).any(|at| ["in", "after"].contains(&words[at].as_str()) && is_run_length(&words[at + 1..]))
 }
 
-/// `1.5 s`, `1:30min`.
+/// Tests whether words begin with a length of time: `1.5 s`, `1:30min`.
 fn is_run_length(words: &[String]) -> bool {
     let Some(word) = words.first().filter(|word| begins_with_number(word)) else { return false };
     let unit = word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.' || c == ':');
@@ -329,7 +335,7 @@ fn is_time_unit(word: &str) -> bool {
     UNITS.contains(&word.trim_end_matches([',', '.', ';', ')']))
 }
 
-/// The same where tools and shells print lines, too: a sentence without what these print.
+/// Tells whether a line is a sentence of an author where tools and shells print lines, too.
 pub fn is_sentence(line: &str) -> bool {
     let line = line.trim();
     let is_printed = line.ends_with("...")
@@ -343,7 +349,8 @@ pub fn is_sentence(line: &str) -> bool {
         && line.starts_with(|c: char| c.is_alphabetic() || matches!(c, '"' | '(' | '-' | '*' | '='))
 }
 
-/// A line without its numbers, if it looks as a loop prints it with each run: of runs, or of the time they took.
+/// Gives a line without its numbers, if it looks as a loop prints it with each run; else `None`.
+/// Such lines have a word of runs, or of the time they took.
 pub fn shape_in_loop(line: &str) -> Option<String> {
     const TIMES: [&str; 6] = ["elapsed", "ms", "s", "sec", "seconds", "took"];
     let has_decimals =
@@ -359,7 +366,7 @@ fn begins_with_number(rest: &str) -> bool {
     rest.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// `05:09:19`, `5:09`.
+/// Tests whether a line has a time of day: `05:09:19`, `5:09`.
 fn has_clock_time(line: &str) -> bool {
     let bytes = line.as_bytes();
     (1..bytes.len().saturating_sub(2))

@@ -27,8 +27,9 @@ pub struct Stream {
     pub text: String,
 }
 
-/// Takes off control sequences, what a carriage return overwrote, and the prefixes of collectors of logs. Lines of several names
-/// are several streams. `is_known` tells whether a reader recognises a text: what is known has no prefix that may be its own.
+/// Takes off control sequences, what a carriage return overwrote, and the prefixes of collectors of logs.
+/// Lines of several names are several streams. `is_known` tells whether a reader recognises a text: what is known has
+/// no prefix that may be its own.
 pub fn clean_text(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     let mut lines: Vec<String> = text.lines().map(|line| unwrap_docker_json(&visible_line(line))).collect();
     let quoted = lines.iter().filter(|line| strip_quotation(line).is_some()).count();
@@ -48,6 +49,7 @@ pub fn clean_text(text: &str, is_known: fn(&str) -> bool) -> Vec<Stream> {
     split_streams(&lines, names)
 }
 
+/// Splits lines into a stream for each name.
 /// A line without a name is of the one before, or of the first one.
 fn split_streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
     let mut last = names.iter().find(|names| !names.is_empty()).cloned().unwrap_or_default();
@@ -68,7 +70,7 @@ fn split_streams(lines: &[String], mut names: Vec<Vec<String>>) -> Vec<Stream> {
     distinct.into_iter().take(MOST_STREAMS).map(|names| Stream { names: names.clone(), text: text_of(names) }).collect()
 }
 
-/// A saved mail without its encoding `quoted-printable`, which breaks lines and writes `=` as `=3D`.
+/// Decodes a saved mail in `quoted-printable`, which breaks lines and writes `=` as `=3D`.
 pub fn decode_quoted_printable(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| line.to_ascii_lowercase().starts_with("content-transfer-encoding: quoted-printable")) {
         return Cow::Borrowed(text);
@@ -92,6 +94,7 @@ pub fn decode_quoted_printable(text: &str) -> Cow<'_, str> {
     Cow::Owned(crate::text::decode(&bytes))
 }
 
+/// Tests whether most of the lines that are not blank have a prefix.
 fn is_of_most(lines: &[String], prefix: Prefix) -> bool {
     let filled = lines.iter().filter(|line| !line.trim().is_empty());
     let (with, all) =
@@ -99,21 +102,22 @@ fn is_of_most(lines: &[String], prefix: Prefix) -> bool {
     with > 0 && with * 100 >= all * SHARE_PERCENT
 }
 
-/// The prefix that may as well be words of a tool, of a text that no reader recognises with it.
+/// Finds a prefix that may as well be words of a tool, of a text that no reader recognises with it.
 fn weak_prefix(lines: &[String], is_known: fn(&str) -> bool) -> Option<&'static Prefix> {
     let prefix = WEAK_PREFIXES.iter().find(|prefix| is_of_most(lines, **prefix) && has_few_names(lines, **prefix))?;
     if is_known(&lines.join("\n")) { None } else { Some(prefix) }
 }
 
-/// Tells whether each name stands in front of three lines or more on average: words of a tool are not alike on most of its lines.
+/// Tells whether each name of a prefix stands in front of three lines or more on average.
+/// Words of a tool are not alike on most of its lines.
 fn has_few_names(lines: &[String], prefix: Prefix) -> bool {
     let names: Vec<&str> = lines.iter().filter_map(|line| prefix(line)).map(|(name, _)| name).collect();
     let distinct: IndexSet<&&str> = names.iter().collect();
     names.len() >= 3 * distinct.len()
 }
 
-/// A line as a terminal shows it at last: without control sequences, and of parts that a carriage return separates the last one
-/// that is not empty.
+/// Gives a line as a terminal shows it at last, without control sequences.
+/// Of parts that a carriage return separates it is the last one that is not empty.
 fn visible_line(line: &str) -> String {
     let last = line.split('\r').rev().find(|part| !part.trim().is_empty()).unwrap_or_default();
     let mut kept = String::with_capacity(last.len());
@@ -127,7 +131,7 @@ fn visible_line(line: &str) -> String {
     kept
 }
 
-/// What follows a control sequence, behind its escape: of colours, of a title, of a set of characters.
+/// Gives what follows a control sequence, behind its escape: of colours, of a title, of a set of characters.
 fn behind_sequence(rest: &str) -> &str {
     if let Some(sequence) = rest.strip_prefix('[') {
         let end = sequence.find(|c: char| ('@'..='~').contains(&c));
@@ -144,7 +148,7 @@ fn behind_sequence(rest: &str) -> &str {
     }
 }
 
-/// The text in a line of Docker's `json-file` log: `{"log":"tps = 1\n","stream":"stdout","time":"…"}`.
+/// Gives the text in a line of Docker's `json-file` log, `{"log":"tps = 1\n",…}`; other lines stay.
 fn unwrap_docker_json(line: &str) -> String {
     if !line.starts_with("{\"log\":") {
         return line.to_owned();
@@ -169,12 +173,13 @@ const PREFIXES: [Prefix; 9] = [
 /// Those that may also be words of a tool.
 const WEAK_PREFIXES: [Prefix; 3] = [strip_program, strip_bracketed, strip_host];
 
-/// The rest of a line as one of no name.
+/// Makes the rest of a line one of no name.
 fn without_name(rest: Option<&str>) -> Option<(&str, &str)> {
     rest.map(|rest| ("", rest))
 }
 
-/// `> ` of an e-mail or of Markdown, as often as it was quoted. HammerDB begins lines with `>>>>>`.
+/// Takes off the `> ` of an e-mail or of Markdown, as often as it was quoted.
+/// HammerDB begins lines with `>>>>>`.
 fn strip_quotation(line: &str) -> Option<&str> {
     let mut rest = line;
     // Between two marks a blank may stand.
@@ -190,15 +195,15 @@ fn strip_quotation(line: &str) -> Option<&str> {
     (rest.len() < line.len()).then(|| rest.strip_prefix(' ').unwrap_or(rest))
 }
 
-/// `gh run view --log` writes job, step and time, separated by tabs.
+/// Splits a line of `gh run view --log` into job and step, and the text behind tabs and time.
 fn strip_github(line: &str) -> Option<(&str, &str)> {
     let mut tabs = line.match_indices('\t').map(|(at, _)| at);
     let (_, second) = (tabs.next()?, tabs.next()?);
     Some((&line[..second], strip_timestamp(line[second + 1..].trim_start_matches('\u{feff}'))?))
 }
 
-/// `2026-11-26T05:09:19.1234567Z text`, in brackets or not, or `Nov 26 05:09:19 text`; kubelet's, containerd's and GitLab's logs
-/// tell the stream behind it.
+/// Takes off a time and date: `2026-11-26T05:09:19.1234567Z text`, `Nov 26 05:09:19 text`, also in brackets.
+/// Logs of kubelet, containerd and GitLab have the stream behind it, which goes too.
 fn strip_timestamp(line: &str) -> Option<&str> {
     let line = line.trim_start_matches('\u{feff}');
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
@@ -214,7 +219,7 @@ fn strip_timestamp(line: &str) -> Option<&str> {
     Some(of_stream.or_else(|| behind_gitlab_stream(rest)).unwrap_or(rest))
 }
 
-/// Behind `00O ` or `01E+`.
+/// Gives what follows GitLab's `00O ` or `01E+`.
 fn behind_gitlab_stream(rest: &str) -> Option<&str> {
     let (number, behind) = rest.split_at_checked(2)?;
     let is_number = number.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -223,14 +228,14 @@ fn behind_gitlab_stream(rest: &str) -> Option<&str> {
     is_number.then_some(behind)
 }
 
-/// Behind `Nov 26 `.
+/// Gives what follows a month and day, `Nov 26 `.
 fn month_and_day(line: &str) -> Option<&str> {
     const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let rest = MONTHS.iter().find_map(|month| line.strip_prefix(month))?.trim_start_matches(' ');
     rest.strip_prefix(|c: char| c.is_ascii_digit())?.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(' ')
 }
 
-/// `host pgbench[123]: text` of a journal, behind its time.
+/// Splits `host pgbench[123]: text` of a journal, behind its time, into host and text.
 fn strip_journal(line: &str) -> Option<(&str, &str)> {
     let (host, rest) = line.split_once(' ')?;
     let (process, rest) = rest.split_once(": ").or_else(|| Some((rest.strip_suffix(':')?, "")))?;
@@ -239,26 +244,26 @@ fn strip_journal(line: &str) -> Option<(&str, &str)> {
     (is_number && !process.contains(' ')).then_some((host, rest))
 }
 
-/// `host pgbench: text`, behind a time.
+/// Splits `host pgbench: text`, behind a time, into host and text.
 fn strip_program(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(": ").or_else(|| Some((line.strip_suffix(':')?, "")))?;
     let (host, program) = name.split_once(' ')?;
     (is_stream_name(host) && is_stream_name(program)).then_some((host, rest))
 }
 
-/// `[db1] text`.
+/// Splits `[db1] text` into name and text.
 fn strip_bracketed(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix('[')?.split_once(']')?;
     Some((name, after_blank(rest)?)).filter(|(name, _)| is_stream_name(name))
 }
 
-/// `db1: text` of `pdsh`.
+/// Splits `db1: text` of `pdsh` into host and text.
 fn strip_host(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
     Some((name, after_blank(rest)?)).filter(|(name, _)| is_stream_name(name))
 }
 
-/// `#12 34.56 text` of `docker build`.
+/// Takes off the step and time of `docker build`: `#12 34.56 text`.
 fn strip_build_step(line: &str) -> Option<&str> {
     let (step, rest) = line.strip_prefix('#')?.split_once(' ')?;
     let (time, rest) = rest.split_once(' ').unwrap_or((rest, ""));
@@ -269,7 +274,7 @@ fn strip_build_step(line: &str) -> Option<&str> {
     are_numbers.then_some(rest)
 }
 
-/// `bench-1  | text` of `docker compose`.
+/// Splits `bench-1  | text` of `docker compose` into container and text.
 fn strip_container(line: &str) -> Option<(&str, &str)> {
     let (padded, rest) = line.split_once('|')?;
     let name = padded.trim_end();
@@ -282,7 +287,7 @@ fn is_stream_name(name: &str) -> bool {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
-/// `05:09:19 text`, in brackets or not.
+/// Takes off a time of day: `05:09:19 text`, in brackets or not.
 fn time_of_day(line: &str) -> Option<&str> {
     match line.strip_prefix('[') {
         Some(bare) => after_blank(after_fraction(after_clock(bare)?).strip_prefix(']')?),
@@ -290,13 +295,13 @@ fn time_of_day(line: &str) -> Option<&str> {
     }
 }
 
-/// `[pod/NAME/CONTAINER] text` of `kubectl logs --prefix`.
+/// Splits `[pod/NAME/CONTAINER] text` of `kubectl logs --prefix` into name and text.
 fn strip_pod(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.strip_prefix("[pod/")?.split_once(']')?;
     if name.contains(' ') { None } else { Some((name, after_blank(rest)?)) }
 }
 
-/// `INFO  text`, `[INFO] text`, `INFO: text` of a program's log.
+/// Takes off the level of a program's log: `INFO  text`, `[INFO] text`, `INFO: text`.
 fn strip_level(line: &str) -> Option<&str> {
     const LEVELS: [&str; 6] = ["TRACE", "DEBUG", "INFO", "NOTICE", "WARNING", "WARN"];
     let (bare, is_bracketed) = line.strip_prefix('[').map_or((line, false), |bare| (bare, true));
@@ -304,38 +309,38 @@ fn strip_level(line: &str) -> Option<&str> {
     after_blank(if is_bracketed { rest.strip_prefix(']')? } else { rest.strip_prefix(':').unwrap_or(rest) })
 }
 
-/// `| text`, behind a time that was taken off.
+/// Takes off the bar of `| text`, behind a time that was taken off.
 fn strip_bar(line: &str) -> Option<&str> {
     let rest = line.strip_prefix('|')?;
     after_blank(rest).filter(|rest| !rest.trim_end().ends_with('|'))
 }
 
-/// What stands behind one blank, or nothing behind nothing.
+/// Gives what stands behind one blank, or nothing behind nothing.
 fn after_blank(rest: &str) -> Option<&str> {
     if rest.is_empty() { Some(rest) } else { rest.strip_prefix([' ', '\t']) }
 }
 
-/// What stands behind the first `count` characters; `None` if these are not all digits.
+/// Gives what stands behind the first `count` characters; `None` if these are not all digits.
 fn after_digits(text: &str, count: usize) -> Option<&str> {
     let (number, rest) = text.split_at_checked(count)?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(rest)
 }
 
-/// Behind `2026-11-26`.
+/// Gives what stands behind a date, `2026-11-26`.
 fn after_date(text: &str) -> Option<&str> {
     let rest = after_digits(text, 4)?;
     let rest = after_digits(rest.strip_prefix(['-', '/'])?, 2)?;
     after_digits(rest.strip_prefix(['-', '/'])?, 2)
 }
 
-/// Behind `05:09:19`.
+/// Gives what stands behind a time of day, `05:09:19`.
 fn after_clock(text: &str) -> Option<&str> {
     let rest = after_digits(text, 2)?;
     let rest = after_digits(rest.strip_prefix(':')?, 2)?;
     after_digits(rest.strip_prefix(':')?, 2)
 }
 
-/// What stands behind the fraction of a second, if there is one.
+/// Gives what stands behind the fraction of a second, if there is one.
 fn after_fraction(text: &str) -> &str {
     match text.strip_prefix(['.', ',']) {
         Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
@@ -343,7 +348,7 @@ fn after_fraction(text: &str) -> &str {
     }
 }
 
-/// Behind `Z`, `+00:00`, `+0000` or ` UTC`.
+/// Gives what stands behind a zone, `Z`, `+00:00`, `+0000` or ` UTC`, if there is one.
 fn after_zone(text: &str) -> &str {
     if let Some(rest) = text.strip_prefix('Z').or_else(|| text.strip_prefix(" UTC")) {
         return rest;

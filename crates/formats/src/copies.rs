@@ -19,8 +19,9 @@ const TELLING_OF_TABLE: usize = 5;
 /// Figures of three results and more of one system, from which on they are not equal by chance.
 const TELLING_FIGURES: usize = 2;
 
-/// Takes out runs that equal an earlier one of the same case of their system in every figure, and notes it: a file that is named
-/// twice, and an output that stands twice in a text, are no repetitions. Of few digits several in the same order are copies.
+/// Removes runs that equal an earlier one of the same case of their system in every figure, and notes it.
+/// A file that is named twice, and an output that stands twice in a text, are no repetitions. Of few digits several in
+/// the same order are copies.
 pub fn leave_out_copies(imports: &mut [Imported]) {
     // Times of one call are equal by chance where they are rounded.
     hyperfine::one_result_per_call(imports);
@@ -47,8 +48,9 @@ pub fn leave_out_copies(imports: &mut [Imported]) {
     }
 }
 
-/// Tells of each run whether it is of a block that was pasted again: all runs are one block, time after time, which has digits
-/// enough; or several in a row are those of before, and have twice as many.
+/// Tells of each run whether it is of a block that was pasted again.
+/// All runs are one block, time after time, which has digits enough; or several in a row are those of before, and have
+/// twice as many.
 fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
     let texts: Vec<String> = runs.iter().map(|run| run.iter().map(result_text).collect()).collect();
     let mut copies = vec![false; runs.len()];
@@ -75,11 +77,12 @@ fn copies_of_blocks(runs: &[Vec<ImportedResult>]) -> Vec<bool> {
     copies
 }
 
-/// How many texts from a place on are the next ones, too.
+/// Counts the texts from a place on that the next ones equal, too.
 fn length_in_common(earlier: &[String], place: usize, next: &[String]) -> usize {
     earlier[place..].iter().zip(next).take_while(|(one, other)| one == other).count()
 }
 
+/// Counts the digits in the different figures of several runs.
 fn digits_of_runs(runs: &[Vec<ImportedResult>]) -> usize {
     digits_in(distinct_figures(runs.iter().flatten()))
 }
@@ -91,15 +94,16 @@ fn note_copies(import: &mut Imported, copies: usize) {
     }
 }
 
-/// A file that equals an earlier one of its system: none of its results counts again.
+/// Removes all results of a file that equals an earlier one of its system, and notes it.
 pub fn without_results(mut import: Imported) -> Imported {
     let copies = std::mem::take(&mut import.results).len();
     note_copies(&mut import, copies);
     import
 }
 
-/// Notes runs that equal one of the same case of an earlier system in every figure. Those whose figures have a dozen digits are left
-/// out of both systems if either has others of the case; where all runs of a case are equal, on both sides, they have no verdict.
+/// Notes runs that equal one of the same case of an earlier system in every figure, and removes or marks them.
+/// Those whose figures have a dozen digits are left out of both systems if either has others of the case; where all
+/// runs of a case are equal, on both sides, they have no verdict.
 pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
     let mut first: BTreeMap<String, String> = BTreeMap::new();
     let mut copies: BTreeMap<(String, String), BTreeSet<String>> = BTreeMap::new();
@@ -137,8 +141,8 @@ pub fn leave_out_copies_of_others(imports: &mut [Imported]) {
     }
 }
 
-/// Marks three results and more of a case of a system that are equal in every figure: no three measurements are. One figure of a
-/// table is enough, if it is one of a time or a rate.
+/// Marks three results and more of a case of a system that are equal in every figure: no three measurements are.
+/// One figure of a table is enough, if it is one of a time or a rate.
 pub fn mark_equal_results(imports: &mut [Imported]) {
     let mut cases: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     let with_results = imports.iter().filter(|import| import.rules.is_none());
@@ -169,7 +173,7 @@ fn has_measured_figure(result: &ImportedResult) -> bool {
     })
 }
 
-/// How many results of each case of two systems have other figures.
+/// Counts the results of each case of two systems that have other figures than these.
 fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<String>) -> BTreeMap<String, usize> {
     let mut others = BTreeMap::new();
     for result in imports.iter().flat_map(|import| &import.results).filter(|result| of.contains(&&result.system)) {
@@ -178,23 +182,23 @@ fn others_by_case(imports: &[Imported], of: [&String; 2], figures: &BTreeSet<Str
     others
 }
 
-/// A table's author makes each row a repetition.
+/// Tells whether an import is of a table, whose author makes each row a repetition.
 fn is_table(import: &Imported) -> bool {
     [tidy::READER.name, tidy::wide::READER.name].contains(&import.tool)
 }
 
-/// How many results are of the first one's run: its parts, such as statements, follow the whole.
+/// Counts the results that are of the first one's run: its parts, such as statements, follow the whole.
 fn length_of_run(results: &[ImportedResult]) -> usize {
     let next = results.iter().skip(1).position(|result| result.benchmark == results[0].benchmark);
     next.map_or(results.len(), |parts| parts + 1)
 }
 
-/// The system, the case and all figures.
+/// Writes a result's system, case and all figures.
 fn result_text(result: &ImportedResult) -> String {
     format!("{}\n{}", result.system, figures_of(result))
 }
 
-/// The case and all figures. Failed runs have none.
+/// Writes a result's case and all figures. Failed runs have none.
 fn figures_of(result: &ImportedResult) -> String {
     let mut text = result.case_text() + "\n";
     for measurement in &result.measurements {
@@ -204,17 +208,17 @@ fn figures_of(result: &ImportedResult) -> String {
     text
 }
 
-/// Number of digits in the different figures of results.
+/// Counts the digits in the different figures of results.
 fn count_digits(results: &[ImportedResult]) -> usize {
     digits_in(distinct_figures(results))
 }
 
-/// Number of digits in texts, without zeros and points at their ends.
+/// Counts the digits in texts, without zeros and points at their ends.
 fn digits_in(values: impl IntoIterator<Item = String>) -> usize {
     values.into_iter().map(|value| value.trim_matches(['0', '.']).chars().filter(char::is_ascii_digit).count()).sum()
 }
 
-/// The different figures.
+/// Lists the different figures of results.
 fn distinct_figures<'a>(results: impl IntoIterator<Item = &'a ImportedResult>) -> Vec<String> {
     let mut values: Vec<String> = results
         .into_iter()

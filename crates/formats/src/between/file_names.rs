@@ -25,8 +25,8 @@ impl Counting {
     }
 }
 
-/// Names of files and folders without the numbers that count runs, and without dates: `old-1` and `old-2` are `old`. A number that
-/// does not count from 0 or 1 stays, as does one of a version.
+/// Strips names of files and folders of dates and the numbers that count runs: `old-1` and `old-2` are `old`.
+/// A number that does not count from 0 or 1 stays, as does one of a version.
 pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<String> {
     let all: Vec<Vec<&str>> = names.iter().map(|name| split_tokens(name)).collect();
     let mut numbers = Numbers::new();
@@ -48,7 +48,7 @@ pub fn without_numbers_of_runs(names: &[String], counting: Counting) -> Vec<Stri
     .collect()
 }
 
-/// The day of a date in a name; empty if there is none.
+/// Gives the day of the date in a name; empty if there is none.
 fn day_in_name(tokens: &[&str]) -> String {
     let date = date_tokens(tokens);
     tokens.get(date.start..(date.start + 5).min(date.end)).unwrap_or_default().concat()
@@ -60,11 +60,12 @@ const ENDINGS: [&str; 3] = ["log", "out", "txt"];
 /// The numbers at a place of names that are alike but for their numbers.
 type Numbers = BTreeMap<(String, usize), BTreeSet<u64>>;
 
+/// Joins a name's tokens with `#` for each number.
 fn shape_of_name(tokens: &[&str]) -> String {
     tokens.iter().map(|token| if is_number(token) { "#" } else { *token }).collect()
 }
 
-/// A file's name without the run's number, the date, long numbers, words for a run and endings.
+/// Strips a file's name of the run's number, the date, long numbers, words for a run and endings.
 fn name_without_run(tokens: &[&str], numbers: &Numbers) -> String {
     let shape = shape_of_name(tokens);
     let run = number_of_run(tokens, |at| numbers.get(&(shape.clone(), at)));
@@ -79,7 +80,7 @@ fn name_without_run(tokens: &[&str], numbers: &Numbers) -> String {
     parts.collect::<Vec<_>>().join("-")
 }
 
-/// The number of a name that counts runs: the last one that a word says to do so, or else the last that counts up among the names.
+/// Finds the number in a name that counts runs: the last one that a word says to do so, or else that counts up.
 /// One of a machine or a disk counts none.
 fn number_of_run<'n>(tokens: &[&str], all: impl Fn(usize) -> Option<&'n BTreeSet<u64>>) -> Option<usize> {
     const THINGS: [&str; 17] = [
@@ -112,13 +113,13 @@ fn counts_up(numbers: &BTreeSet<u64>) -> bool {
         && numbers.iter().zip(numbers.iter().skip(1)).all(|(one, next)| next - one == 1)
 }
 
-/// The number of `v2`, `patch-3` or `16.4`.
+/// Tells whether a number is of a version: `v2`, `patch-3` or `16.4`.
 fn is_of_version(tokens: &[&str], at: usize) -> bool {
     let word = at.checked_sub(1).map(|before| tokens[before].to_lowercase()).unwrap_or_default();
     ["v", "version", "patch", "rev"].contains(&word.as_str()) || is_of_decimals(tokens, at)
 }
 
-/// The tokens of a date, with those of the time behind it: `2026-11-26_05-09-19`.
+/// Finds the tokens of a date, with those of the time behind it: `2026-11-26_05-09-19`.
 fn date_tokens(tokens: &[&str]) -> std::ops::Range<usize> {
     let Some(year) = (0..tokens.len()).find(|at| is_year_of_date(tokens, *at)) else { return 0..0 };
     let mut end = year + 5;
@@ -132,7 +133,7 @@ fn date_tokens(tokens: &[&str]) -> std::ops::Range<usize> {
     year..end
 }
 
-/// The year of `2026-11-26`.
+/// Tests whether a token is the year of a date such as `2026-11-26`.
 fn is_year_of_date(tokens: &[&str], at: usize) -> bool {
     tokens[at].len() == 4
         && tokens[at].starts_with("20")

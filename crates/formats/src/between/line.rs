@@ -18,7 +18,7 @@ pub struct Line {
     is_of_run: bool,
 }
 
-/// Those of the lines that say what was run.
+/// Reads the lines that say what was run, without times; others are left out.
 pub fn read_lines(lines: &Lines<'_>) -> Vec<Line> {
     lines.iter().filter_map(|(_, line)| Line::read_line(line)).collect()
 }
@@ -71,8 +71,8 @@ const STEPS: [&str; 13] = [
     "Script done",
 ];
 
-/// Tells whether a line says what a server or a machine was doing, which is another thing each time: a step of initialisation, a row
-/// of numbers, a load, a place in the log.
+/// Tells whether a line says what a server or a machine was doing, which is another thing each time.
+/// Such lines are a step of initialisation, a row of numbers, a load, a place in the log.
 fn is_of_server(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let numbers = words.iter().filter(|word| word.trim_end_matches([',', '%']).parse::<f64>().is_ok()).count();
@@ -84,17 +84,18 @@ fn is_of_server(text: &str) -> bool {
         || words.iter().all(|word| is_place_in_log(word))
 }
 
-/// A number that no one sets: one with decimals, or a large one.
+/// Tests whether a word is a number that no one sets: one with decimals, or a large one.
 fn is_measured(word: &str) -> bool {
     word.parse::<f64>().is_ok() && (word.contains('.') || word.len() > 3)
 }
 
-/// `0/2A4E47E`.
+/// Tests whether a word is a place in a server's log, such as `0/2A4E47E`.
 fn is_place_in_log(word: &str) -> bool {
     word.split_once('/').is_some_and(|(_, at)| at.len() > 4) && word.chars().all(|c| c == '/' || c.is_ascii_hexdigit())
 }
 
-/// The shapes whose numbers count runs up: by one, or again from the first. Numbers without words count from 0 or 1.
+/// Tells of each shape with numbers whether these count runs up: by one, or again from the first.
+/// Numbers without words count from 0 or 1.
 pub fn counted_shapes(above: &[Vec<Line>]) -> BTreeMap<String, bool> {
     let mut numbers: BTreeMap<&str, Vec<&[u64]>> = BTreeMap::new();
     for line in above.iter().flatten().filter(|line| !line.numbers.is_empty()) {
@@ -113,7 +114,7 @@ fn count_runs(shape: &str, all: &[&[u64]]) -> bool {
     is_counted && (shape.contains(char::is_alphabetic) || all[0].iter().all(|first| *first < 2))
 }
 
-/// The lines of a caption without those of runs, each in the text of the first line that says the same.
+/// Lists a caption's lines without those of runs, each in the text of the first line that says the same.
 pub fn distinct_texts(
     lines: &[Line],
     counted: &BTreeMap<String, bool>,

@@ -4,7 +4,7 @@ const DAYS: [&str; 7] = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
 const MONTHS: [&str; 12] = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
 const ZONES: [&str; 10] = ["UTC", "GMT", "CET", "CEST", "EST", "EDT", "PST", "PDT", "AM", "PM"];
 
-/// Leaves out dates, times of day, and seconds since 1970.
+/// Leaves out the dates, times of day and seconds since 1970 in a text.
 pub fn without_times(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     if !words.iter().any(|word| is_time_word(word)) {
@@ -14,7 +14,7 @@ pub fn without_times(text: &str) -> String {
     words.into_iter().filter(|word| !is_of_time(word, has_month)).collect::<Vec<_>>().join(" ")
 }
 
-/// A part of a time, or of a date where the name of a month is near.
+/// Tests whether a word is a part of a time, or of a date where the name of a month is near.
 fn is_of_time(word: &str, has_month: bool) -> bool {
     let number = word.trim_matches([',', '.', '[', ']']).parse::<u32>().ok();
     is_time_word(word)
@@ -28,14 +28,14 @@ fn is_time_word(word: &str) -> bool {
     is_clock(word) || is_date(word) || is_epoch_seconds(word)
 }
 
-/// `Thu`, `Thursday`, `Nov.`
+/// Tests whether a word is a name of a calendar, also abbreviated: `Thu`, `Thursday`, `Nov.`.
 fn is_calendar_name(word: &str, names: &[&str]) -> bool {
     let word = word.trim_matches([',', '.']).to_lowercase();
     let mut begun = names.iter().filter(|name| word.starts_with(**name));
     begun.any(|name| word.len() <= name.len() + 6 && word.chars().all(char::is_alphabetic))
 }
 
-/// `05:09:19.123`, `5:09`, also behind a date and before a zone.
+/// Tests whether a word has a time of day: `05:09:19.123`, `5:09`, also behind a date and before a zone.
 fn is_clock(word: &str) -> bool {
     let word = word.split_once('T').filter(|(date, _)| is_date(date)).map_or(word, |(_, clock)| clock);
     let word = word
@@ -48,7 +48,7 @@ fn is_clock(word: &str) -> bool {
         && parts.iter().all(|part| (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// `2026-11-26`, `26.11.2026`, `11/26/2026`.
+/// Tests whether a word is a date: `2026-11-26`, `26.11.2026`, `11/26/2026`.
 fn is_date(word: &str) -> bool {
     let word = word.trim_matches(|c: char| !c.is_ascii_digit());
     ['-', '.', '/'].into_iter().any(|mark| {

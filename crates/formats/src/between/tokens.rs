@@ -15,7 +15,7 @@ pub fn split_tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// The kind of a character: digit 0, letter 1, other 2.
+/// Gives the kind of a character: digit 0, letter 1, other 2.
 fn char_kind(c: char) -> u8 {
     match c {
         _ if c.is_ascii_digit() => 0,
@@ -29,7 +29,7 @@ pub fn is_number(token: &str) -> bool {
     token.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// `run 3`, `run-3`, `Run #3`, `3rd run`, `3. run`.
+/// Tests whether a token is the number of a run: `run 3`, `run-3`, `Run #3`, `3rd run`, `3. run`.
 pub fn is_run_number(tokens: &[&str], at: usize) -> bool {
     let mut before = tokens[..at].iter().rev().skip_while(|token| is_gap(token));
     let is_ordinal =
@@ -48,17 +48,18 @@ fn is_gap(token: &str) -> bool {
     token.chars().all(|c| !c.is_alphanumeric())
 }
 
-/// A part of `1.5`, `16.1` or `10.0.0.1`.
+/// Tests whether a token is a part of a number with points: `1.5`, `16.1` or `10.0.0.1`.
 pub fn is_of_decimals(tokens: &[&str], at: usize) -> bool {
     is_point_and_number([tokens.get(at + 1), tokens.get(at + 2)])
         || (at > 1 && is_point_and_number([tokens.get(at - 1), tokens.get(at - 2)]))
 }
 
+/// Tests whether two tokens are a point and a number.
 fn is_point_and_number(pair: [Option<&&str>; 2]) -> bool {
     matches!(pair, [Some(point), Some(number)] if *point == "." && is_number(number))
 }
 
-/// `pid 4711`, `[4711]`.
+/// Tests whether a token is the number of a process: `pid 4711`, `[4711]`.
 pub fn is_process_number(tokens: &[&str], at: usize) -> bool {
     let is_number = tokens[at].bytes().all(|byte| byte.is_ascii_digit());
     let before = at.checked_sub(1).map(|before| tokens[before]).unwrap_or_default();

@@ -22,6 +22,7 @@ struct Waiting {
 }
 
 impl Waiting {
+    /// Adds an execution at its position in the log.
     fn add(&mut self, position: Position, one: Recorded) {
         self.starts.insert((one.packed.start_us, position, one.packed.session));
         self.sessions.entry(one.packed.session).or_default().insert(position, one);
@@ -42,8 +43,8 @@ impl Waiting {
 }
 
 impl SavedCapture {
-    /// Gives the executions to `each` by their start, those of a session in the order of the log, until it breaks off. Only
-    /// blocks that overlap in time are in memory together.
+    /// Calls `each` with the executions by their start, those of a session in the log's order, until it breaks off.
+    /// Only blocks that overlap in time are in memory together.
     ///
     /// # Errors
     /// The capture is damaged.

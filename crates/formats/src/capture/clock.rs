@@ -13,12 +13,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The next record is the first of another file.
+    /// Notes that the next record is the first of another file.
     pub fn begin_file(&mut self) {
         self.is_new_file = true;
     }
 
-    /// Takes the time of a record, and counts what makes it doubtful.
+    /// Takes the time of a record, and counts the reasons why it is doubtful.
     pub fn take_time(&mut self, us: i64, has_fraction: bool, capture: &mut Capture) {
         if !has_fraction {
             capture.count_reason(Reason::WholeSeconds);

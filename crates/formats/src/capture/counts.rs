@@ -22,19 +22,21 @@ macro_rules! reasons {
         impl Reason {
             pub const ALL: &[Reason] = &[$(Reason::$name),*];
 
-            /// Its name in the file.
+            /// The reason's name in the file.
             pub fn code(self) -> &'static str {
                 match self {
                     $(Reason::$name => $code),*
                 }
             }
 
+            /// The reason in words.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Reason::$name => $text),*
                 }
             }
 
+            /// The group that the reason is of.
             pub fn group(self) -> Group {
                 match self {
                     $(Reason::$name => Group::$group),*
@@ -89,13 +91,13 @@ impl Counts {
         self.0[reason as usize] += count;
     }
 
-    /// Those that are not zero, in the order of the reasons.
+    /// Lists the counts that are not zero, in the order of the reasons.
     pub fn nonzero(&self) -> Vec<Count> {
         let all = Reason::ALL.iter().map(|reason| Count { reason: *reason, count: self.0[*reason as usize] });
         all.filter(|counted| counted.count > 0).collect()
     }
 
-    /// The sum over the reasons of a group.
+    /// Sums the counts of a group's reasons.
     pub fn sum_of_group(&self, group: Group) -> u64 {
         self.nonzero().iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
     }

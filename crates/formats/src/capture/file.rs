@@ -48,13 +48,13 @@ pub enum CaptureError {
     Damaged,
 }
 
-/// FNV-1a, which stays the same in all versions.
+/// Hashes a text by FNV-1a, which stays the same in all versions.
 fn hash_text(text: &str) -> i64 {
     let start = 0xCBF2_9CE4_8422_2325_u64;
     text.bytes().fold(start, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01B3)).cast_signed()
 }
 
-/// The row's first column as a number.
+/// Reads a row's first column as a number.
 fn first_id(row: &Row<'_>) -> rusqlite::Result<u64> {
     Ok(row.get::<_, i64>(0)?.cast_unsigned())
 }
@@ -137,7 +137,7 @@ impl Capture {
         self.redaction = Some(Redaction::default());
     }
 
-    /// Counts a record that is no execution, or a doubt.
+    /// Counts a record that is no execution, or a doubt, by its reason.
     pub fn count_reason(&mut self, reason: Reason) {
         self.counts.add(reason, 1);
     }
@@ -157,7 +157,7 @@ impl Capture {
         self.executions + self.counts.sum_of_group(Group::LeftOut) + self.counts.sum_of_group(Group::Aside)
     }
 
-    /// Takes an execution.
+    /// Adds an execution: its statement without literals, the session and the values.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -188,7 +188,7 @@ impl Capture {
         if self.block.is_full() { self.write_block() } else { Ok(()) }
     }
 
-    /// The number of a statement, added if it is new.
+    /// Finds the number of a statement, added if it is new.
     fn statement_id(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
         if let Some(id) = self.statements.ids.get(&taken.shape) {
             return Ok(*id);
@@ -212,7 +212,7 @@ impl Capture {
         Ok(id)
     }
 
-    /// The number of a class of statements, added if it is new.
+    /// Finds the number of a class of statements, added if it is new.
     fn class_id(&mut self, taken: &shape::Shaped) -> Result<u64, CaptureError> {
         if let Some(id) = self.classes.ids.get(&taken.class) {
             return Ok(*id);
@@ -235,7 +235,7 @@ impl Capture {
         Ok(id)
     }
 
-    /// The number of a session, added if it is new.
+    /// Finds the number of a session, added if it is new.
     fn session_id(&mut self, session: &Session<'_>) -> Result<u64, CaptureError> {
         if let Some(id) = self.sessions.ids.get(session.key) {
             return Ok(*id);
@@ -257,7 +257,7 @@ impl Capture {
         Ok(id)
     }
 
-    /// The number of an error's code, added if it is new.
+    /// Finds the number of an error's code, added if it is new.
     fn error_id(&mut self, code: &str) -> Result<u64, CaptureError> {
         if let Some(id) = self.errors.ids.get(code) {
             return Ok(*id);
@@ -269,6 +269,7 @@ impl Capture {
         Ok(id)
     }
 
+    /// Writes the block of executions that is open, and begins another.
     fn write_block(&mut self) -> Result<(), CaptureError> {
         let block = std::mem::take(&mut self.block);
         if block.executions == 0 {
@@ -281,7 +282,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Writes what is left, with what the capture was made of.
+    /// Writes what is left, with what the capture was made of, and gives it to be read.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -307,7 +308,7 @@ pub struct Recorded {
     pub class: u64,
 }
 
-/// The error of a capture that cannot be read.
+/// Makes the error of a capture that cannot be read.
 pub(super) fn damaged(_: rusqlite::Error) -> CaptureError {
     CaptureError::Damaged
 }
@@ -317,7 +318,7 @@ fn pragma_number(connection: &Connection, name: &str) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, name, |row| row.get(0))
 }
 
-/// The executions of a block, as many as its row says.
+/// Reads the executions of a block, as many as its row says; fails if they are not that number.
 pub(super) fn block(row: &Row<'_>, classes: &HashMap<u64, u64>) -> Result<Vec<Recorded>, CaptureError> {
     let block: Vec<u8> = row.get("block").map_err(damaged)?;
     let all = unpack(&block)?;
@@ -356,7 +357,7 @@ impl SavedCapture {
         }
     }
 
-    /// Gives each execution to `each`, in the order of the log.
+    /// Calls `each` with each execution, in the order of the log.
     ///
     /// # Errors
     /// The capture is damaged.
@@ -370,14 +371,14 @@ impl SavedCapture {
         Ok(())
     }
 
-    /// The number of the class of each statement.
+    /// Reads the number of each statement's class.
     pub(super) fn classes(&self) -> Result<HashMap<u64, u64>, CaptureError> {
         let mut classes = self.connection.prepare("SELECT id, class FROM statements").map_err(damaged)?;
         let pairs = classes.query_map([], |row| Ok((first_id(row)?, row.get::<_, i64>(1)?.cast_unsigned())));
         pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
     }
 
-    /// The number of each session with the name of its database.
+    /// Reads the name of each session's database, by the session's number.
     ///
     /// # Errors
     /// The capture is damaged.
@@ -387,7 +388,7 @@ impl SavedCapture {
         pairs.map_err(damaged)?.collect::<Result<_, _>>().map_err(damaged)
     }
 
-    /// What tells it from another capture: the times, numbers and lengths of its blocks.
+    /// Makes a text by which captures differ: the times, numbers and lengths of the blocks.
     ///
     /// # Errors
     /// The capture is damaged.
@@ -398,7 +399,7 @@ impl SavedCapture {
         Ok(blocks.unwrap_or_default())
     }
 
-    /// The text of a statement with [`shape::MARK`] in place of its literals and comments.
+    /// Reads the text of a statement with [`shape::MARK`] in place of its literals and comments.
     ///
     /// # Errors
     /// The capture is damaged.
@@ -408,7 +409,7 @@ impl SavedCapture {
         shape.query_row([statement.cast_signed()], |row| row.get(0)).map_err(damaged)
     }
 
-    /// The text of an execution, with its literals.
+    /// Restores the text of an execution, with its literals.
     ///
     /// # Errors
     /// The capture is damaged.

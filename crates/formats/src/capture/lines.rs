@@ -22,6 +22,7 @@ impl RecordBytes {
         self.bytes.shrink_to(CHUNK_BYTES as usize);
     }
 
+    /// Whether bytes were left out because the record is too long.
     pub fn is_too_long(&self) -> bool {
         self.is_too_long
     }
@@ -44,7 +45,8 @@ impl RecordBytes {
         self.bytes.extend_from_slice(&more[..more.len().min(free)]);
     }
 
-    /// Reads the next line, with its end, behind what is there. Returns whether there was one, and its number of quotation marks.
+    /// Appends the next line, with its end, to what is there, and counts its quotation marks.
+    /// `None` at the end of the text.
     pub fn read_line(&mut self, reader: &mut dyn BufRead) -> std::io::Result<Option<u64>> {
         let (mut chunk, mut quotes) = (Vec::new(), 0);
         loop {
@@ -60,7 +62,7 @@ impl RecordBytes {
     }
 }
 
-/// A line in memory, without its end.
+/// Gives a line in memory without its end.
 pub fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -33,7 +33,7 @@ pub struct Recognised {
 }
 
 impl Form {
-    /// The form's name, with its prefix.
+    /// Names the form, with its prefix.
     pub fn name(&self) -> String {
         match self {
             Form::Csv => "csvlog".to_owned(),
@@ -43,7 +43,7 @@ impl Form {
         }
     }
 
-    /// The syntax of the statements in such logs.
+    /// Gives the syntax of the statements in such logs.
     pub fn syntax(&self) -> Syntax {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => Syntax::Standard,
@@ -51,7 +51,7 @@ impl Form {
         }
     }
 
-    /// The setting by which the server logs each statement.
+    /// Names the setting by which the server logs each statement.
     pub fn how_to_log(&self) -> &'static str {
         match self {
             Form::Csv | Form::Json | Form::Prefixed(_) => "`log_min_duration_statement = 0`",
@@ -60,7 +60,7 @@ impl Form {
     }
 }
 
-/// Reads the beginning of a log, as far as it is looked at.
+/// Reads the beginning of a log, as far as its form is looked for there.
 ///
 /// # Errors
 /// It cannot be read.
@@ -70,7 +70,8 @@ pub fn read_head(reader: &mut dyn BufRead) -> std::io::Result<Vec<u8>> {
     Ok(head)
 }
 
-/// Recognises a log by its beginning; of one in text form the prefix may be given. `None`: it is no log that is known.
+/// Recognises a log's form and first time by its beginning; `None` if it is no log that is known.
+/// The prefix of one in text form may be given.
 pub fn recognise_log(head: &[u8], given: Option<&Prefix>) -> Option<Recognised> {
     let text = String::from_utf8_lossy(head);
     let lines: Vec<&str> = text.lines().take(HEAD_LINES).collect();
@@ -100,7 +101,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Reads one log.
+    /// Reads one log of a form into a capture.
     ///
     /// # Errors
     /// The log cannot be read, or the capture cannot be written.
@@ -119,7 +120,7 @@ impl Logs {
         }
     }
 
-    /// Takes what has begun and has no end in the logs.
+    /// Adds the statements that have begun and have no end in the logs.
     ///
     /// # Errors
     /// The capture cannot be written.

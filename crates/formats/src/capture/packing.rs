@@ -37,12 +37,12 @@ pub struct Block {
 }
 
 impl Block {
-    /// Tests whether the block is to be written.
+    /// Tests whether the block has grown enough to be written.
     pub fn is_full(&self) -> bool {
         self.executions >= BLOCK_EXECUTIONS || self.bytes.len() >= BLOCK_BYTES
     }
 
-    /// Appends an execution, its time as the step from the one before.
+    /// Appends an execution, its start as the step from the one before.
     pub fn push(&mut self, one: &Packed) {
         if self.executions == 0 {
             (self.first_us, self.last_us) = (one.start_us, one.start_us);
@@ -66,7 +66,7 @@ impl Block {
         one.parameters.iter().for_each(|value| put_text(into, value.as_deref()));
     }
 
-    /// The block, compressed.
+    /// Compresses the block.
     pub fn to_packed(&self) -> std::io::Result<Vec<u8>> {
         let mut packer = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
         packer.write_all(&self.bytes)?;
@@ -83,7 +83,7 @@ fn put_number(into: &mut Vec<u8>, mut number: u64) {
     into.push(number as u8);
 }
 
-/// 0 is none.
+/// Appends a number that may be missing: one more than it is, or 0.
 fn put_optional(into: &mut Vec<u8>, value: Option<u64>) {
     put_number(into, value.map_or(0, |value| value.saturating_add(1)));
 }
@@ -94,7 +94,7 @@ fn put_text(into: &mut Vec<u8>, text: Option<&str>) {
     into.extend_from_slice(text.unwrap_or_default().as_bytes());
 }
 
-/// Unpacks a block.
+/// Unpacks the executions of a block.
 ///
 /// # Errors
 /// It is damaged.
@@ -138,17 +138,17 @@ fn take_number(rest: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// A number of texts, of which each takes a byte at least.
+/// Takes the number of texts that follow; `None` if more than the bytes that are left.
 fn take_count(rest: &mut &[u8]) -> Option<usize> {
     usize::try_from(take_number(rest)?).ok().filter(|count| *count <= rest.len())
 }
 
-/// Takes a number that may be missing.
+/// Takes a number that may be missing; the outer `None` is damage.
 fn take_optional(rest: &mut &[u8]) -> Option<Option<u64>> {
     Some(take_number(rest)?.checked_sub(1))
 }
 
-/// The outer `None` is damage, the inner one a value that is none.
+/// Takes a text that may be missing; the outer `None` is damage.
 fn take_text(rest: &mut &[u8]) -> Option<Option<String>> {
     let Some(length) = take_optional(rest)? else { return Some(None) };
     let (text, behind) = rest.split_at_checked(usize::try_from(length).ok()?)?;

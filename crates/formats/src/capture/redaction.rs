@@ -9,12 +9,12 @@ pub struct Redaction {
 }
 
 impl Redaction {
-    /// The value of a parameter, or what is between a literal's quotation marks.
+    /// Replaces the value of a parameter, or what is between a literal's quotation marks, by a keyed hash.
     fn redact_value(&self, value: &str) -> String {
         format!("r{:016x}", self.key.hash_one(value))
     }
 
-    /// A number for a number, a string for a string, nothing for a comment.
+    /// Replaces a literal: a number by a number, a string by a string, a comment by a blank.
     pub fn redact_literal(&self, literal: &str) -> String {
         match literal.as_bytes().first() {
             Some(b'-' | b'#' | b'/') => " ".to_owned(),
@@ -32,12 +32,12 @@ impl Redaction {
         }
     }
 
-    /// Nine digits, so that it stays an integer of four bytes.
+    /// Replaces a number by one of nine digits, so that it stays an integer of four bytes.
     fn redact_number(&self, number: &str) -> String {
         (100_000_000 + self.key.hash_one(number) % 900_000_000).to_string()
     }
 
-    /// The text of a parameter is that of a number where it looks like one, as it is in the text of a statement.
+    /// Replaces the value of a parameter as a number where it looks like one, as it is in the text of a statement.
     pub fn redact_parameter(&self, value: &str) -> String {
         let is_number = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         if is_number { self.redact_number(value) } else { self.redact_value(value) }

@@ -27,14 +27,14 @@ pub struct Shaped {
 }
 
 impl Shaped {
-    /// The first word of the statement.
+    /// Gives the first word of the statement, in capitals.
     pub fn first_word(&self) -> String {
         let letters = self.class.trim_start_matches(['(', ' ']).chars().take_while(|c| c.is_alphabetic());
         letters.take(24).collect::<String>().to_uppercase()
     }
 }
 
-/// Takes a statement apart.
+/// Takes a statement apart: its shape without literals and comments, these, and its class.
 pub fn take_apart(text: &str, syntax: Syntax) -> Shaped {
     let mut shaped = Shaped::default();
     let mut at = 0;
@@ -82,7 +82,7 @@ pub fn take_apart(text: &str, syntax: Syntax) -> Shaped {
     shaped
 }
 
-/// The beginning of a class's text, as it is stored and shown.
+/// Cuts a class's text to the length that is stored and shown.
 pub fn shorten_class(class: &str) -> String {
     match class.char_indices().nth(MAX_CLASS_CHARS) {
         Some((end, _)) => format!("{}…", &class[..end]),
@@ -90,7 +90,7 @@ pub fn shorten_class(class: &str) -> String {
     }
 }
 
-/// The text that a shape was made from; fewer literals than marks leave marks.
+/// Restores the text that a shape was made from; fewer literals than marks leave marks.
 pub fn fill_shape(shape: &str, literals: &[String]) -> String {
     let mut literals = literals.iter();
     let mut text = String::with_capacity(shape.len());
@@ -103,7 +103,7 @@ pub fn fill_shape(shape: &str, literals: &[String]) -> String {
     text
 }
 
-/// The text of a shape with its literals, and with values in place of `$1`, `$2`, …; one that `value` does not have stays.
+/// Restores a shape's text, with values in place of `$1`, `$2`, …; one that `value` does not have stays.
 pub fn text_with_values(shape: &str, literals: &[String], value: impl Fn(usize) -> Option<String>) -> String {
     let mut filled = String::with_capacity(shape.len());
     let mut at = 0;
@@ -169,6 +169,7 @@ fn next_piece(text: &str, at: usize, syntax: Syntax) -> Piece {
     }
 }
 
+/// Makes a piece of a kind and a length in bytes.
 fn make_piece(kind: Kind, length: usize) -> Piece {
     Piece { kind, length }
 }
@@ -178,11 +179,12 @@ fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
 }
 
+/// Tests whether a text ends with a name or its closing quotation mark.
 fn ends_with_word(text: &str) -> bool {
     text.as_bytes().last().is_some_and(|byte| is_word_byte(*byte) || matches!(byte, b'"' | b'`'))
 }
 
-/// `E'…'`.
+/// Tests whether the bytes before a quotation mark end with the `E` of `E'…'`.
 fn is_escape_string(before: &[u8]) -> bool {
     match before {
         [.., byte, b'e' | b'E'] => !is_word_byte(*byte),
@@ -191,7 +193,7 @@ fn is_escape_string(before: &[u8]) -> bool {
     }
 }
 
-/// Length of a quoted text, to its end or to that of the statement.
+/// Gives the length of a quoted text, to its end or to that of the statement.
 fn quoted_length(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
     let mut at = 1;
     while at < bytes.len() {
@@ -205,7 +207,7 @@ fn quoted_length(bytes: &[u8], quote: u8, is_escaped: bool) -> usize {
     bytes.len()
 }
 
-/// Length of a comment that begins with `/*`.
+/// Gives the length of a comment that begins with `/*`.
 fn comment_length(bytes: &[u8], syntax: Syntax) -> usize {
     let (mut at, mut depth) = (2, 1);
     while at + 1 < bytes.len() {
@@ -227,7 +229,7 @@ fn comment_length(bytes: &[u8], syntax: Syntax) -> usize {
     bytes.len()
 }
 
-/// `$1`, `$tag$…$tag$`, or a sign.
+/// Makes the piece that begins with `$`: `$1`, `$tag$…$tag$`, or a sign.
 fn dollar_piece(rest: &str) -> Piece {
     let digits = rest[1..].bytes().take_while(u8::is_ascii_digit).count();
     if digits > 0 {
@@ -243,7 +245,7 @@ fn dollar_piece(rest: &str) -> Piece {
     Piece { kind: Kind::Value, length: end }
 }
 
-/// `12`, `1.5e-3`, `0xFF`, `1_000`.
+/// Gives the length of a number: `12`, `1.5e-3`, `0xFF`, `1_000`.
 fn number_length(bytes: &[u8]) -> usize {
     let mut at = 0;
     while at < bytes.len() {
@@ -258,6 +260,7 @@ fn number_length(bytes: &[u8]) -> usize {
     at.max(1)
 }
 
+/// Appends a blank to a class, but for its beginning and behind another or a bracket.
 fn push_space(class: &mut String) {
     if !class.is_empty() && !class.ends_with([' ', '(']) {
         class.push(' ');
@@ -284,7 +287,7 @@ fn push_sign(class: &mut String, sign: &str) {
     }
 }
 
-/// Several values behind each other become `?, …`.
+/// Appends a value to a class; several behind each other become `?, …`.
 fn push_value(class: &mut String) {
     if class.ends_with("?, …, ") {
         class.truncate(class.len() - 2);

@@ -47,7 +47,7 @@ fn is_user_line(line: &[u8]) -> bool {
     line.starts_with(USER.as_bytes()) && line.windows(4).any(|part| part == b"] @ ")
 }
 
-/// The time of the first record of a log; `None`: it is no slow log.
+/// Finds the time of a log's first record; `None` if it is no slow log.
 pub fn first_us(lines: &[&str]) -> Option<i64> {
     lines.iter().find(|line| is_user_line(line.as_bytes()))?;
     lines
@@ -55,7 +55,7 @@ pub fn first_us(lines: &[&str]) -> Option<i64> {
         .find_map(|line| parse_set_timestamp(line).or_else(|| parse_time(line.strip_prefix(TIME)?).map(|(us, _)| us)))
 }
 
-/// Reads a whole log.
+/// Reads a whole slow log into a capture.
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
@@ -158,14 +158,15 @@ impl SlowRecords {
         }
     }
 
-    /// When the statement began: its end less its duration where that is known exactly, else the second that the record names.
+    /// Computes when the statement began: its end less its duration, or else the second that the record names.
+    /// The end is known exactly where the record has its time with a fraction.
     fn start_us(&self, head: &Head<'_>, duration_us: u64) -> Option<i64> {
         let exact = self.time_us.map(|end| end.saturating_sub(i64::try_from(duration_us).unwrap_or(i64::MAX)));
         exact.or(head.start_us)
     }
 }
 
-/// Reads the lines before a statement, and gives what follows them.
+/// Reads the lines before a statement, and gives the text that follows them.
 fn split_head(text: &str) -> (Head<'_>, &str) {
     let (mut head, mut rest) = (Head::default(), text);
     while head.start_us.is_none()
@@ -189,7 +190,7 @@ fn split_head(text: &str) -> (Head<'_>, &str) {
     (head, rest)
 }
 
-/// Reads `Name: value` pairs of a line.
+/// Reads a line's `Name: value` pairs into the head of a record.
 fn read_fields<'a>(line: &'a str, head: &mut Head<'a>) {
     let mut words = line.split([' ', '\t']).filter(|word| !word.is_empty());
     while let Some(word) = words.next() {
@@ -214,21 +215,21 @@ fn read_fields<'a>(line: &'a str, head: &mut Head<'a>) {
     }
 }
 
-/// Reads seconds with decimals, in microseconds.
+/// Parses seconds with decimals, in microseconds.
 fn parse_seconds_us(text: &str) -> Option<u64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let decimals: String = decimals.chars().chain(std::iter::repeat('0')).take(6).collect();
     whole.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(decimals.parse().ok()?)
 }
 
-/// Reads `SET timestamp=1732823465;`, also with other variables before it.
+/// Parses `SET timestamp=1732823465;`, also with other variables before it, in microseconds.
 fn parse_set_timestamp(line: &str) -> Option<i64> {
     let values = line.strip_prefix("SET ")?.strip_suffix(';')?;
     let value = values.split(',').find_map(|one| one.strip_prefix("timestamp="))?;
     i64::try_from(parse_seconds_us(value)?).ok()
 }
 
-/// Reads `2026-11-28T19:41:05.123456Z` and `261128 19:41:05`, and tells whether it is exact.
+/// Parses `2026-11-28T19:41:05.123456Z` or `261128 19:41:05`, and tells whether it is exact.
 fn parse_time(text: &str) -> Option<(i64, bool)> {
     if let Some(found) = parse_moment(text) {
         let zone = text[found.length..].trim();

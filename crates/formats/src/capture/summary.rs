@@ -64,28 +64,29 @@ impl Summary {
         })
     }
 
-    /// The sum over the reasons of a group.
+    /// Sums the counts of a group's reasons.
     pub fn sum_of_group(&self, group: Group) -> u64 {
         self.counts.iter().filter(|counted| counted.reason.group() == group).map(|counted| counted.count).sum()
     }
 
-    /// The executions of a class that failed; `None`: the log does not say.
+    /// Number of a class's executions that failed; `None` if the log does not say.
     pub fn failed_count(&self, class: &Class) -> Option<u64> {
         let is_unknown = self.counts.iter().any(|counted| counted.reason == Reason::ErrorUnknown);
         (class.errors > 0 || !is_unknown).then_some(class.errors)
     }
 
-    /// Time of all executions together.
+    /// Sums the time of all executions.
     pub fn total_us(&self) -> u64 {
         self.classes.iter().map(|class| class.total_us).sum()
     }
 }
 
-/// A query's only number.
+/// Runs a query whose only row is a number.
 fn query_number(connection: &Connection, sql: &str) -> rusqlite::Result<i64> {
     connection.query_row(sql, [], |row| row.get(0))
 }
 
+/// Sums a capture up by classes of statements, steps of time and errors.
 fn summarise(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     let connection = &capture.connection;
     let span = connection.query_row("SELECT min(first_us), max(last_us) FROM executions", [], |row| {
@@ -145,7 +146,7 @@ fn summarise(capture: &SavedCapture) -> Result<Summary, CaptureError> {
     Ok(summary)
 }
 
-/// The counts that the capture holds.
+/// Reads the counts that the capture holds.
 fn stored_counts(capture: &SavedCapture) -> Result<Vec<Count>, CaptureError> {
     let mut found = Vec::new();
     for reason in Reason::ALL {

@@ -2,7 +2,8 @@
 
 const DAY_S: i64 = 86_400;
 
-/// Days since 1970: <https://howardhinnant.github.io/date_algorithms.html#days_from_civil>.
+/// Computes the days since 1970 of a date.
+/// <https://howardhinnant.github.io/date_algorithms.html#days_from_civil>.
 fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -22,12 +23,12 @@ pub struct Moment {
     pub has_fraction: bool,
 }
 
-/// A number of digits alone.
+/// Parses a number of digits alone.
 fn digits_number(text: &[u8]) -> Option<i64> {
     text.iter().try_fold(0_i64, |sum, byte| byte.is_ascii_digit().then(|| sum * 10 + i64::from(byte - b'0')))
 }
 
-/// Reads `2026-11-28 19:41:05.123`, with a space or a `T` between day and time, and with any number of decimals.
+/// Parses `2026-11-28 19:41:05.123`, with a space or a `T` between day and time, and any number of decimals.
 pub fn parse_moment(text: &str) -> Option<Moment> {
     let bytes = text.as_bytes();
     let part = |from: usize, to: usize| digits_number(bytes.get(from..to)?);
@@ -53,7 +54,7 @@ pub fn parse_moment(text: &str) -> Option<Moment> {
     Some(moment)
 }
 
-/// Seconds east of Greenwich of `Z`, `+02` and `-03:30`; 0 for names of zones, which are not unique.
+/// Gives the seconds east of Greenwich of `Z`, `+02` and `-03:30`; 0 for names of zones, which are not unique.
 pub fn zone_s(zone: &str) -> i64 {
     let (sign, rest) = match zone.as_bytes().first() {
         Some(b'+') => (1, &zone[1..]),
@@ -66,7 +67,7 @@ pub fn zone_s(zone: &str) -> i64 {
     sign * (hours * 3_600 + minutes * 60)
 }
 
-/// Reads a moment and the zone behind it, which ends at a space or at the text's end.
+/// Parses a moment and the zone behind it, which ends at a space or at the text's end.
 pub fn parse_zoned(text: &str) -> Option<Moment> {
     let moment = parse_moment(text)?;
     let rest = text[moment.length..].strip_prefix(' ').unwrap_or(&text[moment.length..]);

@@ -11,7 +11,8 @@ use super::{Record, Records};
 /// Columns of the oldest version that is read, 9.0; later ones have more behind them.
 const COLUMNS: usize = 23;
 
-/// Tells whether a line begins as a record does, which no value of a record's does: there the quotation marks are doubled.
+/// Tells whether a line begins as a record does.
+/// No value of a record's does: there the quotation marks are doubled.
 pub fn is_head(line: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&line[..line.len().min(400)]).into_owned();
     let Some(moment) = parse_zoned(&head) else { return false };
@@ -21,7 +22,7 @@ pub fn is_head(line: &[u8]) -> bool {
     digits > 0 && rest[digits..].starts_with(',')
 }
 
-/// What follows a name in quotation marks, or none, and its comma.
+/// Gives what follows a name in quotation marks, or none, and its comma.
 fn behind_name(text: &str) -> Option<&str> {
     match text.strip_prefix('"') {
         Some(name) if name.starts_with('"') => None,
@@ -30,7 +31,7 @@ fn behind_name(text: &str) -> Option<&str> {
     }
 }
 
-/// Reads a whole log.
+/// Reads a whole log in CSV into a capture.
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
@@ -61,7 +62,8 @@ pub fn read_log(reader: &mut dyn BufRead, records: &mut Records, capture: &mut C
     Ok(())
 }
 
-/// Counts what is no record, and gives what begins within it as one: a server that started again may go on in the same line.
+/// Counts what is no record as cut off, and gives the record that begins within it.
+/// A server that started again may go on in the same line.
 fn behind_cut(record: &RecordBytes, capture: &mut Capture) -> Vec<u8> {
     capture.count_reason(Reason::CutOff);
     let bytes = record.bytes();
@@ -70,7 +72,7 @@ fn behind_cut(record: &RecordBytes, capture: &mut Capture) -> Vec<u8> {
     begin.map_or_else(Vec::new, |begin| bytes[begin..].to_vec())
 }
 
-/// Takes a record; `false`: it is none.
+/// Takes a record into the capture; `false` if it is none.
 fn take_record(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<bool, CaptureError> {
     let text = String::from_utf8_lossy(without_line_end(bytes.bytes()));
     if text.is_empty() {
@@ -108,12 +110,12 @@ fn take_record(bytes: &RecordBytes, records: &mut Records, capture: &mut Capture
     Ok(true)
 }
 
-/// Whether it is a code of an error or of a success.
+/// Whether a field is a code of an error or of a success.
 fn is_state(field: &str) -> bool {
     field.len() == 5 && field.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// The fields of a record; one that is cut off ends where it does.
+/// Splits a record into its fields; one that is cut off ends where it does.
 fn split_fields(text: &str) -> Vec<Cow<'_, str>> {
     let (mut fields, mut rest) = (Vec::with_capacity(26), text);
     loop {
@@ -137,7 +139,7 @@ fn split_fields(text: &str) -> Vec<Cow<'_, str>> {
     }
 }
 
-/// Where the quotation mark stands that ends a field.
+/// Finds the quotation mark that ends a field.
 fn end_of_quoted(text: &str) -> usize {
     let mut from = 0;
     while let Some(at) = text[from..].find('"') {

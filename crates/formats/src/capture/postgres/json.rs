@@ -36,7 +36,7 @@ pub fn is_head(line: &[u8]) -> bool {
     line.starts_with(BEGIN.as_bytes())
 }
 
-/// Reads a whole log.
+/// Reads a whole log in JSON, a record a line, into a capture.
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
@@ -53,7 +53,7 @@ pub fn read_log(reader: &mut dyn BufRead, records: &mut Records, capture: &mut C
     }
 }
 
-/// Takes a line, which is a record.
+/// Takes a line, which is a record, into the capture.
 fn take_line(line: &RecordBytes, records: &mut Records, capture: &mut Capture) -> Result<(), CaptureError> {
     if line.is_too_long() {
         capture.count_reason(Reason::TooLong);

@@ -38,7 +38,7 @@ pub struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The session that the record is of.
+    /// Gives the session that the record is of.
     fn session(&self) -> Session<'a> {
         Session { key: self.session, user: self.user, database: self.database, application: self.application }
     }
@@ -72,12 +72,12 @@ pub struct Records {
 }
 
 impl Records {
-    /// The next record is the first of another file.
+    /// Notes that the next record is the first of another file.
     pub fn begin_file(&mut self) {
         self.clock.begin_file();
     }
 
-    /// Takes a record.
+    /// Takes a record: adds the execution that it ends, or counts why it is none.
     ///
     /// # Errors
     /// The capture cannot be written.
@@ -102,7 +102,7 @@ impl Records {
         Ok(())
     }
 
-    /// Ends all sessions: what they began has no duration in the log.
+    /// Ends all sessions: what they began is added without a duration.
     ///
     /// # Errors
     /// The capture cannot be written.
@@ -112,7 +112,7 @@ impl Records {
         sessions.iter().try_for_each(|session| self.end_session(session, capture))
     }
 
-    /// Counts what makes the record doubtful.
+    /// Counts the reasons for which the record is doubtful.
     fn count_doubts(&mut self, record: &Record<'_>, capture: &mut Capture) {
         self.clock.take_time(record.moment.us, record.moment.has_fraction, capture);
         let Some(process) = record.process else { return };
@@ -128,7 +128,7 @@ impl Records {
         }
     }
 
-    /// What is known of a session; all is ended first where there are too many.
+    /// Gives what is known of a session; all is ended first where there are too many.
     fn live_session(&mut self, session: &str, capture: &mut Capture) -> Result<&mut Live, CaptureError> {
         if self.live.len() >= MOST_KNOWN && !self.live.contains_key(session) {
             self.finish(capture)?;
@@ -136,7 +136,7 @@ impl Records {
         Ok(self.live.entry(session.to_owned()).or_default())
     }
 
-    /// A record with a duration: of a statement that it has, or that an earlier one has.
+    /// Takes a record with a duration: adds the statement that it has, or that an earlier one has.
     fn with_duration(&mut self, rest: &str, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
         let Some((duration_us, rest)) = parse_duration_us(rest) else {
             capture.count_reason(record.damage.unwrap_or(Reason::CutOff));
@@ -190,7 +190,7 @@ impl Records {
         })
     }
 
-    /// A statement that is logged when it begins.
+    /// Keeps a statement that is logged when it begins until its duration comes.
     fn take_begun(
         &mut self,
         logged: &Logged<'_>,
@@ -210,7 +210,7 @@ impl Records {
         before.map_or(Ok(()), |before| add_pending(before, record.session, None, capture))
     }
 
-    /// A statement that ended with an error, which has no duration.
+    /// Adds a statement that ended with an error, which has no duration.
     fn take_failed(&mut self, record: &Record<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
         let live = self.live.get_mut(record.session);
         let pending = live.and_then(|live| {
@@ -243,7 +243,7 @@ impl Records {
         capture.add_execution(Execution { session, start_us, text, parameters, error, ..Execution::default() })
     }
 
-    /// Ends a session: what it began has no duration in the log.
+    /// Ends a session: what it began is added without a duration.
     fn end_session(&mut self, session: &str, capture: &mut Capture) -> Result<(), CaptureError> {
         let pending = self.live.remove(session).and_then(|live| live.pending);
         pending.map_or(Ok(()), |pending| add_pending(pending, session, None, capture))
@@ -270,7 +270,7 @@ fn add_failed(pending: Pending, (session, code): (&str, &str), capture: &mut Cap
     add_ended(pending, Execution { session, error: Some(code), ..Execution::default() }, capture)
 }
 
-/// Takes a statement that was logged when it began, with what is known of its end.
+/// Adds a statement that was logged when it began, with what is known of its end.
 fn add_ended(pending: Pending, end: Execution<'_>, capture: &mut Capture) -> Result<(), CaptureError> {
     let Pending { text, parameters, start_us, user, database, application } = pending;
     match parameters {
@@ -308,7 +308,7 @@ struct Logged<'a> {
 }
 
 impl<'a> Logged<'a> {
-    /// Reads `statement: …`, `execute NAME: …`, `execute fetch from NAME: …` and `fastpath function call: …`.
+    /// Parses `statement: …`, `execute NAME: …`, `execute fetch from NAME: …` and `fastpath function call: …`.
     fn parse_message(message: &'a str) -> Option<Logged<'a>> {
         if let Some(text) = message.strip_prefix("statement: ") {
             return Some(Logged { text, how: How::Simple });
@@ -324,7 +324,11 @@ impl<'a> Logged<'a> {
         named.split_once(": ").map(|(_, text)| Logged { text, how })
     }
 
-    /// Checks whether the statement can be taken.
+    /// Fails with the reason why the statement cannot be taken, whatever its values are.
+    ///
+    /// # Errors
+    ///
+    /// That reason.
     ///
     /// # Errors
     /// The reason why it cannot be taken, whatever its values are.
@@ -344,13 +348,13 @@ impl<'a> Logged<'a> {
         Ok(())
     }
 
-    /// Reads the values of the parameters from the message's detail.
+    /// Parses the parameters' values in the message's detail.
     fn parameters_from(&self, detail: &str) -> Result<Vec<Option<String>>, Reason> {
         let values = detail.strip_prefix("parameters: ").or_else(|| detail.strip_prefix("Parameters: "));
         self.parse_values(values)
     }
 
-    /// Reads the values of the parameters.
+    /// Parses the parameters' values, as many as the statement has.
     ///
     /// # Errors
     /// Values are missing, or were cut.
@@ -374,7 +378,7 @@ impl<'a> Logged<'a> {
     }
 }
 
-/// Reads `$1 = 'it''s', $2 = NULL`.
+/// Parses values as the log has them: `$1 = 'it''s', $2 = NULL`.
 fn read_values(text: &str) -> Option<Vec<Option<String>>> {
     let (mut values, mut rest) = (Vec::new(), text);
     loop {
@@ -403,7 +407,7 @@ fn read_values(text: &str) -> Option<Vec<Option<String>>> {
     }
 }
 
-/// Reads `1.234 ms`, in microseconds, and what follows.
+/// Parses `1.234 ms`, in microseconds, and gives what follows.
 fn parse_duration_us(text: &str) -> Option<(u64, &str)> {
     let (number, rest) = text.split_once(" ms")?;
     let (whole, thousandths) = number.split_once('.')?;
@@ -419,7 +423,7 @@ fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Tells whether it is a duration, or an error of a statement, in another language than English.
+/// Tells whether a record is a duration, or an error of a statement, in another language than English.
 fn is_translated(record: &Record<'_>) -> bool {
     const FIRST_CHARS: usize = 60;
     const SEVERITIES: [&str; 6] = ["LOG", "INFO", "NOTICE", "WARNING", "DEBUG", "DEBUG1"];

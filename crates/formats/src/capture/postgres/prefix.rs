@@ -49,7 +49,7 @@ pub struct Said<'a> {
 }
 
 impl Prefix {
-    /// Reads a `log_line_prefix`.
+    /// Parses a `log_line_prefix`; fails if it is no prefix or says too little for a capture.
     ///
     /// # Errors
     /// It says too little for a capture, or is no prefix: a sentence.
@@ -94,7 +94,7 @@ impl Prefix {
         &self.text
     }
 
-    /// The usual prefix that most of these lines have.
+    /// Finds the usual prefix that most of these lines have.
     pub fn guess_usual(lines: &[&str]) -> Option<Prefix> {
         let heads: Vec<&&str> = lines.iter().filter(|line| !line.is_empty() && !line.starts_with('\t')).collect();
         let usual = USUAL.iter().filter_map(|text| Prefix::parse(text).ok());
@@ -105,7 +105,7 @@ impl Prefix {
         (2 * count > heads.len()).then_some(prefix)
     }
 
-    /// Finds the prefix, and behind it a severity with its colon.
+    /// Finds the prefix at a line's beginning, and behind it a severity with its colon.
     pub fn find_in_line<'a>(&self, line: &'a str) -> Option<Said<'a>> {
         let mut said = Said::default();
         match_parts(&self.parts, line, line.len(), &mut said).then_some(said)
@@ -158,7 +158,8 @@ fn is_zone_char(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '/' | '_')
 }
 
-/// The length of a field whose form is known; the inner `None`: it is not there. The outer `None`: any text.
+/// Gives the length of a field whose form is known; the inner `None`: it is not there.
+/// The outer `None`: any text.
 fn fixed_length(field: char, rest: &str) -> Option<Option<usize>> {
     let bytes = rest.bytes();
     match field {

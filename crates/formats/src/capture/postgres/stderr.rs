@@ -11,7 +11,7 @@ use super::{Record, Records};
 /// What follows a record with the same prefix and belongs to it.
 const PARTS: [&str; 7] = ["DETAIL", "HINT", "QUERY", "CONTEXT", "LOCATION", "STATEMENT", "BACKTRACE"];
 
-/// Reads a whole log.
+/// Reads a whole log in text form, with this prefix, into a capture.
 ///
 /// # Errors
 /// The log cannot be read, or the capture cannot be written.
@@ -90,7 +90,7 @@ fn take_record(
     records.take_record(&record, capture)
 }
 
-/// The parts of a record by their names; the first is the message, by its severity.
+/// Splits a record into its parts by their names; the first is the message, by its severity.
 fn record_parts<'a>(text: &'a str, prefix: &Prefix) -> Vec<(&'a str, String)> {
     let mut parts: Vec<(&str, String)> = Vec::new();
     for line in text.split_inclusive('\n') {
