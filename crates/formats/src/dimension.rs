@@ -36,7 +36,7 @@ const SHORT: [(&str, &str); 5] =
 pub struct Ratio(f64, f64);
 
 impl Ratio {
-    /// The ratio of two units that are the same or of one family; `None` for others.
+    /// Makes the ratio of two units that are the same or of one family; `None` for others.
     pub fn between(from: &str, to: &str) -> Option<Ratio> {
         let (from, to) = (long_name(from), long_name(to));
         if from == to {
@@ -53,18 +53,19 @@ impl Ratio {
         Some(if times >= by { Ratio(times / by, 1.0) } else { Ratio(1.0, by / times) })
     }
 
+    /// Converts a value to the other unit.
     pub fn apply(self, value: f64) -> f64 {
         value * self.0 / self.1
     }
 }
 
-/// The long name of a unit, or the unit itself if none is known.
+/// Gives the long name of a unit, or the unit itself if none is known.
 fn long_name(unit: &str) -> String {
     let unit = unit.trim();
     SHORT.iter().find(|(short, _)| *short == unit).map_or(unit, |(_, long)| long).to_owned()
 }
 
-/// How large two units of one family are, in the smallest of it.
+/// Gives the sizes of two units of one family, in the smallest of it.
 fn unit_sizes(one: &str, other: &str) -> Option<(f64, f64)> {
     if one == other {
         return Some((1.0, 1.0));
@@ -105,6 +106,7 @@ impl<P> Default for Dimensions<'_, P> {
 }
 
 impl<'a, P: Copy> Dimensions<'a, P> {
+    /// Learns a metric's unit and better direction; fails if an earlier place had others.
     /// `unit` is `None` where there is no value that would need one.
     ///
     /// # Errors

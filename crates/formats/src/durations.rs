@@ -40,6 +40,7 @@ impl SampledDurations {
         self.add_many_ns(ns, 1);
     }
 
+    /// Adds one duration a number of times.
     pub fn add_many_ns(&mut self, ns: u64, times: u64) {
         if times == 0 {
             return;
@@ -81,14 +82,14 @@ impl SampledDurations {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
-    /// A quantile of these and `failed` more, which took at least as long as all others.
+    /// Computes a quantile of these durations and `failed` more, which took at least as long as all others.
     pub fn quantile_ns(&self, quantile: f64, failed: u64) -> Result<u64, NoQuantile> {
         let share = share_of_successes(quantile, self.count, failed)?;
         Ok(self.histogram.as_ref().map_or(self.max_ns, |found| found.value_at_quantile(share).min(self.max_ns)))
     }
 
-    /// Share of failures, and latencies in µs under étalon's own metric ids (`response_mean` …). Mean and shortest are
-    /// of successes, all others count failures.
+    /// Makes the measurements of failures, and of latencies in µs under étalon's own ids (`response_mean` …).
+    /// Mean and shortest are of successes, all others count failures.
     pub fn measurements(&self, failed: u64) -> Vec<Measurement> {
         let share = Measurement::failed_share(Reading::percent_failed(failed, self.count));
         let mut all =
@@ -122,7 +123,7 @@ impl SampledDurations {
         all
     }
 
-    /// The histogram of a whole run as stored; `None` if empty.
+    /// Makes the histogram of a whole run as it is stored; `None` if empty.
     pub fn series(&self, host: &str, elapsed_s: f64, errors: u64) -> Option<Series> {
         if self.count == 0 {
             return None;
@@ -142,15 +143,18 @@ impl SampledDurations {
     }
 }
 
+/// Converts nanoseconds to a reading in microseconds; unavailable without any.
 fn micros_reading(ns: Option<f64>) -> Reading {
     ns.map_or_else(|| Reading::unavailable("no execution succeeded"), |ns| Reading::Value(ns / 1e3))
 }
 
-/// Rounded to the nanosecond: 16.301 ms are 16301 us, not 16300.999999999998.
+/// Converts milliseconds to microseconds, rounded to the nanosecond.
+/// 16.301 ms are 16301 us, not 16300.999999999998.
 pub(crate) fn us_of_ms(ms: f64) -> f64 {
     (ms * 1e6).round() / 1e3
 }
 
+/// Makes the measurement of a latency in microseconds.
 pub(crate) fn latency_measurement(id: &str, role: Role, reading: Reading) -> Measurement {
     Measurement::new(id, "us", Direction::Lower, role, reading)
 }

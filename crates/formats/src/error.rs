@@ -20,7 +20,7 @@ pub enum FormatError {
     },
 }
 
-/// `, column 7`. By reference for the derive.
+/// Writes the suffix `, column 7`. By reference for the derive.
 fn column_suffix(column: &Option<usize>) -> String {
     column.map_or_else(String::new, |column| format!(", column {column}"))
 }

@@ -21,8 +21,7 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions, h
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// Fact of an imported system of which the order of the runs is known; its value is [`ROUNDS`]. A sequential order keeps
-/// rounds from being paired.
+/// Fact of an imported system whose runs' order is known: [`ROUNDS`]. A sequential order keeps rounds from being paired.
 pub const PAIRING: &str = "imported.repetitions";
 pub const ROUNDS: &str = "rounds";
 /// Fact of a system whose runs all were of one experiment of étalon's: what its table calls it.
@@ -46,14 +45,11 @@ pub struct Experiment {
     pub facts: BTreeMap<String, Facts>,
 }
 
-/// Makes an experiment of imported results. A case is a benchmark with its keys; its repetitions become rounds, which
-/// share only their number and are compared unpaired, unless étalon's own table says of every one that it was in a round of
-/// one experiment (those of two experiments were not run together). Each run carries a note with its source and unknowns.
+/// Makes an experiment of imported results: a case is a benchmark with its keys, its repetitions become rounds.
+/// They are compared unpaired, unless étalon's own table says that all were in rounds of one experiment.
 ///
 /// # Errors
-/// There are no results, two results of one import claim one repetition, a metric stands twice in a result or is not
-/// finite, a metric of a benchmark has units that are not of one family, or two better ways, or there are too many cases or
-/// repetitions.
+/// No results, a repetition or metric that stands twice or is not finite, units that clash, or too many cases.
 pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, FormatError> {
     let all = resolve_results(imports)?;
     let mut shape = Shape::default();
@@ -97,7 +93,7 @@ pub fn into_experiment(name: &str, imports: &[Imported]) -> Result<Experiment, F
     Ok(Experiment { plan, runs, repeated, notes: gaps.into_values().collect(), facts })
 }
 
-/// What the results tell of each metric's unit and better way.
+/// Learns each metric's unit and better way from the results; fails if two results clash.
 fn learn_dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, usize>, FormatError> {
     let mut dimensions = Dimensions::default();
     for (at, (_, result)) in all.iter().enumerate() {
@@ -120,7 +116,7 @@ fn learn_dimensions<'a>(all: &'a [ResolvedResult<'_>]) -> Result<Dimensions<'a, 
     Ok(dimensions)
 }
 
-/// The source, system and keys of the result at `at`.
+/// Writes the source, system and keys of the result at an index.
 fn place_of(all: &[ResolvedResult<'_>], at: usize) -> String {
     all.get(at).map_or_else(String::new, |(import, result)| {
         let keys = keys_text(&result.keys);
@@ -129,8 +125,7 @@ fn place_of(all: &[ResolvedResult<'_>], at: usize) -> String {
     })
 }
 
-/// The order of the runs, if it is known: étalon's own table tells it of its experiment; of several tables, one that says
-/// sequential holds for all; and the times of the runs may show that they did not take turns.
+/// Finds the order of the runs, if étalon's own tables or the times of the runs show it.
 fn known_order(imports: &[Imported], all: &[ResolvedResult<'_>]) -> Option<Order> {
     // A table that was imported itself before has an order in name only.
     match () {
@@ -146,12 +141,13 @@ fn known_order(imports: &[Imported], all: &[ResolvedResult<'_>]) -> Option<Order
     }
 }
 
+/// Gives the order that étalon's own table tells of its rounds.
 fn order_of(import: &Imported) -> Option<Order> {
     let rules = import.rules.as_ref().filter(|rules| rules.repetitions == Repetitions::Rounds);
     rules.map(|rules| rules.order)
 }
 
-/// The one experiment of étalon's that all results are of. A table may hold rows of another one, which someone put there.
+/// Gives the one experiment of étalon's that all results are of. A table may hold rows of another one.
 fn experiment_of<'a>(all: &'a [ResolvedResult<'_>]) -> Option<&'a str> {
     let first = all.first()?.1.experiment.as_deref()?;
     all.iter().all(|(_, result)| result.experiment.as_deref() == Some(first)).then_some(first)
@@ -207,6 +203,7 @@ impl Shape {
         benchmark.points.entry(point_identity(&result.keys)).or_insert_with(|| result.keys.clone());
     }
 
+    /// Numbers the points of each benchmark, and fails if there are too many cases.
     fn check_size(&mut self) -> Result<(), FormatError> {
         let mut points = 0;
         for benchmark in self.benchmarks.values_mut() {
@@ -226,7 +223,7 @@ impl Shape {
         Ok(())
     }
 
-    /// The index in [`Plan::cases`].
+    /// Gives the index of a result's case in [`Plan::cases`].
     fn case_index(&self, result: &ImportedResult) -> u32 {
         let benchmark = self.benchmarks.get(&result.benchmark);
         let point = benchmark.and_then(|b| Some(b.before + b.points.get_index_of(&point_identity(&result.keys))?));
@@ -235,7 +232,7 @@ impl Shape {
         (point.unwrap_or(0) * self.systems.len() + system) as u32
     }
 
-    /// Which repetitions each case has none of among its own, where others have one.
+    /// Says of each case which repetitions it has none of among its own, where others have one.
     fn gaps_by_case(&self, taken: &BTreeMap<u32, Taken>) -> BTreeMap<u32, String> {
         let mut of_point: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
         let systems = self.systems.len() as u32;
@@ -251,6 +248,7 @@ impl Shape {
         gaps.collect()
     }
 
+    /// Writes which repetitions of a case are missing.
     fn gap_words(&self, case: u32, missing: &[u32], of: usize) -> String {
         let (point, system) = (case as usize / self.systems.len(), case as usize % self.systems.len());
         let system = self.systems.get_index(system).map_or("", String::as_str);
@@ -335,7 +333,7 @@ impl Shape {
         }
     }
 
-    /// The facts of each system, from the files that its results are from.
+    /// Collects the facts of each system from the files that its results are from.
     fn facts(&self, imports: &[Imported], order: Option<Order>, experiment: Option<&str>) -> BTreeMap<String, Facts> {
         let mut all = BTreeMap::new();
         let systems = imports.iter().map(|import| import.results.iter().map(|r| r.system.as_str()).collect());
@@ -385,7 +383,7 @@ impl Shape {
         all
     }
 
-    /// Facts of what is no system, such as the load's machine. Several tables have several machines: then none.
+    /// Collects the facts of what is no system, such as the load's machine; none of several tables, which have several.
     fn facts_of_others(&self, imports: &[Imported]) -> BTreeMap<String, Facts> {
         match imports {
             [only] if only.rules.is_some() => {
@@ -401,6 +399,7 @@ fn exported_benchmark<'r>(all_rules: &[&'r ExportedRules], name: &str) -> Option
     all_rules.iter().flat_map(|rules| &rules.benchmarks).find(|benchmark| benchmark.name == name)
 }
 
+/// Fills in the value `unknown` of each key that a point does not have.
 fn with_unknown(keys: &BTreeSet<String>, mut point: Point) -> Point {
     for key in keys {
         point.entry(key.clone()).or_insert_with(|| Value::Text(UNKNOWN.to_owned()));
@@ -408,18 +407,18 @@ fn with_unknown(keys: &BTreeSet<String>, mut point: Point) -> Point {
     point
 }
 
-/// The interval by which the rounds were judged: an experiment that one look may have ended is no other once it is a table.
+/// Gives the interval by which the rounds of étalon's own table were judged: one look may have ended it.
 fn look_interval(all_rules: &[&ExportedRules]) -> Option<UntilSure> {
     let judged = all_rules.iter().find(|rules| rules.first_look.is_some())?;
     Some(UntilSure { first: judged.first_look?, stop: Stop::default(), max_time: None, begun: judged.begun })
 }
 
-/// A text that is the same for equal points only.
+/// Makes a text that is the same for equal points only.
 pub(crate) fn point_identity(point: &Point) -> String {
     point.iter().map(|(key, value)| format!("{key:?}={value:?};")).collect()
 }
 
-/// The first texts of many.
+/// Joins the first texts of many, and counts the rest.
 fn first_texts(texts: &IndexSet<&str>) -> String {
     let first: Vec<&str> = texts.iter().take(LISTED).copied().collect();
     let more = texts.len() - first.len();
@@ -441,7 +440,7 @@ struct Taken {
     first_free: u32,
 }
 
-/// The round of a result: its repetition's number, else the first that is free.
+/// Finds a result's round: its repetition's number, else the first that is free; fails if it is taken.
 fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatError> {
     let round = match result.repetition {
         Some(0) => return Err(FormatError::of_whole("repetitions count from 1")),
@@ -466,12 +465,13 @@ fn free_round(result: &ImportedResult, taken: &mut Taken) -> Result<u32, FormatE
     Ok(round)
 }
 
-/// `block_kb=8, op=read`.
+/// Writes keys as `block_kb=8, op=read`.
 fn keys_text(point: &Point) -> String {
     let keys: Vec<String> = point.iter().map(|(key, value)| format!("{key}={value}")).collect();
     if keys.is_empty() { "no keys".to_owned() } else { keys.join(", ") }
 }
 
+/// Fails if a metric stands twice in a result, or has a value that is not finite.
 fn check_result(result: &ImportedResult) -> Result<(), FormatError> {
     let mut seen = BTreeSet::new();
     for measurement in &result.measurements {
@@ -493,6 +493,7 @@ fn place_in_error(result: &ImportedResult) -> String {
     format!("{} on {} ({})", result.benchmark, result.system, keys_text(&result.keys))
 }
 
+/// Makes the record of a result: its measurements in their metrics' units, with marks of its source and notes.
 fn run_record(import: &Imported, result: &ImportedResult, dimensions: &Dimensions<'_, usize>) -> RunRecord {
     let mut measurements = result.measurements.clone();
     let converted: Vec<String> =

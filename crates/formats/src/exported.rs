@@ -85,12 +85,12 @@ impl ExportedBenchmark {
     }
 }
 
-/// `6` for a fixed number of rounds, `6..` for a range.
+/// Writes the rounds that an experiment was begun with: `6` for a fixed number, `6..` for a range.
 fn begun_text(begun: Begun) -> String {
     format!("{}{}", begun.rounds, if begun.stop.is_some() { ".." } else { "" })
 }
 
-/// Which rounds a range spared is not written.
+/// Reads the rounds of [`begun_text`] back; which rounds a range spared is not written.
 fn read_begun(text: &str) -> Option<Begun> {
     let (rounds, stop) = match text.strip_suffix("..") {
         Some(rounds) => (rounds, Some(Stop::default())),
@@ -110,7 +110,7 @@ fn alias_from_remark(remark: &str) -> Option<(String, String)> {
     Some((text_of(&json, "system")?, text_of(&json, "of")?))
 }
 
-/// A text of a JSON object by its name.
+/// Gives a text of a JSON object by its name.
 fn text_of(json: &Value, name: &str) -> Option<String> {
     json.get(name).and_then(Value::as_str).map(str::to_owned)
 }
@@ -123,6 +123,7 @@ pub(crate) fn is_export_remark(remark: &str) -> bool {
 }
 
 impl ExportedRules {
+    /// Writes the rules as remarks of an exported table.
     /// Read back by [`ExportedRules::from_remarks`].
     pub fn to_remarks(&self) -> Vec<String> {
         let benchmarks = self.benchmarks.iter().map(ExportedBenchmark::to_remark);
@@ -136,7 +137,7 @@ impl ExportedRules {
             .collect()
     }
 
-    /// The remark that holds the rules.
+    /// Writes the remark that holds the rules.
     fn first_remark(&self) -> String {
         let repetitions = match self.repetitions {
             Repetitions::Numbered => "numbered",
@@ -163,7 +164,7 @@ impl ExportedRules {
         )
     }
 
-    /// `None` if étalon did not write the table.
+    /// Reads the rules back from a table's remarks; `None` if étalon did not write the table.
     pub fn from_remarks(remarks: &[String]) -> Option<ExportedRules> {
         let mut rules = remarks.iter().find_map(|remark| ExportedRules::read_first(remark))?;
         rules.benchmarks = remarks.iter().filter_map(|remark| ExportedBenchmark::from_remark(remark)).collect();
@@ -171,7 +172,7 @@ impl ExportedRules {
         Some(rules)
     }
 
-    /// `None` for another or incomplete remark.
+    /// Reads the rules from their remark; `None` for another or incomplete one.
     fn read_first(remark: &str) -> Option<ExportedRules> {
         let (fields, baseline) = remark.strip_prefix(SIGN)?.split_once(" baseline=")?;
         Some(ExportedRules {
@@ -210,12 +211,12 @@ impl ExportedRules {
     }
 }
 
-/// A positive number among `name=value` fields.
+/// Parses a positive number among `name=value` fields.
 fn share_field(fields: &str, name: &str) -> Option<f64> {
     field_value(fields, name)?.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0)
 }
 
-/// The value of a name among `name=value` fields.
+/// Finds the value of a name among `name=value` fields.
 fn field_value<'f>(fields: &'f str, name: &str) -> Option<&'f str> {
     fields.split_whitespace().find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
 }

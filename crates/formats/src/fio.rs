@@ -55,7 +55,7 @@ pub struct FioDocument {
 }
 
 impl FioDocument {
-    /// A job that a signal ended has no error in the JSON.
+    /// Finds the line of fio on a job that a signal ended, which has no error in the JSON.
     fn signal_line(&self) -> Option<&str> {
         self.note.lines().find(|line| line.starts_with("fio: ") && line.contains(", got signal="))
     }
@@ -118,7 +118,7 @@ impl FioLatency {
 const GOES_ON_AFTER: [i64; 3] = [5, 84, 92];
 
 impl FioJob {
-    /// Whether an error ended it; one that fio continued after is in the same field.
+    /// Whether an error ended the job; one that fio continued after is in the same field.
     fn was_ended(&self) -> bool {
         let went_on = self.failed > 0 && self.error == self.first_error && GOES_ON_AFTER.contains(&self.error);
         self.error != 0 && !went_on
@@ -129,18 +129,20 @@ impl FioJob {
         [&self.read, &self.write, &self.trim].into_iter().flatten()
     }
 
+    /// Gives the mean block size of each direction.
     fn mean_block_sizes(&self) -> impl Iterator<Item = Option<String>> {
         self.directions().map(mean_block_size)
     }
 }
 
 impl Direct {
-    /// I/Os without latency: failed ones, or all where fio did not measure it.
+    /// Counts the I/Os without latency: failed ones, or all where fio did not measure it.
     fn without_latency(&self) -> Option<u64> {
         self.ios.checked_sub(self.completion.as_ref().map_or(0, |latency| latency.samples))
     }
 }
 
+/// Reads all of fio's JSON documents in a text, with what stands around them; fails without any.
 pub fn read_documents(bytes: &[u8]) -> Result<Vec<FioDocument>, FormatError> {
     let text = decode(bytes);
     let mut documents = Vec::new();
@@ -173,7 +175,7 @@ fn count_lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// The next `{` at the start of a line.
+/// Finds the next `{` at the start of a line.
 fn next_document_start(text: &str, from: usize) -> Option<usize> {
     let rest = text.get(from..)?;
     if rest.starts_with('{') {
@@ -182,7 +184,7 @@ fn next_document_start(text: &str, from: usize) -> Option<usize> {
     rest.find("\n{").map(|at| from + at + 1)
 }
 
-/// The error for JSON that cannot be read, at its line in the file.
+/// Makes the error for JSON that cannot be read, at its line in the file.
 fn broken_json(line: u64, error: &serde_json::Error) -> FormatError {
     let at = line + (error.line() as u64).max(1) - 1;
     if error.is_eof() {
@@ -222,18 +224,18 @@ fn take_sum(jobs: &mut Vec<FioJob>) -> Option<FioJob> {
     if jobs.len() > 1 { jobs.pop_if(|job| job.name == "All clients") } else { None }
 }
 
-/// Host and port of the client that ran a job.
+/// Gives the host and port of the client that ran a job.
 fn client_of_job(job: &Json) -> Option<(&str, u64)> {
     Some((job.get("hostname")?.as_str()?, job.get("port").and_then(Json::as_u64).unwrap_or(0)))
 }
 
-/// Names of the disks whose use fio prints.
+/// Names the disks whose use fio prints.
 fn device_names(json: Option<&Json>) -> BTreeSet<String> {
     let disks = json.and_then(Json::as_array).into_iter().flatten();
     disks.filter_map(|disk| Some(disk.get("name")?.as_str()?.to_owned())).collect()
 }
 
-/// The options of a job, or those of all jobs.
+/// Reads the options of a job, or those of all jobs.
 fn job_options(json: Option<&Json>) -> BTreeMap<String, String> {
     let pairs = json.and_then(Json::as_object).into_iter().flatten();
     pairs.map(|(key, value)| (key.clone(), value.as_str().map_or_else(|| value.to_string(), str::to_owned))).collect()
@@ -275,12 +277,12 @@ fn read_direction(json: &Json, failed: u64) -> Option<Direct> {
     })
 }
 
-/// A number of a JSON object by its name.
+/// Reads a number of a JSON object by its name.
 fn number_field(json: &Json, name: &str) -> Option<f64> {
     json.get(name).and_then(Json::as_f64)
 }
 
-/// Version 2 has microseconds, in fields of shorter names.
+/// Reads the latency of a name in ns, which version 2 prints in µs, in fields of shorter names.
 fn latency_named(name: &str, json: &Json, all: Option<u64>) -> Option<FioLatency> {
     match json.get(format!("{name}_ns")) {
         Some(in_ns) => latency_of(in_ns, all, 1.0),
@@ -288,7 +290,8 @@ fn latency_named(name: &str, json: &Json, all: Option<u64>) -> Option<FioLatency
     }
 }
 
-/// `all` is the number of samples if fio does not print it, as up to version 3.26.
+/// Reads a latency and its percentiles and bins; `None` without samples.
+/// `all` is their number if fio does not print it, as up to version 3.26.
 fn latency_of(json: &Json, all: Option<u64>, unit_ns: f64) -> Option<FioLatency> {
     let samples = match json.get("N") {
         Some(samples) => samples.as_u64(),
@@ -311,7 +314,7 @@ fn latency_of(json: &Json, all: Option<u64>, unit_ns: f64) -> Option<FioLatency>
     })
 }
 
-/// The entries of an object within an object.
+/// Lists the entries of an object within an object.
 fn object_entries<'j>(json: &'j Json, name: &str) -> impl Iterator<Item = (&'j String, &'j Json)> + use<'j> {
     json.get(name).and_then(Json::as_object).into_iter().flatten()
 }
@@ -327,19 +330,20 @@ impl Side<'_> {
         self.jobs.iter().flat_map(|job| job.directions())
     }
 
-    /// Whether a job of the name is a clone of these. Some versions list the options of the first clone alone: the others have its
-    /// block size.
+    /// Whether a job of the name is a clone of these.
+    /// Some versions list the options of the first clone alone: the others have its block size.
     fn has_clone(&self, document: &FioDocument, job: &FioJob) -> bool {
         let Some(first) = self.jobs.first().filter(|first| first.group == job.group) else { return false };
         document.distinguishing_options(first) == document.distinguishing_options(job)
             || (job.options.is_empty() && first.mean_block_sizes().eq(job.mean_block_sizes()))
     }
 
+    /// Counts the I/Os of all jobs that failed.
     fn failed_count(&self) -> u64 {
         self.jobs.iter().map(|job| job.failed).fold(0, u64::saturating_add)
     }
 
-    /// I/Os without latency, if as many have none in all directions as failed.
+    /// Counts how many of these I/Os failed, if as many have no latency in all directions as failed.
     fn failed_of(&self, these: &[&Direct]) -> Option<u64> {
         match self.failed_count() {
             0 => Some(0),
@@ -351,12 +355,12 @@ impl Side<'_> {
     }
 }
 
-/// A sum plus a direction's I/Os without latency; `None` if it has more latencies than I/Os.
+/// Adds a direction's I/Os without latency to a sum; `None` if it has more latencies than I/Os.
 fn plus_failed(sum: u64, direct: &Direct) -> Option<u64> {
     Some(sum.saturating_add(direct.without_latency()?))
 }
 
-/// Jobs of one name, one group and one set of options are clones, whose rates are added.
+/// Groups a document's jobs into clones: those of one name, group and set of options, whose rates are added.
 fn group_clones(document: &FioDocument) -> Vec<Side<'_>> {
     let mut sides: Vec<Side<'_>> = Vec::new();
     for job in &document.jobs {
@@ -390,12 +394,12 @@ pub const READER: Reader = Reader {
     }),
 };
 
-/// A prompt, a quotation, or words above a result.
+/// Tests whether a line is a prompt, a quotation, or words above a result.
 fn is_of_mail(line: &str) -> bool {
     line.starts_with(['$', '#', '>']) || line.trim_end().ends_with(':')
 }
 
-/// What stands around the documents and is not of fio.
+/// Lists the lines that stand around the documents and are not of fio.
 fn lines_around(text: &str) -> Vec<NotUnderstood> {
     let mut lines = lines_outside(text);
     lines.retain(|line| !["fio: ", "fio-", "terse version"].iter().any(|own| line.text.starts_with(own)));
@@ -407,8 +411,8 @@ fn is_fio_json(text: &str) -> bool {
     is_json_with(text, &["fio version"])
 }
 
-/// One result per job and direction. Clones of a job count as one; documents with the same jobs are repetitions,
-/// except intermediate ones of one run.
+/// Makes a result for each job and direction of documents.
+/// Clones of a job count as one; documents with the same jobs are repetitions, except intermediate ones of one run.
 pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -> Imported {
     let unknown =
         ["the device", "whether the device or a cache answered", "what the file held", "the steadiness within a job"];
@@ -447,7 +451,7 @@ pub fn import_documents(documents: &[FioDocument], system: &str, source: &str) -
     imported
 }
 
-/// The results of all jobs of a document.
+/// Makes the results of all jobs of a document.
 fn results_of_document(document: &FioDocument, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     for side in group_clones(document) {
@@ -463,7 +467,7 @@ fn results_of_document(document: &FioDocument, system: &str) -> Vec<ImportedResu
     results
 }
 
-/// Why jobs have no result: an error or a signal ended one of them.
+/// Explains why jobs have no result: an error or a signal ended one of them.
 fn failure_reason(document: &FioDocument, side: &Side<'_>) -> Option<String> {
     let ended = side.jobs.iter().find(|job| job.was_ended());
     let by_error = ended.map(|job| format!("job {} ended with error {}", shorten(&job.name), job.error));
@@ -471,7 +475,7 @@ fn failure_reason(document: &FioDocument, side: &Side<'_>) -> Option<String> {
     by_error.or_else(|| document.signal_line().map(shorten_message))
 }
 
-/// Jobs that failed: a result for each direction that they were to go or have started.
+/// Makes failed results of jobs, one for each direction that they were to go or have started.
 fn failed_results(document: &FioDocument, side: &Side<'_>, reason: &str, system: &str) -> Vec<ImportedResult> {
     let Some(first) = side.jobs.first() else { return Vec::new() };
     let option = first.options.get("rw").or_else(|| document.global.get("rw")).map_or("read", String::as_str);
@@ -490,7 +494,7 @@ fn failed_results(document: &FioDocument, side: &Side<'_>, reason: &str, system:
     .collect()
 }
 
-/// `3.33` of `fio-3.33`.
+/// Strips fio's version of its name: `3.33` of `fio-3.33`.
 fn plain_version(version: &str) -> String {
     version.strip_prefix("fio-").unwrap_or(version).to_owned()
 }
@@ -512,7 +516,7 @@ fn trim_direction_of(job: &FioJob) -> Option<&Direct> {
     job.trim.as_ref()
 }
 
-/// The result of clones in one direction, if they had any I/O there.
+/// Makes the result of clones in one direction, if they had any I/O there.
 fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system: &str) -> Option<ImportedResult> {
     let all: Vec<&Direct> = side.jobs.iter().filter_map(|job| of(job)).collect();
     if all.is_empty() {
@@ -546,7 +550,7 @@ fn make_result(document: &FioDocument, side: &Side<'_>, op: &str, of: Of, system
     Some(result)
 }
 
-/// The failed share of these I/Os, or of all directions where the failed direction is unknown.
+/// Measures the failed share of these I/Os, or of all directions where the failed direction is unknown.
 fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measurement {
     let (failed, sum) = match failed {
         Some(failed) => (failed, saturating_sum(all.iter().map(|direct| direct.ios))),
@@ -555,12 +559,13 @@ fn failed_share(side: &Side<'_>, all: &[&Direct], failed: Option<u64>) -> Measur
     Measurement::failed_share(Reading::percent_failed(failed, sum.saturating_sub(failed)))
 }
 
+/// Sums numbers, at most to the largest that there is.
 fn saturating_sum(directions: impl Iterator<Item = u64>) -> u64 {
     directions.fold(0, u64::saturating_add)
 }
 
-/// CPU time of the job's thread for each I/O, where one thread did them all: what it did in another direction it does not tell
-/// apart, and of several jobs the shares are a mean.
+/// Measures the CPU time of a job's thread for each I/O, where one thread did them all in one direction.
+/// What it did in another direction fio does not tell apart, and of several jobs the shares are a mean.
 fn cpu_per_io(document: &FioDocument, side: &Side<'_>) -> Option<Measurement> {
     let [job] = side.jobs.as_slice() else { return None };
     let mut directions = job.directions();
@@ -574,7 +579,7 @@ fn cpu_per_io(document: &FioDocument, side: &Side<'_>) -> Option<Measurement> {
     Some(Measurement::new("cpu_per_io", "us", Direction::Lower, Role::Secondary, ns_reading_in_us(us * 1e3)))
 }
 
-/// Successful I/Os per second: fio's own figure counts failed ones.
+/// Sums the successful I/Os per second: fio's own figure counts failed ones.
 fn iops_reading(all: &[&Direct], failed: Option<u64>) -> Reading {
     let rates: Option<f64> = all
         .iter()
@@ -593,7 +598,7 @@ fn iops_reading(all: &[&Direct], failed: Option<u64>) -> Reading {
     }
 }
 
-/// The measurements of one direction.
+/// Makes the measurements of one direction: rates, latencies and percentiles.
 fn measurements_of(
     all: &[&Direct],
     whole: Option<&Direct>,
@@ -639,13 +644,14 @@ fn measurements_of(
     found
 }
 
-/// Nanoseconds as a reading in µs.
+/// Converts nanoseconds to a reading in µs.
 fn ns_reading_in_us(ns: f64) -> Reading {
     if ns.is_finite() { Reading::Value(ns / 1e3) } else { Reading::unavailable("out of range") }
 }
 
-/// `None` if fio did not print it. Percentiles of several jobs cannot be merged, bins can, and `whole` is what fio merged of its
-/// clients. Failures rank after all bins, but fio's percentiles ignore them.
+/// Reads or merges a percentile of the completion latency; `None` if fio did not print it.
+/// Percentiles of several jobs cannot be merged, bins can, and `whole` is what fio merged of its clients. Failures rank
+/// after all bins, but fio's percentiles ignore them.
 fn percentile_measurement(
     all: &[&Direct],
     whole: Option<&Direct>,
@@ -673,7 +679,7 @@ fn percentile_measurement(
     Some(Reading::unavailable(why_not))
 }
 
-/// A percentile of the completion latency, if fio printed it.
+/// Gives a percentile of the completion latency, if fio printed it.
 fn completion_percentile(direct: &Direct, rank: f64) -> Option<f64> {
     direct.completion.as_ref()?.percentile_at(rank)
 }

@@ -40,7 +40,6 @@ pub struct HammerDbOutput {
     pub not_understood: Vec<NotUnderstood>,
 }
 
-/// A job that has no result.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WithoutResult {
     /// The line of its result, counted from 1.
@@ -59,7 +58,6 @@ pub struct HammerDbJob {
     pub id: Option<String>,
     /// HammerDB's name of the database: `MariaDB`.
     pub database: Option<String>,
-    /// Virtual users that made the load.
     pub virtual_users: Option<u64>,
     /// From the report, or as the console says it was set: warehouses, lengths in minutes, scale factor.
     pub configuration: Point,
@@ -70,7 +68,6 @@ pub struct HammerDbJob {
     pub outcome: HammerDbResult,
     /// Virtual users that the console says failed: the others did its work.
     pub failed_users: u64,
-    /// What virtual users said of errors.
     pub errors: Vec<String>,
     pub timings: Vec<Timing>,
 }
@@ -121,7 +118,7 @@ const HEADINGS: [&str; 2] = ["TRANSACTION COUNT", "HAMMERDB RESULT"];
 /// The schema of `save`'s report, without its version.
 const REPORT_SCHEMA: &str = "hammerdb-job-report-v";
 
-/// Unrecognised lines are listed, never an error.
+/// Reads HammerDB's output; unrecognised lines are listed, never an error.
 pub fn read_output(bytes: &[u8]) -> HammerDbOutput {
     let text = decode(bytes);
     let mut reader = Lines::default();
@@ -144,6 +141,7 @@ pub fn read_output(bytes: &[u8]) -> HammerDbOutput {
     reader.finish()
 }
 
+/// Parses the JSON that a text begins with, and gives its length in bytes.
 fn json_at_start(text: &str) -> Option<(Json, usize)> {
     text.trim_start_matches([' ', '\t']).starts_with(['[', '{']).then_some(())?;
     let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Json>();
@@ -154,7 +152,6 @@ fn json_at_start(text: &str) -> Option<(Json, usize)> {
 /// The `jobs JOBID …` command on the line before a document.
 #[derive(Debug)]
 enum Asked {
-    /// The timings of a job.
     Timing(String),
     Other,
 }
@@ -190,6 +187,7 @@ struct Lines {
 }
 
 impl Lines {
+    /// Takes a line of the console; one that is not understood is listed.
     fn take_line(&mut self, number: u64, line: &str) {
         let line = without_progress(line);
         let said = line.strip_prefix("Vuser ").and_then(|rest| rest.split_once(':'));
@@ -241,8 +239,7 @@ impl Lines {
         }
     }
 
-    /// The console's run is over. Without a result it is one that failed, if any of its users did: those that build a schema
-    /// have none either.
+    /// Ends the console's run: without a result it failed if any of its users did. One that builds a schema has none.
     fn run_ended(&mut self, number: u64) {
         let virtual_users = self.users.take();
         self.output.errors.append(&mut self.errors);
@@ -258,6 +255,7 @@ impl Lines {
         self.settings.run_ended();
     }
 
+    /// Takes a JSON document: a report, timings or results; one that is none is listed.
     fn take_document(&mut self, number: u64, json: &Json) {
         let asked = self.asked.take();
         let announced = std::mem::take(&mut self.announced);
@@ -282,7 +280,7 @@ impl Lines {
         }
     }
 
-    /// What a report tells of HammerDB, the server, and single queries.
+    /// Takes a report's version, release and times of single queries.
     fn take_report(&mut self, json: &Json) {
         if let Some(version) = text_in(json, "hdb_version") {
             self.output.version.get_or_insert(version.trim_start_matches('v').to_owned());
@@ -295,8 +293,7 @@ impl Lines {
         }
     }
 
-    /// `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`, or several in a list; returns
-    /// whether it was one.
+    /// Takes jobs' `["JOBID", "time", "N Active Virtual Users configured", "TEST RESULT : …"]`; `false` if it is none.
     fn take_results(&mut self, number: u64, json: &Json) -> bool {
         let Some(items) = json.as_array().filter(|items| !items.is_empty()) else { return false };
         let words: Option<Vec<&str>> = items.iter().map(Json::as_str).collect();
@@ -324,6 +321,7 @@ impl Lines {
         true
     }
 
+    /// Adds a job to the output, or to the one of the same identity.
     fn keep_job(&mut self, job: HammerDbJob) {
         let known = self.output.jobs.iter_mut().find(|known| known.id.is_some() && known.id == job.id);
         match known {
@@ -384,7 +382,7 @@ fn text_in(json: &Json, name: &str) -> Option<String> {
 }
 
 impl HammerDbOutput {
-    /// The configuration of everything that it tells.
+    /// Gives the configuration of everything that the output tells, to be changed.
     fn configurations_mut(&mut self) -> impl Iterator<Item = &mut Point> {
         let jobs = self.jobs.iter_mut().map(|job| &mut job.configuration);
         let without = self.without_result.iter_mut().map(|job| &mut job.configuration);
@@ -421,7 +419,7 @@ impl HammerDbJob {
         }
     }
 
-    /// Takes over what the other form adds.
+    /// Takes over what another form of the job's result adds.
     fn add_other_form(&mut self, other: HammerDbJob) {
         self.line = self.line.min(other.line);
         self.id = self.id.take().or(other.id);
@@ -449,7 +447,7 @@ fn is_job_id(word: &str) -> bool {
     word.len() == 24 && word.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to version 4.2 `… 298 MariaDB TPM at 128 NOPM`.
+/// Parses `TEST RESULT : System achieved 128 NOPM from 298 MariaDB TPM`; up to 4.2 `… 298 MariaDB TPM at 128 NOPM`.
 fn parse_orders(text: &str) -> Option<(HammerDbResult, String)> {
     let achieved = text.trim().strip_prefix("TEST RESULT : System achieved ")?;
     let (nopm, tpm) = match achieved.split_once(" NOPM from ") {
@@ -463,12 +461,12 @@ fn parse_orders(text: &str) -> Option<(HammerDbResult, String)> {
     Some((HammerDbResult::Orders { nopm: parse_rate(nopm)?, tpm: parse_rate(tpm)? }, database.to_owned()))
 }
 
-/// Reads a number that is not negative.
+/// Parses a number that is not negative.
 fn parse_rate(text: &str) -> Option<f64> {
     parse_number(text).filter(|rate| *rate >= 0.0)
 }
 
-/// `jobs 67FD… timing`.
+/// Parses a command that asks for timings, `jobs 67FD… timing`.
 fn parse_command(command: &str) -> Option<Asked> {
     let words: Vec<&str> = command.split_whitespace().collect();
     match words.as_slice() {
@@ -478,12 +476,12 @@ fn parse_command(command: &str) -> Option<Asked> {
     }
 }
 
-/// HammerDB writes numbers as such or as text.
+/// Reads a number, which HammerDB writes as such or as text.
 fn json_number(json: &Json) -> Option<f64> {
     json.as_f64().or_else(|| parse_number(json.as_str()?))
 }
 
-/// `{"NEWORD": {"calls": "1805", "avg_ms": "5.765", …}, …}`.
+/// Reads the timings of procedures: `{"NEWORD": {"calls": "1805", "avg_ms": "5.765", …}, …}`.
 fn parse_timings(json: &Json) -> Option<Vec<Timing>> {
     let procedures = json.as_object().filter(|procedures| !procedures.is_empty())?;
     procedures.iter().map(|(name, figures)| parse_timing(name, figures)).collect()
@@ -496,7 +494,7 @@ fn parse_timing(name: &str, json: &Json) -> Option<Timing> {
     Some(Timing { name: name.to_owned(), calls: *figures.get("calls")?, figures })
 }
 
-/// `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`: progress, not a result.
+/// Tests whether JSON is of progress: `{"MariaDB tpm": {"2025-04-14 17:09:51": "185196", …}}`.
 fn is_count(json: &Json) -> bool {
     let counters = json.as_object().filter(|counters| !counters.is_empty());
     counters.is_some_and(|counters| {
@@ -506,7 +504,7 @@ fn is_count(json: &Json) -> bool {
     })
 }
 
-/// The first value of a name, however deep it stands; the parser bounds the depth.
+/// Finds the first value of a name, however deep it stands; the parser bounds the depth.
 fn find_value<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
     match json {
         Json::Object(fields) => fields.get(name).or_else(|| fields.values().find_map(|value| find_value(value, name))),
@@ -515,11 +513,12 @@ fn find_value<'a>(json: &'a Json, name: &str) -> Option<&'a Json> {
     }
 }
 
-/// A figure of a report's result.
+/// Reads a figure of a report's result, if it is not negative.
 fn result_figure(json: &Json, name: &str) -> Option<f64> {
     json.get("result")?.get(name).and_then(json_number).filter(|figure| *figure >= 0.0)
 }
 
+/// Reads the result of a report: orders a minute, or times of queries.
 fn report_outcome(json: &Json) -> Option<HammerDbResult> {
     Some(match (result_figure(json, "nopm"), result_figure(json, "geomean_seconds")) {
         (Some(nopm), _) => HammerDbResult::Orders { nopm, tpm: result_figure(json, "tpm")? },
@@ -529,7 +528,7 @@ fn report_outcome(json: &Json) -> Option<HammerDbResult> {
     })
 }
 
-/// Seconds of each query by its number: rows of version 6.0, or figures by their names.
+/// Reads the seconds of each query by its number: rows of version 6.0, or figures by their names.
 fn query_times(json: &Json) -> BTreeMap<u64, f64> {
     let Some(times) = find_value(json, "query_times") else { return BTreeMap::new() };
     let rows = times.get("rows").and_then(Json::as_array).into_iter().flatten();
@@ -543,7 +542,7 @@ fn query_number(name: &str) -> Option<u64> {
     name.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().ok()
 }
 
-/// What a report tells of the configuration, without the virtual users.
+/// Reads what a report tells of the configuration, without the virtual users.
 fn report_configuration(json: &Json) -> Point {
     let configuration = json.get("benchmark_config").and_then(Json::as_object).into_iter().flatten();
     configuration
@@ -552,7 +551,7 @@ fn report_configuration(json: &Json) -> Point {
         .collect()
 }
 
-/// The report of a job.
+/// Reads the report of a job; an error is the job without its result.
 fn read_report(line: u64, json: &Json) -> Result<Box<HammerDbJob>, WithoutResult> {
     let rows = json.pointer("/response_times/rows").and_then(Json::as_array);
     let planned = json.pointer("/benchmark_config/virtual_users").and_then(json_number);
@@ -608,7 +607,7 @@ pub const READER: Reader = Reader {
     }),
 };
 
-/// Jobs with the same virtual users and configuration are repetitions.
+/// Makes the results of an output; jobs with the same virtual users and configuration are repetitions.
 pub fn import_output(output: &HammerDbOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec!["the server's settings", "keying and thinking time", "the steadiness within a job"];
     if output.jobs.iter().any(|job| job.configuration.is_empty()) {
@@ -655,13 +654,14 @@ fn result_keys(configuration: &Point, virtual_users: Option<u64>) -> Point {
     configuration.clone().into_iter().chain(users).collect()
 }
 
-/// What a job without a result ran is seldom printed in full.
+/// Makes the failed result of a job without one; what it ran is seldom printed in full.
 fn without_result(job: &WithoutResult, system: &str) -> ImportedResult {
     let mut result = ImportedResult::failed(system, UNKNOWN_BENCHMARK, NO_RESULT.to_owned());
     result.keys = result_keys(&job.configuration, job.virtual_users);
     result
 }
 
+/// Makes the result of a job, failed if some of its users did.
 fn make_result(job: &HammerDbJob, system: &str) -> ImportedResult {
     let benchmark = match job.outcome {
         HammerDbResult::Orders { .. } => "TPROC-C",

@@ -27,6 +27,7 @@ pub(crate) fn caption_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Str
     lines.map(str::trim).filter(|line| is_caption(line)).map(str::to_owned).collect()
 }
 
+/// Tests whether a line sets something, or is a title above results.
 fn is_caption(line: &str) -> bool {
     let has_prompt = line.starts_with(['$', '+', '#']) && !line.starts_with("##");
     let lower = line.to_lowercase();
@@ -36,7 +37,7 @@ fn is_caption(line: &str) -> bool {
         || (is_title && !has_prompt)
 }
 
-/// `synchronous_commit=on`, `work_mem = 64MB`.
+/// Tests whether a line is a setting: `synchronous_commit=on`, `work_mem = 64MB`.
 fn is_setting(line: &str) -> bool {
     line.split_once('=').map(|(name, value)| (name.trim(), value.trim())).is_some_and(|(name, value)| {
         let last = name.rsplit(['_', '.', '-']).next().unwrap_or(name).to_lowercase();
@@ -48,8 +49,9 @@ fn is_setting(line: &str) -> bool {
     })
 }
 
-/// What stands above the first results of all of a system's files: settings by their names, and the other lines that not all files of
-/// the import have and that do not name the system.
+/// Makes facts of what stands above the first results of all of a system's files.
+/// They are settings by their names, and the other lines that not all files of the import have and that do not name the
+/// system.
 pub(crate) fn facts_above(system: &str, lines: &[String], everywhere: &[String]) -> BTreeMap<String, String> {
     let (mut facts, mut others) = (BTreeMap::new(), Vec::new());
     for line in lines {
@@ -67,12 +69,12 @@ pub(crate) fn facts_above(system: &str, lines: &[String], everywhere: &[String])
     facts
 }
 
-/// The lines above a file's first result, without times and the numbers of runs.
+/// Lists the lines above a file's first result, without times and the numbers of runs.
 pub(crate) fn lines_above(import: &Imported) -> Vec<String> {
     between::captions_of_files(&[&import.above]).concat()
 }
 
-/// The lines that all files have.
+/// Lists the lines that all files have.
 pub(crate) fn lines_in_common<'a>(mut files: impl Iterator<Item = &'a Vec<String>>) -> Vec<String> {
     let mut common = files.next().cloned().unwrap_or_default();
     for file in files {
@@ -105,7 +107,7 @@ pub(crate) fn put_warehouses(imports: &mut [Imported]) {
     }
 }
 
-/// The number in `100 warehouses`, `warehouses: 100` and `wh=100`.
+/// Finds the number in `100 warehouses`, `warehouses: 100` and `wh=100`.
 fn count_of_warehouses(words: &str) -> Option<i64> {
     let words: Vec<String> =
         words.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
@@ -114,7 +116,7 @@ fn count_of_warehouses(words: &str) -> Option<i64> {
     around.into_iter().flatten().find_map(|at| words.get(at)?.parse().ok())
 }
 
-/// Makes a key of the heads, and else of the names, of files that have results of one case of a system.
+/// Makes a key of the heads, or else the names, of files that have results of one case of a system.
 pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     let mut by_case: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (at, import) in imports.iter().enumerate() {
@@ -152,8 +154,9 @@ pub(crate) fn tell_files_apart(imports: &mut [Imported]) {
     }
 }
 
-/// The lines above the results of each file by which files fall into groups of two and more: `hostname: db01` and `hostname: db02`, each
-/// in three of six files. What differs from file to file is of runs, and so is what stands in some of them alone.
+/// Finds the lines above the results of each file by which files fall into groups of two and more.
+/// Such as `hostname: db01` and `hostname: db02`, each in three of six files. What differs from file to file is of
+/// runs, and so is what stands in some of them alone.
 fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
     let mut lines = between::captions_of_files(above);
     let mut files: BTreeMap<String, usize> = BTreeMap::new();
@@ -174,26 +177,26 @@ fn lines_of_groups(above: &[&[String]]) -> Vec<Vec<String>> {
     if sizes.values().any(|size| *size < 2) { vec![Vec::new(); above.len()] } else { lines }
 }
 
-/// The first word of a line; a value alone is one kind with all others.
+/// Gives the kind of a line: its first word; a value alone is one kind with all others.
 fn line_kind(line: &str) -> String {
     let mut words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase);
     let first = words.find(|word| word.contains(char::is_alphabetic)).unwrap_or_default();
     if VALUES.contains(&first.as_str()) { String::new() } else { first }
 }
 
-/// A file's name without folder and extension.
+/// Gives a file's name without folder and extension.
 fn file_stem(source: &str) -> String {
     Path::new(source).file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The words in names of files that are values, if the names differ by these.
+/// Names files by their names without the numbers of runs, if these differ by words that are values.
 fn stems_of_settings(stems: Vec<String>) -> Option<Vec<String>> {
     let values: BTreeSet<Vec<String>> = stems.iter().map(|stem| values_in_stem(stem)).collect();
     let is_any = values.len() > 1 && values.iter().all(|words| !words.is_empty());
     is_any.then(|| between::without_numbers_of_runs(&stems, between::Counting::Any))
 }
 
-/// Words of a file's name that are values of settings.
+/// Lists the words of a file's name that are values of settings.
 fn values_in_stem(stem: &str) -> Vec<String> {
     let lower = stem.to_lowercase();
     let words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| VALUES.contains(word));

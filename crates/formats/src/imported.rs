@@ -90,24 +90,25 @@ impl ImportedResult {
         }
     }
 
-    /// Text that all results of one case have in common.
+    /// Makes a text that all results of one case have in common.
     pub fn case_text(&self) -> String {
         format!("{:?}", (&self.benchmark, &self.keys))
     }
 
-    /// The same of one system's.
+    /// Makes a text that all results of one case of one system have in common.
     pub fn case_of_system(&self) -> String {
         format!("{:?}", (&self.system, &self.benchmark, &self.keys))
     }
 
-    /// A run that failed: it keeps its place among the repetitions, so that nothing is judged by those alone that did not.
+    /// Makes the result of a run that failed.
+    /// It keeps its place among the repetitions, so that nothing is judged by those alone that did not.
     pub(crate) fn failed(system: &str, benchmark: &str, reason: String) -> ImportedResult {
         ImportedResult { dropped: Some((RunState::Failed, reason)), ..ImportedResult::new(system, benchmark) }
     }
 }
 
 impl Imported {
-    /// Nothing yet, of a file without what `unknown` names.
+    /// Makes an import without results yet, of a file without what `unknown` names.
     pub(crate) fn new<'a>(tool: &'static str, source: &str, unknown: impl IntoIterator<Item = &'a str>) -> Imported {
         Imported {
             tool,
@@ -123,14 +124,14 @@ impl Imported {
         }
     }
 
-    /// Says how many lines no reader knew, if there were any.
+    /// Notes how many lines no reader knew, if there were any.
     pub(crate) fn note_not_understood(&mut self, lines: &[NotUnderstood]) {
         if !lines.is_empty() {
             self.notes.push(format!("lines that were not understood: {}", lines.len()));
         }
     }
 
-    /// How many results are of runs that failed.
+    /// Counts the results that are of runs that failed.
     pub fn count_failed_results(&self) -> usize {
         self.results.iter().filter(|result| result.dropped.is_some()).count()
     }
@@ -415,25 +416,27 @@ const QUANTITIES: [&str; 20] = [
     "per",
 ];
 
-/// `p99`.
+/// Tests whether a word names a quantile, such as `p99`.
 pub(crate) fn is_quantile(word: &str) -> bool {
     word.strip_prefix('p').is_some_and(|rank| rank.parse::<u32>().is_ok())
 }
 
+/// Splits a text into words of letters and digits, in lower case.
 fn words(text: &str) -> impl Iterator<Item = String> {
     text.to_lowercase().split(|c: char| !c.is_alphanumeric()).map(str::to_owned).collect::<Vec<_>>().into_iter()
 }
 
-/// Whether the name alone tells of a time, a rate or an average: whole values of it are rounded, and not counted.
+/// Whether a metric's name alone tells of a time, a rate or an average.
+/// Whole values of it are rounded, and not counted.
 pub fn names_a_quantity(metric: &str) -> bool {
     let is_quantity =
         |word: &str| word == "size" || [SPEEDS, COSTS, &QUANTITIES].iter().any(|known| known.contains(&word));
     words(metric).any(|word| is_quantity(&word) || is_quantile(&word) || Quantity::from_unit(&word) == Quantity::Time)
 }
 
-/// Guesses which way a metric is better from its name and unit. The whole name has to be known: one word more makes a
-/// `throughput` a `throughput_stddev`, and a `cpu` a `cpu_idle`. Bad things go before the unit: `errors` in 1/s are no
-/// throughput.
+/// Guesses which way a metric is better from its name and unit; the whole name has to be known.
+/// One word more makes a `throughput` a `throughput_stddev`, and a `cpu` a `cpu_idle`. Bad things go before the unit:
+/// `errors` in 1/s are no throughput.
 pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     let name: Vec<String> = words(metric).filter(|word| !word.is_empty()).collect();
     let (of, per) = match name.iter().position(|word| word == "per") {

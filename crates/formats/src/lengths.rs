@@ -40,7 +40,7 @@ pub(crate) fn tell_lengths_apart(imports: &mut [Imported]) {
     }
 }
 
-/// The time that a run was to take in seconds; `None` where its work ended it, as far as the time that it took shows.
+/// Gives the time that a run was to take in seconds; `None` where its work ended it, as the time shows.
 fn asked_s(result: &ImportedResult) -> Option<f64> {
     let took = result.elapsed_s.filter(|took| *took >= 1.0)?;
     let step = if took.fract() == 0.0 { 1.0 } else { STEP_S };

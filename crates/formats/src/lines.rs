@@ -20,7 +20,7 @@ impl<R: BufRead> Lines<R> {
         Lines { reader, buffer: Vec::new(), number: 0 }
     }
 
-    /// The next non-empty line, without its end and byte order mark, with its number from 1.
+    /// Reads the next line that is not blank, without its end and byte order mark, with its number from 1.
     pub fn next_line(&mut self) -> Result<Option<(u64, &str)>, FormatError> {
         loop {
             self.buffer.clear();
@@ -53,7 +53,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// What `read` makes of each line and its number; the first error is the last item.
+/// Reads each line with its number by `read`; the first error is the last item.
 pub(crate) fn read_items<T>(
     reader: impl BufRead,
     mut read: impl FnMut(u64, &str) -> Result<T, FormatError>,

@@ -89,7 +89,7 @@ fn names_tool(line: &str) -> bool {
     line.split_whitespace().any(|word| TOOLS.contains(&base_name(word)) || word == "tiup")
 }
 
-/// The loads that lines show.
+/// Collects the loads that lines show: commands, and all statements of SQL together.
 pub(crate) fn loads_in_lines<'a>(lines: impl Iterator<Item = &'a str>) -> BTreeSet<String> {
     let (mut loads, mut statements) = (BTreeSet::new(), IndexSet::new());
     for line in lines.map(str::trim) {
@@ -120,7 +120,8 @@ pub(crate) fn is_command(line: &str) -> bool {
 /// Arguments by which a tool makes or removes tables.
 const PREPARING: [&str; 4] = ["prepare", "cleanup", "-i", "--initialize"];
 
-/// The tool and its options, without places, lengths and outputs; `None` for one that makes or removes tables.
+/// Gives the tool and its options of a command, without places, lengths and outputs.
+/// `None` for one that makes or removes tables.
 fn load_command(line: &str) -> Option<String> {
     let words: Vec<&str> = line.split_whitespace().take_while(|word| !ends_command(word)).collect();
     let at = words.iter().position(|word| TOOLS.contains(&base_name(word)))?;
@@ -155,13 +156,13 @@ fn ends_command(word: &str) -> bool {
 /// Options of pgbench without a value.
 const FLAGS: [&str; 8] = ["-C", "-N", "-S", "-l", "-n", "-r", "-v", "-k"];
 
-/// A program's name without folder and `.exe`.
+/// Gives a program's name without folder and `.exe`.
 fn base_name(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
 }
 
-/// The name of an option and the value behind it in one word.
+/// Splits an option from the value behind it in one word.
 fn split_option(word: &str) -> (&str, &str) {
     if word.starts_with("--") {
         return word.split_once('=').unwrap_or((word, ""));

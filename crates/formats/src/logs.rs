@@ -47,7 +47,7 @@ pub(crate) fn sum_up_runs<S: Default>(
     Ok(runs)
 }
 
-/// Refuses a run without a line, which measured nothing; single threads may be empty.
+/// Fails if a run has no line, since it measured nothing; single threads may be empty.
 pub(crate) fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u64) -> Result<(), LogError> {
     match runs.iter().find(|run| count(&run.sum) == 0) {
         None => Ok(()),
@@ -58,7 +58,7 @@ pub(crate) fn not_empty<S>(runs: &[Run<S>], what: &str, count: impl Fn(&S) -> u6
     }
 }
 
-/// The error that concerns several logs.
+/// Makes the error that concerns several logs.
 pub(crate) fn whole_log_error(what: String, hint: &str) -> LogError {
     LogError { file: None, error: FormatError::of_whole(what).with_hint(hint) }
 }
@@ -82,7 +82,7 @@ pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) 
     Ok(())
 }
 
-/// The run of a log of pgbench, by the names of the others.
+/// Gives the run of a log of pgbench, by the names of the others.
 fn run_of(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
     let name = file.path.file_name().unwrap_or(file.path.as_os_str()).to_string_lossy();
     file.path.with_file_name(crate::pgbench::run_of_log(&name, |name: &str| {
@@ -91,7 +91,7 @@ fn run_of(file: &LogFile<'_>, all: &[LogFile<'_>]) -> PathBuf {
     }))
 }
 
-/// The system of a log: its file stem, without the numbers of process and thread.
+/// Gives the system of a log: its file stem, without the numbers of process and thread.
 pub fn system_of_log(path: &Path) -> String {
     let whole = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
     let prefix = crate::pgbench::prefix_of_log(&whole);

@@ -22,7 +22,7 @@ pub enum Packing {
 }
 
 impl Packing {
-    /// The packing that a file's first bytes show.
+    /// Recognises the packing by a file's first bytes.
     pub fn from_head(head: &[u8]) -> Packing {
         match head {
             [0x1F, 0x8B, ..] => Packing::Gzip,
@@ -43,7 +43,7 @@ pub fn is_archive(file: impl Read) -> bool {
     }
 }
 
-/// The first bytes, as many as come: what is packed may end in the middle.
+/// Reads the first 64 KiB, as many as come: what is packed may end in the middle.
 fn head_of(mut file: impl Read) -> Vec<u8> {
     const HEAD_BYTES: usize = 64 << 10;
     let mut head = Vec::new();
@@ -62,7 +62,7 @@ fn is_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
-/// Unpacks while it is read. An archive is none of it: see [`each_file`].
+/// Makes a reader that unpacks while it is read; an archive stays as it is: see [`each_file`].
 ///
 /// # Errors
 /// The packed stream does not begin as it must.
@@ -77,7 +77,7 @@ pub fn unpacking_reader<'a>(packing: Packing, packed: Box<dyn Read + 'a>) -> std
     })
 }
 
-/// All bytes of a text, unpacked.
+/// Unpacks all bytes of a text, which may be packed three times.
 ///
 /// # Errors
 /// It is too large, or damaged.
@@ -108,12 +108,12 @@ pub fn read_bounded(reader: impl Read, most: u64) -> Result<Vec<u8>, FormatError
     Ok(bytes)
 }
 
-/// The error of a file that cannot be unpacked.
+/// Makes the error of a file that cannot be unpacked.
 fn damaged_packing(error: &std::io::Error) -> FormatError {
     FormatError::of_whole(format!("it cannot be unpacked: {error}"))
 }
 
-/// Hidden files, and what macOS puts next to each file, are none of those that were packed.
+/// Tests whether a name is of a file that was packed, and not hidden or added by macOS.
 fn is_shown(name: &str) -> bool {
     !name.split(['/', '\\']).any(|part| (part.starts_with('.') && part != "." && part != "..") || part == "__MACOSX")
 }
@@ -138,6 +138,7 @@ pub fn each_file<E: From<FormatError>>(
     }
 }
 
+/// Calls `visit` with the name and the bytes of each file of a tar archive, in the order of the names.
 fn each_file_of_tar<E: From<FormatError>>(
     bytes: &[u8],
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
@@ -171,7 +172,7 @@ fn each_file_of_tar<E: From<FormatError>>(
     Ok(())
 }
 
-/// Up to the first zero.
+/// Gives the text of a field up to the first zero.
 fn field_text(field: &[u8]) -> String {
     let end = field.iter().position(|byte| *byte == 0).unwrap_or(field.len());
     String::from_utf8_lossy(&field[..end]).into_owned()
@@ -182,24 +183,25 @@ fn parse_octal(field: &[u8]) -> Option<usize> {
     usize::from_str_radix(field_text(field).trim(), 8).ok()
 }
 
-/// The name, behind its folders where these did not fit.
+/// Gives a file's name in a tar header, behind its folders where these did not fit.
 fn name_of(header: &[u8]) -> String {
     let (name, folders) = (field_text(&header[..100]), field_text(&header[345..500]));
     let has_folders = header.get(257..263) == Some(b"ustar\0") && !folders.is_empty();
     if has_folders { format!("{folders}/{name}") } else { name }
 }
 
-/// `27 path=folder/name` of an extended header.
+/// Finds the path in an extended header of tar: `27 path=folder/name`.
 fn path_of_pax(content: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(content);
     text.lines().find_map(|line| Some(line.split_once(" path=")?.1.to_owned()))
 }
 
-/// The error of an archive with too many files.
+/// Makes the error of an archive with too many files.
 fn too_many_files() -> FormatError {
     FormatError::of_whole(format!("the archive holds more than {MAX_ARCHIVE_FILES} files"))
 }
 
+/// Calls `visit` with the name and the bytes of each file of a ZIP archive, in the order of the names.
 fn each_file_of_zip<E: From<FormatError>>(
     archive: impl Read + Seek,
     mut visit: impl FnMut(&str, Vec<u8>) -> Result<(), E>,
@@ -229,7 +231,7 @@ fn each_file_of_zip<E: From<FormatError>>(
     Ok(())
 }
 
-/// The error of a ZIP archive that cannot be read.
+/// Makes the error of a ZIP archive that cannot be read.
 fn unreadable_zip(error: zip::result::ZipError) -> FormatError {
     FormatError::of_whole(format!("the ZIP archive cannot be read: {error}"))
 }

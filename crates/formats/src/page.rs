@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use crate::sections::fence_at;
 use crate::text::plain_text;
 
-/// Lines with their numbers, from 1, which do not fall.
+/// Lists a page's lines with their numbers from 1, `<pre>` in fences and captions above their blocks.
+/// The numbers may repeat or be out of order only where a line was split or moved.
 pub fn plain_lines(text: &str) -> Vec<(usize, Cow<'_, str>)> {
     let has_fences = text.lines().any(|line| fence_at(line).is_some());
     let has_pre = !has_fences && text.lines().any(|line| tag_at(line, "<pre").is_some());
@@ -18,7 +19,7 @@ pub fn plain_lines(text: &str) -> Vec<(usize, Cow<'_, str>)> {
     with_captions_above(lines)
 }
 
-/// What stands in front of a tag and behind it.
+/// Splits a line at a tag into what stands in front of it and behind it.
 fn tag_at<'a>(line: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     let lower = line.to_ascii_lowercase();
     let at = lower.match_indices(tag).map(|(at, _)| at).find(|at| lower[at + tag.len()..].starts_with(['>', ' ']))?;
@@ -26,7 +27,7 @@ fn tag_at<'a>(line: &'a str, tag: &str) -> Option<(&'a str, &'a str)> {
     Some((&line[..at], &line[end + 1..]))
 }
 
-/// The content of `<pre>` in fences, without its tags and entities.
+/// Puts the content of `<pre>` in fences, without its tags and entities.
 fn fence_preformatted<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<(usize, Cow<'a, str>)> {
     const FENCE: &str = "```";
     let mut found: Vec<(usize, Cow<'a, str>)> = Vec::new();
@@ -44,13 +45,13 @@ fn fence_preformatted<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> Vec<
     found
 }
 
-/// A preformatted line keeps the blanks at its beginning.
+/// Makes a preformatted line plain text; it keeps the blanks at its beginning.
 fn preformatted_line(line: &str) -> Cow<'_, str> {
     let indent = line.len() - line.trim_start().len();
     Cow::Owned(format!("{}{}", &line[..indent], plain_text(line)))
 }
 
-/// Puts captions that stand below their blocks above them: where each block has one, `*Listing 1: the old server*`.
+/// Moves captions that stand below their blocks above them, where each block has one: `*Listing 1: the old server*`.
 fn with_captions_above(lines: Vec<(usize, Cow<'_, str>)>) -> Vec<(usize, Cow<'_, str>)> {
     let fences: Vec<usize> = (0..lines.len()).filter(|at| fence_at(&lines[*at].1).is_some()).collect();
     let above = fences.first().and_then(|first| (0..*first).rev().find(|at| !lines[*at].1.trim().is_empty()));
@@ -78,7 +79,7 @@ fn with_captions_above(lines: Vec<(usize, Cow<'_, str>)>) -> Vec<(usize, Cow<'_,
     moved
 }
 
-/// `*in italics*`, `Figure 2: words`, `^ words`.
+/// Tests whether a line is a caption of the block above: `*in italics*`, `Figure 2: words`, `^ words`.
 fn is_caption_below(line: &str) -> bool {
     const WORDS: [&str; 5] = ["figure ", "listing ", "output ", "table ", "example "];
     let line = line.trim();
@@ -88,12 +89,12 @@ fn is_caption_below(line: &str) -> bool {
     is_italic || line.starts_with('^') || WORDS.iter().any(|word| lower.starts_with(word))
 }
 
-/// The words of a caption that a page has below its heading.
+/// Gives the words of a caption without its marks.
 fn caption_below(line: &str) -> String {
     line.replace(['*', '^'], "").trim().trim_matches('_').trim_end_matches(':').to_owned()
 }
 
-/// The name in a fence: ```` ```text title="Old" ````.
+/// Finds the title in a fence: ```` ```text title="Old" ````.
 pub fn title_of_fence(line: &str) -> Option<&str> {
     let rest = ["title=", "caption=", "name=", "filename="]
         .iter()
@@ -106,7 +107,7 @@ pub fn title_of_fence(line: &str) -> Option<&str> {
     (!title.is_empty()).then_some(title)
 }
 
-/// The only Markdown table of a text as CSV, each row on its line.
+/// Converts the only Markdown table of a text to CSV, each row on its line; `None` unless there is one.
 pub fn only_table_as_csv(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
     let mut rules =
@@ -120,12 +121,12 @@ pub fn only_table_as_csv(text: &str) -> Option<String> {
     Some(rows.collect::<Vec<_>>().join("\n"))
 }
 
-/// `|---|:--|`, which stands below the header of a table.
+/// Tests whether a line is the rule below a table's header, `|---|:--|`.
 fn is_rule(line: &str) -> bool {
     line.contains('-') && line.chars().all(|c| matches!(c, '|' | '-' | ':' | ' ' | '\t'))
 }
 
-/// A Markdown row as a line of CSV.
+/// Converts a row of Markdown to a line of CSV.
 fn row_as_csv(row: &str) -> String {
     let cells = row
         .trim_matches('|')

@@ -39,18 +39,18 @@ pub fn tell_places_apart(imports: &mut [Imported]) {
     }
 }
 
-/// A text that is the same for results of one case.
+/// Makes a text that is the same for results of one case.
 fn case_text(result: &ImportedResult) -> String {
     format!("{:?} {}", result.benchmark, point_identity(&result.keys))
 }
 
-/// Adds a place, if it is known.
+/// Adds a place, if it is known, without users and passwords.
 pub fn put_place(places: &mut Point, name: &str, place: Option<&str>) {
     let place = place.map(without_secrets).filter(|place| !place.is_empty());
     places.extend(place.map(|place| (name.to_owned(), Value::Text(place))));
 }
 
-/// An address without users and passwords.
+/// Strips an address of users and passwords.
 fn without_secrets(text: &str) -> String {
     const SECRET: [&str; 6] = ["user", "password", "pass", "pwd", "secret", "token"];
     let text = text.trim().trim_matches(['"', '\'']);

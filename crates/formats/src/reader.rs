@@ -139,12 +139,12 @@ pub const READERS: &[&Reader] = &[
     &crate::tidy::wide::READER,
 ];
 
-/// The reader of a name.
+/// Finds the reader of a name.
 pub fn find_reader(name: &str) -> Option<&'static Reader> {
     READERS.iter().copied().find(|reader| reader.name == name)
 }
 
-/// The reader of logs that a file's beginning calls for.
+/// Finds the reader of logs that a file's beginning calls for.
 pub fn of_log(head: &str) -> Option<&'static Reader> {
     READERS.iter().copied().find(|reader| matches!(reader.reads, Reads::Logs(_)) && (reader.recognises)(head))
 }
@@ -152,7 +152,7 @@ pub fn of_log(head: &str) -> Option<&'static Reader> {
 /// The first bytes of a database of SQLite.
 pub const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// The reader of databases of SQLite.
+/// Finds the reader of databases of SQLite, if the bytes are one.
 pub fn database_reader(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> {
     bytes
         .starts_with(SQLITE)
@@ -165,7 +165,7 @@ pub fn database_reader(bytes: &[u8]) -> Option<(&'static Reader, ReadDatabase)> 
         .flatten()
 }
 
-/// The readers of texts that recognise this one. Several do where a job printed what several tools said.
+/// Lists the readers of texts that recognise this one. Several do where a job printed what several tools said.
 pub fn of_text(text: &str) -> Vec<&'static Reader> {
     READERS
         .iter()

@@ -54,8 +54,8 @@ pub struct Text<'a> {
     pub options: &'a Options,
 }
 
-/// Reads a text with the readers that recognise it: as it is, without the prefixes of collectors of logs, or the blocks of
-/// Markdown in it.
+/// Reads a text with the readers that recognise it; captions in it name systems or cases.
+/// It is read as it is, without the prefixes of collectors of logs, or by the blocks of Markdown in it.
 ///
 /// # Errors
 /// A reader cannot go on.
@@ -73,6 +73,7 @@ pub fn read(text: &Text<'_>) -> Result<Read, FormatError> {
     read_named(text, parts_of_streams(text, &streams)?)
 }
 
+/// Reads the parts of each stream of a text that readers know.
 fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, FormatError> {
     let mut parts = Vec::new();
     for stream in streams {
@@ -94,7 +95,7 @@ fn parts_of_streams(text: &Text<'_>, streams: &[Stream]) -> Result<Vec<Part>, Fo
     Ok(parts)
 }
 
-/// The parts of a text that captions tell apart; `cleaned` is without the prefixes of collectors of logs.
+/// Reads the parts of a text that captions tell apart; `cleaned` is without the prefixes of collectors of logs.
 fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, FormatError> {
     let mut parts = Vec::new();
     if let Some(sections) = fenced_sections(cleaned, holds_results) {
@@ -117,6 +118,7 @@ fn parts_of(text: &Text<'_>, cleaned: &str, above: &Path) -> Result<Vec<Part>, F
     Ok(apart)
 }
 
+/// Tests whether a reader recognises results in a text.
 /// Tables whose columns have to be named may be anything.
 fn holds_results(text: &str) -> bool {
     of_text(text).iter().any(|reader| **reader != crate::tidy::wide::READER)
@@ -129,13 +131,14 @@ struct Part {
     read: Read,
 }
 
-/// The texts of sections. Where the whole text ends in the middle of a line, so does the one that ends there.
+/// Gives the texts of sections.
+/// Where the whole text ends in the middle of a line, so does the one that ends there.
 fn texts_of(sections: &[Section], whole: &str) -> Vec<String> {
     let end = cut_line(whole);
     sections.iter().map(|section| cut_like(section.to_text(), section, end)).collect()
 }
 
-/// The number of the last line, where it has no end.
+/// Gives the number of the last line, where it has no end.
 fn cut_line(whole: &str) -> Option<usize> {
     if whole.ends_with('\n') { None } else { Some(whole.lines().count()) }
 }
@@ -166,8 +169,8 @@ fn read_sections(text: &Text<'_>, sections: Vec<Section>) -> Result<Vec<Part>, F
     Ok(parts)
 }
 
-/// Parts that captions within a text tell apart: `On the new machine:` in a mail. `None` if there are none, or not all is read
-/// that the whole text has.
+/// Reads the parts that captions within a text tell apart: `On the new machine:` in a mail.
+/// `None` if there are none, or not all is read that the whole text has.
 fn split_by_captions(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Option<Vec<Part>>, FormatError> {
     let strange = unknown_lines(whole);
     if strange.is_empty() {
@@ -196,13 +199,14 @@ fn split_by_captions(text: &Text<'_>, above: &Path, whole: &Read) -> Result<Opti
     Ok(None)
 }
 
-/// Numbers of the lines that no reader understood.
+/// Lists the numbers of the lines that no reader understood.
 fn unknown_lines(read: &Read) -> BTreeSet<u64> {
     read.not_understood.iter().map(|line| line.line).collect()
 }
 
-/// Parts whose results of one case are repetitions: the lines between them that no reader knows say the same. Where the results
-/// cannot be cut there, they have no verdict.
+/// Splits a part where the lines between its results that no reader knows say different things.
+/// Results of one case are repetitions then where these say the same. Where they cannot be cut there, they have no
+/// verdict.
 fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, FormatError> {
     let strange = unknown_lines(&part.read);
     if strange.is_empty() || !has_repetitions(&part.read) {
@@ -248,7 +252,7 @@ fn split_by_lines_between(text: &Text<'_>, mut part: Part) -> Result<Vec<Part>, 
     parts.collect()
 }
 
-/// Number of different captions.
+/// Counts the different captions.
 fn count_distinct(captions: &[Vec<String>]) -> usize {
     captions.iter().collect::<BTreeSet<_>>().len()
 }
@@ -260,7 +264,8 @@ fn has_repetitions(read: &Read) -> bool {
     results.any(|result| !cases.insert(result.case_text()))
 }
 
-/// Blocks that hold whole results: each ends where it alone gives the next results of the whole text. `None` if that cannot be found.
+/// Joins blocks so that each holds whole results; `None` if that cannot be found.
+/// Each ends where it alone gives the next results of the whole text.
 fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>) -> Option<Vec<Block<'a>>> {
     let end = cut_line(text.text);
     let mut budget = MOST_READINGS * blocks_bytes(&blocks);
@@ -296,12 +301,12 @@ fn blocks_with_results<'a>(text: &Text<'_>, whole: &Read, blocks: Vec<Block<'a>>
     Some(found)
 }
 
-/// Bytes of all lines of blocks.
+/// Counts the bytes of all lines of blocks.
 fn blocks_bytes(blocks: &[Block<'_>]) -> usize {
     blocks.iter().flat_map(|block| block.above.iter().chain(&block.lines)).map(|(_, line)| line.len() + 1).sum()
 }
 
-/// Takes the results of a block off those of the whole text, where they are the next ones.
+/// Takes the results of a block off those of the whole text; `false` where they are not the next ones.
 fn take_results_of<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a str, usize>) -> bool {
     let mut next = taken.clone();
     let are_next = block.imports.iter().all(|import| {
@@ -328,7 +333,7 @@ fn forbid_verdicts(read: &mut Read) {
 
 const UNLIKE_LINES: &str = "unlike lines stand between its results";
 
-/// The error of a text with too many captions.
+/// Makes the error of a text with too many captions.
 fn too_many_parts() -> FormatError {
     let what = format!("results stand below more than {MOST_PARTS} different headings or captions");
     FormatError::of_whole(what).with_hint("split the file, or leave out what stands between repetitions")
@@ -363,7 +368,7 @@ fn read_named(text: &Text<'_>, mut parts: Vec<Part>) -> Result<Read, FormatError
     Ok(read)
 }
 
-/// Takes out parts below the caption of a warm-up, where others have results. Returns how many results they have.
+/// Removes the parts below the caption of a warm-up, where others have results, and counts their results.
 fn take_warm_ups(parts: &mut Vec<Part>) -> usize {
     if parts.iter().all(|part| is_of_warm_up(part) || result_count(&part.read) == 0) {
         return 0;
@@ -372,11 +377,12 @@ fn take_warm_ups(parts: &mut Vec<Part>) -> usize {
     of_warm_ups.map(|part| result_count(&part.read)).sum()
 }
 
+/// Tests whether a part stands below the caption of a warm-up.
 fn is_of_warm_up(part: &Part) -> bool {
     part.section.path.words.last().is_some_and(|words| is_warm_up(words))
 }
 
-/// The name of each part that has another than its text.
+/// Names each part that has results and another name than its text.
 fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
     let has_results = |part: &Part| result_count(&part.read) > 0;
     let filled = parts.iter().filter(|part| has_results(part));
@@ -387,8 +393,8 @@ fn names_of(parts: &[Part], of_text: &str) -> Vec<Option<String>> {
     parts.iter().map(|part| if has_results(part) { names.next().flatten() } else { None }).collect()
 }
 
-/// Captions below others are of cases, and no systems, if all results below each of these are of different cases. Below the
-/// only one those count that are no headings.
+/// Drops captions below others if all results below each of these are of different cases: they name no systems.
+/// Below the only one those count that are no headings.
 fn drop_captions_of_cases(parts: &mut [Part]) {
     let deepest = parts.iter().map(|part| part.section.path.words.len()).max().unwrap_or_default();
     for depth in (0..deepest).rev() {
@@ -420,7 +426,7 @@ fn have_different_cases(parts: &[Part], of: &[usize]) -> bool {
     })
 }
 
-/// Number of results in all imports.
+/// Counts the results in all imports.
 fn result_count(read: &Read) -> usize {
     read.imports.iter().map(|import| import.results.len()).sum::<usize>()
 }
@@ -487,7 +493,7 @@ fn read_plain(text: &Text<'_>) -> Result<Read, FormatError> {
 }
 
 impl Read {
-    /// Adds what another text gave.
+    /// Adds the imports and unknown lines that another text gave.
     fn extend(&mut self, other: Read) {
         self.imports.extend(other.imports);
         self.not_understood.extend(other.not_understood);
@@ -495,7 +501,7 @@ impl Read {
     }
 }
 
-/// What an unknown text is, as far as can be said: its first words.
+/// Says what an unknown text is, as far as can be said: its first words.
 pub fn first_words(text: &str) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
     line.map_or_else(|| "it is empty".to_owned(), |line| format!("it begins with `{}`", shorten(line.trim())))

@@ -22,8 +22,8 @@ type CaseQuery<'a> = (Option<&'a str>, Option<&'a str>, &'a str, String);
 /// Each by a text that is the same for equal points only.
 type Cases<'a> = IndexMap<(&'a str, String), &'a Point>;
 
-/// The results of all imports. One that failed and is of no case that others name stands in each case that it may have been of: at its
-/// repetition, or behind all others where that has a result.
+/// Lists the results of all imports; one that failed stands in each case that it may have been of.
+/// That is one of no case that others name: it stands at its repetition, or behind all others where that has a result.
 ///
 /// # Errors
 /// Nothing tells what was run, or there are too many results.
@@ -81,7 +81,7 @@ pub fn resolve_results(imports: &[Imported]) -> Result<Vec<ResolvedResult<'_>>, 
     Ok(results)
 }
 
-/// System, benchmark, keys and repetition, if that is numbered.
+/// Makes the place of a result in a case: system, benchmark, keys and repetition, if that is numbered.
 fn place_of<'a>(
     result: &'a ImportedResult,
     benchmark: &'a str,
@@ -114,8 +114,7 @@ impl<'a> KnownCases<'a> {
         self.all.contains_key(&(result.benchmark.as_str(), point_identity(&result.keys)))
     }
 
-    /// The cases that a result may be of: those of its source that have its keys and its benchmark, or else of its system, or
-    /// else of any.
+    /// Finds the cases that a result may be of by its keys and benchmark: of its source, or else its system, or any.
     fn cases_of(&mut self, import: &'a Imported, result: &'a ImportedResult) -> Vec<CaseKey<'a>> {
         let (source, system) = (import.source.as_str(), result.system.as_str());
         let of_source = (self.by_source.get(source), Some(source), None);

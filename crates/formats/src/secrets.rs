@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use model::plan::{MASK, is_secret_key, redact_words};
 
-/// The text with `***` in the place of each password. Every line keeps its number. What étalon exported holds none.
+/// Masks each password in a text with `***`; every line keeps its number. What étalon exported holds none.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
     if text.starts_with("# etalon: ") || !may_hold_secret(text) {
         return Cow::Borrowed(text);
@@ -46,6 +46,7 @@ const NAMES: [&str; 17] = [
     "secret-key",
 ];
 
+/// Tests whether a line has a sign of a secret, without which it is not searched.
 fn may_hold_secret(line: &str) -> bool {
     const SIGNS: [&str; 12] =
         ["://", "pass", "pwd", "pw", "kennwort", "secret", "token", "key", "bearer", "identified by", "sudo", "logon"];
@@ -54,8 +55,9 @@ fn may_hold_secret(line: &str) -> bool {
         || SHORT_OPTIONS.iter().any(|(client, _, _)| line.contains(client))
 }
 
-/// What HammerDB says of a password that it was given: `Changed connection:pg_pass from a to b for PostgreSQL`, `Value a for
-/// connection:pg_pass is the same as existing value a, no change made`.
+/// Masks what HammerDB says of a password that it was given; `None` if the line says nothing of it.
+/// `Changed connection:pg_pass from a to b for PostgreSQL`, `Value a for connection:pg_pass is the same as existing
+/// value a, no change made`.
 fn without_changed(line: &str) -> Option<String> {
     if let Some((name, values)) =
         line.split_once(" from ").filter(|(name, _)| name.contains("Changed ") && names_secret(name))
@@ -80,7 +82,7 @@ fn names_secret(name: &str) -> bool {
     name.rsplit([':', '_']).next().is_some_and(|last| NAMES.iter().any(|end| last.ends_with(end)))
 }
 
-/// The line with `***` for what `secret_after` finds behind each of its words.
+/// Masks with `***` what `secret_after` finds behind each word of a line.
 fn mask_secrets(line: &str, secret_after: fn(&str, Range<usize>) -> Option<Range<usize>>) -> String {
     let mut masked = String::with_capacity(line.len());
     let (mut done, mut at) = (0, 0);
@@ -98,7 +100,7 @@ fn mask_secrets(line: &str, secret_after: fn(&str, Range<usize>) -> Option<Range
     masked
 }
 
-/// The next run of letters, digits and what joins them in names.
+/// Finds the next run of letters, digits and what joins them in names.
 fn next_word(line: &str, from: usize) -> Option<Range<usize>> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     let start = from + line[from..].find(is_part)?;
@@ -106,7 +108,8 @@ fn next_word(line: &str, from: usize) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// The value of `--mysql-password secret`, `"password": "secret"`, `<password>secret<` and HammerDB's `pg_pass = secret`. A name that is followed by a blank alone has to look like one.
+/// Finds the secret behind a name: `--mysql-password secret`, `"password": "secret"`, `<password>secret<`.
+/// Also HammerDB's `pg_pass = secret`. A name that is followed by a blank alone has to look like one.
 fn value_of_name(line: &str, name: Range<usize>) -> Option<Range<usize>> {
     let (word, after) = (&line[name.clone()], &line[name.end..]);
     let lower = word.to_ascii_lowercase();
@@ -163,6 +166,7 @@ enum Form {
     Either,
 }
 
+/// Finds the secret of a client's short option, such as `-psecret` of `mysql`.
 fn value_of_short_option(line: &str, word: Range<usize>) -> Option<Range<usize>> {
     // A page of one line has many words.
     let command = &line[line.floor_char_boundary(word.start.saturating_sub(LONGEST_COMMAND))..word.start];
@@ -188,7 +192,7 @@ fn value_of_short_option(line: &str, word: Range<usize>) -> Option<Range<usize>>
 
 const IDENTIFIED: &[u8] = b"identified";
 
-/// The word behind `Bearer`, `IDENTIFIED BY` and `PASSWORD` of SQL, and the one that `echo` gives `sudo -S`.
+/// Finds the secret behind `Bearer`, `IDENTIFIED BY` and `PASSWORD` of SQL, and the one that `echo` gives `sudo -S`.
 fn value_behind_words(line: &str, word: Range<usize>) -> Option<Range<usize>> {
     let name = line[word.clone()].to_lowercase();
     let before = line[..word.start].trim_end().as_bytes();

@@ -23,33 +23,33 @@ pub struct Section {
 }
 
 impl Section {
-    /// `number` is above those before.
+    /// Adds a line; its number is above those before.
     fn push_line(&mut self, number: usize, line: &str) {
         self.bare.push_str(line);
         self.bare.push('\n');
         self.numbers.push(number);
     }
 
-    /// Lines with their numbers, which rise.
+    /// Makes a section of lines with their numbers, which rise.
     pub fn from_lines(lines: &Lines<'_>, path: Path) -> Section {
         let mut section = Section { path, ..Section::default() };
         lines.iter().for_each(|(number, line)| section.push_line(*number, line));
         section
     }
 
-    /// The number of its last line.
+    /// The number of the section's last line.
     pub fn last_line(&self) -> Option<usize> {
         self.numbers.last().copied()
     }
 
-    /// The text from its first line on, with other lines empty.
+    /// Gives the section's text from its first line on, with lines of others empty.
     pub fn text_from_first(&self) -> String {
         let first = self.numbers.first().copied().unwrap_or(1);
         let numbers = self.numbers.iter().map(|number| number + 1 - first).collect();
         Section { numbers, ..self.clone() }.to_text()
     }
 
-    /// The text with its other lines empty.
+    /// Gives the section's text, with lines of others empty.
     pub fn to_text(&self) -> String {
         let mut text = String::with_capacity(self.bare.len() + self.numbers.last().copied().unwrap_or_default());
         let mut lines = 0;
@@ -75,7 +75,7 @@ struct Sections {
 }
 
 impl Sections {
-    /// The section of these captions, or else the last one.
+    /// Gives the section of these captions, or else the last one.
     fn section_for(&mut self, path: Option<Path>) -> &mut Section {
         let path = path.or_else(|| self.last.is_none().then(Path::default));
         if let Some(path) = path {
@@ -89,8 +89,9 @@ impl Sections {
         &mut self.found[self.last.unwrap_or_default()]
     }
 
-    /// The sections by their captions. Where all captions came in turns, as `A`, `B`, `A`, `B`, they are of the same things each
-    /// time; else the same words may be of something else the next time, and a number tells these apart.
+    /// Gives the sections by their captions, with numbers where the same words come again.
+    /// Where all captions came in turns, as `A`, `B`, `A`, `B`, they are of the same things each time; else the same
+    /// words may be of something else the next time, and a number tells these apart.
     fn finish(self) -> Vec<Section> {
         let words: Vec<&Vec<String>> = self.found.iter().map(|section| &section.path.words).collect();
         let turn = words.iter().collect::<BTreeSet<_>>().len();
@@ -156,7 +157,7 @@ impl Words {
         }
     }
 
-    /// A run's number is a name only where nothing else names its system.
+    /// Takes a heading as a caption; a run's number is a name only where nothing else names its system.
     fn take_heading(&mut self, level: usize, words: &str, is_strict: bool) {
         (self.paragraph, self.above) = (Vec::new(), None);
         let is_of_run = is_number_of_run(words) && (is_strict || self.trail.has_heading_above(level));
@@ -164,12 +165,12 @@ impl Words {
     }
 }
 
-/// A command behind the prompt of root.
+/// Tests whether words behind the prompt of root are a command: one has an option.
 fn is_command(words: &str) -> bool {
     words.split_whitespace().any(|word| word.starts_with('-') && word.len() > 1)
 }
 
-/// The fenced blocks of Markdown by the captions above them; `None` where there are no fences.
+/// Groups the fenced blocks of Markdown by the captions above them; `None` where there are no fences.
 ///
 /// Prose parts two blocks that both hold results. A block without results is of the next one that has some, unless a heading
 /// stands between them.
@@ -210,7 +211,7 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Takes a fenced block: results, or what belongs to others.
+    /// Takes a fenced block: results begin a section, other lines wait for results to belong to.
     fn take_block(&mut self, block: Lines<'a>) {
         let has_results = self.has_results(&block);
         self.loose.extend(block);
@@ -230,8 +231,8 @@ impl<'a> Page<'a> {
         self.words.take_line(line, false);
     }
 
-    /// Blocks that hold results only together are of the captions above them. Others are of the results before them, if no
-    /// caption stands between.
+    /// Puts the blocks that wait where they belong: with the captions above them if they hold results together.
+    /// Others are of the results before them, if no caption stands between. caption stands between.
     fn finish(&mut self) {
         let loose = std::mem::take(&mut self.loose);
         if self.has_results(&loose) {
@@ -249,25 +250,26 @@ impl<'a> Page<'a> {
         self.loose.drain(..).for_each(|(number, line)| section.push_line(number, line));
     }
 
+    /// Tests whether lines hold results.
     fn has_results(&self, lines: &[(usize, &str)]) -> bool {
         let text: String = lines.iter().flat_map(|(_, line)| [line, "\n"]).collect();
         (self.holds_results)(&text)
     }
 }
 
-/// The fence that a line begins with.
+/// Finds the fence that a line begins with.
 pub fn fence_at(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
     ["```", "~~~"].into_iter().find(|mark| line.starts_with(mark))
 }
 
-/// A line without its numbers, by which copies of a loop's command are known.
+/// Gives a line without its numbers, by which copies of a loop's command are known.
 fn line_shape(line: &str) -> String {
     shape_in_loop(line).unwrap_or_else(|| line.trim().to_owned())
 }
 
-/// The parts of a text by the captions among the lines that no reader knows. With `has_prose` sentences are captions, too,
-/// unless they come again.
+/// Splits a text into parts by the captions among the lines that no reader knows.
+/// With `has_prose` sentences are captions, too, unless they come again.
 pub fn parts_by_captions(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -> Vec<Section> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for (_, line) in numbered_lines(text).filter(|(number, _)| strange.contains(number)) {
@@ -306,7 +308,7 @@ pub fn parts_by_captions(text: &str, strange: &BTreeSet<u64>, has_prose: bool) -
     sections.finish()
 }
 
-/// The lines of a text that readers know, cut where lines stand that none does; and those of the latter that stand at the end.
+/// Cuts the lines that readers know where others stand between, and gives those of the others that stand at the end.
 pub fn blocks_and_rest<'a>(text: &'a str, strange: &BTreeSet<u64>) -> (Vec<Block<'a>>, Lines<'a>) {
     let mut blocks: Vec<Block<'_>> = Vec::new();
     let (mut above, mut is_cut) = (Lines::new(), false);

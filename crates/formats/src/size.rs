@@ -4,7 +4,8 @@ use model::Value;
 
 use crate::text::leading_number;
 
-/// Writes a size as fio does, with the largest unit that leaves a whole number: `16k`, `2g`, `100`. `None` where the text is no size.
+/// Writes a size as fio does, `16k`, `2g`, `100`; `None` where the text is no size.
+/// With the largest unit that leaves a whole number.
 pub fn canonical_size(text: &str) -> Option<String> {
     let (number, unit) = leading_number(text.trim())?;
     let factor = match unit.trim().to_ascii_lowercase().as_str() {
@@ -26,7 +27,7 @@ pub fn canonical_size(text: &str) -> Option<String> {
     Some(unit.map_or_else(|| bytes.to_string(), |(size, name)| format!("{}{name}", bytes / size)))
 }
 
-/// The value of a key that is a size; other text stays as it is.
+/// Makes the value of a key that is a size; other text stays as it is.
 pub fn size_value(text: &str) -> Value {
     let text = canonical_size(text).unwrap_or_else(|| text.trim().to_owned());
     text.parse().map_or_else(|_| Value::Text(text), Value::Int)

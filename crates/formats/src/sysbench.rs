@@ -113,7 +113,7 @@ pub const FIGURES: [&str; 29] = [
     "time elapsed",
 ];
 
-/// Unrecognised lines are listed, never an error.
+/// Reads the runs of sysbench's output; unrecognised lines are listed, never an error.
 pub fn read_output(bytes: &[u8]) -> SysbenchOutput {
     let mut output = SysbenchOutput::default();
     let mut section = String::new();
@@ -149,15 +149,15 @@ fn begins_without_version(line: &str) -> bool {
     is_section || old_totals(line).is_some()
 }
 
-/// The version in the first line: `sysbench 1.0.20 (using …)`, `sysbench 0.4.12:  multi-threaded …`.
+/// Finds the version in a run's first line: `sysbench 1.0.20 (using …)`, `sysbench 0.4.12:  multi-threaded …`.
 fn version_of(line: &str) -> Option<String> {
     let version = line.strip_prefix("sysbench ")?.split(' ').next()?.trim_end_matches(':');
     version.starts_with(|c: char| c.is_ascii_digit()).then(|| version.to_owned())
 }
 
 impl SysbenchRun {
-    /// A new run of the same version, if the line begins another one although no version stands before it: what sysbench says
-    /// first of a run, or a section that is there already.
+    /// Makes a new run of the same version, if the line begins another one without a version before it.
+    /// That is what sysbench says first of a run, or a section that is there already.
     fn next_if_begins(&self, trimmed: &str) -> Option<SysbenchRun> {
         let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
         let begins = match trimmed.strip_suffix(':') {
@@ -234,37 +234,40 @@ impl SysbenchRun {
         true
     }
 
-    /// A figure of a section by its name.
+    /// Gives a figure of a section by its name.
     pub fn figure_in_section(&self, section: &str, name: &str) -> Option<f64> {
         first_number(self.figures.get(&(section.to_owned(), name.to_owned()))?)
     }
 
-    /// The number in brackets behind a figure: `926 (461.19 per sec.)`.
+    /// Gives the number in brackets behind a figure: `926 (461.19 per sec.)`.
     pub fn per_second(&self, section: &str, name: &str) -> Option<f64> {
         let value = self.figures.get(&(section.to_owned(), name.to_owned()))?;
         first_number(value.split_once('(')?.1)
     }
 
-    /// The figure of the section that has it: versions name the sections differently.
+    /// Gives a figure of the first of these sections that has it: versions name the sections differently.
     fn figure_of(&self, sections: &[&str], name: &str) -> Option<f64> {
         sections.iter().find_map(|section| self.figure_in_section(section, name))
     }
 
+    /// Gives the number in brackets behind a figure, of the first of these sections that has it.
     fn per_second_of(&self, sections: &[&str], name: &str) -> Option<f64> {
         sections.iter().find_map(|section| self.per_second(section, name))
     }
 
+    /// The number of threads that the output's head names.
     pub fn thread_count(&self) -> Option<u64> {
         u64::try_from(self.conditions.get("threads")?.as_int()?).ok()
     }
 
-    /// Threads where the head of the output is missing: all events by those of a thread.
+    /// Computes the threads where the output's head is missing: all events by those of a thread.
     fn threads_by_events(&self) -> Option<i64> {
         let threads = self.event_count()? / self.events_of_thread()?;
         // The mean has four decimals.
         ((1.0..1e6).contains(&threads) && (threads - threads.round()).abs() < 0.01).then(|| threads.round() as i64)
     }
 
+    /// Gives the mean number of events of a thread.
     fn events_of_thread(&self) -> Option<f64> {
         let name = "events (avg/stddev)";
         ["Threads fairness", GENERAL, EXECUTION_OLD]
@@ -273,21 +276,23 @@ impl SysbenchRun {
             .filter(|mean| *mean > 0.0)
     }
 
+    /// Gives the total time of the run in seconds.
     pub fn total_time_s(&self) -> Option<f64> {
         self.figure_of(&TOTALS, "total time").or_else(|| self.figure_in_section("Throughput", "time elapsed"))
     }
 
+    /// Gives the total number of events.
     fn event_count(&self) -> Option<f64> {
         self.figure_of(&TOTALS, "total number of events")
             .or_else(|| self.figure_in_section("Throughput", "total number of events"))
     }
 
-    /// Time that the figures cover: since the last checkpoint.
+    /// Computes the time that the figures cover: since the last checkpoint.
     pub fn counted_s(&self) -> Option<f64> {
         Some(self.total_time_s()? - self.checkpoints_s.last().unwrap_or(&0.0))
     }
 
-    /// Transactions a second that were asked for.
+    /// Gives the transactions a second that were asked for.
     pub fn target_rate(&self) -> Option<f64> {
         match self.conditions.get("rate")? {
             Value::Float(rate) => Some(*rate),
@@ -295,7 +300,7 @@ impl SysbenchRun {
         }
     }
 
-    /// Why it has no result, if it was a run at all: `prepare` and `cleanup` print their heading, too.
+    /// Explains why it has no result, if it was a run at all: `prepare` and `cleanup` print their heading, too.
     pub fn failure_reason(&self) -> Option<String> {
         match &self.fatal {
             Some(fatal) => Some(format!("sysbench ended with an error: {fatal}")),
@@ -306,7 +311,7 @@ impl SysbenchRun {
         }
     }
 
-    /// The printed rate, where it is not that of the printed transactions and time.
+    /// Explains that the printed rate is not that of the printed transactions and time; `None` if it is.
     fn contradiction(&self) -> Option<String> {
         let rate = self.per_second_of(&SQLS, "transactions")?;
         let (count, seconds) = (self.figure_of(&SQLS, "transactions")?, self.counted_s().filter(|s| *s > 0.0)?);
@@ -316,7 +321,8 @@ impl SysbenchRun {
         })
     }
 
-    /// Requested rank, and milliseconds. Up to version 1.0's first ones the name is `approx.  99 percentile`.
+    /// Gives the rank that was asked for, and its latency in milliseconds.
+    /// Up to version 1.0's first ones the name is `approx.  99 percentile`.
     pub fn percentile_ms(&self) -> Option<(f64, f64)> {
         self.figures.iter().find_map(|((section, name), value)| {
             if !LATENCIES.contains(&section.as_str()) {
@@ -328,7 +334,7 @@ impl SysbenchRun {
         })
     }
 
-    /// Transactions a second, else events.
+    /// Gives the transactions a second, else the events.
     pub fn rate_per_s(&self) -> Option<f64> {
         self.per_second_of(&SQLS, "transactions").or_else(|| {
             let (events, time) = (self.event_count()?, self.counted_s()?);
@@ -336,14 +342,15 @@ impl SysbenchRun {
         })
     }
 
-    /// Operations on files a second and MiB a second, as version 1.1 prints them: `read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)`.
+    /// Gives a direction's operations on files and MiB a second, as version 1.1 prints them.
+    /// `read:  IOPS=2560.33 40.01 MiB/s (41.95 MB/s)`.
     fn file_operations(&self, name: &str) -> Option<(f64, Option<f64>)> {
         let value = self.figures.get(&("Throughput".to_owned(), name.to_owned()))?.strip_prefix("IOPS=")?;
         let (rate, rest) = leading_number(value)?;
         Some((rate, first_number(rest)))
     }
 
-    /// What was run, as far as the output tells: the name of the benchmark.
+    /// Names the test that was run, as far as the output tells: the benchmark.
     fn test_name(&self) -> Option<&'static str> {
         let has_section = |name: &str| self.figures.keys().any(|(section, _)| section == name);
         if SQLS.iter().any(|section| has_section(section)) || self.conditions.contains_key("oltp_mode") {
@@ -369,7 +376,8 @@ impl SysbenchRun {
         }
     }
 
-    /// Since 1.0 neither `threads` nor `mutex` says what it is, only how many threads it has. Of `mutex` each thread has one event.
+    /// Tells `threads` and `mutex` apart by the events of a thread: one for `mutex`.
+    /// Since 1.0 neither says what it is, only how many threads it has.
     fn test_by_events(&self) -> Option<&'static str> {
         let is_bare = self.thread_count().is_some()
             && self.conditions.keys().all(|key| ["threads", "rate"].contains(&key.as_str()));
@@ -378,8 +386,9 @@ impl SysbenchRun {
         (is_bare && has_version_1).then_some(if mean == 1.0 { "mutex" } else { "threads" })
     }
 
-    /// Statements of each kind in a transaction: they tell the scripts apart, which are not named. A `DELETE` or `UPDATE`
-    /// that met no row is counted as another statement, so that writes and others are distinguished only where both are whole.
+    /// Writes the statements of each kind in a transaction: they tell the scripts apart, which are not named.
+    /// A `DELETE` or `UPDATE` that met no row is counted as another statement, so that writes and others are
+    /// distinguished only where both are whole.
     fn statement_kinds(&self) -> Option<String> {
         let transactions = self.figure_of(&SQLS, "transactions").filter(|count| *count > 0.0)?;
         // A transaction that an ignored error ended had some of its statements.
@@ -397,7 +406,7 @@ impl SysbenchRun {
         })
     }
 
-    /// The run's conditions, with the threads and kinds of statements that its figures tell.
+    /// Makes the result's keys: the run's conditions, and the threads and statements that its figures tell.
     fn result_keys(&self) -> Point {
         let mut keys = self.conditions.clone();
         if let (None, Some(threads)) = (self.thread_count(), self.threads_by_events()) {
@@ -410,7 +419,7 @@ impl SysbenchRun {
     }
 }
 
-/// A count per transaction as text: a whole number, else to the next half.
+/// Writes a count per transaction: a whole number, else to the next half.
 fn count_text(count: f64) -> String {
     if is_whole(count) { count.round().to_string() } else { ((count * 2.0).round() / 2.0).to_string() }
 }
@@ -440,23 +449,25 @@ const TOTALS: [&str; 2] = [GENERAL, EXECUTION_OLD];
 /// Sections with latencies: 0.5 prints them among the general ones.
 const LATENCIES: [&str; 3] = [LATENCY, GENERAL, EXECUTION_OLD];
 
-/// The number at the beginning of a text.
+/// Parses the number at the beginning of a text.
 fn first_number(text: &str) -> Option<f64> {
     leading_number(text.trim()).map(|(number, _)| number)
 }
 
-/// Seconds since the start: `[ 1s ] thds: 2 tps: 122.85 …`; 0.5 prints `[  10s] threads: 64, tps: …`.
+/// Parses the seconds since the start of a line of progress, `[ 1s ] thds: 2 tps: 122.85 …`.
+/// 0.5 prints `[  10s] threads: 64, tps: …`.
 fn progress_s(line: &str) -> Option<f64> {
     let (at, _) = line.strip_prefix('[')?.split_once(']')?;
     parse_number(at.trim().strip_suffix('s')?)
 }
 
-/// Progress as `sysbench.hooks.report_csv` prints it: `10,16,390.99,14969.79,9086.87,5100.93,781.99,86.00,2.00,0.00`.
+/// Tests whether a line is progress of `sysbench.hooks.report_csv`: ten numbers with commas.
+/// `10,16,390.99,14969.79,9086.87,5100.93,781.99,86.00,2.00,0.00`.
 fn is_csv_progress(line: &str) -> bool {
     line.split(',').count() == 10 && line.split(',').all(|field| parse_number(field).is_some())
 }
 
-/// `0.826 |** 2`.
+/// Parses a bin of the histogram, `0.826 |** 2`: its latency and count.
 fn parse_bin(line: &str) -> Option<(f64, u64)> {
     let (value, rest) = line.split_once('|')?;
     let count = rest.trim_start_matches('*').trim();
@@ -465,8 +476,10 @@ fn parse_bin(line: &str) -> Option<(f64, u64)> {
 
 type Figures = Vec<((String, String), String)>;
 
-/// Lines outside of sections: `5431.36 MiB transferred (5425.58 MiB/sec)`, `Total operations: 5561708 (…)`, and what 0.4
-/// prints of files: `Read 93.75Mb  Written 62.5Mb  Total transferred 156.25Mb  (3.7156Mb/sec)`, `237.80 Requests/sec executed`.
+/// Parses the figures of a line outside of sections: `5431.36 MiB transferred (5425.58 MiB/sec)`.
+/// Also `Total operations: 5561708 (…)`, and what 0.4 prints of files: `Read 93.75Mb  Written 62.5Mb  Total transferred
+/// 156.25Mb
+/// (3.7156Mb/sec)`, `237.80 Requests/sec executed`.
 fn old_totals(line: &str) -> Option<Figures> {
     for unit in [" MiB transferred", " MB transferred"] {
         if let Some((amount, rest)) = line.split_once(unit) {
@@ -487,7 +500,7 @@ fn old_totals(line: &str) -> Option<Figures> {
     Some(vec![figure_entry(section, "operations", operations.trim())])
 }
 
-/// An entry of the table of figures.
+/// Makes an entry of the table of figures.
 fn figure_entry(section: &str, name: &str, value: &str) -> ((String, String), String) {
     ((section.to_owned(), name.to_owned()), value.to_owned())
 }
@@ -508,7 +521,7 @@ pub const READER: Reader = Reader {
     }),
 };
 
-/// Runs of the same test with the same conditions are repetitions.
+/// Makes the results of an output; runs of the same test with the same conditions are repetitions.
 pub fn import_output(output: &SysbenchOutput, system: &str, source: &str) -> Imported {
     let runs: Vec<&SysbenchRun> =
         output.runs.iter().filter(|run| run.rate_per_s().is_some() || run.failure_reason().is_some()).collect();
@@ -543,7 +556,7 @@ pub fn import_output(output: &SysbenchOutput, system: &str, source: &str) -> Imp
     imported
 }
 
-/// The script of sysbench that a file is named after: its output does not name it.
+/// Finds the script of sysbench that a file is named after: its output does not name it.
 fn script_named(source: &str) -> Option<&'static str> {
     /// Names from <https://github.com/akopytov/sysbench/tree/master/src/lua>, longer ones first.
     const SCRIPTS: [&str; 11] = [
@@ -563,7 +576,7 @@ fn script_named(source: &str) -> Option<&'static str> {
     SCRIPTS.into_iter().find(|script| name.contains(script))
 }
 
-/// The result of a run, failed if the output gives a reason.
+/// Makes the result of a run, failed if the output gives a reason.
 fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
     let failure = run.failure_reason();
     let test = run.test_name();
@@ -592,6 +605,7 @@ fn make_result(run: &SysbenchRun, system: &str) -> ImportedResult {
     result
 }
 
+/// Makes the measurements of a run that its figures give.
 fn measurements_of(run: &SysbenchRun, is_memory: bool) -> Vec<Measurement> {
     let mut found = Vec::new();
     let mut push = |id: &str, unit: &str, direction, role, value: Option<f64>| {

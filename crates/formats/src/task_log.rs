@@ -47,7 +47,7 @@ pub fn read_tasks<R: BufRead>(reader: R) -> impl Iterator<Item = Result<LoggedTa
     read_items(reader, parse_task)
 }
 
-/// Reads a task from its line.
+/// Parses a task from its line.
 fn parse_task(number: u64, line: &str) -> Result<LoggedTask, FormatError> {
     let words: Vec<&str> = line.split('\t').map(str::trim).collect();
     let [process, thread, ticks, at] = words[..] else {
@@ -74,7 +74,7 @@ fn parse_task(number: u64, line: &str) -> Result<LoggedTask, FormatError> {
     })
 }
 
-/// The error at a word of a line.
+/// Makes the error at a word of a line.
 fn wrong_word(number: u64, words: &[&str], word: usize, what: &str) -> FormatError {
     FormatError::at_column(
         number,
@@ -83,7 +83,7 @@ fn wrong_word(number: u64, words: &[&str], word: usize, what: &str) -> FormatErr
     )
 }
 
-/// Reads a text of digits alone.
+/// Parses a text of digits alone.
 fn parse_digits(text: &str) -> Option<u64> {
     if text.bytes().all(|byte| byte.is_ascii_digit()) { text.parse().ok() } else { None }
 }
@@ -94,6 +94,7 @@ fn is_guid(text: &str) -> bool {
     lengths == [8, 4, 4, 4, 12] && text.chars().all(|c| c == '-' || c.is_ascii_hexdigit())
 }
 
+/// Parses a time of day, `05:09:19`, in seconds since midnight.
 fn time_of_day(text: &str) -> Option<u32> {
     let mut parts = text.split(':').map(|part| parse_digits(part).filter(|n| *n < 60 && part.len() == 2));
     let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
@@ -126,7 +127,7 @@ struct Process {
 }
 
 impl Summary {
-    /// May be called for several logs. Keeps 8 bytes a task, for exact medians.
+    /// Adds the tasks of a log, and keeps 8 bytes of each for exact medians. May be called for several logs.
     pub fn read_log<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for task in read_tasks(reader) {
             self.add_task(&task?);
@@ -134,7 +135,7 @@ impl Summary {
         Ok(())
     }
 
-    /// Counts a task to its process.
+    /// Adds a task to its process.
     pub fn add_task(&mut self, task: &LoggedTask) {
         let known = self.processes.iter().rposition(|process| process.name == task.process);
         let index = known.unwrap_or_else(|| {
@@ -177,14 +178,14 @@ impl Summary {
         (!self.ticks.is_empty()).then(|| sum as f64 / self.ticks.len() as f64)
     }
 
-    /// The middle one, in ticks; of an even number the mean of the two in the middle.
+    /// Gives the median duration in ticks; of an even number the mean of the two in the middle.
     pub fn median_ticks(&mut self) -> Option<f64> {
         let (low, high) =
             (self.ranked_ticks((self.ticks.len().max(1) - 1) / 2)?, self.ranked_ticks(self.ticks.len() / 2)?);
         Some(f64::midpoint(low as f64, high as f64))
     }
 
-    /// The duration of a rank, sorted first if necessary.
+    /// Gives the duration of a rank from 0, sorted first if necessary.
     fn ranked_ticks(&mut self, rank: usize) -> Option<u64> {
         if !self.sorted {
             self.ticks.sort_unstable();
@@ -193,20 +194,20 @@ impl Summary {
         self.ticks.get(rank).copied()
     }
 
-    /// Tasks faster than this.
+    /// Counts the tasks faster than this.
     pub fn count_below_ms(&self, limit_ms: u64) -> u64 {
         let limit = limit_ms.saturating_mul(1_000_000 / TICK_NS);
         self.ticks.iter().filter(|ticks| **ticks < limit).count() as u64
     }
 
-    /// The durations of all processes.
+    /// Merges the durations of all processes.
     fn all_durations(&self) -> SampledDurations {
         let mut all = SampledDurations::default();
         self.processes.iter().for_each(|process| all.merge(&process.durations));
         all
     }
 
-    /// The measurements of the whole side.
+    /// Makes the measurements of the whole side.
     fn measurements(&mut self) -> Vec<Measurement> {
         let mut all = self.all_durations().measurements(self.failed);
         // With failures the median is not that of the successes.
@@ -229,7 +230,8 @@ impl Summary {
     }
 }
 
-/// One result: a side's processes ran at the same time on one server. Each process keeps a histogram.
+/// Makes one result of a side, since its processes ran at the same time on one server.
+/// Each process keeps a histogram.
 pub fn import_summary(summary: &mut Summary, system: &str, source: &str) -> Imported {
     let mut result = ImportedResult::new(system, "select-update");
     result.keys.insert("processes".to_owned(), Value::Int(i64::try_from(summary.processes.len()).unwrap_or(i64::MAX)));

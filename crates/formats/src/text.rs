@@ -22,7 +22,7 @@ const EXCERPT_CHARS: usize = 60;
 /// Longest excerpt of what a tool said of its own failure, in characters.
 const SAID_CHARS: usize = 200;
 
-/// Control characters made visible, cut when long.
+/// Cuts a text after 60 characters, with control characters made visible.
 pub fn shorten(text: &str) -> String {
     cut_after(text, EXCERPT_CHARS)
 }
@@ -32,7 +32,7 @@ pub(crate) fn shorten_message(text: &str) -> String {
     cut_after(text.trim(), SAID_CHARS)
 }
 
-/// The first `chars` characters, with control characters made visible.
+/// Cuts a text after `chars` characters, with control characters made visible.
 fn cut_after(text: &str, chars: usize) -> String {
     let mut short: String = text.chars().take(chars).flat_map(make_visible).collect();
     if text.chars().nth(chars).is_some() {
@@ -41,20 +41,22 @@ fn cut_after(text: &str, chars: usize) -> String {
     short
 }
 
-/// A character, or its escape if it is a control character.
+/// Gives a character, or its escape if it is a control character.
 fn make_visible(c: char) -> impl Iterator<Item = char> {
     let plain = if c.is_control() { None } else { Some(c) };
     let escaped = if c.is_control() { Some(c.escape_default()) } else { None };
     plain.into_iter().chain(escaped.into_iter().flatten())
 }
 
-/// UTF-8, or UTF-16 of either order by its mark or zero bytes (PowerShell redirections), else Latin-1, which covers
-/// all figures and key words. Where CR alone ends the lines, they end with LF.
+/// Decodes UTF-8, UTF-16 or Latin-1, and ends lines with LF where CR alone ends them.
+/// UTF-16 of either order is known by its mark or zero bytes (PowerShell redirections); what is neither is Latin-1,
+/// which covers all figures and key words.
 pub fn decode(bytes: &[u8]) -> String {
     let text = decode_encoding(bytes);
     if text.contains('\r') && !text.contains('\n') { text.replace('\r', "\n") } else { text }
 }
 
+/// Decodes UTF-8, UTF-16 or Latin-1, as the first bytes show.
 fn decode_encoding(bytes: &[u8]) -> String {
     match bytes {
         [0xEF, 0xBB, 0xBF, rest @ ..] => decode_utf8(rest),
@@ -66,6 +68,7 @@ fn decode_encoding(bytes: &[u8]) -> String {
     }
 }
 
+/// Decodes UTF-8, or Latin-1 where it is none.
 fn decode_utf8(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -73,6 +76,7 @@ fn decode_utf8(bytes: &[u8]) -> String {
     }
 }
 
+/// Decodes UTF-16 in the order of bytes that `unit` has.
 fn decode_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> String {
     let units = bytes.chunks_exact(2).map(|pair| unit([pair[0], pair[1]]));
     char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
@@ -102,7 +106,7 @@ pub fn plain_text(line: &str) -> String {
     plain
 }
 
-/// At `<br>`, and at the ends of paragraphs, cells and list items.
+/// Splits a line at `<br>`, and at the ends of paragraphs, cells and list items.
 pub fn break_html(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = line;
@@ -126,7 +130,7 @@ pub fn break_html(line: &str) -> Vec<&str> {
     parts
 }
 
-/// Length in bytes of the tag at the start of `text`, if there is one.
+/// Gives the length in bytes of the tag at the start of `text`, if there is one.
 fn tag_length(text: &str) -> Option<usize> {
     let inner = text.strip_prefix('<')?;
     let name = inner.strip_prefix('/').unwrap_or(inner);
@@ -178,7 +182,7 @@ fn read_entities(text: &str) -> String {
     read
 }
 
-/// The character of an entity's name.
+/// Gives the character of an entity's name.
 fn entity_char(name: &str) -> Option<char> {
     let named = [("nbsp", ' '), ("amp", '&'), ("lt", '<'), ("gt", '>'), ("quot", '"'), ("apos", '\''), ("times", '×')];
     if let Some((_, c)) = named.iter().find(|(known, _)| *known == name) {
@@ -192,7 +196,7 @@ fn entity_char(name: &str) -> Option<char> {
     char::from_u32(code)
 }
 
-/// Finite, with a point, without a thousands mark.
+/// Parses a finite number with a decimal point, without a thousands mark.
 pub fn parse_number(text: &str) -> Option<f64> {
     let plain = text.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-' | '+' | 'e' | 'E'));
     if !plain {
@@ -204,8 +208,8 @@ pub fn parse_number(text: &str) -> Option<f64> {
 /// Last lines of a tool that end with a number, so that one without a line end is whole as far as can be said.
 const ENDS_WITH_NUMBER: [&str; 3] = ["Average number of queries per client:", "%:", "max |"];
 
-/// Takes off a number with which a text ends in the middle of a line: it may be cut off, and then it is another number. Says which
-/// line that is.
+/// Takes off a number with which a text ends in the middle of a line, and gives that line.
+/// It may be cut off, and then it is another number.
 pub fn without_cut_number(text: &str) -> (&str, Option<NotUnderstood>) {
     let whole = text.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     let line = text.lines().next_back().unwrap_or_default();
@@ -218,7 +222,7 @@ pub fn without_cut_number(text: &str) -> (&str, Option<NotUnderstood>) {
     (whole, Some(NotUnderstood::new(text.lines().count() as u64, &format!("{} (cut off)", line.trim()))))
 }
 
-/// Blanks that do not break a line as plain ones, but between digits: there nothing says what they are.
+/// Replaces blanks that do not break a line by plain ones, but between digits: there nothing says what they are.
 pub fn with_plain_blanks(text: &str) -> Cow<'_, str> {
     const UNBROKEN: [char; 3] = ['\u{a0}', '\u{202f}', '\u{2007}'];
     if !text.contains(UNBROKEN) {
@@ -233,8 +237,8 @@ pub fn with_plain_blanks(text: &str) -> Cow<'_, str> {
     Cow::Owned(plain)
 }
 
-/// Splits a text into the number that it begins with and what follows. One with a comma or another mark of thousands in it is none:
-/// nothing says what the mark is.
+/// Splits a text into the number that it begins with and what follows.
+/// One with a comma or another mark of thousands in it is none: nothing says what the mark is.
 pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '-').unwrap_or(text.len());
     let (written, rest) = text.split_at(end + length_of_exponent(&text[end..]));
@@ -244,7 +248,7 @@ pub fn leading_number(text: &str) -> Option<(f64, &str)> {
     if is_cut { None } else { Some((parse_number(written)?, rest)) }
 }
 
-/// How many bytes of a text are the exponent of the number in front of it: of `e+03 ms` four.
+/// Counts the bytes of the exponent that a text begins with: four of `e+03 ms`.
 fn length_of_exponent(text: &str) -> usize {
     let Some(behind) = text.strip_prefix(['e', 'E']) else { return 0 };
     let digits = behind.strip_prefix(['+', '-']).unwrap_or(behind);

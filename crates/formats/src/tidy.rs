@@ -105,7 +105,7 @@ struct Record {
     fields: Vec<Field>,
 }
 
-/// The names of the columns, in small letters; none where the heading is broken.
+/// Lists the names of the columns, in small letters; none where the heading is broken.
 fn column_names(text: &str) -> Vec<String> {
     let text = text.trim_start_matches('\u{feff}');
     let line = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
@@ -115,7 +115,7 @@ fn column_names(text: &str) -> Vec<String> {
     fields.into_iter().flat_map(|record| record.fields).map(|field| field.text.trim().to_lowercase()).collect()
 }
 
-/// Reads a tidy table from CSV.
+/// Parses a tidy table from CSV.
 pub fn parse_table(text: &str) -> Result<Table, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let mut table = Table::default();
@@ -143,7 +143,7 @@ pub fn parse_table(text: &str) -> Result<Table, FormatError> {
     Ok(table)
 }
 
-/// Reports a wrong heading first: it may explain later errors.
+/// Fails if the heading is wrong, which may explain later errors.
 fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), FormatError> {
     let line = text.lines().position(|line| line == heading).map_or(1, |at| at as u64 + 1);
     match split_records(heading, separator, &mut Vec::new()) {
@@ -156,7 +156,7 @@ fn check_heading(text: &str, heading: &str, separator: char) -> Result<(), Forma
     }
 }
 
-/// The character between columns: a semicolon or tab where the heading has more of it than commas.
+/// Finds the character between columns: a semicolon or tab where the heading has more of it than commas.
 fn column_separator(heading: &str) -> char {
     [';', '\t']
         .into_iter()
@@ -229,7 +229,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// A field; what follows it is a separator, the end of the line, or nothing.
+    /// Takes a field; what follows it is a separator, the end of the line, or nothing.
     fn take_field(&mut self) -> Result<Field, FormatError> {
         let (line, column) = (self.line, self.column);
         if !self.rest.starts_with('"') {
@@ -272,7 +272,7 @@ struct Columns {
 }
 
 impl Columns {
-    /// Finds the known columns and the keys in the heading.
+    /// Finds the known columns and the keys in the heading; fails if one is missing or stands twice.
     fn from_heading(heading: &Record) -> Result<Columns, FormatError> {
         let mut columns = Columns { count: heading.fields.len(), known: BTreeMap::new(), keys: Vec::new() };
         let mut seen = BTreeSet::new();
@@ -311,17 +311,17 @@ impl Columns {
         }
     }
 
-    /// Which of the columns `repetition` and `unit` the table does not have.
+    /// Lists which of the columns `repetition` and `unit` the table does not have.
     fn missing_columns(&self) -> Vec<&'static str> {
         [REPETITION, UNIT].into_iter().filter(|name| !self.known.contains_key(name)).collect()
     }
 
-    /// The field of a known column.
+    /// Gives the field of a known column.
     fn field_of<'a>(&self, record: &'a Record, name: &str) -> Option<&'a Field> {
         record.fields.get(*self.known.get(name)?)
     }
 
-    /// The text of a known column; empty if there is none.
+    /// Gives the text of a known column; empty if there is none.
     fn text_of(&self, record: &Record, name: &str) -> String {
         self.field_of(record, name).map(|field| field.text.clone()).unwrap_or_default()
     }
@@ -387,7 +387,7 @@ impl Columns {
         is_measurement(&self.text_of(record, KIND))
     }
 
-    /// The value of a record, or why there is none.
+    /// Reads the value of a record, or why there is none.
     fn read_value(&self, record: &Record) -> Result<Reading, FormatError> {
         let Some(field) = self.field_of(record, VALUE) else {
             return Err(FormatError::at_line(record.line, "no value"));
@@ -420,17 +420,17 @@ impl Columns {
     }
 }
 
-/// The error at a field of the heading.
+/// Makes the error at a field of the heading.
 fn wrong_heading<T>(heading: &Record, field: &Field, what: String) -> Result<T, FormatError> {
     Err(FormatError::at_column(heading.line, field.column, what))
 }
 
-/// The error at a field of a record.
+/// Makes the error at a field of a record.
 fn wrong_field(record: &Record, field: &Field, what: &str) -> FormatError {
     FormatError::at_column(record.line, field.column, format!("{}: {what}", shorten(&field.text)))
 }
 
-/// A number, `true` or `false` as étalon writes them, else text.
+/// Parses the value of a key: a number, `true` or `false` as étalon writes them, else text.
 fn key_value(text: &str) -> Value {
     if let Ok(truth) = text.parse() {
         return Value::Bool(truth);
@@ -454,6 +454,7 @@ pub fn write_raw(table: &Table) -> String {
     write_with(table, quoted_raw)
 }
 
+/// Writes a table with commas, its cells quoted by `quoted`.
 fn write_with(table: &Table, quoted: fn(&str) -> String) -> String {
     let mut lines: Vec<String> =
         table.remarks.iter().map(|remark| format!("# {}", remark.replace(['\n', '\r'], " "))).collect();
@@ -522,11 +523,12 @@ fn role_word(role: Option<Role>) -> &'static str {
     }
 }
 
-/// Whether it is a measurement, and no other kind of row.
+/// Whether a row is a measurement, and no other kind.
 pub fn is_measured(row: &Row) -> bool {
     is_measurement(&row.kind)
 }
 
+/// Whether a kind is that of a measurement.
 fn is_measurement(kind: &str) -> bool {
     kind.is_empty() || kind.eq_ignore_ascii_case(MEASURED)
 }

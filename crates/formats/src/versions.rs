@@ -10,8 +10,8 @@ use crate::{Imported, ImportedResult, tidy};
 /// The key of results whose versions differ within a system.
 pub const VERSION: &str = "version";
 
-/// Tells results of one case apart whose tool or server printed different versions: as systems where all is of one that its user did
-/// not name, else by the key [`VERSION`].
+/// Tells results of one case apart whose tool or server printed different versions.
+/// As systems where all is of one that its user did not name, else by the key [`VERSION`].
 pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
     let tables = [tidy::READER.name, tidy::wide::READER.name];
     for import in imports.iter_mut().filter(|import| !tables.contains(&import.tool)) {
@@ -50,18 +50,18 @@ pub fn tell_apart(imports: &mut [Imported], is_named: bool) {
 /// The fact of the server's version.
 pub(crate) const SERVER_VERSION: &str = "server.version";
 
-/// All versions of a file; `None` where none is known.
+/// Joins the different versions of a file; `None` where none is known.
 pub(crate) fn distinct_versions<'a>(versions: impl Iterator<Item = Option<&'a str>>) -> Option<String> {
     let versions: IndexSet<&str> = versions.flatten().collect();
     if versions.is_empty() { None } else { Some(versions.into_iter().collect::<Vec<_>>().join(" and ")) }
 }
 
-/// The results of all imports.
+/// Lists the results of all imports.
 fn all_results(imports: &[Imported]) -> impl Iterator<Item = &ImportedResult> {
     imports.iter().flat_map(|import| &import.results)
 }
 
-/// The tools of which a case of a system has results of several versions.
+/// Lists the tools of which a case of a system has results of several versions.
 fn tools_of_several_versions(imports: &[Imported]) -> BTreeSet<&'static str> {
     let mut versions: BTreeMap<(&str, &str, String), &str> = BTreeMap::new();
     let mut mixed = BTreeSet::new();

@@ -27,8 +27,8 @@ pub fn on_the_way(documents: &[FioDocument]) -> Vec<bool> {
 }
 
 impl FioDocument {
-    /// Tells whether the next document is of the same call. Of terse lines the last interval may be short, if the call goes on
-    /// from the document in front of this one.
+    /// Tells whether the next document is of the same call.
+    /// Of terse lines the last interval may be short, if the call goes on from the document in front of this one.
     fn is_before(&self, later: &FioDocument, goes_on: bool) -> bool {
         if self.jobs.is_empty() || self.job_names() != later.job_names() {
             return false;
@@ -56,12 +56,12 @@ impl FioDocument {
         began_before || same_start
     }
 
-    /// Names and groups of the jobs.
+    /// Lists the names and groups of the jobs.
     fn job_names(&self) -> Vec<(&str, u64)> {
         self.jobs.iter().map(|job| (job.name.as_str(), job.group)).collect()
     }
 
-    /// Processes of the jobs, if all are known.
+    /// Lists the processes of the jobs, if all are known.
     fn job_pids(&self) -> Option<Vec<u64>> {
         self.jobs.iter().map(|job| job.pid).collect()
     }
@@ -71,17 +71,17 @@ impl FioDocument {
         self.jobs.iter().zip(&later.jobs).all(|(job, later)| job.grows_into(later))
     }
 
-    /// The longest run time in any direction.
+    /// Gives the longest run time in any direction.
     fn longest_ms(&self) -> f64 {
         self.jobs.iter().flat_map(FioJob::directions).filter_map(|direct| direct.runtime_ms).fold(0.0, f64::max)
     }
 
-    /// The time that the longest job took.
+    /// Gives the time that the longest job took.
     fn elapsed_s(&self) -> u64 {
         self.jobs.iter().map(|job| job.elapsed_s).max().unwrap_or(0)
     }
 
-    /// Whether both ran at the same time, as on two hosts.
+    /// Whether both documents' jobs ran at the same time, as on two hosts.
     fn overlaps(&self, other: &FioDocument) -> bool {
         let (Some(ended), Some(other_ended)) = (self.timestamp_ms, other.timestamp_ms) else { return false };
         let (ended, other_ended) = (ended as f64, other_ended as f64);
@@ -102,6 +102,7 @@ impl FioJob {
 }
 
 impl Direct {
+    /// Tells whether a later result may be of the same direction that went on.
     /// Nothing that is counted shrinks, the extremes move apart, and a short time adds few I/Os.
     fn grows_into(&self, later: &Direct) -> bool {
         let (Some(ms), Some(later_ms)) = (self.runtime_ms, later.runtime_ms) else { return false };
@@ -120,13 +121,12 @@ impl Direct {
     }
 }
 
-/// When the document's jobs began, s since 1970.
+/// Computes when the document's jobs began, s since 1970.
 fn start_s(document: &FioDocument, ended: u64) -> u64 {
     (ended / 1_000).saturating_sub(document.elapsed_s())
 }
 
-/// Numbers results that may be no repetitions of each other although nothing that is printed tells them apart, each by its
-/// document; says why.
+/// Adds a document's number to results that may be no repetitions although nothing printed differs; says why.
 pub fn tell_apart(documents: &[&FioDocument], results: &mut [Vec<ImportedResult>]) -> BTreeSet<String> {
     let mut cases: BTreeMap<String, Vec<(usize, usize)>> = BTreeMap::new();
     for (document, of_document) in results.iter().enumerate() {
@@ -147,7 +147,7 @@ pub fn tell_apart(documents: &[&FioDocument], results: &mut [Vec<ImportedResult>
     notes
 }
 
-/// Why documents of one case are no repetitions.
+/// Explains why documents of one case are no repetitions; `None` if they may be.
 fn why_unlike(those: &[&FioDocument], rates: impl Iterator<Item = f64>) -> Option<&'static str> {
     let (least, most) = rates.fold((f64::INFINITY, 0.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
     let is_terse = those.iter().any(|document| document.is_terse);
@@ -165,7 +165,7 @@ fn why_unlike(those: &[&FioDocument], rates: impl Iterator<Item = f64>) -> Optio
     }
 }
 
-/// A result's I/Os per second, if it has them.
+/// Gives a result's I/Os per second, if it has them.
 fn iops_of(result: &ImportedResult) -> Option<f64> {
     let found = result.measurements.iter().find(|measurement| measurement.metric.id == "iops")?;
     match found.reading {

@@ -24,7 +24,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Takes what stands behind `job: (g=`.
+    /// Takes the definition of a job, as it stands behind `job: (g=`; `false` if it is none.
     pub fn take_definition(&mut self, name: &str, rest: &str) -> bool {
         let (Some((group, _)), Some((_, options))) = (leading_number(rest), rest.split_once("): ")) else {
             return false;
@@ -47,25 +47,25 @@ impl Definitions {
         true
     }
 
-    /// The last one stands for several jobs.
+    /// Notes that the last definition stands for several jobs.
     pub fn note_clones(&mut self) {
         if let Some(last) = self.all.last_mut() {
             last.has_clones = true;
         }
     }
 
-    /// All jobs of the run are defined.
+    /// Notes that all jobs of the run are defined.
     pub fn finish(&mut self) {
         self.is_whole = true;
     }
 
-    /// How many results of a name and a group the run has at least.
+    /// Counts the results of a name and a group that the run has at least.
     pub fn least_results(&self, name: &str, group: u64) -> usize {
         self.definitions_of(name, group).count()
     }
 
-    /// The options of a result that sums up `jobs` and has `before` others of its name and group in front of it. Where the lines do
-    /// not tell which of several it is, each option has the values of all.
+    /// Gives the options of a result that sums up `jobs` and has `before` others of its name and group in front.
+    /// Where the lines do not tell which of several it is, each option has the values of all.
     pub fn options_of_result(&mut self, name: &str, group: u64, jobs: f64, before: usize) -> BTreeMap<String, String> {
         self.finish();
         let named: Vec<&Definition> = self.definitions_of(name, group).collect();
@@ -78,13 +78,13 @@ impl Definitions {
         }
     }
 
-    /// The definitions of a name and group.
+    /// Lists the definitions of a name and group.
     fn definitions_of(&self, name: &str, group: u64) -> impl Iterator<Item = &Definition> {
         self.all.iter().filter(move |one| one.name == name && one.group == group)
     }
 }
 
-/// Joins the values that differ: `4k + 64k`.
+/// Merges the options of definitions; values that differ are joined: `4k + 64k`.
 fn join_options<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeMap<String, String> {
     let mut values: BTreeMap<String, Vec<&str>> = BTreeMap::new();
     for (name, value) in definitions.flat_map(|one| &one.options) {
@@ -96,13 +96,13 @@ fn join_options<'d>(definitions: impl Iterator<Item = &'d Definition>) -> BTreeM
     values.into_iter().map(|(name, values)| (name, values.join(" + "))).collect()
 }
 
-/// What stands behind `name=`.
+/// Gives what stands behind `name=`.
 fn rest_behind<'o>(options: &'o str, name: &str) -> Option<&'o str> {
     let from = options.find(&format!("{name}="))? + name.len() + 1;
     Some(&options[from..])
 }
 
-/// `4k` where all directions have one size, else the text.
+/// Gives the block size, `4k`, where all directions have one, else the text.
 fn block_size(text: &str) -> String {
     let sizes = text.split([',', '/', '-']).map(|part| {
         let part = part.trim();

@@ -8,7 +8,8 @@ use super::{FioDocument, FioJob, Side};
 use crate::{places, size};
 
 impl FioDocument {
-    /// What distinguishes a job from others, as keys: what it says itself goes before what is said of all.
+    /// Collects what distinguishes a job from others, as keys.
+    /// What it says itself goes before what is said of all.
     pub(super) fn distinguishing_options(&self, job: &FioJob) -> Point {
         let options = self.global.iter().chain(&job.options);
         options
@@ -63,7 +64,7 @@ const SYNONYMS: [(&str, &str); 3] = [("readwrite", "rw"), ("blocksize", "bs"), (
 /// Options whose values are sizes.
 const SIZES: [&str; 3] = ["bs", "size", "io_size"];
 
-/// A result's keys: the job's distinguishing options, its name, the operation, and the number of clients and jobs.
+/// Makes a result's keys: the job's distinguishing options, its name, the operation, and the clients and jobs.
 pub(super) fn result_keys(document: &FioDocument, side: &Side<'_>, first: &FioJob, op: &str) -> Point {
     let mut keys = document.distinguishing_options(first);
     keys.insert("job".to_owned(), plain_value(side.name));
@@ -78,7 +79,7 @@ pub(super) fn result_keys(document: &FioDocument, side: &Side<'_>, first: &FioJo
     keys
 }
 
-/// The files, folders and devices that jobs used.
+/// Collects the files, folders and devices that jobs used.
 pub(super) fn places_of(document: &FioDocument, side: &Side<'_>) -> Point {
     let mut places = Point::new();
     for name in ["filename", "directory"] {
@@ -90,12 +91,12 @@ pub(super) fn places_of(document: &FioDocument, side: &Side<'_>) -> Point {
     places
 }
 
-/// Names, separated by commas.
+/// Joins names by commas.
 fn join_names<'n>(names: impl IntoIterator<Item = &'n str>) -> String {
     names.into_iter().collect::<Vec<_>>().join(", ")
 }
 
-/// An option as a key under its usual name.
+/// Makes a key of an option under its usual name.
 fn key_and_value(name: &str, value: &str) -> (String, Value) {
     let name = SYNONYMS.iter().find(|(other, _)| *other == name).map_or(name, |(_, name)| name);
     let value = match (name, value) {
@@ -106,7 +107,7 @@ fn key_and_value(name: &str, value: &str) -> (String, Value) {
     (name.to_owned(), value)
 }
 
-/// A number or else a text.
+/// Parses a number, or else keeps the text.
 fn plain_value(text: &str) -> Value {
     text.parse().map_or_else(|_| Value::Text(text.to_owned()), Value::Int)
 }

@@ -4,8 +4,9 @@ use super::Direct;
 use crate::size;
 use crate::text::leading_number;
 
-/// Bytes a second of `98.3MiB/s (103MB/s)(5898MiB/60002msec)`, of `103MB/s (98.3MiB/s)…` (`--kb_base=1000`), of bits
-/// (`--unit_base=1`), and of fio 2, whose KB are KiB: it prints one form alone.
+/// Parses a bandwidth in bytes a second: `98.3MiB/s (103MB/s)(5898MiB/60002msec)`.
+/// Also `103MB/s (98.3MiB/s)…` (`--kb_base=1000`), bits (`--unit_base=1`), and fio 2, whose KB are KiB: it prints one
+/// form alone.
 pub fn bandwidth_bytes_s(text: &str) -> Option<f64> {
     let end = text.find([',', ')']).unwrap_or(text.len());
     let mut forms = text[..end].split('(');
@@ -14,13 +15,13 @@ pub fn bandwidth_bytes_s(text: &str) -> Option<f64> {
     binary.or_else(|| parse_bytes(forms.next()?, if is_version_3 { 1000.0 } else { 1024.0 }))
 }
 
-/// Whether the unit has its prefix in the form `Ki`, `Mi`.
+/// Whether a form's unit has its prefix as `Ki`, `Mi`.
 fn is_binary(form: &str) -> bool {
     leading_number(form.trim_start())
         .is_some_and(|(_, unit)| unit.as_bytes().get(1) == Some(&b'i') && !unit.starts_with('b'))
 }
 
-/// Reads a number with a unit of bytes or bits, in bytes.
+/// Parses a number with a unit of bytes or bits, in bytes.
 fn parse_bytes(form: &str, thousand: f64) -> Option<f64> {
     let (figure, unit) = leading_number(form.trim_start())?;
     let power = ["k", "m", "g", "t", "p"].iter().position(|prefix| unit.to_ascii_lowercase().starts_with(prefix));
@@ -29,8 +30,8 @@ fn parse_bytes(form: &str, thousand: f64) -> Option<f64> {
     Some(power.map_or(bytes, |power| bytes * thousand.powi(power as i32 + 1)))
 }
 
-/// Mean bytes of an I/O, rounded to 4, 5, 6 or 7 times a power of two: rates of few digits tell no more. Below 8 I/Os a second, of
-/// which fio prints whole ones, rounded to a power of two.
+/// Computes the mean bytes of an I/O, rounded to 4, 5, 6 or 7 times a power of two: rates of few digits tell no more.
+/// Below 8 I/Os a second, of which fio prints whole ones, it is rounded to a power of two.
 pub fn mean_block_size(direct: &Direct) -> Option<String> {
     let (bytes, iops) = (direct.bytes_per_s?, direct.iops?);
     // What stands behind the point is cut off: in the middle, by ratio, between this and the next whole number.

@@ -12,7 +12,7 @@ pub fn is_text(text: &str) -> bool {
     text.contains("(groupid=") && text.contains("err=")
 }
 
-/// `3;fio-3.33;…`.
+/// Tells whether a line is one of fio's terse form: `3;fio-3.33;…`.
 pub fn is_terse(line: &str) -> bool {
     let mut fields = line.splitn(3, ';');
     let version = fields.next().and_then(|version| version.parse::<u32>().ok());
@@ -60,7 +60,7 @@ struct TerseCall {
 const WHOLE_SHARE: f64 = 105.0;
 const MOST_SHARE: f64 = 150.0;
 
-/// Reads fio's output for people.
+/// Reads fio's output for people into documents, and lists the lines that are not understood.
 pub fn read_text(text: &str) -> (Vec<FioDocument>, Vec<NotUnderstood>) {
     let (mut lines, mut not_understood) = (Lines::default(), Vec::new());
     for (at, line) in numbered_lines(text) {
@@ -86,13 +86,13 @@ impl FioJob {
 }
 
 impl FioDocument {
-    /// How many jobs have a name and a group.
+    /// Counts the jobs that have a name and a group.
     fn count_jobs(&self, name: &str, group: u64) -> usize {
         self.jobs.iter().filter(|job| job.is_named(name, group)).count()
     }
 }
 
-/// The number of samples is that of the I/Os, where none failed.
+/// Sets the number of latency samples to that of the I/Os, where none failed; else removes the latencies.
 fn add_sample_count(job: &mut FioJob) {
     let failed = job.failed;
     for direct in [&mut job.read, &mut job.write, &mut job.trim].into_iter().flatten() {
@@ -156,7 +156,7 @@ impl Lines {
         is_sum || line.is_empty() || is_noise(line) || self.take_job_line(line)
     }
 
-    /// Takes a line that fio prints before its results.
+    /// Notes that a call begins, at a line that fio prints before its results.
     fn begin_call(&mut self) {
         if !std::mem::replace(&mut self.is_announced, true) {
             self.clients = 0;
@@ -164,7 +164,7 @@ impl Lines {
         (self.is_behind, self.is_over) = (false, true);
     }
 
-    /// `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`.
+    /// Takes the heading of a job's results, `job: (groupid=0, jobs=4): err= 0: pid=123: Thu …`; `false` if it is none.
     fn take_job(&mut self, at: u64, name: &str, rest: &str) -> bool {
         let Some((group, _)) = leading_number(rest) else { return false };
         // Groups are small numbers.
@@ -197,7 +197,7 @@ impl Lines {
         true
     }
 
-    /// The document that goes on, or a new one where fio began again.
+    /// Gives the document that goes on, or a new one where fio began again.
     fn current_document(&mut self, line: u64, goes_on: impl Fn(&FioDocument) -> bool) -> &mut FioDocument {
         let version = self.version.clone();
         let is_over = std::mem::take(&mut self.is_over);
@@ -212,7 +212,7 @@ impl Lines {
         &mut self.documents[at]
     }
 
-    /// Takes a line of the last job's figures.
+    /// Takes a line of the last job's figures; `false` if it is none.
     fn take_job_line(&mut self, line: &str) -> bool {
         let Some(job) = self.documents.last_mut().and_then(|document| document.jobs.last_mut()) else { return false };
         let Some((name, value)) = line.split_once([':', '=']).map(|(name, value)| (name.trim(), value.trim())) else {
@@ -268,7 +268,7 @@ impl Lines {
         is_of_job(line)
     }
 
-    /// Takes a line of the terse form.
+    /// Takes a line of the terse form; `false` if it is cut off.
     fn take_terse(&mut self, at: u64, line: &str) -> bool {
         let Some(TerseLine { version, job, disks, share }) = parse_terse(line) else { return false };
         let known = self.documents.last().filter(|known| known.is_terse && known.version == Some(version.to_owned()));
@@ -323,7 +323,7 @@ const DISK_FIELDS: usize = 9;
 /// Fields from those of the processor to those of the disks.
 const BEFORE_DISKS: usize = 34;
 
-/// `None` for a line that is cut off.
+/// Parses a line of the terse form; `None` for one that is cut off.
 fn parse_terse(line: &str) -> Option<TerseLine<'_>> {
     let fields: Vec<&str> = line.split(';').collect();
     let width = if fields[0] == "5" { 47 } else { 41 };
@@ -384,28 +384,29 @@ fn parse_terse(line: &str) -> Option<TerseLine<'_>> {
     })
 }
 
-/// `fio-3.33` of `hostname=a, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1`.
+/// Finds fio's version in a client's line: `hostname=a, be=0, 64-bit, os=Linux, fio=fio-3.33, flags=1`.
 fn client_version(line: &str) -> Option<&str> {
     line.strip_prefix("hostname=")?.split(", ").find_map(|part| part.strip_prefix("fio="))
 }
 
-/// A line without the client that fio names in front of it: `<host> job: (g=0): …`.
+/// Strips a line of the client that fio names in front of it: `<host> job: (g=0): …`.
 fn without_client(line: &str) -> &str {
     let client = line.strip_prefix('<').and_then(|rest| rest.split_once('>'));
     client.filter(|(name, _)| !name.contains(' ')).map_or(line, |(_, rest)| rest.trim_start())
 }
 
+/// Parses the number that follows a name without a blank.
 fn number_right_behind(text: &str, name: &str) -> Option<f64> {
     leading_number(&text[text.find(name)? + name.len()..]).map(|(number, _)| number)
 }
 
-/// The number behind a name.
+/// Parses the number behind a name, also behind blanks.
 fn number_behind(text: &str, name: &str) -> Option<f64> {
     let from = text.find(name)? + name.len();
     leading_number(text[from..].trim_start()).map(|(number, _)| number)
 }
 
-/// The figures of a direction of a job.
+/// Gives the figures of a direction of a job, to be changed.
 fn direction_mut(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
     match way {
         Way::Read => &mut job.read,
@@ -414,7 +415,7 @@ fn direction_mut(job: &mut FioJob, way: Way) -> &mut Option<Direct> {
     }
 }
 
-/// A number with its suffix: `25.2k`, `1805.8K`, `3M`; decimal.
+/// Parses a number with its decimal suffix: `25.2k`, `1805.8K`, `3M`.
 fn parse_count(text: &str) -> Option<f64> {
     let (figure, rest) = leading_number(text.trim_start())?;
     let factor = match rest.chars().next() {
@@ -426,7 +427,8 @@ fn parse_count(text: &str) -> Option<f64> {
     Some(figure * factor)
 }
 
-/// `IOPS=25.2k, BW=98.3MiB/s (103MB/s)(5898MiB/60002msec)`; fio 2 prints `io=326081KB, bw=1023.3KB/s, iops=170 , runt=318686msec`.
+/// Parses `IOPS=25.2k, BW=98.3MiB/s (103MB/s)(5898MiB/60002msec)`, or fio 2's line of rates.
+/// That is `io=326081KB, bw=1023.3KB/s, iops=170 , runt=318686msec`.
 fn parse_rates(text: &str) -> Direct {
     let lower = text.to_ascii_lowercase();
     let runtime = text_behind(&lower, "runt=").map(str::trim_start).and_then(number_in_front).or_else(|| {
@@ -445,16 +447,17 @@ fn parse_rates(text: &str) -> Direct {
     }
 }
 
-/// What stands behind a name.
+/// Gives what stands behind a name.
 fn text_behind<'t>(lower: &'t str, name: &str) -> Option<&'t str> {
     lower.find(name).map(|at| &lower[at + name.len()..])
 }
 
+/// Parses the number that a text begins with.
 fn number_in_front(text: &str) -> Option<f64> {
     leading_number(text).map(|(number, _)| number)
 }
 
-/// `total=1509874,0,0,0 short=…`; fio 2: `total=r=419/w=109/d=0, short=…`.
+/// Takes the number of I/Os: `total=1509874,0,0,0 short=…`; fio 2: `total=r=419/w=109/d=0, short=…`.
 fn take_issued(job: &mut FioJob, text: &str) {
     let Some((_, total)) = text.split_once("total=") else { return };
     let end = total.find("short").unwrap_or(total.len());
@@ -471,7 +474,7 @@ fn take_issued(job: &mut FioJob, text: &str) {
     }
 }
 
-/// Nanoseconds of the unit in brackets: `clat (usec)`.
+/// Gives the nanoseconds of the unit in brackets: `clat (usec)`.
 fn unit_ns(name: &str) -> Option<f64> {
     let (_, unit) = name.split_once('(')?;
     match unit.split(')').next()?.trim() {
@@ -483,7 +486,7 @@ fn unit_ns(name: &str) -> Option<f64> {
     }
 }
 
-/// `: min=2, max=1841, avg= 7.63, stdev= 5.14`.
+/// Parses a latency, `: min=2, max=1841, avg= 7.63, stdev= 5.14`, in ns.
 fn parse_latency(figures: &str, unit: f64) -> Option<FioLatency> {
     Some(FioLatency {
         min_ns: duration_behind(figures, unit, "min=")?,
@@ -493,12 +496,12 @@ fn parse_latency(figures: &str, unit: f64) -> Option<FioLatency> {
     })
 }
 
-/// The duration behind a name, in ns.
+/// Parses the duration behind a name, in ns.
 fn duration_behind(figures: &str, unit: f64, name: &str) -> Option<f64> {
     parse_count(&figures[figures.find(name)? + name.len()..]).map(|figure| figure * unit)
 }
 
-/// `|  1.00th=[  314],  5.00th=[  351], …`.
+/// Takes a line of percentiles, `|  1.00th=[  314],  5.00th=[  351], …`; `false` where none are expected.
 fn take_percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) -> bool {
     let Some((unit, is_total)) = of else { return false };
     let latency = if is_total { &mut direct.total } else { &mut direct.completion };
@@ -511,13 +514,13 @@ fn take_percentiles(line: &str, of: Option<(f64, bool)>, direct: &mut Direct) ->
     true
 }
 
-/// Lines that tell nothing about a result, wherever they stand.
+/// Tests whether a line tells nothing about a result, wherever it stands.
 fn is_noise(line: &str) -> bool {
     const NOISE: [&str; 6] = ["Starting ", "Jobs: ", "clock setting", "Description", "note: ", "cache invalidation"];
     line.contains(": Laying out IO file") || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
-/// Lines of a job that are no figures of étalon's.
+/// Tests whether a line of a job is known and holds no figure of étalon's.
 fn is_of_job(line: &str) -> bool {
     const KNOWN: [&str; 15] = [
         "slat",

@@ -45,8 +45,9 @@ const DEPENDENT: [(&str, &str); 4] = [
     ("trickle_refresh", "refresh_on"),
 ];
 
-/// The conditions of the load of a workload, `tpcc` or `tpch`. What is off, or as HammerDB has it of itself, is no condition, so
-/// that jobs of its versions compare. Names, places and passwords are none.
+/// Reads the conditions of the load of a workload, `tpcc` or `tpch`, from HammerDB's dictionary.
+/// What is off, or as HammerDB has it of itself, is no condition, so that jobs of its versions compare. Names, places
+/// and passwords are none.
 pub fn conditions_in(dictionary: &str, workload: &str) -> Point {
     let all = tcl_words(dictionary);
     let section =
@@ -54,7 +55,7 @@ pub fn conditions_in(dictionary: &str, workload: &str) -> Point {
     conditions_of(&word_pairs(&section).map(|(name, value)| (bare_name(name), value)).collect::<Vec<_>>())
 }
 
-/// The conditions among a workload's options, without those that depend on others.
+/// Collects the conditions among a workload's options, without those that depend on others that are off.
 fn conditions_of(options: &[(&str, &str)]) -> Point {
     let counts = options.iter().filter(|(name, _)| {
         DEPENDENT
@@ -65,7 +66,7 @@ fn conditions_of(options: &[(&str, &str)]) -> Point {
     counts.filter_map(|(name, value)| condition_of(name, value)).collect()
 }
 
-/// `pg_tpch_gpcompat` is `gpcompat`.
+/// Strips a setting's name of database and workload: `pg_tpch_gpcompat` is `gpcompat`.
 fn bare_name(name: &str) -> &str {
     let name = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
     ["tpch_", "tpcc_"].iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name)
@@ -80,7 +81,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Tells whether a line says that something was set.
+    /// Takes a line that says that something was set; `false` if it is none.
     pub fn take_line(&mut self, line: &str) -> bool {
         let Some((section, name, value)) = parse_setting(line) else { return false };
         let place = (section.to_owned(), bare_name(name).to_owned());
@@ -89,7 +90,7 @@ impl Settings {
         true
     }
 
-    /// HammerDB began, with a configuration of which nothing is known but what it says from here on.
+    /// Notes that HammerDB began again: nothing is known of its configuration but what it says from here on.
     pub fn begin_again(&mut self) {
         self.all.clone_from(&self.fresh);
     }
@@ -99,13 +100,13 @@ impl Settings {
         self.fresh.clear();
     }
 
-    /// The conditions of the load of a workload, `tpcc` or `tpch`.
+    /// Collects the conditions of the load of a workload, `tpcc` or `tpch`.
     pub fn conditions_of_workload(&self, workload: &str) -> Point {
         let of_workload = self.all.iter().filter(|((section, _), _)| section == workload);
         conditions_of(&of_workload.map(|((_, name), value)| (name.as_str(), value.as_str())).collect::<Vec<_>>())
     }
 
-    /// The server and the database.
+    /// Collects the server and the database that were set.
     pub fn server_places(&self) -> Point {
         let mut found = Point::new();
         for ((section, name), value) in &self.all {
@@ -116,8 +117,9 @@ impl Settings {
     }
 }
 
-/// Section, name and value of `diset tpcc pg_count_ware 100`, of `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the
-/// same as existing value 100, no change made`.
+/// Parses section, name and value of a line that sets something: `diset tpcc pg_count_ware 100`.
+/// Also `Changed tpcc:pg_count_ware from 1 to 100 for PostgreSQL` or `Value 100 for tpcc:pg_count_ware is the same as
+/// existing value 100, no change made`.
 fn parse_setting(line: &str) -> Option<(&str, &str, &str)> {
     // A script that is shown with its output.
     let typed = line.trim_start().trim_start_matches("hammerdb>").trim_start();
@@ -145,7 +147,7 @@ fn is_secret(name: &str) -> bool {
     ["pass", "user", "wallet", "key"].iter().any(|part| name.contains(part))
 }
 
-/// A setting as a condition, if it is one.
+/// Makes a condition of a setting, if it is one.
 fn condition_of(name: &str, value: &str) -> Option<(String, Value)> {
     if ASIDE.contains(&name) {
         return None;
@@ -162,17 +164,17 @@ fn condition_of(name: &str, value: &str) -> Option<(String, Value)> {
     Some((name.to_owned(), value))
 }
 
-/// Passwords may be numbers.
+/// Tests whether a setting may be a password, a name or a place, which may be numbers.
 fn is_private(name: &str) -> bool {
     ["pass", "user", "dbase", "port", "host"].iter().any(|part| name.contains(part))
 }
 
-/// Words two by two.
+/// Pairs words two by two.
 fn word_pairs(words: &[String]) -> impl Iterator<Item = (&str, &str)> {
     words.chunks_exact(2).map(|pair| (pair[0].as_str(), pair[1].as_str()))
 }
 
-/// The words of a list of Tcl's: braces and quotation marks keep blanks, a backslash keeps the character behind it.
+/// Splits a list of Tcl's into words: braces and quotation marks keep blanks, a backslash the character behind it.
 fn tcl_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = text.trim_start();
@@ -188,7 +190,7 @@ fn tcl_words(text: &str) -> Vec<String> {
     words
 }
 
-/// What stands between a brace and the one that closes it, as it stands there.
+/// Gives what stands between a brace and the one that closes it, and its length with them.
 fn braced_word(text: &str) -> (String, usize) {
     let mut depth = 0_usize;
     let mut escaped = false;
@@ -205,13 +207,13 @@ fn braced_word(text: &str) -> (String, usize) {
     (text[1..].to_owned(), text.len())
 }
 
-/// What stands between quotation marks, and its length with them.
+/// Gives what stands between quotation marks, and its length with them.
 fn quoted_word(text: &str) -> (String, usize) {
     let end = text[1..].find('"').map_or(text.len(), |at| at + 1);
     (text[1..end].to_owned(), (end + 1).min(text.len()))
 }
 
-/// A word up to a blank, and its length.
+/// Gives a word up to a blank, and its length.
 fn bare_word(text: &str) -> (String, usize) {
     let end = text.find(char::is_whitespace).unwrap_or(text.len());
     (text[..end].replace('\\', ""), end)

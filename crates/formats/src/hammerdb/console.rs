@@ -35,12 +35,12 @@ pub struct Console {
 }
 
 impl Console {
-    /// Tells whether it took a line; `user` is the virtual user that said it.
+    /// Takes a line of queries or of the profiler; `false` if it is none. `user` is the virtual user that said it.
     pub fn take_line(&mut self, user: Option<u64>, text: &str) -> bool {
         self.take_query(user.unwrap_or(1), text) || self.take_profile(text)
     }
 
-    /// Tells the streams of a run that ended how many they were; one that did not get to its end keeps its queries.
+    /// Ends the run of the open streams, and tells each how many they were; one without an end keeps its queries.
     pub fn run_ended(&mut self) {
         self.streams.extend(std::mem::take(&mut self.open).into_values());
         let count = self.streams.iter().filter(|stream| stream.streams == 0).count() as u64;
@@ -69,12 +69,12 @@ impl Console {
         true
     }
 
-    /// The stream of a virtual user, made if there is none yet.
+    /// Gives the stream of a virtual user, made if there is none yet.
     fn stream_of(&mut self, user: u64) -> &mut Stream {
         self.open.entry(user).or_insert_with(|| Stream { user, ..Stream::default() })
     }
 
-    /// `>>>>> PROC: NEWORD`, then `CALLS: 62842  MIN: 1.018ms  AVG: …` and `P99: 6.217ms  P95: …`.
+    /// Takes a line of the profiler: `>>>>> PROC: NEWORD`, then `CALLS: 62842  MIN: 1.018ms  AVG: …` and `P99: …`.
     fn take_profile(&mut self, text: &str) -> bool {
         if let Some(heading) = text.strip_prefix(">>>>> ") {
             if let Some(name) = heading.strip_prefix("PROC: ") {
@@ -106,12 +106,12 @@ impl Console {
     }
 }
 
-/// Reads `12.3 seconds`.
+/// Parses `12.3 seconds`.
 fn parse_seconds(text: &str) -> Option<f64> {
     text.strip_suffix(" seconds").and_then(|text| parse_number(text.trim()))
 }
 
-/// Each stream's figures, and each of its queries.
+/// Makes the results of a stream of queries: one of the whole, if it is complete, and one of each query.
 pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
     let mut whole = stream_result(stream, system, "TPROC-H");
     whole.elapsed_s = stream.total_s;
@@ -132,12 +132,12 @@ pub fn stream_results(stream: &Stream, system: &str) -> Vec<ImportedResult> {
         .collect()
 }
 
-/// A time in seconds.
+/// Makes the measurement of a time in seconds.
 fn seconds_measurement(id: &str, role: Role, value: f64) -> Measurement {
     Measurement::value(id, "s", Direction::Lower, role, value)
 }
 
-/// A result with the keys of a stream of queries, as yet without measurements.
+/// Makes a result with the keys of a stream of queries, as yet without measurements.
 fn stream_result(stream: &Stream, system: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(system, benchmark);
     result.keys.clone_from(&stream.configuration);
@@ -148,7 +148,7 @@ fn stream_result(stream: &Stream, system: &str, benchmark: &str) -> ImportedResu
     result
 }
 
-/// The profiler's timings of a run of which the file does not tell the result.
+/// Makes a result of the profiler's timings, of a run of which the file does not tell the result.
 pub fn profile_result(profile: &[Timing], system: &str) -> Option<ImportedResult> {
     let mut result = ImportedResult::new(system, "TPROC-C timings");
     for timing in profile {
@@ -157,7 +157,7 @@ pub fn profile_result(profile: &[Timing], system: &str) -> Option<ImportedResult
     (!result.measurements.is_empty()).then_some(result)
 }
 
-/// A stored procedure's response times and calls.
+/// Makes the measurements of a stored procedure's response times and calls.
 pub fn timing_measurements(timing: &Timing) -> Vec<Measurement> {
     let mut found = Vec::new();
     for (id, name) in [
@@ -177,30 +177,31 @@ pub fn timing_measurements(timing: &Timing) -> Vec<Measurement> {
     found
 }
 
-/// A result without what a script printed on its line while it waited: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
+/// Strips a result of what a script printed on its line: `Elapsed: 00:44 / 61:30Vuser 1:TEST RESULT : …`.
 pub fn without_progress(line: &str) -> &str {
     let at = line.rfind("Vuser ").filter(|at| line[*at..].contains(":TEST RESULT : "));
     at.map_or(line, |at| &line[at..])
 }
 
-/// `24 Active Virtual Users configured`.
+/// Parses `24 Active Virtual Users configured`.
 pub fn configured_users(text: &str) -> Option<u64> {
     text.strip_suffix(" Active Virtual Users configured")?.trim().parse().ok()
 }
 
-/// `Timing test period of 5 in minutes`.
+/// Parses `Timing test period of 5 in minutes`.
 pub fn parse_minutes(text: &str) -> Option<i64> {
     text.strip_prefix("Timing test period of ")?.strip_suffix(" in minutes")?.trim().parse().ok()
 }
 
-/// What `Error in Virtual User 2: ERROR:  deadlock detected` and the like say of an error; HammerDB goes on behind most of them.
+/// Finds the error in `Error in Virtual User 2: ERROR:  deadlock detected` and the like.
+/// HammerDB goes on behind most of them.
 pub fn error_of_user(text: &str) -> Option<String> {
     let of_user = text.strip_prefix("Error in Virtual User ").and_then(|rest| rest.split_once(':'));
     let is_error = text.contains(" Error set RAISEERROR") || text.to_uppercase().starts_with("ERROR");
     of_user.map(|(_, error)| error).or_else(|| is_error.then_some(text)).map(shorten_message)
 }
 
-/// Says how many errors there were, and what they were.
+/// Writes how many errors there were, and what they were; `None` without any.
 pub fn note_of_errors(errors: &[String]) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     errors.iter().for_each(|error| *counts.entry(error).or_default() += 1);

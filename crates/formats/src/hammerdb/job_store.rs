@@ -50,7 +50,7 @@ struct Job {
     timings: Vec<Timing>,
 }
 
-/// Reads HammerDB's database of jobs.
+/// Reads HammerDB's database of jobs into results.
 fn read_store(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
     let mut store = JobStore::open_in_memory(bytes)?;
     let jobs = store.read_jobs()?;
@@ -102,7 +102,7 @@ fn differ_in(jobs: &[Job], of: fn(&Job) -> String) -> bool {
     jobs.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
 }
 
-/// What a job says, as its console would have shown it. `None` of a job that was no benchmark.
+/// Makes the output of what a job says, as its console would have shown it; `None` of one that was no benchmark.
 fn output_of_job(job: &Job, number: u64) -> Option<HammerDbOutput> {
     let mut lines = Lines::default();
     for (user, text) in &job.said {
@@ -134,7 +134,7 @@ fn output_of_job(job: &Job, number: u64) -> Option<HammerDbOutput> {
     Some(output)
 }
 
-/// The first virtual user tells what a job is for.
+/// Tests whether a job was a benchmark, by what its first virtual user said.
 fn is_benchmark(job: &Job) -> bool {
     let of_first = job.said.iter().filter(|(user, _)| *user == 1).map(|(_, text)| text.to_lowercase());
     let said: Vec<String> = of_first.collect();
@@ -186,7 +186,7 @@ impl JobStore {
         Ok(store)
     }
 
-    /// The tables are tables, of columns that hold what was written.
+    /// Fails unless the store's tables are tables, of columns that hold what was written.
     fn check_tables(&self) -> Result<(), FormatError> {
         for name in NEEDED.iter().chain(&MAY_BE) {
             match self.kind_of(name)?.as_deref() {
@@ -211,7 +211,7 @@ impl JobStore {
         Ok(())
     }
 
-    /// Says whether a name is that of a table or of a view.
+    /// Gives the kind of what a name names in the database: table or view; `None` if there is nothing.
     fn kind_of(&self, name: &str) -> Result<Option<String>, FormatError> {
         let sql = "SELECT type FROM pragma_table_list WHERE schema = 'main' AND name = ?1 COLLATE NOCASE";
         let mut statement = self.connection.prepare(sql).map_err(|error| damaged_database(&error))?;
@@ -220,7 +220,8 @@ impl JobStore {
         row.map(|row| row.get(0)).transpose().map_err(|error| damaged_database(&error))
     }
 
-    /// The names of a table's columns in small letters. They are asked for as bytes, since damaged ones may be no text.
+    /// Reads the names of a table's columns, in small letters.
+    /// They are asked for as bytes, since damaged ones may be no text.
     fn columns_of(&self, table: &str) -> rusqlite::Result<Vec<String>> {
         let sql = "SELECT CAST(name AS BLOB) FROM pragma_table_info(?1) ORDER BY cid";
         let mut statement = self.connection.prepare(sql)?;
@@ -229,7 +230,7 @@ impl JobStore {
             .collect()
     }
 
-    /// The rows of a table in the order in which they were written; none of a table that is not there.
+    /// Reads the rows of a table in the order in which they were written; none of a table that is not there.
     fn table_rows(&mut self, table: &str) -> Result<Vec<Row>, FormatError> {
         if self.kind_of(table)?.is_none() {
             return Ok(Vec::new());
@@ -260,7 +261,7 @@ impl JobStore {
         Ok(found)
     }
 
-    /// The jobs with what they said.
+    /// Reads the jobs with what they said and their timings.
     fn read_jobs(&mut self) -> Result<Vec<Job>, FormatError> {
         let mut jobs: IndexMap<String, Job> = IndexMap::new();
         for row in self.table_rows("JOBMAIN")? {
@@ -296,7 +297,7 @@ impl JobStore {
         Ok(jobs.into_values().collect())
     }
 
-    /// What a pipeline built and measured in a profile, where it is one thing: `REL_17_STABLE`.
+    /// Reads what a pipeline built and measured in each profile, where it is one thing: `REL_17_STABLE`.
     fn names_of_profiles(&mut self) -> Result<BTreeMap<i64, String>, FormatError> {
         let mut names: BTreeMap<i64, String> = BTreeMap::new();
         let mut several = Vec::new();
@@ -321,12 +322,12 @@ impl JobStore {
     }
 }
 
-/// A row's value by its column; empty if there is none.
+/// Gives a row's value by its column; empty if there is none.
 fn text_of(row: &Row, name: &str) -> String {
     row.get(name).cloned().unwrap_or_default()
 }
 
-/// The error of a database that cannot be read.
+/// Makes the error of a database that cannot be read.
 fn damaged_database(error: &rusqlite::Error) -> FormatError {
     FormatError::of_whole(format!("the database of SQLite cannot be read: {error}"))
 }

@@ -28,13 +28,14 @@ pub struct AggregatedInterval {
     pub other: Option<u64>,
 }
 
+/// Reads the intervals of an aggregated log, one a line.
 /// The number of columns gives the version: 6 without a rate, 10 with one, 11 with a latency limit as well (up to 14);
 /// 15 (from 15 on), 16 (with a third kind of failure).
 pub fn read_intervals<R: BufRead>(reader: R) -> impl Iterator<Item = Result<AggregatedInterval, FormatError>> {
     read_items(reader, parse_interval)
 }
 
-/// A figure that is not negative.
+/// Parses the figure at a place of the line, which is not negative.
 fn parse_amount(number: u64, words: &[&str], place: usize, name: &str) -> Result<f64, FormatError> {
     let word = words.get(place - 1).copied().unwrap_or_default();
     crate::text::parse_number(word)
@@ -42,7 +43,7 @@ fn parse_amount(number: u64, words: &[&str], place: usize, name: &str) -> Result
         .ok_or_else(|| FormatError::at_line(number, format!("word {place} is no {name}: {}", shorten(word))))
 }
 
-/// Reads an interval from its line.
+/// Parses an interval from its line.
 fn parse_interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatError> {
     let words: Vec<&str> = line.split_ascii_whitespace().take(17).collect();
     if !matches!(words.len(), 6 | 10 | 11 | 15 | 16) {
@@ -78,7 +79,7 @@ fn parse_interval(number: u64, line: &str) -> Result<AggregatedInterval, FormatE
     })
 }
 
-/// Reads a count at a place of the line, if the line has that many words.
+/// Parses a count at a place of the line, if the line has that many words.
 fn parse_count(words: &[&str], number: u64, place: usize, name: &str) -> Result<Option<u64>, FormatError> {
     let word = words.get(place - 1);
     word.map(|word| parse_field::<u64>(number, word, place, name)).transpose()

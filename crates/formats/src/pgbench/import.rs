@@ -100,23 +100,23 @@ impl LogSummary {
         self.skipped
     }
 
-    /// Failed and skipped: neither has a time of its own. In a sample only those in it.
+    /// Counts the transactions that failed or were skipped: neither has a time of its own.
     fn not_succeeded(&self) -> u64 {
         self.failed().saturating_add(self.skipped)
     }
 
-    /// Durations of the transactions that succeeded.
+    /// The durations of the transactions that succeeded.
     pub fn durations(&self) -> &SampledDurations {
         &self.durations
     }
 
-    /// Time between the first end and the last.
+    /// Gives the time between the first end and the last.
     pub fn span_s(&self) -> f64 {
         self.first_us.map_or(0.0, |first| (self.last_us - first) as f64 / 1e6)
     }
 
-    /// Successes per second between the first end and the last, without the first transaction, whose own time is not
-    /// in the span. Of a sample, divided by its share.
+    /// Computes the successes per second between the first end and the last; of a sample, divided by its share.
+    /// The first transaction, whose own time is not in the span, does not count.
     pub fn rate_per_s(&self) -> Option<f64> {
         let share = self.sampled_share().unwrap_or(1.0);
         (self.span_s() > 0.0 && self.succeeded() > 1).then(|| (self.succeeded() - 1) as f64 / self.span_s() / share)
@@ -127,38 +127,38 @@ impl LogSummary {
         self.numbers.values().map(|(lowest, highest)| (highest - lowest).saturating_add(1)).fold(0, u64::saturating_add)
     }
 
-    /// The share of transactions that `--sampling-rate` kept: the clients' transaction numbers have gaps then. The ends of
-    /// each client's numbers, which are in the log by definition, do not count.
+    /// Estimates the share of transactions that `--sampling-rate` kept, by gaps in the clients' transaction numbers.
+    /// The ends of each client's numbers, which are in the log by definition, do not count.
     pub fn sampled_share(&self) -> Option<f64> {
         let clients = self.numbers.len() as u64;
         let (lines, counted) = (self.lines.saturating_sub(clients), self.count_by_numbers().saturating_sub(clients));
         (counted > lines && lines > 0).then(|| lines as f64 / counted as f64)
     }
 
-    /// A client has more lines than transactions.
+    /// Whether the log is of several runs: a client has more lines than transactions.
     pub fn is_of_several_runs(&self) -> bool {
         self.lines > self.count_by_numbers()
     }
 
-    /// Whether both ran at the same time.
+    /// Whether both logs' runs ran at the same time.
     pub fn overlaps(&self, other: &LogSummary) -> bool {
         let (Some(first), Some(others)) = (self.first_us, other.first_us) else { return false };
         first < other.last_us && others < self.last_us
     }
 }
 
-/// The throughput, or why it is not known.
+/// Makes the measurement of the throughput, or of why it is not known.
 fn throughput_measurement(rate: Option<f64>, why_not: &str) -> Measurement {
     let reading = Reading::from(rate.ok_or(why_not));
     Measurement::new("throughput", "tx/s", Direction::Higher, Role::Primary, reading)
 }
 
-/// All transactions for each that succeeded.
+/// Gives the number of all transactions for each that succeeded.
 fn with_failed(succeeded: u64, failed: u64) -> f64 {
     (succeeded.saturating_add(failed)) as f64 / succeeded.max(1) as f64
 }
 
-/// A count of things that are worse when more.
+/// Makes the measurement of a count of things that are worse when more.
 fn count_measurement(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }
@@ -170,7 +170,7 @@ fn insert_number(result: &mut ImportedResult, name: &str, number: Option<u64>) {
     }
 }
 
-/// None for a sample: they would be the sample's.
+/// Makes the measurements of a log's counts; those of a sample are unavailable.
 fn count_measurements(log: &LogSummary) -> Vec<Measurement> {
     let mut counts = vec![("errors", log.failed())];
     if log.serialization + log.deadlocks > 0 {
@@ -257,20 +257,20 @@ impl AggregateSummary {
         &self.intervals
     }
 
-    /// Sum of a count over all intervals; `None` if one does not have it.
+    /// Sums a count over all intervals; `None` if one does not have it.
     fn sum_of(&self, count: impl Fn(&AggregatedInterval) -> Option<u64>) -> Option<u64> {
         let counts: Option<Vec<u64>> = self.intervals.iter().map(count).collect();
         counts.filter(|counts| !counts.is_empty()).map(|counts| counts.into_iter().fold(0, u64::saturating_add))
     }
 
-    /// The intervals of each log that has any.
+    /// Lists the intervals of each log that has any.
     fn logs(&self) -> impl Iterator<Item = &[AggregatedInterval]> {
         let begins = std::iter::once(0).chain(self.ends.iter().copied());
         begins.zip(&self.ends).filter_map(|(begin, end)| self.intervals.get(begin..*end)).filter(|log| !log.is_empty())
     }
 
-    /// Transactions of whole intervals over their time, summed over the logs, without the first and last interval of
-    /// each. `None` below three intervals in a log, or without times.
+    /// Sums the rates of the logs' whole intervals, without the first and last interval of each.
+    /// `None` below three intervals in a log, or without times.
     pub fn rate_per_s(&self) -> Option<f64> {
         let rates: Option<Vec<f64>> = self.logs().map(rate_of_log).collect();
         rates.filter(|rates| !rates.is_empty()).map(|rates| rates.into_iter().sum())
@@ -281,16 +281,16 @@ impl AggregateSummary {
         self.intervals.iter().map(succeeded_in).fold(0, u64::saturating_add)
     }
 
-    /// The transactions that did not succeed, as far as they are counted.
+    /// Counts the transactions that did not succeed, as far as they are counted.
     fn not_succeeded(&self) -> u64 {
         let counts: [fn(&AggregatedInterval) -> Option<u64>; 4] =
             [|one| one.serialization, |one| one.deadlocks, |one| one.other, |one| one.skipped];
         counts.into_iter().filter_map(|count| self.sum_of(count)).fold(0, u64::saturating_add)
     }
 
-    /// Share of failed or skipped transactions. From version 15 on failures are counted only with
-    /// `--failures-detailed`, and are 0 otherwise; up to 14 they are missing. Skipped ones are there whenever pgbench
-    /// may skip.
+    /// Measures the share of failed or skipped transactions; a 0 that may mean "not counted" is unavailable.
+    /// From version 15 on failures are counted only with `--failures-detailed`, and are 0 otherwise; up to 14 they are
+    /// missing. Skipped ones are there whenever pgbench may skip.
     fn failed_share(&self, zero: Zero) -> Measurement {
         let has_columns = self.sum_of(|one| one.skipped).is_some();
         Measurement::failed_share(match (self.not_succeeded(), zero) {
@@ -302,26 +302,26 @@ impl AggregateSummary {
         })
     }
 
-    /// Tests whether both ran at the same time.
+    /// Tests whether both logs' runs ran at the same time.
     pub fn overlaps(&self, other: &AggregateSummary) -> bool {
         let (Some(ours), Some(theirs)) = (span_s(self), span_s(other)) else { return false };
         ours.0 < theirs.1 && theirs.0 < ours.1
     }
 }
 
-/// First and last start of an interval, s since 1970.
+/// Gives the first and last start of an interval, s since 1970.
 fn span_s(log: &AggregateSummary) -> Option<(u64, u64)> {
     let starts = log.intervals.iter().map(|interval| interval.start_s);
     Some((starts.clone().min()?, starts.max()?))
 }
 
-/// Up to version 14 skipped transactions are included.
+/// Counts an interval's transactions that succeeded; up to version 14 skipped ones are included there.
 fn succeeded_in(interval: &AggregatedInterval) -> u64 {
     let included = if interval.retried.is_none() { interval.skipped.unwrap_or(0) } else { 0 };
     interval.transactions.saturating_sub(included)
 }
 
-/// The rate of a log's whole intervals.
+/// Computes the rate of a log's whole intervals; `None` below three intervals.
 fn rate_of_log(log: &[AggregatedInterval]) -> Option<f64> {
     let [_, whole @ .., last] = log else { return None };
     let first = whole.first()?.start_s;
@@ -344,8 +344,8 @@ pub struct AggregateRun<'a> {
     pub source: String,
 }
 
-/// One result per run. If one run has counted failures, a 0 in another is a count: the runs are assumed to have the
-/// same options.
+/// Makes a result of each run's logs of intervals.
+/// If one run has counted failures, a 0 in another is a count: the runs are assumed to have the same options.
 pub fn import_aggregates(runs: &[AggregateRun<'_>]) -> Vec<Imported> {
     let is_counted = runs.iter().any(|run| run.log.not_succeeded() > 0);
     let zero = if is_counted { Zero::Counted } else { Zero::Unknown };
@@ -412,12 +412,12 @@ fn import_aggregate(run: &AggregateRun<'_>, zero: Zero) -> Imported {
     Imported { results: vec![result], ..Imported::new(READER.name, &run.source, unknown) }
 }
 
-/// The reading of a latency where nothing succeeded.
+/// Makes the reading of a latency where nothing succeeded.
 fn no_success() -> Reading {
     Reading::unavailable("no transaction succeeded")
 }
 
-/// Sums of huge figures may overflow.
+/// Makes a value that is out of range unavailable: sums of huge figures may overflow.
 fn finite_or_reason(reading: Reading) -> Reading {
     match reading {
         Reading::Value(value) if !value.is_finite() => Reading::unavailable("the sum is out of range"),
@@ -471,7 +471,7 @@ fn is_log(head: &str, is_line: impl Fn(&[u8]) -> bool) -> bool {
 /// Pgbench prints milliseconds as `2.000`, and rates with six decimals.
 const DECIMALS: u32 = 3;
 
-/// Runs with the same parameters are repetitions.
+/// Makes the results of what pgbench printed; runs with the same parameters are repetitions.
 pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Imported {
     let unknown = ["the server's settings", "quantiles"];
     let mut import = Imported::new(READER.name, source, unknown);
@@ -497,7 +497,7 @@ pub fn import_summaries(found: &Summaries, system: &str, source: &str) -> Import
 /// The tps are without the time of the first connections, and so higher than transactions by seconds, but not by so much.
 const MOST_BEYOND: f64 = 1.25;
 
-/// Why a run's figures are not those of the load that was asked for.
+/// Explains why a run's figures are not those of the load that was asked for; `None` if they are.
 fn failure_reason(run: &PgbenchSummary) -> Option<String> {
     if let Some(said) = &run.aborted {
         return Some(format!("pgbench was aborted: {said}"));
@@ -517,13 +517,13 @@ fn failure_reason(run: &PgbenchSummary) -> Option<String> {
         .then(|| format!("{ended} of {planned} transactions ended: pgbench or some of its clients were stopped"))
 }
 
-/// The transactions that did not succeed, as far as they are printed.
+/// Counts the transactions that did not succeed, as far as they are printed.
 fn not_succeeded(run: &PgbenchSummary) -> u64 {
     run.failed.unwrap_or(0).saturating_add(run.skipped.unwrap_or(0))
 }
 
-/// Share of failed or skipped transactions. Up to version 14 failures are not printed. Skipped ones are printed as
-/// percent of the printed total, which counts them twice in 9.6 and 10.
+/// Measures the share of failed or skipped transactions. Up to version 14 failures are not printed.
+/// Skipped ones are printed as percent of the printed total, which counts them twice in 9.6 and 10.
 fn failed_share(run: &PgbenchSummary) -> Measurement {
     let (Some(processed), Some(succeeded), true) =
         (run.processed, run.succeeded(), run.failed.is_some() || run.skipped.is_some())
@@ -548,7 +548,7 @@ fn failed_share(run: &PgbenchSummary) -> Measurement {
     )
 }
 
-/// Transactions a second that succeeded.
+/// Computes the transactions a second that succeeded; notes what was taken off.
 fn rate_of_summary(run: &PgbenchSummary, result: &mut ImportedResult) -> Option<f64> {
     let (Some(processed), Some(succeeded)) = (run.processed, run.succeeded()) else { return run.tps };
     if succeeded == processed {
@@ -562,7 +562,7 @@ fn rate_of_summary(run: &PgbenchSummary, result: &mut ImportedResult) -> Option<
     run.tps.map(|tps| tps * succeeded as f64 / processed as f64)
 }
 
-/// The name of a script: one for all versions, which up to 9.5 print no `<builtin: …>`, and of a file the name without its folder.
+/// Names a script the same for all versions, a file without its folder. Up to 9.5 they print no `<builtin: …>`.
 pub(super) fn script_name(printed: &str) -> &str {
     match printed {
         "TPC-B (sort of)" => "<builtin: TPC-B (sort of)>",
@@ -573,7 +573,7 @@ pub(super) fn script_name(printed: &str) -> &str {
     }
 }
 
-/// What a run was asked for beyond clients and scale: what other runs do not have is not printed where it was not asked for.
+/// Lists what a run was asked for beyond clients and scale, as keys; what was not asked for is left out.
 fn run_conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)> {
     [
         ("query_mode", text_value(&run.query_mode)),
@@ -598,17 +598,17 @@ fn run_conditions(run: &PgbenchSummary) -> impl Iterator<Item = (String, Value)>
     .filter_map(|(name, value)| Some((name.to_owned(), value?)))
 }
 
-/// A number as the value of a key.
+/// Makes the value of a key of a number.
 fn number_value(value: Option<u64>) -> Option<Value> {
     value.and_then(|value| i64::try_from(value).ok()).map(Value::Int)
 }
 
-/// A text as the value of a key.
+/// Makes the value of a key of a text.
 fn text_value(value: &Option<String>) -> Option<Value> {
     value.clone().map(Value::Text)
 }
 
-/// What is worth knowing of a run and cannot make another case of it.
+/// Lists remarks on a run that are worth knowing and cannot make another case of it.
 fn run_remarks(run: &PgbenchSummary) -> Vec<String> {
     let mut remarks = Vec::new();
     if let Some(script) = run
@@ -625,12 +625,12 @@ fn run_remarks(run: &PgbenchSummary) -> Vec<String> {
     remarks
 }
 
-/// How long a run took: what was asked for (`-T`), or its transactions by their rate (`-t`).
+/// Gives how long a run took: what was asked for (`-T`), or its transactions by their rate (`-t`).
 fn length_s(run: &PgbenchSummary) -> Option<f64> {
     run.duration_s.or_else(|| Some(run.processed? as f64 / run.tps.filter(|tps| *tps > 0.0)?))
 }
 
-/// The result of a run's summary.
+/// Makes the result of a run's summary, failed if its figures are not those of the load.
 fn make_result(run: &PgbenchSummary, system: &str) -> ImportedResult {
     let script = run.script.as_deref().map_or(BENCHMARK, script_name).to_owned();
     let failure = failure_reason(run);

@@ -4,8 +4,8 @@ use model::{Direction, Measurement, Reading, Role, Value};
 
 use crate::ImportedResult;
 
-/// Marks a result as one of a run that was limited. Its rate becomes a key, and its throughput, which is what was asked for, has a
-/// name of its own and is not judged: in one benchmark a metric has one better way.
+/// Marks a result as one of a run whose rate was limited: the rate becomes a key, the throughput is not judged.
+/// The throughput is what was asked for and has a name of its own: in one benchmark a metric has one better way.
 pub fn limit_by_rate(result: &mut ImportedResult, asked: Option<f64>) {
     result.keys.insert("rate_limited".to_owned(), Value::Text("yes".to_owned()));
     if let Some(rate) = asked.and_then(round_rate) {
@@ -27,8 +27,8 @@ pub fn limit_throughput(measurements: &mut [Measurement]) {
     }
 }
 
-/// Rounds a rate to two digits, of which the second is 0 or 5 unless the first is 1: the transactions of a schedule are random, so
-/// that 60 s at 100 a second have 98 to 102 a second.
+/// Rounds a rate to two digits, of which the second is 0 or 5 unless the first is 1.
+/// The transactions of a schedule are random, so that 60 s at 100 a second have 98 to 102 a second.
 fn round_rate(rate: f64) -> Option<String> {
     if !(1e-6..1e12).contains(&rate) {
         return None;

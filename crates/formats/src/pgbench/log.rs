@@ -47,7 +47,7 @@ pub enum PgbenchOutcome {
     Other,
 }
 
-/// Reads the entries in constant memory.
+/// Reads the entries of a log of transactions, in constant memory.
 pub fn read_entries<R: BufRead>(
     reader: R,
     seventh: SeventhColumn,
@@ -58,7 +58,7 @@ pub fn read_entries<R: BufRead>(
 /// Words of the longest line.
 const MOST_WORDS: usize = 8;
 
-/// Reads a line of the log.
+/// Parses the entry in a line of the log.
 fn parse_entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<PgbenchLogEntry, FormatError> {
     // No allocation: logs have a billion lines.
     let mut words = [""; MOST_WORDS];
@@ -102,7 +102,7 @@ fn parse_entry(number: u64, line: &str, seventh: SeventhColumn) -> Result<Pgbenc
     })
 }
 
-/// Reads what became of a transaction.
+/// Parses the outcome of a transaction: its latency, or why it has none.
 fn parse_outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError> {
     Ok(match word {
         "skipped" => PgbenchOutcome::Skipped,
@@ -114,6 +114,7 @@ fn parse_outcome(number: u64, word: &str) -> Result<PgbenchOutcome, FormatError>
     })
 }
 
+/// Makes the error of a line with too few or too many words.
 fn not_a_log(number: u64, line: &str, count: usize) -> FormatError {
     let error =
         FormatError::at_line(number, format!("{count} words, a log of transactions has 6 to 8: {}", shorten(line)));

@@ -21,7 +21,7 @@ pub use summary::{PgbenchPart, PgbenchStatement, PgbenchSummary, Summaries, read
 use crate::FormatError;
 use crate::text::shorten;
 
-/// Reads a word of a line as this type.
+/// Parses a word of a line as this type; the error names its place.
 fn parse_field<T: std::str::FromStr>(line: u64, word: &str, place: usize, name: &str) -> Result<T, FormatError> {
     word.parse().map_err(|_| FormatError::at_line(line, format!("word {place} is no {name}: {}", shorten(word))))
 }

@@ -1,7 +1,7 @@
 //! Names of pgbench's logs: `PREFIX.PID` for the first thread, `PREFIX.PID.N` for the others.
 
-/// The log's name without the thread's number. `is_known` tells whether another log has a name: the first thread's
-/// decides.
+/// Strips a log's name of its thread's number.
+/// `is_known` tells whether another log has a name: the first thread's decides.
 pub fn run_of_log(name: &str, is_known: impl Fn(&str) -> bool) -> &str {
     match without_number(name) {
         Some(head) if is_known(head) || without_number(head).is_some() => head,
@@ -9,13 +9,13 @@ pub fn run_of_log(name: &str, is_known: impl Fn(&str) -> bool) -> &str {
     }
 }
 
-/// The name without process and thread numbers, common to the logs of a plan.
+/// Strips a log's name of process and thread numbers, which leaves what the logs of a plan have in common.
 pub fn prefix_of_log(name: &str) -> &str {
     let head = without_number(name).unwrap_or(name);
     without_number(head).unwrap_or(head)
 }
 
-/// A log's name without the number of its process at the end.
+/// Strips a log's name of the number at its end; `None` if there is none.
 fn without_number(name: &str) -> Option<&str> {
     let (head, number) = name.rsplit_once('.')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -12,7 +12,7 @@ use crate::durations::{latency_measurement, us_of_ms};
 const SCRIPTS: &str = "pgbench scripts";
 const STATEMENTS: &str = "pgbench statements";
 
-/// A result for each of several scripts, and for each statement; their cases are those of the whole run.
+/// Makes a result for each of several scripts, and for each statement; their cases are those of the whole run.
 pub fn part_results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let names: Vec<&str> = run.parts.iter().map(|part| part_name(part, run)).collect();
@@ -41,12 +41,12 @@ pub fn part_results(run: &PgbenchSummary, whole: &ImportedResult) -> Vec<Importe
     results
 }
 
-/// The name of a part's script.
+/// Names a part's script.
 fn part_name<'r>(part: &'r PgbenchPart, run: &'r PgbenchSummary) -> &'r str {
     script_name(part.script.as_deref().or(run.script.as_deref()).unwrap_or_default())
 }
 
-/// A result in the case of the whole run, of one script.
+/// Makes a result of one script in the case of the whole run, without measurements.
 fn part_result(whole: &ImportedResult, script: &str, benchmark: &str) -> ImportedResult {
     let mut result = ImportedResult::new(&whole.system, benchmark);
     result.keys.clone_from(&whole.keys);
@@ -55,7 +55,7 @@ fn part_result(whole: &ImportedResult, script: &str, benchmark: &str) -> Importe
     result
 }
 
-/// The measurements of one of several scripts.
+/// Makes the measurements of one of several scripts.
 fn script_measurements(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurement> {
     let skipped = part.skipped.unwrap_or(0);
     let among = if run.counts_skipped() { skipped } else { 0 };
@@ -79,11 +79,12 @@ fn script_measurements(part: &PgbenchPart, run: &PgbenchSummary) -> Vec<Measurem
     found
 }
 
-/// A latency in µs.
+/// Makes the measurement of a latency in µs from milliseconds.
 fn latency_from_ms(id: &str, ms: f64) -> Measurement {
     latency_measurement(id, Role::Secondary, Reading::Value(us_of_ms(ms)))
 }
 
+/// Makes the measurements of one statement of a script.
 fn statement_measurements(statement: &PgbenchStatement) -> Vec<Measurement> {
     let mut found =
         vec![latency_measurement("response_mean", Role::Secondary, Reading::Value(us_of_ms(statement.mean_ms)))];
@@ -92,7 +93,7 @@ fn statement_measurements(statement: &PgbenchStatement) -> Vec<Measurement> {
     found
 }
 
-/// A count of things that are worse when more.
+/// Makes the measurement of a count of things that are worse when more.
 fn count_measurement(id: &str, count: u64) -> Measurement {
     Measurement::value(id, "", Direction::Lower, Role::Diagnostic, count as f64)
 }

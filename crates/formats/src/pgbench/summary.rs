@@ -92,7 +92,8 @@ pub struct PgbenchStatement {
     pub retries: Option<u64>,
 }
 
-/// Standard output, or both streams. Unrecognised lines are listed, never an error.
+/// Reads the runs of pgbench's output; unrecognised lines are listed, never an error.
+/// It is standard output, or both streams.
 pub fn read_summaries(bytes: &[u8]) -> Summaries {
     let mut reader = Reader::default();
     let text = decode(bytes);
@@ -105,7 +106,8 @@ pub fn read_summaries(bytes: &[u8]) -> Summaries {
     reader.found
 }
 
-/// `tps = 1000,117000`, as pgbench prints it where the locale has a comma before decimals: it always prints six of them.
+/// Tests whether a line has a decimal comma, as pgbench prints it by locale: `tps = 1000,117000`.
+/// It always prints six decimals.
 fn has_decimal_comma(line: &str) -> bool {
     let tps = line.trim_start().strip_prefix("tps = ").and_then(|tps| tps.split(' ').next()?.split_once(','));
     tps.is_some_and(|(whole, decimals)| {
@@ -113,7 +115,7 @@ fn has_decimal_comma(line: &str) -> bool {
     })
 }
 
-/// A line with points in the numbers that are words of their own.
+/// Puts points for commas in the numbers of a line that are words of their own.
 fn with_points(line: &str) -> String {
     let words = line.split_inclusive(char::is_whitespace).map(|word| {
         let is_number = word.trim().trim_matches(['(', ')', '%', ',']).bytes().all(|b| b.is_ascii_digit() || b == b',');
@@ -152,8 +154,8 @@ impl Reader {
         self.statement_counts = None;
     }
 
-    /// Another run begins, or the text ends: what was said and has no summary behind it is of the one before, if it is said to
-    /// have one, and else of a run that printed none.
+    /// Ends the run: what was said and has no summary behind it is of the run before, or of one that printed none.
+    /// It is of the one before if it is said to have a summary.
     fn cut_run(&mut self) {
         self.finish_run();
         let Before { version, server_version, error, has_summary } = std::mem::take(&mut self.before);
@@ -173,7 +175,8 @@ impl Reader {
         }
     }
 
-    /// Errors of a run stand in front of its summary, since a pipe or a file has that at the end; behind it stands, from version
+    /// Takes an error of the run whose summary follows, or, if it says so, of the one before.
+    /// Errors stand in front of the summary, since a pipe or a file has that at the end; behind it stands, from version
     /// 12 on, that it is not whole.
     fn take_error(&mut self, error: &str) {
         let is_of_summary = error.starts_with("Run was aborted");
@@ -270,31 +273,33 @@ impl Reader {
     }
 }
 
-/// What a line says of an error that stopped pgbench or one of its clients. Up to version 11 nothing stands in front of it.
+/// Finds what a line says of an error that stopped pgbench or one of its clients.
+/// Up to version 11 nothing stands in front of it.
 fn error_in(line: &str) -> Option<&str> {
     let signs = ["pgbench: error: ", "pgbench: fatal: "];
     signs.iter().find_map(|sign| line.strip_prefix(sign)).or_else(|| ends_a_run(line).then_some(line))
 }
 
+/// Tests whether a line says that the run or one of its clients was aborted.
 fn ends_a_run(line: &str) -> bool {
     let is_client = line.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("client "));
     line.starts_with("Run was aborted") || (is_client && line.contains(" aborted "))
 }
 
-/// The name in `SQL script 1: <builtin: select only>`.
+/// Finds the name in `SQL script 1: <builtin: select only>`.
 fn script_in(line: &str) -> Option<&str> {
     let (number, name) =
         line.trim_start_matches("SQL ").strip_prefix(['S', 's'])?.strip_prefix("cript ")?.split_once(": ")?;
     number.bytes().all(|byte| byte.is_ascii_digit()).then_some(name.trim())
 }
 
-/// How many counts stand between latency and statement, if the line is a heading of `-r`: none, failures, and retries.
+/// Counts the columns between latency and statement, if the line is a heading of `-r`: none, failures, and retries.
 fn statement_counts(line: &str) -> Option<usize> {
     let rest = line.trim_start_matches("- ").strip_prefix("statement latencies in milliseconds")?;
     ["", " and failures", ", failures and retries"].iter().position(|columns| *columns == rest.trim_end_matches(':'))
 }
 
-/// `0.140  0  UPDATE …`.
+/// Parses a statement with its latency and counts: `0.140  0  UPDATE …`.
 fn parse_statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
     let (first, mut rest) = line.split_once(char::is_whitespace)?;
     let mean_ms = if first.contains('.') { parse_number(first)? } else { return None };
@@ -310,7 +315,7 @@ fn parse_statement(line: &str, counts: usize) -> Option<PgbenchStatement> {
 }
 
 impl PgbenchPart {
-    /// `5031 transactions (59.9% of total, tps = 2520.018393)`, `latency average = 0.143 ms`.
+    /// Takes a figure of the script: `5031 transactions (59.9% of total, tps = 2520.018393)`, `latency average = …`.
     fn take_line(&mut self, line: &str) {
         if line.contains(" transactions (") {
             self.transactions = parse_count(line);
@@ -327,12 +332,12 @@ impl PgbenchPart {
     }
 }
 
-/// What stands behind a name at the beginning of a line.
+/// Gives what stands behind a name at the beginning of a line.
 fn text_behind<'l>(line: &'l str, name: &str) -> Option<&'l str> {
     line.strip_prefix(name).map(|rest| rest.trim_start_matches([':', ' ', '=']))
 }
 
-/// `weight: 3`, `5031 transactions (50.3% of total, tps = 2520.0)`, and what a summary has, too.
+/// Tests whether a line is of one script: `weight: 3`, `5031 transactions (50.3% of total, …`, or what a summary has.
 fn is_of_script(line: &str) -> bool {
     let is_count = line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(" transactions");
     is_count || SCRIPT.iter().any(|name| line.strip_prefix(name).is_some_and(|rest| rest.starts_with([':', ' '])))
@@ -350,13 +355,13 @@ const SCRIPT: [&str; 9] = [
     "total number of retries",
 ];
 
-/// The number at the start of a value: `358`, `10/10`, `0 (0.000%)`, `60 s`.
+/// Parses the number at the start of a value: `358`, `10/10`, `0 (0.000%)`, `60 s`.
 fn parse_count(value: &str) -> Option<u64> {
     let digits = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
     value[..digits].parse().ok()
 }
 
-/// Reads a number of ms.
+/// Parses a number of ms.
 fn parse_milliseconds(value: &str) -> Option<f64> {
     let (figure, rest) = leading_number(value.trim())?;
     rest.trim_start().starts_with("ms").then_some(figure)
@@ -372,13 +377,14 @@ fn put_if_found<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
 }
 
 impl PgbenchSummary {
-    /// Versions 9.6 and 10 count skipped ones among those processed, others do not. The versions are distinguished by the
-    /// latency limit line, which has no total up to version 10, and by the latency's sign.
+    /// Whether skipped transactions are counted among those processed, as versions 9.6 and 10 do.
+    /// The versions are distinguished by the latency limit line, which has no total up to version 10, and by the
+    /// latency's sign.
     pub(super) fn counts_skipped(&self) -> bool {
         self.limit_without_total && !self.has_colon
     }
 
-    /// The transactions that were processed and not skipped.
+    /// Counts the transactions that were processed and not skipped.
     pub fn succeeded(&self) -> Option<u64> {
         let among = if self.counts_skipped() { self.skipped.unwrap_or(0) } else { 0 };
         self.processed.map(|processed| processed.saturating_sub(among))
@@ -466,7 +472,7 @@ impl PgbenchSummary {
         }
     }
 
-    /// `avg 0.132 (max 0.951) ms`.
+    /// Takes the schedule lag: `avg 0.132 (max 0.951) ms`.
     fn take_lag(&mut self, value: &str) -> bool {
         put_if_found(&mut self.lag_ms, value.strip_prefix("avg ").and_then(leading_number).map(|(mean, _)| mean))
     }

@@ -18,6 +18,7 @@ pub const READER: Reader = Reader {
 
 const THROUGHPUT: &str = "Throughput (requests/second)";
 
+/// Tests whether a text is a table of windows of time, by its heading.
 fn is_windows(text: &str) -> bool {
     let heading = text.lines().next().unwrap_or_default();
     heading.starts_with("Time (seconds)") && heading.contains(THROUGHPUT)
@@ -43,7 +44,7 @@ const KEYS: [(&str, &str); 5] = [
     ("DBMS Type", "dbms_type"),
 ];
 
-/// The result of a summary in JSON.
+/// Makes the result of a summary in JSON.
 fn summary_result(json: &Json, system: &str) -> ImportedResult {
     let mut keys = Point::new();
     // The type of the server is what differs between two systems, and no key.
@@ -90,19 +91,19 @@ fn summary_result(json: &Json, system: &str) -> ImportedResult {
     result
 }
 
-/// A latency of the summary, µs.
+/// Reads a latency of the summary, µs.
 fn latency_us(json: &Json, name: &str) -> Option<f64> {
     json.get("Latency Distribution")?.get(format!("{name} Latency (microseconds)")).and_then(json_number)
 }
 
-/// The transaction of a table by the file's name, `RUN.results.TRANSACTION.csv`: the table does not tell it.
+/// Finds a table's transaction in the file's name, `RUN.results.TRANSACTION.csv`: the table does not tell it.
 fn transaction_of(source: &str) -> Option<&str> {
     let name = source.rsplit(['/', '\\']).next()?;
     let (_, rest) = name.split_once(".results.")?;
     rest.strip_suffix(".csv").filter(|transaction| !transaction.is_empty())
 }
 
-/// One result of all windows: rates are means of windows, percentiles of windows are none of the run.
+/// Makes one result of all windows: rates are means of windows, percentiles of windows are none of the run.
 fn windows_result(input: &Input<'_>) -> Result<ImportedResult, FormatError> {
     let mut lines = input.text.lines();
     let heading: Vec<&str> = lines.next().unwrap_or_default().split(',').map(str::trim).collect();

@@ -123,7 +123,7 @@ fn is_bare(line: &str) -> bool {
     is_property || line.starts_with("Measured tpm") || line.starts_with("Running Average tpmTOTAL")
 }
 
-/// The result of a run; `None` without a tpmC.
+/// Makes the result of a run; `None` without a tpmC.
 fn make_result(run: Run, system: &str) -> Option<ImportedResult> {
     run.nopm?;
     let mut figures = Figures::default();

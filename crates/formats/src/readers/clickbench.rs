@@ -23,7 +23,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
-/// Adds what one system did.
+/// Adds a result for each query of one system, and one of its load.
 fn add_system(json: &Json, input: &Input<'_>, imported: &mut Imported) {
     let own: Vec<&str> = [json.get("system").and_then(Json::as_str), json.get("machine").and_then(Json::as_str)]
         .into_iter()

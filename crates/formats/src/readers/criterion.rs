@@ -40,7 +40,8 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// The file does not tell its benchmark: its folder does, `criterion/GROUP/NAME/BASELINE/estimates.json`.
+/// Makes the result of an `estimates.json`, whose benchmark its folder names.
+/// The file does not tell it: `criterion/GROUP/NAME/BASELINE/estimates.json`.
 fn result_from_estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResult> {
     let mut parts: Vec<&str> = input.source.split(['/', '\\']).collect();
     parts.pop();
@@ -71,7 +72,7 @@ fn result_from_estimates(json: &Json, input: &Input<'_>) -> Option<ImportedResul
     Some(result)
 }
 
-/// The result in a message of `--message-format=json`.
+/// Makes the result in a message of `--message-format=json`.
 fn result_from_message(json: &Json, system: &str) -> Option<ImportedResult> {
     (json.get("reason")?.as_str()? == "benchmark-complete").then_some(())?;
     let name = json.get("id")?.as_str()?;
@@ -84,12 +85,12 @@ fn result_from_message(json: &Json, system: &str) -> Option<ImportedResult> {
     ))
 }
 
-/// An estimate of this name, ns.
+/// Reads an estimate of this name, ns.
 fn point_estimate(json: &Json, of: &str) -> Option<f64> {
     json.get(of)?.get("estimate").and_then(json_number)
 }
 
-/// The result of a benchmark: its slope or else mean as the time, its mean and its median.
+/// Makes the result of a benchmark: its slope or else mean as the time, its mean and its median.
 fn make_result(system: &str, name: &str, mean: Option<f64>, median: Option<f64>, slope: Option<f64>) -> ImportedResult {
     let mut figures = Figures::default();
     // Criterion's own "time" is the slope, where it has one.

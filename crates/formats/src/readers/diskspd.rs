@@ -57,7 +57,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// The results of a span: one of reads, one of writes.
+/// Makes the results of a span: one of reads, one of writes.
 fn span_results(span: &Span, system: &str) -> Vec<ImportedResult> {
     let sides = [("read", span.read, 0), ("write", span.write, 1)];
     let used = sides.into_iter().filter_map(|(op, side, place)| Some((op, side.filter(|side| side.ios > 0.0)?, place)));
@@ -154,7 +154,7 @@ fn read_text_spans(text: &str) -> (Vec<Span>, Vec<NotUnderstood>) {
 /// The key of the size of the file.
 const FILE_SIZE: &str = "file_size";
 
-/// The part of the output that a line begins.
+/// Finds the part of the output that a line begins.
 fn part_of_heading(line: &str) -> Option<Part> {
     const HEADINGS: [(&str, Part); 8] = [
         ("Command Line:", Part::Head),
@@ -169,7 +169,8 @@ fn part_of_heading(line: &str) -> Option<Part> {
     HEADINGS.into_iter().find(|(name, _)| line.starts_with(name)).map(|(_, part)| part)
 }
 
-/// A line of the parameters: each is a key but names, lengths and what is printed.
+/// Takes a line of the parameters: each is a key but names, lengths and what is printed.
+/// `true`: all of them are understood.
 fn take_parameter(line: &str, keys: &mut Point, target: &mut usize) -> bool {
     const NO_KEYS: [&str; 9] = [
         "timespan:",
@@ -260,7 +261,8 @@ fn take_figure(line: &str, part: Part, span: &mut Span) -> bool {
     true
 }
 
-/// ` 3587547136 |  437933 |  57.02 |  7299.01 |  4.380 |  1.6`: bytes, I/Os, MiB/s, I/O per s, and with `-L` the mean.
+/// Parses a line's cells: ` 3587546136 |  437933 |  57.02 |  7299.01 |  4.380`.
+/// They are bytes, I/Os, MiB/s, I/O per s, and with `-L` the mean.
 fn parse_side(cells: &str) -> Option<Side> {
     let cells: Vec<Option<f64>> = cells.split('|').map(first_number).collect();
     Some(Side {
@@ -271,12 +273,12 @@ fn parse_side(cells: &str) -> Option<Side> {
     })
 }
 
-/// The number in a cell, if it has one.
+/// Gives the number in a cell, if it has one.
 fn cell_at(cells: &[Option<f64>], at: usize) -> Option<f64> {
     cells.get(at).copied().flatten()
 }
 
-/// `99th |  1.2 |  N/A |  1.2`.
+/// Takes a line of percentiles: `99th |  1.2 |  N/A |  1.2`.
 fn take_percentile(line: &str, span: &mut Span) {
     let mut cells = line.split('|').map(str::trim);
     let name = cells.next().unwrap_or_default();

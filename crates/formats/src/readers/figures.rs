@@ -23,29 +23,29 @@ impl Figures {
         self.measurements.extend(value.map(|value| Measurement::value(id, unit, direction, role, value)));
     }
 
-    /// A figure that is better when higher.
+    /// Adds a figure that is better when higher, if it is known.
     pub fn push_rate(&mut self, id: &str, unit: &str, role: Role, value: Option<f64>) {
         self.push(id, unit, Direction::Higher, role, value);
     }
 
-    /// A figure that is better when lower.
+    /// Adds a figure that is better when lower, if it is known.
     pub fn push_cost(&mut self, id: &str, unit: &str, role: Role, value: Option<f64>) {
         self.push(id, unit, Direction::Lower, role, value);
     }
 
-    /// A count of things that are worse when more.
+    /// Adds a count of things that are worse when more, if it is known.
     pub fn push_count(&mut self, id: &str, value: Option<f64>) {
         self.push(id, "", Direction::Lower, Role::Diagnostic, value);
     }
 
-    /// Mean, shortest or longest response time in microseconds: `response_mean`.
+    /// Adds a mean, shortest or longest response time in microseconds, `response_mean`, if it is known.
     pub fn push_response(&mut self, name: &str, us: Option<f64>) {
         let us = us.filter(|us| us.is_finite() && *us >= 0.0).map(|us| (us * 1e3).round() / 1e3);
         let id = format!("response_{name}");
         self.measurements.extend(us.map(|us| latency_measurement(&id, Role::Secondary, Reading::Value(us))));
     }
 
-    /// A percentile of the response time in microseconds, of what succeeded.
+    /// Adds a percentile of the response time in microseconds; unavailable where some failed, since it is of successes.
     pub fn push_percentile(&mut self, rank: f64, us: Option<f64>) {
         let Some(us) = us.filter(|us| us.is_finite() && *us >= 0.0) else { return };
         let id = format!("response_p{}", rank.to_string().replace('.', ""));
@@ -55,7 +55,7 @@ impl Figures {
         self.measurements.push(latency_measurement(&id, role, reading));
     }
 
-    /// Percent of failures; why it is not known where the tool does not tell.
+    /// Adds the percent of failures, or why it is not known where the tool does not tell.
     pub fn push_failed(&mut self, failed: Option<f64>, succeeded: Option<f64>, why_not: &str) {
         let reading = match (failed, succeeded) {
             (Some(failed), Some(succeeded)) if failed + succeeded > 0.0 => {
@@ -69,7 +69,7 @@ impl Figures {
     }
 }
 
-/// A key that is a number or else a text.
+/// Parses the value of a key: a number or else a text.
 pub fn plain_value(text: &str) -> Value {
     text.trim().parse().map_or_else(|_| Value::Text(text.trim().to_owned()), Value::Int)
 }
@@ -79,12 +79,12 @@ pub fn put_key(keys: &mut Point, name: &str, value: Option<Value>) {
     keys.extend(value.map(|value| (name.to_owned(), value)));
 }
 
-/// A number, whether JSON has it as one or as text.
+/// Reads a number, whether JSON has it as one or as text.
 pub fn json_number(json: &Json) -> Option<f64> {
     json.as_f64().or_else(|| parse_number(json.as_str()?.trim()))
 }
 
-/// A key of a JSON value that is a number or a text.
+/// Makes the value of a key of a JSON number, text or boolean.
 pub fn json_key(json: &Json) -> Option<Value> {
     match json {
         Json::String(text) => Some(plain_value(text)),
@@ -94,7 +94,7 @@ pub fn json_key(json: &Json) -> Option<Value> {
     }
 }
 
-/// The JSON documents in a text, each from the start of a line; in a page other blocks may stand around them.
+/// Reads the JSON documents in a text, each from the start of a line; in a page other blocks may stand around them.
 ///
 /// # Errors
 /// A document is no JSON.
@@ -118,7 +118,7 @@ pub fn json_documents(text: &str) -> Result<Vec<Json>, FormatError> {
     Ok(found)
 }
 
-/// The lines with words in front of JSON documents, between them and behind them: those of a mail or a shell.
+/// Lists the lines with words around JSON documents: those of a mail or a shell.
 pub fn lines_outside(text: &str) -> Vec<NotUnderstood> {
     let (mut found, mut from) = (Vec::new(), 0);
     while from < text.len() {
@@ -137,28 +137,28 @@ pub fn lines_outside(text: &str) -> Vec<NotUnderstood> {
     found
 }
 
-/// Where the next JSON document begins.
+/// Finds the beginning of the next JSON document.
 fn next_document_start(rest: &str) -> Option<usize> {
     let bare = rest.trim_start();
     if bare.starts_with('{') { Some(rest.len() - bare.len()) } else { rest.find("\n{").map(|at| at + 1) }
 }
 
-/// Number of line ends in a text.
+/// Counts the line ends in a text.
 fn count_lines(text: &str) -> u64 {
     text.bytes().filter(|byte| *byte == b'\n').count() as u64
 }
 
-/// The number at the start, with nothing but a unit behind it.
+/// Parses the number at the start, with nothing but a unit behind it.
 pub fn first_number(text: &str) -> Option<f64> {
     leading_number(text.trim()).map(|(number, _)| number)
 }
 
-/// `name: value, name: value` as pairs.
+/// Splits `name: value, name: value` into pairs.
 pub fn name_value_pairs(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.split(", ").filter_map(|pair| pair.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
-/// The value of an option of a command line: `--name=V`, `--name V`, `-n V`, `-nV`.
+/// Finds the value of an option of a command line: `--name=V`, `--name V`, `-n V`, `-nV`.
 pub fn option_value<'a>(command: &'a str, long: &str, short: Option<char>) -> Option<&'a str> {
     let mut words = command.split_whitespace().map(|word| word.trim_matches(['`', '"', '\'', '\\']));
     while let Some(word) = words.next() {
@@ -179,7 +179,8 @@ pub fn option_value<'a>(command: &'a str, long: &str, short: Option<char>) -> Op
     None
 }
 
-/// Lines that a reader does not know; a tool's output may be a small part of a text, so lines far from it are prose.
+/// Notes a line that a reader does not know, if it is not blank.
+/// A tool's output may be a small part of a text, so lines far from it are prose.
 pub fn note_strange(number: u64, line: &str, into: &mut Vec<NotUnderstood>) {
     if !line.trim().is_empty() {
         into.push(NotUnderstood::new(number, line));

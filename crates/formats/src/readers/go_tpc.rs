@@ -71,12 +71,12 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// `go-tpc tpcc --warehouses 10 run`, `tiup bench tpcc … run`.
+/// Tests whether a line is a command that runs: `go-tpc tpcc --warehouses 10 run`, `tiup bench tpcc … run`.
 fn is_command(line: &str) -> bool {
     (line.contains("go-tpc ") || line.contains("tiup bench ")) && line.split_whitespace().any(|word| word == "run")
 }
 
-/// The keys that a command line sets.
+/// Collects the keys that a command line sets.
 fn keys_of_command(command: Option<&str>) -> Point {
     let mut keys = Point::from([("tool".to_owned(), Value::Text(READER.name.to_owned()))]);
     let Some(command) = command else { return keys };
@@ -90,7 +90,7 @@ fn keys_of_command(command: Option<&str>) -> Point {
     keys
 }
 
-/// The server and database that a command line names.
+/// Collects the server and database that a command line names.
 fn places_of_command(command: Option<&str>) -> Point {
     let mut found = Point::new();
     let options =
@@ -101,7 +101,7 @@ fn places_of_command(command: Option<&str>) -> Point {
     found
 }
 
-/// The result of a run as a whole, and one of each transaction and query.
+/// Makes the result of a run as a whole, and one of each transaction and query.
 fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let orders: Vec<&Line<'_>> =
@@ -168,13 +168,13 @@ fn is_query(line: &&Line<'_>) -> bool {
     line.name.strip_prefix('Q').is_some_and(|n| n.parse::<u32>().is_ok())
 }
 
-/// Number of errors of a transaction.
+/// Gives the number of errors of a transaction.
 fn error_count(run: &Run<'_>, name: &str) -> f64 {
     let failed = format!("{name}_ERR");
     run.lines.iter().find(|line| line.name == failed).and_then(|line| figure_of(line.figures, "Count")).unwrap_or(0.0)
 }
 
-/// A figure of a line by its name.
+/// Finds a figure of a line by its name.
 fn figure_of(figures: &str, name: &str) -> Option<f64> {
     name_value_pairs(figures).find(|(known, _)| *known == name).and_then(|(_, v)| first_number(v))
 }

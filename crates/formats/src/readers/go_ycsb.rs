@@ -102,7 +102,7 @@ fn take_line(runs: &mut Vec<Run>, line: &str) -> bool {
     has_figures || finished.is_some() || line.is_empty() || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
-/// A run without anything yet, for what begins.
+/// Begins a run without anything yet, if the last one has something.
 fn begin_run(runs: &mut Vec<Run>) -> &mut Run {
     if runs.last().is_none_or(|run| !run.group.operations.is_empty() || run.is_finished) {
         runs.push(Run::default());
@@ -111,7 +111,8 @@ fn begin_run(runs: &mut Vec<Run>) -> &mut Run {
     &mut runs[last]
 }
 
-/// An operation that comes again begins the next group of the run: of as many operations at least, or it is another run.
+/// Adds an operation to the run; one that comes again begins the next group or another run.
+/// The next group is of as many operations at least, or it is another run.
 fn add_operation(runs: &mut Vec<Run>, name: String, line: Line) {
     let Some(run) = runs.last_mut() else { return };
     if let Some(known) = run.group.operations.get(&name) {
@@ -129,7 +130,7 @@ fn add_operation(runs: &mut Vec<Run>, name: String, line: Line) {
     }
 }
 
-/// Each `NAME - Takes(s): …` of a line, or of a JSON list.
+/// Parses each `NAME - Takes(s): …` of a line, or of a JSON list.
 fn parse_operations(line: &str) -> Vec<(String, Line)> {
     if line.starts_with("[{") {
         let rows: Vec<Json> = serde_json::from_str(line).unwrap_or_default();
@@ -157,7 +158,7 @@ fn parse_operations(line: &str) -> Vec<(String, Line)> {
         .collect()
 }
 
-/// `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
+/// Parses a command: `go-ycsb run mysql -P workloads/workloada -p threadcount=16 --threads 16`.
 fn parse_command(line: &str) -> Option<Properties> {
     let (phase, database) = phase_and_database(line, &["go-ycsb"])?;
     let mut found = Properties { keys: [("phase".to_owned(), plain_value(phase))].into(), places: Point::new() };
@@ -170,12 +171,12 @@ fn parse_command(line: &str) -> Option<Properties> {
     Some(found)
 }
 
-/// `"recordcount"="1000"`, as the run lists its properties.
+/// Parses a property as the run lists it: `"recordcount"="1000"`.
 fn parse_property(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix('"')?.strip_suffix('"')?.split_once("\"=\"")
 }
 
-/// Seconds of Go's `1m3.164680955s`.
+/// Parses Go's `1m3.164680955s` in seconds.
 fn parse_go_seconds(text: &str) -> Option<f64> {
     let mut seconds = 0.0;
     let mut rest = text;
@@ -197,13 +198,13 @@ fn parse_go_seconds(text: &str) -> Option<f64> {
     Some(seconds)
 }
 
-/// What was asked for: operations, without their failures, without sums.
+/// Lists the operations that were asked for, without their failures, without sums.
 fn requested_operations(run: &Run) -> Vec<(&str, &Line)> {
     let operations = run.group.operations.iter().map(|(name, line)| (name.as_str(), line));
     operations.filter(|(name, _)| *name != TOTAL && !name.ends_with("_ERROR")).collect()
 }
 
-/// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
+/// Writes the mix of operations to the next 5 %, since they are drawn by chance: `READ 50 %, UPDATE 50 %`.
 fn mix_text(operations: &[(&str, f64)]) -> String {
     let all: f64 = operations.iter().map(|(_, count)| count).sum();
     let mut shares = operations.to_vec();
@@ -215,7 +216,7 @@ fn mix_text(operations: &[(&str, f64)]) -> String {
         .join(", ")
 }
 
-/// The result of a run as a whole, and one of each operation.
+/// Makes the result of a run as a whole, and one of each operation.
 fn run_results(run: &Run, system: &str) -> Vec<ImportedResult> {
     let all = requested_operations(run);
     let single: Vec<&(&str, &Line)> = all.iter().filter(|(name, _)| *name != BOTH).collect();
@@ -260,21 +261,21 @@ fn run_results(run: &Run, system: &str) -> Vec<ImportedResult> {
         .collect()
 }
 
-/// Number of errors of an operation.
+/// Gives the number of errors of an operation.
 fn error_count(run: &Run, name: &str) -> f64 {
     let failed = run.group.operations.get(&format!("{name}_ERROR"));
     failed.and_then(|line| line.get("Count")).copied().unwrap_or(0.0)
 }
 
 impl Run {
-    /// Number of errors of all operations.
+    /// Counts the errors of all operations.
     fn failed_count(&self) -> f64 {
         let errors = self.group.operations.iter().filter(|(name, _)| name.ends_with("_ERROR"));
         errors.filter_map(|(_, line)| line.get("Count")).sum()
     }
 }
 
-/// Adds the latencies of an operation.
+/// Adds the latencies of an operation to its result.
 fn add_latencies(result: &mut ImportedResult, line: &Line, failed: f64) {
     let mut figures = Figures { has_failed: failed > 0.0, ..Figures::default() };
     figures.push_response("mean", line.get("Avg(us)").copied());

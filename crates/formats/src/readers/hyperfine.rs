@@ -42,12 +42,12 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood: lines_outside(input.text) })
 }
 
-/// The command that was timed.
+/// Gives the command that was timed, shortened.
 fn command_text(result: &Json) -> String {
     shorten_message(result.get("command").and_then(Json::as_str).unwrap_or("command"))
 }
 
-/// A result for each run of a command.
+/// Makes a result for each run of a command.
 fn result_runs(json: &Json, system: &str, command: Option<&str>) -> Vec<ImportedResult> {
     let mut of_all = ImportedResult::new(system, "hyperfine");
     of_all.keys.extend(command.map(|command| ("command".to_owned(), Value::Text(command.to_owned()))));
@@ -76,8 +76,9 @@ fn result_runs(json: &Json, system: &str, command: Option<&str>) -> Vec<Imported
         .collect()
 }
 
-/// Makes one result of the times of each call, where several calls are of one case: times within a call are alike by what they share,
-/// its caches and the minute, so that they are no repetitions of each other.
+/// Makes one result of the times of each call, where several calls are of one case.
+/// Times within a call are alike by what they share, its caches and the minute, so that they are no repetitions of each
+/// other.
 pub fn one_result_per_call(imports: &mut [Imported]) {
     let mut calls: BTreeMap<String, usize> = BTreeMap::new();
     for import in imports.iter().filter(|import| import.tool == READER.name) {
@@ -108,7 +109,7 @@ pub fn one_result_per_call(imports: &mut [Imported]) {
     }
 }
 
-/// The time of a run that succeeded.
+/// Gives the time of a run that succeeded.
 fn elapsed_of(result: &ImportedResult) -> Option<f64> {
     match result.measurements.as_slice() {
         [Measurement { reading: Reading::Value(time), .. }] => Some(*time),
@@ -116,7 +117,7 @@ fn elapsed_of(result: &ImportedResult) -> Option<f64> {
     }
 }
 
-/// How a command ended that did not succeed.
+/// Explains how a command ended that did not succeed; `None` if it did or is not known.
 fn failure_reason(json: &Json, at: usize) -> Option<String> {
     match json.get("exit_codes")?.as_array()?.get(at)?.as_i64() {
         Some(0) => None,

@@ -66,7 +66,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// The result of a run; `None` without a mean.
+/// Makes the result of a run; `None` without a mean.
 fn make_result(run: Run, system: &str) -> Option<ImportedResult> {
     run.mean_s?;
     let mut figures = Figures::default();

@@ -53,7 +53,7 @@ const PRIVATE: [&str; 9] = ["pass", "pwd", "user", "secret", "token", "auth", "c
 const PLACES: [&str; 3] = ["host", "port", "addr"];
 
 impl Properties {
-    /// Takes a property: as a key what it sets, unless that is a length, a name or a secret.
+    /// Takes a property as a key or a place, unless it is a length, a name or a secret.
     pub fn take_property(&mut self, name: &str, value: &str) {
         let name = name.to_lowercase();
         let is_aside = ASIDE.contains(&name.as_str())
@@ -82,7 +82,7 @@ impl Properties {
     }
 }
 
-/// The phase and the database that a command names behind its tool: `bin/ycsb run mongodb`.
+/// Finds the phase and the database that a command names behind its tool: `bin/ycsb run mongodb`.
 pub fn phase_and_database<'l>(line: &'l str, tools: &[&str]) -> Option<(&'l str, &'l str)> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let is_tool =

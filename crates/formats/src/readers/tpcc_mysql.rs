@@ -102,13 +102,13 @@ fn is_noise(line: &str) -> bool {
     is_progress || line.ends_with("[OK]") || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
-/// `67461.500 TpmC`, perhaps with a remark of who published it.
+/// Parses `67461.500 TpmC`, perhaps with a remark of who published it.
 fn parse_nopm(line: &str) -> Option<f64> {
     let (figure, rest) = line.split_once(" TpmC")?;
     if rest.is_empty() || rest.starts_with(' ') { parse_number(figure.trim()) } else { None }
 }
 
-/// `[0] sc:7202  lt:9  rt:0  fl:0 avg_rt: 3.9 (5)`.
+/// Parses a transaction's index and counts: `[0] sc:7202  lt:9  rt:0  fl:0 avg_rt: 3.9 (5)`.
 fn parse_counts(line: &str) -> Option<(usize, Counts)> {
     let (place, rest) = line.strip_prefix('[')?.split_once(']')?;
     let place: usize = place.parse().ok().filter(|place| *place < TRANSACTIONS.len())?;
@@ -122,13 +122,13 @@ fn parse_counts(line: &str) -> Option<(usize, Counts)> {
     Some((place, counts))
 }
 
-/// The number behind a name.
+/// Parses the number behind a name.
 fn figure_behind(rest: &str, name: &str) -> Option<f64> {
     let at = rest.find(name)? + name.len();
     first_number(&rest[at..])
 }
 
-/// The result of a run as a whole, and one of each transaction.
+/// Makes the result of a run as a whole, and one of each transaction.
 fn run_results(run: Run, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     if run.nopm.is_none() && run.transactions.iter().all(Option::is_none) {

@@ -61,7 +61,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// A command that stands once above several outputs is of all of them that have its operations.
+/// Gives a command that stands once above several outputs to all of them that have its operations.
 fn hold_commands(runs: &mut [Run<'_>]) {
     for at in 1..runs.len() {
         let (before, rest) = runs.split_at_mut(at);
@@ -92,7 +92,7 @@ fn is_noise(line: &str) -> bool {
     is_status || is_start || line.starts_with('[') || NOISE.iter().any(|noise| line.starts_with(noise))
 }
 
-/// `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
+/// Parses a figure: `[READ], AverageLatency(us), 476.7`; bins of a histogram are none.
 fn parse_figure(line: &str) -> Option<(&str, &str, f64)> {
     let (section, rest) = line.strip_prefix('[')?.split_once("],")?;
     let (name, value) = rest.rsplit_once(',')?;
@@ -102,17 +102,17 @@ fn parse_figure(line: &str) -> Option<(&str, &str, f64)> {
     (!is_bin).then_some((section, name, value))
 }
 
-/// `bin/ycsb run mongodb -P workloads/workloada`, as a shell repeats it.
+/// Gives a command's arguments as a shell repeats it: `bin/ycsb run mongodb -P workloads/workloada`.
 fn shell_command(line: &str) -> Option<&str> {
     phase_and_database(line, &["ycsb", "ycsb.sh"]).map(|_| line).or_else(|| java_command(line))
 }
 
-/// The arguments of the line that `bin/ycsb` prints: `java -cp … site.ycsb.Client -t -db … -threads 64`.
+/// Gives the arguments of the line that `bin/ycsb` prints: `java -cp … site.ycsb.Client -t -db … -threads 64`.
 fn java_command(line: &str) -> Option<&str> {
     ["site.ycsb.Client ", "com.yahoo.ycsb.Client "].iter().find_map(|class| Some(line.split_once(class)?.1))
 }
 
-/// What its command says, and what its operations show.
+/// Collects what a run's command says, and what its operations show.
 fn run_properties(run: &Run<'_>) -> Properties {
     let mut found = Properties::default();
     let keys = &mut found.keys;
@@ -138,19 +138,19 @@ fn run_properties(run: &Run<'_>) -> Properties {
     found
 }
 
-/// The word behind an option.
+/// Gives the word behind an option.
 fn word_behind<'a>(command: &'a str, option: &str) -> Option<&'a str> {
     let mut words = command.split_whitespace();
     words.by_ref().find(|word| *word == option)?;
     words.next()
 }
 
-/// `-p recordcount=1000`.
+/// Gives the value of a property that a command sets: `-p recordcount=1000`.
 fn property_value<'a>(command: &'a str, name: &str) -> Option<&'a str> {
     command.split_whitespace().find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
 }
 
-/// Sections of operations, with how many of them ended.
+/// Lists the sections of operations, with how many of them ended.
 fn operations_of<'a>(run: &Run<'a>) -> Vec<(&'a str, Ended)> {
     let sections = run.sections.iter().filter(|(name, of)| {
         !["OVERALL", "CLEANUP"].contains(name) && !name.ends_with("-FAILED") && of.contains_key("Operations")
@@ -161,7 +161,7 @@ fn operations_of<'a>(run: &Run<'a>) -> Vec<(&'a str, Ended)> {
 /// Codes of what succeeded; up to version 0.5 they are numbers.
 const SUCCESSES: [&str; 3] = ["Return=OK", "Return=BATCHED_OK", "Return=0"];
 
-/// `READ 50 %, UPDATE 50 %`, to the next 5 %: the operations are drawn by chance.
+/// Writes the mix of operations to the next 5 %, since they are drawn by chance: `READ 50 %, UPDATE 50 %`.
 fn mix_text(run: &Run<'_>) -> String {
     let mut shares = operations_of(run);
     let all: f64 = shares.iter().map(|(_, ended)| ended.total()).sum();
@@ -173,7 +173,7 @@ fn mix_text(run: &Run<'_>) -> String {
     shares.join(", ")
 }
 
-/// The result of a run as a whole, and one of each operation; none without overall figures.
+/// Makes the result of a run as a whole, and one of each operation; none without overall figures.
 fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     let mut results = Vec::new();
     let Some(overall) = run.sections.get("OVERALL") else { return results };
@@ -217,7 +217,7 @@ fn run_results(run: &Run<'_>, system: &str) -> Vec<ImportedResult> {
     results
 }
 
-/// A latency in µs, whichever unit it was printed in.
+/// Gives a latency in µs, whichever unit it was printed in.
 fn micros_of(of: &BTreeMap<&str, f64>, id: &str) -> Option<f64> {
     of.get(format!("{id}(us)").as_str()).copied().or_else(|| of.get(format!("{id}(ms)").as_str()).map(|ms| ms * 1e3))
 }
@@ -230,14 +230,15 @@ struct Ended {
 }
 
 impl Ended {
-    /// All that ended.
+    /// Counts all that ended.
     fn total(self) -> f64 {
         self.succeeded + self.failed
     }
 }
 
-/// `[X], Operations` counts what succeeded, and `[X-FAILED]` the others; up to version 0.5 it counts all, as the codes that the
-/// calls returned show.
+/// Counts how many operations of a section succeeded and failed.
+/// `[X], Operations` counts what succeeded, and `[X-FAILED]` the others; up to version 0.5 it counts all, as the codes
+/// that the calls returned show.
 fn ended_of(run: &Run<'_>, name: &str, of: &BTreeMap<&str, f64>) -> Ended {
     let (mut ok, mut others) = (0.0, 0.0);
     for (code, count) in of.iter().filter(|(code, _)| code.starts_with("Return=")) {

@@ -52,7 +52,8 @@ const CONTROL: &[&str] = &["for", "if", "goto", "set", "setlocal", "shift", "sta
 /// Statements that change no measurement.
 const HARMLESS: &[&str] = &["cls", "cd", "chdir", "title", "pause", "color", "exit", "endlocal", "date", "time", "ver"];
 
-/// Knows `sqlio` with redirections, `echo`, `timeout`, `sleep`, `rem`, `::`, `@echo off`, `&`, `&&`, and a `timeout`
+/// Parses the runs of a batch file that calls `sqlio`; other statements are listed as problems.
+/// It knows `sqlio` with redirections, `echo`, `timeout`, `sleep`, `rem`, `::`, `@echo off`, `&`, `&&`, and a `timeout`
 /// with the next statement glued to it, as copied from web pages.
 pub fn parse_script(bytes: &[u8]) -> Script {
     let mut script = Script::default();
@@ -75,11 +76,12 @@ fn is_remark(line: &str) -> bool {
     line.starts_with("::") || lower == "rem" || lower.starts_with("rem ")
 }
 
+/// Tests whether a line of a batch file is a label.
 fn is_label(line: &str) -> bool {
     line.starts_with(':')
 }
 
-/// Splits at `&` and `&&`, but not in quotes or behind `>` (as in `2>&1`).
+/// Splits a line into statements at `&` and `&&`, but not in quotes or behind `>` (as in `2>&1`).
 fn split_statements(line: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut from, mut quoted, mut before) = (0, false, ' ');
@@ -98,7 +100,7 @@ fn split_statements(line: &str) -> Vec<&str> {
     parts
 }
 
-/// Takes a statement: a run of `sqlio`, or what names it.
+/// Takes a statement into the script: a run of `sqlio`, a name for it, a pause, or a problem.
 fn take_statement(script: &mut Script, label: &mut Option<String>, line: u64, statement: &str) {
     let words = split_words(statement);
     let Some(first) = words.first() else { return };
@@ -151,7 +153,7 @@ fn set_label(label: &mut Option<String>, statement: &str) {
     }
 }
 
-/// Seconds of a `timeout`, and the words behind it.
+/// Finds the seconds of a `timeout`, and the words of the statement behind it.
 fn split_pause(words: &[String]) -> (Option<u32>, &[String]) {
     let mut seconds = None;
     for (index, word) in words.iter().enumerate() {
@@ -173,7 +175,7 @@ fn split_pause(words: &[String]) -> (Option<u32>, &[String]) {
     (seconds, &[])
 }
 
-/// Reads a run of `sqlio` with its redirection.
+/// Parses a run of `sqlio` with its redirection.
 fn parse_run(line: u64, label: Option<String>, words: &[String]) -> Result<BatchRun, crate::FormatError> {
     let mut kept: Vec<&str> = Vec::new();
     let mut output = None;
@@ -212,7 +214,7 @@ fn parse_run(line: u64, label: Option<String>, words: &[String]) -> Result<Batch
     Ok(BatchRun { line, label, command: parse_command(&kept)?, output, pause_s: 0 })
 }
 
-/// At blanks; quotes keep blanks and are dropped.
+/// Splits a line into words at blanks; quotes keep blanks and are dropped.
 pub fn split_words(line: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

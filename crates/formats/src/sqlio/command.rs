@@ -35,7 +35,7 @@ pub struct Command {
 }
 
 impl Default for Command {
-    /// `-kR -t1 -s30 -f64 -b2 -i64 -BN testfile.dat`.
+    /// The command without options: `-kR -t1 -s30 -f64 -b2 -i64 -BN testfile.dat`.
     fn default() -> Command {
         Command {
             op: Op::Read,
@@ -132,12 +132,12 @@ pub struct Pool {
 }
 
 impl Command {
-    /// Which caches are used.
+    /// Gives the caches that are used, none unless the command says otherwise.
     pub fn cache(&self) -> Buffering {
         self.buffering.unwrap_or(Buffering::None)
     }
 
-    /// One pool per line of the parameter file, else one for all files.
+    /// Makes the pools of threads: one for each line of the parameter file, else one for all files.
     ///
     /// # Errors
     /// A parameter file is named but missing or empty, there are more threads or files than SQLIO takes, or a stride
@@ -154,7 +154,7 @@ impl Command {
         Ok(pools)
     }
 
-    /// Refuses threads, files, names and sizes that SQLIO does not take.
+    /// Fails if SQLIO does not take the threads, files, names or sizes of these pools.
     fn check_pools(&self, pools: &[Pool]) -> Result<(), FormatError> {
         let threads: u64 = pools.iter().map(|pool| u64::from(pool.threads)).sum();
         if threads > u64::from(MAX_THREADS) {
@@ -182,7 +182,7 @@ impl Command {
     }
 }
 
-/// The pool of a line of the parameter file.
+/// Makes the pool of a line of the parameter file.
 fn pool_of_line(line: &ParamLine) -> Pool {
     Pool { files: vec![line.file.clone()], threads: line.threads, mask: line.mask, size_mb: line.size_mb }
 }

@@ -14,13 +14,13 @@ const NO_FIGURES: &str = "it printed no figures: SQLIO was stopped, or could not
 /// SQLIO's own remark.
 const WHOLE_MS: &str = "latencies are whole milliseconds, floored: 0 is anything below 1 ms";
 
-/// The name that published tables use: `random_R_8KB`. `None` when a part is missing.
+/// Names a report's group as published tables do, `random_R_8KB`; `None` when a part is missing.
 pub fn group_name(report: &Report) -> Option<String> {
     Some(format!("{}_{}_{}KB", report.pattern?, report.op?.letter(), report.block_kb?))
 }
 
-/// Mean latency by Little's law for a closed loop: `1000 · threads · depth · files / IOs` (J. D. C. Little, 1961).
-/// Unlike the printed mean it is not floored.
+/// Computes the mean latency by Little's law for a closed loop: `1000 · threads · depth · files / IOs`.
+/// J. D. C. Little, 1961. Unlike the printed mean it is not floored.
 pub fn little_latency_ms(report: &Report) -> Option<f64> {
     let ios = report.ios_per_s?.to_f64();
     // Without -o a thread has one I/O in flight; with it the depth applies to each file.
@@ -42,7 +42,7 @@ pub const READER: Reader = Reader {
     }),
 };
 
-/// Runs with the same parameters are repetitions.
+/// Makes the results of an output; runs with the same parameters are repetitions.
 pub fn import_output(output: &SqlioOutput, system: &str, source: &str) -> Imported {
     let mut unknown = vec![
         "the machine and its disks",
@@ -65,7 +65,7 @@ pub fn import_output(output: &SqlioOutput, system: &str, source: &str) -> Import
     imported
 }
 
-/// The result of a run, failed where the output has no figures.
+/// Makes the result of a run, failed where the output has no figures.
 fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     let report = &run.report;
     // A group is a benchmark, as in published tables; its depths are points.
@@ -112,6 +112,7 @@ fn make_result(run: &SqlioRun, system: &str) -> ImportedResult {
     result
 }
 
+/// Makes the measurements of a report: rates, latencies, and the unknown share of failures.
 fn measurements_of(report: &Report) -> Vec<Measurement> {
     let random = !matches!(report.pattern, Some(Pattern::Sequential));
     // Published tables judge random I/O by I/Os a second, sequential by MB a second.
@@ -145,6 +146,7 @@ fn measurements_of(report: &Report) -> Vec<Measurement> {
     all
 }
 
+/// Makes a reading of a value, or of the reason why there is none.
 fn reading_or(value: Option<f64>, why: &str) -> Reading {
     match value {
         Some(value) => Reading::Value(value),

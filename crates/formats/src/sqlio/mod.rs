@@ -90,7 +90,7 @@ pub enum Buffering {
 }
 
 impl Buffering {
-    /// The letter behind `-B`.
+    /// The cache mode's letter behind `-B`.
     pub fn letter(self) -> char {
         match self {
             Buffering::None => 'N',
@@ -116,12 +116,12 @@ impl Buffering {
 pub struct Hundredths(pub u64);
 
 impl Hundredths {
-    /// The number, as near as an `f64` can be.
+    /// Converts to an `f64`, as near as it can be.
     pub fn to_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }
 
-    /// Reads a number with at most two decimals.
+    /// Parses a number with at most two decimals.
     pub fn parse(text: &str) -> Option<Hundredths> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
         if !are_digits(whole) || !are_digits(fraction) || fraction.len() > 2 {

@@ -17,7 +17,7 @@ struct Given {
     seen: Vec<char>,
 }
 
-/// Reads the words behind `sqlio`.
+/// Parses the words behind `sqlio` into a command.
 ///
 /// # Errors
 /// The error names the option that is wrong, unknown or out of scope, and has a hint where one can be given.
@@ -37,6 +37,7 @@ pub fn parse_command<S: AsRef<str>>(words: &[S]) -> Result<Command, FormatError>
     Ok(command)
 }
 
+/// Parses an option without its `-`; fails if it is unknown, stands twice or has no value.
 fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Option<&str>) -> Result<(), FormatError> {
     let mut letters = option.chars();
     let Some(letter) = letters.next() else {
@@ -64,7 +65,7 @@ fn parse_option(command: &mut Command, given: &mut Given, option: &str, next: Op
     set_option(command, given, letter, value)
 }
 
-/// Sets the option of a letter.
+/// Sets the option of a letter to its value; fails if SQLIO does not take that.
 fn set_option(command: &mut Command, given: &mut Given, letter: char, value: &str) -> Result<(), FormatError> {
     match letter {
         'k' => command.op = parse_op(value)?,
@@ -91,7 +92,7 @@ fn set_option(command: &mut Command, given: &mut Given, letter: char, value: &st
     Ok(())
 }
 
-/// Options accepted without effect, with a sentence about them.
+/// Says of an option that it is accepted without effect; `None` of others.
 fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
     let note = match option {
         "64" => "-64 is left out: it was for the Alpha processor".to_owned(),
@@ -107,6 +108,7 @@ fn without_effect(option: &str) -> Result<Option<String>, FormatError> {
     Ok(Some(note))
 }
 
+/// Makes the error for an option of SQLIO that is not supported, or excludes another.
 fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
     let what = if given.seen.contains(&'o') {
         "-m and -o exclude each other".to_owned()
@@ -116,7 +118,7 @@ fn out_of_scope(letter: char, value: &str, given: &Given) -> FormatError {
     FormatError::of_whole(what).with_hint("leave -m out: the same blocks are read and written as single buffers")
 }
 
-/// The error for an option that SQLIO does not have.
+/// Makes the error for an option that SQLIO does not have.
 fn unknown_option(option: &str) -> FormatError {
     let letter = option.chars().next().unwrap_or('-');
     let swapped = if letter.is_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() };
@@ -130,7 +132,7 @@ fn unknown_option(option: &str) -> FormatError {
     FormatError::of_whole(format!("-{} is no option of SQLIO", shorten(option))).with_hint(hint)
 }
 
-/// How an option is written, for a hint.
+/// Shows how an option is written, for a hint.
 fn example_of(letter: char) -> &'static str {
     match letter {
         'k' => "-kR or -kW",
@@ -154,13 +156,13 @@ fn example_of(letter: char) -> &'static str {
     }
 }
 
-/// The error for an option's value.
+/// Makes the error for an option's value.
 fn wrong_value(letter: char, value: &str) -> FormatError {
     FormatError::of_whole(format!("-{letter}{}: no such value", shorten(value)))
         .with_hint(format!("write {}", example_of(letter)))
 }
 
-/// Reads an option that is a number.
+/// Parses an option that is a number.
 fn parse_number(letter: char, value: &str) -> Result<u64, FormatError> {
     if !value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(wrong_value(letter, value));
@@ -168,7 +170,7 @@ fn parse_number(letter: char, value: &str) -> Result<u64, FormatError> {
     value.parse().map_err(|_| wrong_value(letter, value))
 }
 
-/// Reads an option that is a number in a range.
+/// Parses an option that is a number in a range.
 fn parse_whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, FormatError> {
     let number = parse_number(letter, value)?;
     u32::try_from(number)
@@ -177,7 +179,7 @@ fn parse_whole(letter: char, value: &str, least: u32, most: u32) -> Result<u32, 
         .ok_or_else(|| FormatError::of_whole(format!("-{letter}{}: it must be {least} to {most}", shorten(value))))
 }
 
-/// Reads `-k`: read or write.
+/// Parses `-k`: read or write.
 fn parse_op(value: &str) -> Result<Op, FormatError> {
     match value {
         "R" | "r" => Ok(Op::Read),
@@ -190,7 +192,7 @@ fn parse_op(value: &str) -> Result<Op, FormatError> {
     }
 }
 
-/// Reads `-f`: random, sequential or a stride.
+/// Parses `-f`: random, sequential or a stride.
 fn parse_pattern(value: &str) -> Result<Pattern, FormatError> {
     match value {
         "random" => return Ok(Pattern::Random),
@@ -211,7 +213,7 @@ fn parse_pattern(value: &str) -> Result<Pattern, FormatError> {
     })
 }
 
-/// Reads `-o`: how many I/Os are outstanding.
+/// Parses `-o`: how many I/Os are outstanding; 0 is none, with a warning.
 fn parse_outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u32>, FormatError> {
     let depth = parse_whole('o', value, 0, 1 << 16)?;
     if depth == 0 {
@@ -221,7 +223,7 @@ fn parse_outstanding(value: &str, warnings: &mut Vec<String>) -> Result<Option<u
     Ok(Some(depth))
 }
 
-/// Reads `-B`: which caches are used.
+/// Parses `-B`: which caches are used.
 fn parse_buffering(value: &str) -> Result<Buffering, FormatError> {
     match value {
         "N" | "n" => Ok(Buffering::None),
@@ -240,7 +242,7 @@ fn parse_buffering(value: &str) -> Result<Buffering, FormatError> {
     }
 }
 
-/// Reads `-L`: how latencies are timed.
+/// Parses `-L`: how latencies are timed.
 fn parse_latency(value: &str) -> Result<LatencyTimer, FormatError> {
     let (timer, initiation) = match value {
         "S" | "s" => (Timing::System, Initiation::Untimed),
@@ -252,7 +254,7 @@ fn parse_latency(value: &str) -> Result<LatencyTimer, FormatError> {
     Ok(LatencyTimer { timer, initiation })
 }
 
-/// Reads `-U`: which processors' use is printed.
+/// Parses `-U`: which processors' use is printed.
 fn parse_utilisation(value: &str) -> Result<Utilisation, FormatError> {
     match value {
         "" => Ok(Utilisation::Total),
@@ -261,7 +263,7 @@ fn parse_utilisation(value: &str) -> Result<Utilisation, FormatError> {
     }
 }
 
-/// Refuses `-p` next to `-a`.
+/// Fails if `-p` or `-a` was given before: they exclude each other.
 fn refuse_second_affinity(before: Affinity) -> Result<(), FormatError> {
     match before {
         Affinity::None => Ok(()),
@@ -269,7 +271,7 @@ fn refuse_second_affinity(before: Affinity) -> Result<(), FormatError> {
     }
 }
 
-/// Reads `-p`: the processor of all threads.
+/// Parses `-p`: the processor of all threads.
 fn parse_cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
     refuse_second_affinity(before)?;
     let (kind, digits) = match value.strip_prefix('I') {
@@ -282,7 +284,7 @@ fn parse_cpu(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
     Ok(Affinity::Cpu { cpu: parse_whole('p', digits, 0, 63)?, kind })
 }
 
-/// Reads `-a`: the processors as a mask.
+/// Parses `-a`: the processors as a mask.
 fn parse_mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
     refuse_second_affinity(before)?;
     let (spread, digits) = match (value.strip_prefix("RI"), value.strip_prefix('R')) {
@@ -294,13 +296,13 @@ fn parse_mask(value: &str, before: Affinity) -> Result<Affinity, FormatError> {
     Ok(Affinity::Mask { mask, spread })
 }
 
-/// Reads `-d`: letters of drives.
+/// Parses `-d`: letters of drives.
 fn parse_drives(value: &str) -> Result<String, FormatError> {
     let letters = value.chars().all(|c| c.is_ascii_alphabetic());
     if letters { Ok(value.to_owned()) } else { Err(wrong_value('d', value)) }
 }
 
-/// `DEF123` or `D,E,1,12`: partitions by letter, disks by number.
+/// Parses `-R`, `DEF123` or `D,E,1,12`: partitions by letter, disks by number.
 fn parse_raw(value: &str) -> Result<Vec<String>, FormatError> {
     if !value.chars().all(|c| c.is_ascii_alphanumeric() || c == ',') {
         return Err(wrong_value('R', value));
@@ -316,7 +318,7 @@ fn parse_raw(value: &str) -> Result<Vec<String>, FormatError> {
     if names.is_empty() || names.len() > MAX_FILES { Err(wrong_value('R', value)) } else { Ok(names) }
 }
 
-/// What goes together, and the files.
+/// Settles what the options say together: the files, and what `-F` makes ignored; fails if they do not fit.
 fn settle_options(command: &mut Command, given: Given) -> Result<(), FormatError> {
     if let Some(path) = &command.param_file {
         let mut ignored: Vec<&str> = Vec::new();

@@ -107,7 +107,7 @@ impl Default for LatencyCounts {
 }
 
 impl LatencyCounts {
-    /// Adds I/Os of this latency.
+    /// Counts I/Os of this latency.
     pub fn add_ios(&mut self, ns: u64, ios: u64) {
         if ios == 0 {
             return;
@@ -121,7 +121,7 @@ impl LatencyCounts {
         self.buckets[bucket] = self.buckets[bucket].saturating_add(ios);
     }
 
-    /// Least, mean and most, in whole ms.
+    /// Gives the least, mean and most latency, in whole ms.
     pub fn latency_ms(&self) -> LatencyMs {
         match self.count {
             0 => LatencyMs::default(),
@@ -133,7 +133,7 @@ impl LatencyCounts {
         }
     }
 
-    /// Percent per column, rounded: need not sum to 100.
+    /// Computes the percent of I/Os in each column, rounded: they need not sum to 100.
     pub fn histogram(&self) -> [u32; BUCKETS] {
         let total = u128::from(self.count.max(1));
         self.buckets.map(|ios| ((u128::from(ios) * 200 + total) / (2 * total)) as u32)
@@ -155,7 +155,7 @@ impl Report {
         self.histogram = measured.latency.as_ref().map(LatencyCounts::histogram);
     }
 
-    /// Writes the output with LF; SQLIO on Windows writes CR LF.
+    /// Writes SQLIO's output with LF; SQLIO on Windows writes CR LF.
     pub fn render(&self, wording: Wording) -> String {
         let mut text = String::new();
         let _ = self.write_head(wording, &mut text);
@@ -163,7 +163,7 @@ impl Report {
         text
     }
 
-    /// Writes what was run.
+    /// Writes the lines that say what was run.
     fn write_head(&self, wording: Wording, out: &mut String) -> std::fmt::Result {
         if let Some(version) = &self.version {
             writeln!(out, "sqlio v{version}")?;
@@ -227,7 +227,7 @@ impl Report {
         writeln!(out, "initialization done")
     }
 
-    /// Writes the figures, if there are any.
+    /// Writes the lines of figures, if there are any.
     fn write_figures(&self, out: &mut String) -> std::fmt::Result {
         if self.ios_per_s.is_none() && self.mbs_per_s.is_none() && self.latency.is_none() {
             return Ok(());
@@ -269,7 +269,7 @@ pub enum Wording {
 }
 
 impl Wording {
-    /// The number of threads with its noun.
+    /// Writes the number of threads with its noun.
     fn threads_text(self, threads: u32) -> String {
         match (threads, self) {
             (1, Wording::AsSqlio) => "1 thread".to_owned(),
@@ -278,6 +278,7 @@ impl Wording {
     }
 }
 
+/// Says in SQLIO's words which caches are used.
 /// Only the words of `-BH` were seen in a published output.
 pub(super) fn buffering_words(buffering: Buffering) -> &'static str {
     match buffering {

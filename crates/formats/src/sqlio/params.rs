@@ -25,7 +25,7 @@ impl fmt::Display for ParamLine {
     }
 }
 
-/// A mask, decimal or hexadecimal behind `0x`.
+/// Parses a mask of processors, decimal or hexadecimal behind `0x`.
 pub(super) fn parse_mask(text: &str) -> Option<u64> {
     match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(hex) => whole_number(hex, 16),
@@ -33,13 +33,13 @@ pub(super) fn parse_mask(text: &str) -> Option<u64> {
     }
 }
 
-/// A number of digits alone in this base.
+/// Parses a number of digits alone in this base.
 fn whole_number(part: &str, radix: u32) -> Option<u64> {
     let is_number = part.chars().all(|c| c.is_digit(radix));
     if is_number { u64::from_str_radix(part, radix).ok() } else { None }
 }
 
-/// Reads a parameter file. Lines that begin with `#` and empty ones are left out.
+/// Parses a parameter file. Lines that begin with `#` and empty ones are left out.
 ///
 /// # Errors
 /// The error has the line and column of the first word that is wrong, or says that no line is left.
@@ -63,7 +63,7 @@ struct Word<'a> {
     column: usize,
 }
 
-/// Words of a line with their columns.
+/// Splits a line into words with their columns.
 fn split_words(line: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut column = 1;
@@ -77,6 +77,7 @@ fn split_words(line: &str) -> Vec<Word<'_>> {
     words
 }
 
+/// Parses a line: file, threads, mask, size in MB.
 fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
     let words = split_words(text);
     let Some((file, rest)) = words.split_first() else {
@@ -122,12 +123,12 @@ fn parse_line(line: u64, text: &str) -> Result<ParamLine, FormatError> {
     }
 }
 
-/// The error at a word of a line.
+/// Makes the error at a word of a line.
 fn wrong_word(line: u64, word: &Word<'_>, what: &str) -> FormatError {
     FormatError::at_column(line, word.column, format!("{}: {what}", shorten(word.text)))
 }
 
-/// The number that a word is; `None` if it does not begin with a digit or is none.
+/// Parses the number that a word is; `None` if it does not begin with a digit or is none.
 fn number_of_word(word: &Word<'_>) -> Option<u64> {
     if word.text.starts_with(char::is_numeric) { word.text.parse().ok() } else { None }
 }

@@ -78,7 +78,8 @@ const UTILISATION: &[&str] = &[
     "interrupts/sec:",
 ];
 
-/// Reads output in any encoding of [`decode`]. Unrecognised lines are listed, never an error.
+/// Reads the runs of SQLIO's output in any encoding of [`decode`].
+/// Unrecognised lines are listed, never an error.
 pub fn read_output(bytes: &[u8]) -> SqlioOutput {
     let mut reader = Reader::default();
     for (number, raw) in numbered_lines(&decode(bytes)) {
@@ -93,7 +94,7 @@ pub fn read_output(bytes: &[u8]) -> SqlioOutput {
     reader.finish()
 }
 
-/// Splits joined lines of a copy.
+/// Splits lines that a copy joined.
 fn split_joined(line: &str) -> Vec<&str> {
     let mut cuts: Vec<usize> = STARTS
         .iter()
@@ -116,13 +117,13 @@ fn split_joined(line: &str) -> Vec<&str> {
     parts
 }
 
-/// Whether `file a.dat with 4 threads` stands here.
+/// Whether a text begins as the line of a pool does: `file a.dat with 4 threads`.
 fn begins_pool(text: &str) -> bool {
     let words: Vec<&str> = text.splitn(6, ' ').collect();
     matches!(words[..], ["file", _, "with", _, thread, ..] if thread.starts_with("thread"))
 }
 
-/// Where `4 threads reading` begins whose `thread` stands at `at`.
+/// Finds where `4 threads reading` begins whose `thread` stands at `at`.
 fn work_start(line: &str, at: usize) -> Option<usize> {
     let verb = line[at + 1..].split(' ').nth(1)?;
     let start = line[..at].rfind(' ').map_or(0, |blank| blank + 1);
@@ -166,7 +167,7 @@ impl Reader {
         }
     }
 
-    /// Whether the line begins a run.
+    /// Begins a run, if the line is the first of one; `false` if it is not.
     fn begin_if_start(&mut self, number: u64, line: &str) -> bool {
         let version = line.strip_prefix("sqlio v").filter(|version| !version.contains(' ')).map(str::to_owned);
         let work = Work::parse(line);
@@ -213,7 +214,7 @@ struct Work {
 }
 
 impl Work {
-    /// Reads a line of threads, operation and duration.
+    /// Parses a line of threads, operation and duration.
     fn parse(line: &str) -> Option<Work> {
         let mut words = line.split(' ');
         let threads = words.next()?.parse().ok()?;
@@ -238,7 +239,7 @@ impl SqlioRun {
         self.take_head(line) || self.take_figure(line)
     }
 
-    /// Takes a line that says what is run.
+    /// Takes a line that says what is run; `false` if it is none.
     fn take_head(&mut self, line: &str) -> bool {
         let report = &mut self.report;
         for (timing, start) in
@@ -278,7 +279,7 @@ impl SqlioRun {
         true
     }
 
-    /// Takes a line `name: value`.
+    /// Takes a line `name: value` of figures; `false` if it is none.
     fn take_figure(&mut self, line: &str) -> bool {
         let report = &mut self.report;
         let Some((name, value)) = line.split_once(':') else { return false };
@@ -308,7 +309,7 @@ impl SqlioRun {
     }
 }
 
-/// Sets a place that is still empty; `false` if it cannot.
+/// Sets a place that is still empty; `false` if it is not, or there is no figure.
 fn put_once<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     let fits = place.is_none() && figure.is_some();
     if fits {
@@ -317,13 +318,13 @@ fn put_once<T>(place: &mut Option<T>, figure: Option<T>) -> bool {
     fits
 }
 
-/// Changes what is at a place, made if there is nothing yet; always `true`.
+/// Changes the value at a place, made if there is nothing yet; always `true`.
 fn change<T: Default>(place: &mut Option<T>, change: impl FnOnce(&mut T)) -> bool {
     change(place.get_or_insert_with(T::default));
     true
 }
 
-/// 25 percentages, each three wide: 100 leaves no blank before it.
+/// Parses 25 percentages, each three wide: 100 leaves no blank before it.
 fn parse_histogram(text: &str) -> Option<[u32; BUCKETS]> {
     let mut shares = Vec::new();
     for glued in text.split(' ').filter(|glued| glued.is_ascii()) {
@@ -337,7 +338,7 @@ fn parse_histogram(text: &str) -> Option<[u32; BUCKETS]> {
     shares.try_into().ok()
 }
 
-/// `file a.dat with 4 threads (0-3) using mask 0x0 (0)`.
+/// Parses the line of a pool: `file a.dat with 4 threads (0-3) using mask 0x0 (0)`.
 fn pool_line(line: &str) -> Option<PoolLine> {
     let (file, rest) = line.strip_prefix("file ")?.split_once(" with ")?;
     let (threads, rest) = rest.split_once(' ')?;
@@ -355,7 +356,7 @@ fn pool_line(line: &str) -> Option<PoolLine> {
     })
 }
 
-/// `using 8KB random IOs`, at the start of a text, and what follows it.
+/// Parses block size and pattern of `using 8KB random IOs`, at the start of a text, and gives what follows.
 fn shape_words(text: &str) -> Option<(u32, Pattern, &str)> {
     let (kb, rest) = text.strip_prefix("using ")?.split_once("KB ")?;
     let kb = kb.parse().ok()?;
@@ -368,18 +369,18 @@ fn shape_words(text: &str) -> Option<(u32, Pattern, &str)> {
     Some((kb, Pattern::Stride(blocks.parse().ok()?), rest))
 }
 
-/// Reads a line of block size and pattern.
+/// Parses a whole line of block size and pattern.
 fn parse_shape_line(line: &str) -> Option<(u32, Pattern)> {
     shape_words(line).filter(|(_, _, rest)| rest.is_empty()).map(|(kb, pattern, _)| (kb, pattern))
 }
 
-/// The use of caches that words describe.
+/// Finds the use of caches that words describe.
 fn buffering_of(words: &str) -> Option<Buffering> {
     use Buffering::{All, Hardware, None as Neither, Software};
     [Neither, Hardware, Software, All].into_iter().find(|buffering| buffering_words(*buffering) == words)
 }
 
-/// `using specified size: 2000 MB for file: a.dat`.
+/// Parses the line of a size: `using specified size: 2000 MB for file: a.dat`.
 fn size_line(line: &str) -> Option<SizeLine> {
     let (origin, rest) = match line.strip_prefix("using specified size: ") {
         Some(rest) => (SizeOrigin::Specified, rest),
@@ -389,7 +390,7 @@ fn size_line(line: &str) -> Option<SizeLine> {
     Some(SizeLine { origin, mb: mb.parse().ok()?, file: file.to_owned() })
 }
 
-/// The command line in `sqlio -kR …` or `C:\SQLIO>sqlio -kR …`.
+/// Finds the command in `sqlio -kR …` or `C:\SQLIO>sqlio -kR …`.
 fn command_in(line: &str) -> Option<&str> {
     let bare = line.rsplit_once('>').map_or(line, |(before, after)| if is_path(before) { after } else { line }).trim();
     let (program, rest) = bare.split_once(' ')?;
@@ -397,7 +398,7 @@ fn command_in(line: &str) -> Option<&str> {
     (matches!(name.as_str(), "sqlio" | "sqlio.exe") && rest.trim_start().starts_with('-')).then_some(bare)
 }
 
-/// `C:\SQLIO`: what stands before the `>` of the console.
+/// Tests whether a text is a path before the `>` of the console: `C:\SQLIO`.
 fn is_path(text: &str) -> bool {
     let mut characters = text.chars();
     characters.next().is_some_and(|c| c.is_ascii_alphabetic()) && characters.next() == Some(':')
@@ -408,12 +409,13 @@ fn is_prompt(line: &str) -> bool {
     line.split_once('>').is_some_and(|(path, rest)| is_path(path) && is_uninteresting(rest))
 }
 
+/// Tests whether a command says nothing of a measurement.
 fn is_uninteresting(rest: &str) -> bool {
     let rest = rest.trim().to_lowercase();
     rest.is_empty() || ["timeout", "echo", "rem", "cd", "sleep", "ping"].iter().any(|word| rest.starts_with(word))
 }
 
-/// The text in `****** Read Tests *****`; empty for signs alone.
+/// Gives the text in `****** Read Tests *****`; empty for signs alone, `None` for a line without them.
 fn decorated_text(line: &str) -> Option<&str> {
     let signs = line.chars().take_while(|c| is_sign(*c)).count();
     (signs >= 3).then(|| line.trim_matches(is_sign).trim())

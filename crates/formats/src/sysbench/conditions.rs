@@ -49,7 +49,7 @@ const SENTENCES: [(&str, &str, &str); 12] = [
     ("Thread yields per test: ", "", "yields"),
 ];
 
-/// Keys and values of a line; none where it tells nothing that is known.
+/// Parses the keys and values of a line; none where it tells nothing that is known.
 pub(super) fn of_line(line: &str) -> Point {
     if let Some((name, value)) = line.split_once(':') {
         let known = CONDITIONS.iter().find(|(printed, ..)| *printed == name.trim());
@@ -64,7 +64,7 @@ pub(super) fn of_line(line: &str) -> Point {
     condition_sentence(line).into_iter().collect()
 }
 
-/// Reads the value of a condition of this kind.
+/// Parses the value of a condition of this kind.
 fn condition_value(kind: Kind, value: &str) -> Option<Value> {
     match kind {
         Kind::Number => value.parse().ok().map(Value::Int),
@@ -75,7 +75,7 @@ fn condition_value(kind: Kind, value: &str) -> Option<Value> {
     }
 }
 
-/// `128 files, 16MiB each`, `2GiB total file size`, `Block size 16KiB`.
+/// Parses the conditions on files: `128 files, 16MiB each`, `2GiB total file size`, `Block size 16KiB`.
 fn file_conditions(line: &str) -> Option<Point> {
     if let Some((count, each)) = line.strip_suffix(" each").and_then(|line| line.split_once(" files, ")) {
         let count = count.parse().ok().map(Value::Int)?;
@@ -88,11 +88,12 @@ fn file_conditions(line: &str) -> Option<Point> {
     Some(Point::from([key_value("block_size", size::size_value(block))]))
 }
 
+/// Makes an entry of a point.
 fn key_value(name: &str, value: Value) -> (String, Value) {
     (name.to_owned(), value)
 }
 
-/// Reads a condition that sysbench says in a sentence.
+/// Parses a condition that sysbench says in a sentence.
 fn condition_sentence(line: &str) -> Option<(String, Value)> {
     let (key, value) = SENTENCES.iter().find_map(|(begin, end, key)| {
         let value = line.strip_prefix(begin)?;

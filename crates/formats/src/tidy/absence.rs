@@ -17,12 +17,13 @@ pub(super) fn absence_text(missing: &NoValue) -> String {
     }
 }
 
-/// Reads why a value is missing.
+/// Parses why a value is missing.
 pub(super) fn parse_absence(text: &str) -> NoValue {
     let labelled = WORDS.iter().find_map(|(word, kind)| Some(kind.because(text.strip_prefix(word)?)));
     labelled.or_else(|| read_too_few(text)).unwrap_or_else(|| Absence::Unavailable.because(text))
 }
 
+/// Parses the reason `fewer than N …`, which a value of too few operations has.
 fn read_too_few(text: &str) -> Option<NoValue> {
     let (needed, _) = text.strip_prefix("fewer than ")?.split_once(' ')?;
     let needed = needed.parse().ok()?;

@@ -62,8 +62,9 @@ pub const READER: Reader = Reader {
     }),
 };
 
-/// Rows of one case and repetition make a result. Without a column for repetitions, a metric's n-th row is the n-th. Units
-/// of one family become that of the metric's first row.
+/// Makes the results of a table: rows of one case and repetition make one.
+/// Without a column for repetitions, a metric's n-th row is the n-th. Units of one family become that of the metric's
+/// first row.
 ///
 /// # Errors
 /// A row stands twice, is of nothing in the table, has a kind that looks like a run's state, or a metric of one benchmark has
@@ -104,12 +105,12 @@ pub fn import_table(table: &Table, source: &str) -> Result<Imported, FormatError
     Ok(Imported { results: results.found, unknown, notes, rules, facts, ..imported })
 }
 
-/// The rows of a kind.
+/// Lists the rows of a kind.
 fn rows_of_kind<'t>(table: &'t Table, kind: &'static str) -> impl Iterator<Item = &'t Row> {
     table.rows.iter().filter(move |row| row.kind.eq_ignore_ascii_case(kind))
 }
 
-/// Refuses what was meant as another kind, since rows of unknown kinds count for nothing.
+/// Fails if a row's kind was meant as another, since rows of unknown kinds count for nothing.
 fn check_kind(row: &Row) -> Result<(), FormatError> {
     let known = [MEASURED, MARK, RUN, FACTOR, CIRCUMSTANCE, PRINTED];
     let kind = row.kind.trim().to_lowercase();
@@ -125,12 +126,12 @@ fn check_kind(row: &Row) -> Result<(), FormatError> {
     }
 }
 
-/// The error of a kind of row that is not known.
+/// Makes the error of a kind of row that is not known.
 fn unknown_kind(row: &Row) -> FormatError {
     FormatError::at_line(row.line, format!("{}: no such kind of row", shorten(&row.kind)))
 }
 
-/// What the rows tell of each metric's unit and better way.
+/// Learns each metric's unit and better way from the rows; fails if two rows clash.
 fn learn_dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, FormatError> {
     let mut dimensions = Dimensions::default();
     for row in measured {
@@ -150,7 +151,8 @@ fn learn_dimensions<'a>(measured: &[&'a Row]) -> Result<Dimensions<'a, u64>, For
     Ok(dimensions)
 }
 
-/// A share of failures voids rows by its percentage.
+/// Fails if a share of failures is no percentage that is better when lower.
+/// It voids rows by its percentage.
 fn check_share(row: &Row) -> Result<(), FormatError> {
     if row.metric != FAILED_SHARE {
         return Ok(());
@@ -169,7 +171,7 @@ fn check_share(row: &Row) -> Result<(), FormatError> {
     }
 }
 
-/// The error of a share of failures out of range.
+/// Makes the error of a share of failures out of range.
 fn wrong_share<T>(row: &Row, what: String) -> Result<T, FormatError> {
     let hint = "write failures in percent of all that ended, from 0 to 100, with `%` as the unit";
     Err(FormatError::at_line(row.line, what).with_hint(hint))
@@ -246,7 +248,7 @@ impl Results {
         Measurement::new(&row.metric, unit, direction, row.role.unwrap_or(Role::Primary), reading)
     }
 
-    /// The result that a row belongs to which is no measurement.
+    /// Finds the result that a row belongs to which is no measurement.
     fn result_of(&mut self, row: &Row) -> Result<&mut ImportedResult, FormatError> {
         let at = self.index.get(&place_of(row, row.repetition.unwrap_or(1)));
         at.and_then(|at| self.found.get_mut(*at)).ok_or_else(|| {
@@ -290,7 +292,7 @@ impl Results {
         Ok(())
     }
 
-    /// Takes what else the table says of a run.
+    /// Takes what else the table says of a run: when it began, how long it took, what was repeated.
     fn take_run_row(&mut self, row: &Row, is_ours: bool) -> Result<(), FormatError> {
         match (row.metric.as_str(), &row.value) {
             (ELAPSED, Reading::Value(elapsed_s)) => self.result_of(row)?.elapsed_s = Some(*elapsed_s),
@@ -324,12 +326,14 @@ fn is_state(metric: &str, state: RunState) -> bool {
     metric.eq_ignore_ascii_case(state.as_str())
 }
 
+/// Tests whether a metric says that an attempt was repeated.
 fn is_repeated(metric: &str) -> bool {
     [REPEATED, RESTARTED].iter().any(|word| metric.eq_ignore_ascii_case(word))
 }
 
-/// State and reason of an attempt. What another's run was aborted for is not known, so it failed; étalon's own was stopped by
-/// its user, or with its process, which tells nothing of the system.
+/// Gives the state and reason of an attempt without a result.
+/// What another's run was aborted for is not known, so it failed; étalon's own was stopped by its user, or with its
+/// process, which tells nothing of the system.
 fn without_result(row: &Row, is_ours: bool) -> (RunState, String) {
     let is_own_end =
         is_state(&row.metric, RunState::Aborted) || row.metric.eq_ignore_ascii_case(RESTARTED) || was_restarted(row);
@@ -344,7 +348,7 @@ fn was_restarted(row: &Row) -> bool {
     row.metric.eq_ignore_ascii_case(REPEATED) && REASONS.iter().any(|reason| row.written.starts_with(reason))
 }
 
-/// What the rows say of each system, and of the machine that made the load.
+/// Collects what the rows say of each system, and of the machine that made the load, as facts.
 fn facts_by_system<'a>(
     factors: impl Iterator<Item = &'a Row>,
     circumstances: impl Iterator<Item = &'a Row>,
@@ -361,7 +365,7 @@ fn facts_by_system<'a>(
     facts
 }
 
-/// Unknowns of a foreign table.
+/// Lists what a foreign table leaves unknown.
 fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     let mut open: Vec<String> = table
         .missing
@@ -376,7 +380,7 @@ fn left_open(table: &Table, undirected: &BTreeSet<String>) -> Vec<String> {
     open
 }
 
-/// The case and repetition that a row belongs to.
+/// Gives the case and repetition that a row belongs to.
 fn place_of(row: &Row, repetition: u32) -> Place {
     let benchmark = row.benchmark.clone().unwrap_or_else(|| BENCHMARK.to_owned());
     (row.system.clone(), benchmark, format!("{:?}", row.point), repetition)

@@ -7,7 +7,7 @@ const CHANGE_POINT: &str = "after=";
 const ROW_LOCKS: &str = "row-locks=";
 const LOST_TO_OTHERS: &str = "lost-to-others";
 
-/// The code of a mark, empty where its kind and detail are all that there is.
+/// Writes the code of a mark, empty where its kind and detail are all that there is.
 pub fn mark_code(mark: &Mark) -> String {
     match (&mark.host, mark.data) {
         (_, Some(MarkData::ChangePoint { after, of })) => format!("{CHANGE_POINT}{after}/{of}"),
@@ -29,7 +29,7 @@ pub(super) fn add_to(mark: Mark, code: &str) -> Mark {
     }
 }
 
-/// Reads a mark's data back from its code.
+/// Parses a mark's data back from its code.
 fn parse_code(code: &str) -> Option<MarkData> {
     if code == LOST_TO_OTHERS {
         return Some(MarkData::LostToOthers);

@@ -44,8 +44,8 @@ pub enum Meaning {
 }
 
 impl Mapping {
-    /// Reads `column=metric:unit:direction`, `column=system@metric:unit:direction`, or `column=` with `system`, `benchmark`,
-    /// `key` or `ignore`.
+    /// Parses the meaning of a column: `column=metric:unit:direction` or `column=system@metric:unit:direction`.
+    /// Else `column=` with `system`, `benchmark`, `key` or `ignore`.
     ///
     /// # Errors
     /// It is none of them.
@@ -79,7 +79,7 @@ impl Mapping {
         Ok(Mapping { column: column.trim().to_owned(), meaning })
     }
 
-    /// The mapping as `--map` takes it.
+    /// Writes the mapping as `--map` takes it.
     fn to_text(&self) -> String {
         let meaning = match &self.meaning {
             Meaning::System => "system".to_owned(),
@@ -100,7 +100,7 @@ impl Mapping {
     }
 }
 
-/// The error of a mapping that cannot be read.
+/// Makes the error of a mapping that cannot be read.
 fn wrong_mapping(text: &str) -> FormatError {
     let error = FormatError::of_whole(format!("--map {}: this names no column and its meaning", shorten(text)));
     error.with_hint("write --map 'COLUMN=METRIC:UNIT:DIRECTION', with `higher`, `lower` or `neither`; or COLUMN=key, =system, =benchmark, =ignore")
@@ -115,7 +115,7 @@ struct Wide {
     note: Option<String>,
 }
 
-/// Reads a wide table from CSV.
+/// Parses a wide table from CSV.
 fn read_table(text: &str) -> Result<Wide, FormatError> {
     let text = text.trim_start_matches('\u{feff}');
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#')).unwrap_or_default();
@@ -128,11 +128,13 @@ fn read_table(text: &str) -> Result<Wide, FormatError> {
     Ok(table)
 }
 
+/// Gives the texts of a record's fields.
 fn field_texts(record: super::Record) -> Vec<String> {
     record.fields.into_iter().map(|field| field.text).collect::<Vec<String>>()
 }
 
-/// Whether a whole number is written in groups of three: `1,234,567`. The first group of none is 0.
+/// Whether a whole number is written in groups of three: `1,234,567`.
+/// The first group of none is 0.
 fn are_groups(whole: &str, mark: char) -> bool {
     let mut groups = whole.trim_start_matches('-').split(mark);
     let first = groups.next().unwrap_or_default();
@@ -166,7 +168,7 @@ enum Marks {
 }
 
 impl Marks {
-    /// Which marks of digits and decimals a cell has; `None` if it is no number or has none.
+    /// Tells which marks of digits and decimals a cell has; `None` if it is no number or has none.
     fn read_marks(cell: &str) -> Option<Marks> {
         let bare = cell.trim().trim_end_matches('%').trim_end().trim_start_matches(['-', '+']);
         let is_number = bare.starts_with(|c: char| c.is_ascii_digit())
@@ -182,7 +184,7 @@ impl Marks {
 }
 
 impl Wide {
-    /// Finds which mark stands before the decimals, for all columns alike: any number of which that is sure tells it.
+    /// Finds the mark that stands before the decimals, for all columns alike, by any number that is sure.
     fn find_decimal_mark(&mut self, separator: char) {
         let columns = (0..self.heading.len()).filter(|column| !self.is_of_systems(*column));
         let marks: Vec<Marks> =
@@ -207,20 +209,21 @@ impl Wide {
         }
     }
 
-    /// Tells whether a column has numbers below 1000 without a mark next to some with three digits behind a point: those are thousands.
+    /// Tells whether a column has whole numbers below 1000 next to some with three digits behind a point.
+    /// Those are thousands.
     fn has_small_numbers_below_groups(&self, column: usize) -> bool {
         let mut cells = self.filled_cells(column);
         cells.clone().any(|cell| Marks::read_marks(cell) == Some(Marks::Open('.')))
             && cells.any(|cell| cell.trim().parse::<u32>().is_ok_and(|whole| (1..1000).contains(&whole)))
     }
 
-    /// A column with the name of one, which holds versions that look like numbers.
+    /// Tests whether a column is of systems by its name; it may hold versions that look like numbers.
     fn is_of_systems(&self, column: usize) -> bool {
         let is_of_cpu = self.heading.iter().any(|other| other.trim() == "user") && self.is_numeric(column);
         SYSTEMS.contains(&self.heading[column].trim().to_lowercase().as_str()) && !is_of_cpu
     }
 
-    /// A column with points of which some are sure to stand before decimals, in a table with commas before decimals.
+    /// Finds a column with points that are sure to stand before decimals, in a table with commas before decimals.
     fn column_of_both_marks(&self) -> Option<&str> {
         let column = (0..self.heading.len()).find(|column| {
             let marks = || self.filled_cells(*column).filter_map(|cell| Marks::read_marks(cell));
@@ -232,7 +235,7 @@ impl Wide {
         column.map(|column| self.heading[column].as_str())
     }
 
-    /// Reads a number by the table's marks.
+    /// Parses a number by the table's marks.
     fn parse_figure(&self, text: &str) -> Option<f64> {
         let text = text.trim().trim_end_matches('%').trim();
         let (mark, point) = if self.has_decimal_comma { ('.', ',') } else { (',', '.') };
@@ -247,7 +250,7 @@ impl Wide {
         parse_number(&decimals.map_or_else(|| whole.clone(), |decimals| format!("{whole}.{decimals}")))
     }
 
-    /// The cells of a column that are no gaps.
+    /// Lists the cells of a column that are no gaps.
     fn filled_cells(&self, column: usize) -> impl Iterator<Item = &String> + Clone {
         self.rows.iter().filter_map(move |(_, row)| row.get(column)).filter(|cell| !is_gap(cell))
     }
@@ -258,7 +261,7 @@ impl Wide {
             && self.filled_cells(column).all(|cell| self.parse_figure(cell).is_some())
     }
 
-    /// What each column without a mapping is, as far as its name and cells tell.
+    /// Guesses what a column without a mapping is, as far as its name and cells tell.
     fn guess_meaning(&self, column: usize, nameless: &BTreeMap<String, usize>) -> Meaning {
         let name = &self.heading[column];
         if self.is_of_systems(column) {
@@ -296,8 +299,8 @@ impl Wide {
         Meaning::Metric { system, metric, unit, direction: direction.unwrap_or(Direction::Neither) }
     }
 
-    /// The name of a column of times, which rise by equal steps within each run: its rows are no runs. Where it is a key, each row is a
-    /// case of its own.
+    /// Gives the name of a column of times that rise by equal steps within each run: its rows are no runs.
+    /// Where it is a key, each row is a case of its own.
     fn time_series(&self, column: usize, meaning: &Meaning) -> Option<&str> {
         let name = self.heading.get(column)?;
         let (bare, _) = metric_and_unit(name);
@@ -310,8 +313,8 @@ impl Wide {
         (is_of_time && is_steady && rising.count() * 4 >= steps.len() * 3 && steps.len() > 2).then_some(name)
     }
 
-    /// How many columns of each unit have a name that says nothing of what is measured. Without a unit they have to differ by a
-    /// version: `pg15`, `pg16`.
+    /// Counts the columns of each unit that have a name that says nothing of what is measured.
+    /// Without a unit they have to differ by a version: `pg15`, `pg16`.
     fn nameless_columns(&self) -> BTreeMap<String, usize> {
         let mut columns = BTreeMap::new();
         let mut versions: BTreeMap<&str, usize> = BTreeMap::new();
@@ -331,7 +334,7 @@ impl Wide {
         columns
     }
 
-    /// The mapping of all columns as options to be typed, guessed where none was given.
+    /// Writes the mapping of all columns as options to be typed, guessed where none was given.
     fn propose_mapping(&self, mapped: &[Mapping]) -> String {
         let columns = 0..self.heading.len();
         let open = columns.filter(|column| !mapped.iter().any(|known| known.column == self.heading[*column]));
@@ -406,12 +409,13 @@ const KEYS: [&str; 33] = [
     "客户端",
 ];
 
-/// `pg` of `pg15`.
+/// Strips a name of the version at its end, `pg` of `pg15`; `None` without one.
 fn without_version(name: &str) -> Option<&str> {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(bare).filter(|bare| !bare.is_empty() && bare.len() < name.len())
 }
 
+/// Names what a metric of a unit measures: `time` or `throughput`.
 fn what_is_measured(unit: &str) -> &'static str {
     if Quantity::from_unit(unit) == Quantity::Time { "time" } else { "throughput" }
 }
@@ -421,7 +425,7 @@ fn is_gap(cell: &str) -> bool {
     ["", "n/a", "na", "-", "null", "nan"].contains(&cell.trim().to_lowercase().as_str())
 }
 
-/// `Latency (ms)`, `Latency [ms]`, `latency_ms`: what is measured, and its unit.
+/// Splits a heading into metric and unit: `Latency (ms)`, `Latency [ms]`, `latency_ms`.
 fn metric_and_unit(heading: &str) -> (String, String) {
     let heading = heading.trim();
     for (open, close) in [('(', ')'), ('[', ']'), ('（', '）')] {
@@ -443,6 +447,7 @@ fn metric_and_unit(heading: &str) -> (String, String) {
     }
 }
 
+/// Gives the unit of a rate that a word abbreviates: `tps`, `qps` or `iops`.
 fn unit_of_rate(word: &str) -> Option<&'static str> {
     match word.to_lowercase().as_str() {
         "tps" => Some("tx/s"),
@@ -498,7 +503,7 @@ fn read(input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(imported.into())
 }
 
-/// A row's results, one for each system that it has figures of.
+/// Makes a row's results, one for each system that it has figures of.
 fn row_results(
     table: &Wide,
     (line, row): (u64, &[String]),

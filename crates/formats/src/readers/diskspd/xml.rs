@@ -104,11 +104,12 @@ pub(super) fn read_spans(text: &str) -> Result<Vec<Span>, FormatError> {
     Ok(spans.into_iter().map(|(span, counts)| add_up(span, counts)).collect())
 }
 
+/// Tests whether a path is within the profile.
 fn is_profile(path: &[&str]) -> bool {
     path.contains(&"Profile")
 }
 
-/// The side's figures, made if there are none yet.
+/// Gives the side's figures, made if there are none yet.
 fn side_mut(side: &mut Option<Side>) -> &mut Side {
     side.get_or_insert_with(Side::default)
 }
@@ -129,7 +130,7 @@ fn add_up(mut span: Span, counts: Counts) -> Span {
     span
 }
 
-/// The keys that the profile sets.
+/// Collects the keys that the profile sets.
 fn profile_keys<'a>(profile: impl Iterator<Item = &'a (Vec<&'a str>, &'a str)>) -> Point {
     let (mut keys, mut targets) = (Point::new(), 0_i64);
     for (path, value) in profile {
