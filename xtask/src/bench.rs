@@ -60,13 +60,13 @@ pub struct Options {
 }
 
 impl Options {
-    /// Whether the outcome may go into the document.
+    /// Whether the bench measures all of a part at full length, so that the outcome may go into the document.
     fn is_whole(&self) -> bool {
         let is_long = self.rounds >= 6 && self.seconds >= 3 && self.profile == "release";
         is_long && self.only.is_none() && self.set.is_empty() && self.beside.is_none()
     }
 
-    /// The command that measures so.
+    /// Writes the command line that measures with these options.
     fn command_line(&self) -> String {
         let Options { part, rounds, seconds, seed, .. } = self;
         let mut text = format!("cargo xtask bench {part} --rounds {rounds} --seconds {seconds} --seed {seed}");
@@ -103,7 +103,7 @@ struct Bench<'a> {
     output: PathBuf,
 }
 
-/// Measures, and writes the part's text. True if every run gave figures and no bar was missed for sure.
+/// Measures a part, and writes its text. True if every run gave figures and no bar was missed for sure.
 ///
 /// # Errors
 /// When étalon cannot be built, something that the part needs is not there, or a file cannot be written.
@@ -142,7 +142,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
 }
 
 impl Bench<'_> {
-    /// Runs everything round by round.
+    /// Runs every side of every case, round by round in random order, and writes the tables.
     fn measure_all(&self, servers: &Servers) -> Result<Outcome> {
         let only = self.options.only.as_deref().unwrap_or_default();
         let runs: Vec<Run<'_>> = self.part.runs().filter(|run| run.to_string().contains(only)).collect();
@@ -195,12 +195,12 @@ impl Bench<'_> {
         Ok(outcome)
     }
 
-    /// Path of a file of a comparison.
+    /// Gives the path of a comparison's file with this ending.
     fn output_file(&self, comparison: &str, ending: &str) -> PathBuf {
         self.output.join(format!("{comparison}.{ending}"))
     }
 
-    /// Runs a process and gives what it said, and what it took.
+    /// Runs a process and gives the figures of what it printed, and of what it took.
     fn run_process(&self, run: &Run<'_>, servers: &Servers) -> Result<Vec<Figure>> {
         let Run { comparison, side, .. } = run;
         let out = PathBuf::from(self.values.get("dir")).join("out");
@@ -251,7 +251,7 @@ impl Bench<'_> {
         Ok(figures)
     }
 
-    /// What the tool itself says, as étalon reads it.
+    /// Reads the figures that the tool itself printed, as étalon imports them.
     fn read_figures(&self, side: &Side, out: &Path) -> Result<Vec<Figure>> {
         let store = if side.reads == part::ETALON {
             let found = fs::read_dir(out).context("reading étalon's results")?.flatten().map(|entry| entry.path());
@@ -276,14 +276,14 @@ impl Bench<'_> {
             .collect())
     }
 
-    /// What `etalon compare` says of a store, as JSON.
+    /// Runs `etalon compare` on a store, and gives what it prints.
     fn compare_store(&self, store: &Path, arguments: &[&str]) -> Result<String> {
         let mut command = Command::new(&self.etalon);
         command.args(["--quiet", "compare"]).arg(store).args(arguments);
         ask(command)
     }
 
-    /// Judges, and writes the part's text. True if no bar was missed for sure.
+    /// Judges the bars, and writes the part's text. True if no bar was missed for sure.
     fn conclude(&self, root: &Path, outcome: &Outcome) -> Result<bool> {
         let mut text = publish::part_head(root, self)?;
         let mut loads = outcome.foreign_percent.clone();
@@ -326,7 +326,7 @@ impl Bench<'_> {
         Ok(is_good)
     }
 
-    /// Imports a comparison's table, and returns the store.
+    /// Imports a comparison's table into a store, and gives its path.
     fn import_store(&self, comparison: &Comparison) -> Result<PathBuf> {
         let store = self.output_file(&comparison.name, "etalon");
         let _ = fs::remove_file(&store);
@@ -338,12 +338,12 @@ impl Bench<'_> {
     }
 }
 
-/// A text of JSON; empty if it is none.
+/// Gives a text of JSON; empty if it is none.
 fn text_of(json: &Json) -> String {
     json.as_str().unwrap_or_default().to_owned()
 }
 
-/// The value of a metric.
+/// Gives the value of a metric; fails if it was not measured.
 fn value_of(figures: &[Figure], metric: &str) -> Result<f64> {
     let figure = figures.iter().find(|(name, ..)| name == metric).map(|(_, _, value)| value.clone());
     figure.with_context(|| format!("it measured no {metric}"))?.map_err(anyhow::Error::msg)

@@ -11,7 +11,8 @@ pub const CARGO: &str = "/usr/bin/cargo";
 const RUSTC: &str = "/usr/bin/rustc";
 pub const SYSROOT: &str = "/usr";
 
-/// Has a command of [`CARGO`] compile the standard library along. Its verb stands already.
+/// Makes a command of Debian's cargo compile the standard library along.
+/// Its verb stands already.
 ///
 /// # Errors
 /// The compiler is not there and cannot be installed.
@@ -22,7 +23,7 @@ pub fn compile_along(cargo: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The same for any compiler that has the source.
+/// Makes a command of any cargo that has the source compile the standard library along.
 pub fn have_library_compiled(cargo: &mut Command) {
     // `-Z build-std` is for nightly compilers; `RUSTC_BOOTSTRAP` lets a stable one do it.
     cargo.arg("-Zbuild-std=std,panic_abort").env("RUSTC_BOOTSTRAP", "1");

@@ -58,7 +58,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     run_with(root, options, &etalon_path(root)?)
 }
 
-/// Does what [`run`] does with this `etalon`.
+/// Runs the transcripts of documents with this `etalon`, as [`run`] does with its own.
 pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
     let documents = match options.documents.as_slice() {
         [] => all_documents(root)?,
@@ -95,7 +95,7 @@ pub fn run_with(root: &Path, options: &Options, etalon: &Path) -> Result<bool> {
     Ok(failures == 0)
 }
 
-/// `README.md` and everything under `docs/`.
+/// Lists `README.md` and the Markdown files under `docs/`.
 fn all_documents(root: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let readme = root.join("README.md");
@@ -130,7 +130,7 @@ fn copy_files(from: &Path, ending: Option<&str>, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where the `etalon` to run is: [`ETALON`], or the debug build, made now.
+/// Gives the path of the `etalon` to run: [`ETALON`], or the debug build, made now.
 pub fn etalon_path(root: &Path) -> Result<PathBuf> {
     match std::env::var_os(ETALON) {
         Some(path) => fs::canonicalize(&path).context(ETALON),
@@ -164,7 +164,7 @@ impl<'a> Document<'a> {
         Ok(Self { name, text, sandbox, _folder: folder, commands: 0, failures: Vec::new(), edits: Vec::new() })
     }
 
-    /// Notes a failure at a line.
+    /// Notes a failure at a line of the document.
     fn fail(&mut self, line: usize, text: impl std::fmt::Display) {
         self.failures.push(Failure { text: format!("{}:{line}: {text}", self.name), blessed: false });
     }
@@ -216,7 +216,7 @@ impl<'a> Document<'a> {
         fs::write(path, self.sandbox.localize(text)).with_context(|| name.to_owned())
     }
 
-    /// Checks a plan by `etalon plan`.
+    /// Checks the plan in a file by `etalon plan`; notes a failure if it is not accepted.
     fn check_plan(&mut self, block: &Block, name: &str) -> Result<()> {
         self.commands += 1;
         let words = ["etalon", "plan", name].map(str::to_owned);
@@ -228,7 +228,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Runs a command, and compares what it prints.
+    /// Runs a command; notes a failure, and the edit that would bless it, if it prints something else.
     fn run_step(&mut self, block: &Block, step: &Step) -> Result<()> {
         self.commands += 1;
         let Some(words) = shlex::split(&step.command) else {
@@ -268,7 +268,7 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// What was printed, with the wildcards of `expected` in place of what they match.
+    /// Gives what was printed, with the wildcards of `expected` in place of what they match.
     fn normalize(&self, outcome: &Outcome, expected: &str) -> String {
         let actual = Data::text(trim_end(&on_a_quiet_machine(&normalize_lines(&outcome.output))));
         NormalizeToExpected::new()
@@ -277,7 +277,7 @@ impl<'a> Document<'a> {
             .to_string()
     }
 
-    /// The document with every edit made.
+    /// Gives the document with every edit made.
     fn blessed_text(&self) -> String {
         let mut lines: Vec<String> = self.text.split_inclusive('\n').map(str::to_owned).collect();
         for (range, new) in self.edits.iter().rev() {
@@ -287,7 +287,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// Without what only the machine of this moment has to say: a document is true on a busy one as well.
+/// Leaves out what only the machine of this moment has to say: a document is true on a busy one as well.
 fn on_a_quiet_machine(output: &str) -> String {
     const SAID: [&str; 2] = ["note: beside the runs: ", "warning: before the first run, "];
     let mut kept: Vec<&str> = Vec::new();
@@ -306,7 +306,7 @@ fn on_a_quiet_machine(output: &str) -> String {
     paragraphs.join(&"").iter().map(|line| format!("{line}\n")).collect()
 }
 
-/// Without what the answer says of the machine, which is its last sentence: the lines before it break where they did.
+/// Leaves out the answer's last sentence, if it is of the machine; the lines before it break where they did.
 fn without_clause<'a>(paragraph: &[&'a str]) -> Vec<&'a str> {
     let begins =
         |line: &&&str| line.starts_with("The machine") || line.contains(". The machine") || line.ends_with(". The");
@@ -326,7 +326,7 @@ fn ends_in_note(lines: &[&str]) -> bool {
     first.is_some_and(|line| line.starts_with("note: "))
 }
 
-/// Without trailing empty lines, and with a line end if anything is left.
+/// Trims trailing empty lines, and ends a text that is left with a line end.
 fn trim_end(text: &str) -> String {
     match text.trim_end() {
         "" => String::new(),
@@ -334,7 +334,7 @@ fn trim_end(text: &str) -> String {
     }
 }
 
-/// A unified view of two outputs.
+/// Writes a unified view of the difference between two outputs.
 fn difference(expected: &str, actual: &str) -> String {
     let mut text = String::new();
     let written = snapbox::report::write_diff(

@@ -18,7 +18,7 @@ pub const BEFORE_A_RELEASE: [Checked; 2] = [("aarch64-apple-darwin", "cli"), ("x
 /// Another compiler's crates, and locks of its own.
 pub const FOLDER: &str = "target/elsewhere";
 
-/// Whether étalon compiles for systems that it is only checked for.
+/// Whether étalon's packages compile for systems that it is only checked for.
 ///
 /// # Errors
 /// There is no compiler for them.
@@ -43,7 +43,7 @@ pub fn prepare() -> Result<()> {
     find_toolchain(HOST_FOR_MACOS.0).map(|_| ())
 }
 
-/// A cargo that does this with a crate for another system.
+/// Makes a command of cargo that does this with a crate for another system.
 ///
 /// # Errors
 /// There is no compiler for it.
@@ -70,7 +70,7 @@ enum Toolchain {
     Debian,
 }
 
-/// The toolchain that can check for a target; requires Debian's if there is no other.
+/// Finds the toolchain that can check for a target; requires Debian's if there is no other.
 fn find_toolchain(target: &str) -> Result<Toolchain> {
     let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
     let sysroot = ask(Command::new(rustc).args(["--print", "sysroot"]))?;

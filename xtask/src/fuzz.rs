@@ -56,7 +56,7 @@ pub fn run(root: &Path, targets: &[String], seconds: u32) -> Result<bool> {
     Ok(rows.iter().all(|(_, ran)| ran.passed))
 }
 
-/// Takes the very versions that are shipped, again whenever those have changed.
+/// Copies the shipped `Cargo.lock` for the targets whenever it has changed, so that they have the same versions.
 fn update_lock(root: &Path) -> Result<()> {
     let (shipped, lock) = (root.join("Cargo.lock"), root.join("fuzz/Cargo.lock"));
     let is_current =
@@ -67,7 +67,7 @@ fn update_lock(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// When a file was last written.
+/// Gives the time when a file was last written.
 fn modified_time(path: &Path) -> std::io::Result<std::time::SystemTime> {
     fs::metadata(path).and_then(|found| found.modified())
 }
@@ -83,7 +83,7 @@ pub fn check_targets(root: &Path) -> Result<bool> {
     Ok(command.status().context("starting cargo")?.success())
 }
 
-/// A command of `cargo fuzz`.
+/// Makes a command of `cargo fuzz` with these arguments.
 fn fuzz_command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("cargo");
     command.args(["+nightly", "fuzz"]).args(arguments).arg("--fuzz-dir").arg(root.join("fuzz"));
@@ -128,7 +128,7 @@ fn fuzz_one(root: &Path, name: &str, seconds: u32) -> Result<Ran> {
     Ok(Ran { executions, per_second, peak_mib, passed })
 }
 
-/// Writes a target's seeds, and gives its dictionary.
+/// Writes a target's seeds, and gives its dictionary of words.
 fn write_seeds(root: &Path, name: &str, into: &Path) -> Result<String> {
     let source = fs::read_to_string(root.join("fuzz/targets").join(format!("{name}.rs")))?;
     let named = source.lines().filter_map(|line| line.strip_prefix("//! Seeds: ")).flat_map(str::split_whitespace);

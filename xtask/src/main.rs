@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs a verb.
+/// Runs a verb; false if what it checks or measures is not good.
 fn run(verb: Verb) -> Result<bool> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no workspace")?;
     match verb {
@@ -88,12 +88,12 @@ fn run(verb: Verb) -> Result<bool> {
     }
 }
 
-/// The cargo that runs this.
+/// Gives the path of the cargo that runs this.
 fn cargo_path() -> OsString {
     std::env::var_os("CARGO").unwrap_or("cargo".into())
 }
 
-/// What differs from the commit that is checked out, as git lists it, but for these paths.
+/// Lists what differs from the commit that is checked out, as git does, but for these paths.
 ///
 /// # Errors
 /// git does not answer.
@@ -103,7 +103,7 @@ fn git_changes(root: &Path, but_for: &[&str]) -> Result<String> {
     ask(Command::new("git").args(arguments).args(but_for).current_dir(root))
 }
 
-/// Runs a command, and gives what it printed.
+/// Runs a command, and gives what it printed; fails if it ends badly.
 ///
 /// # Errors
 /// It does not start, or ends badly: with what it printed.

@@ -88,7 +88,7 @@ fn make_packages(root: &Path, platforms: &[Platform]) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// Makes the packages for one platform.
+/// Makes the packages for one platform in a folder.
 fn pack_platform(release: &Release, platform: Platform, speaker: &Path, folder: &Path) -> Result<()> {
     let binary = build::build_program(release, platform)?;
     let bill = bill::Bill::read_from_program(release, platform, &binary)?;

@@ -41,7 +41,7 @@ pub struct Release {
     user: &'static str,
 }
 
-/// A release of PostgreSQL's programs.
+/// Makes a release of PostgreSQL's programs.
 const fn postgres_release(version: &'static str, artifact: &'static str, sha256: &'static str) -> Release {
     Release {
         engine: "postgres",
@@ -118,8 +118,8 @@ pub const POSTGRES_FOR_WINDOWS: Release = Release {
     )
 };
 
-/// The value of [`VARIABLE`] with what can be had, fetched at the first call if need be; `None` if it is set already, or
-/// nothing can be had.
+/// Makes the value of [`VARIABLE`] with the servers that can be had, fetched at the first call if need be.
+/// `None` if it is set already, or nothing can be had.
 pub fn programs_variable(root: &Path) -> Option<&'static OsString> {
     static FOUND: OnceLock<Option<OsString>> = OnceLock::new();
     if std::env::var_os(VARIABLE).is_some() {
@@ -143,19 +143,19 @@ pub fn programs_variable(root: &Path) -> Option<&'static OsString> {
 }
 
 impl Release {
-    /// Engine and version.
+    /// Names the release by engine and version.
     fn name(&self) -> String {
         format!("{} {}", self.engine, self.version)
     }
 
-    /// The folder of its programs, which run here.
+    /// Gives the folder of the release's programs, fetched if need be; fails if they do not run here.
     fn running_in(&self, servers: &Path) -> Result<PathBuf> {
         let bin = self.found_in(servers)?;
         self.check_starts(&bin.join(self.server))?;
         Ok(bin)
     }
 
-    /// The folder of its programs, fetched at the first call.
+    /// Gives the folder of the release's programs, fetched at the first call.
     ///
     /// # Errors
     /// It cannot be had.
@@ -194,7 +194,8 @@ impl Release {
         fs::rename(&programs, folder).with_context(|| format!("moving it to {}", folder.display()))
     }
 
-    /// Downloads by Maven, with its settings; what it keeps for itself goes with the folder.
+    /// Downloads the release by Maven, with its settings, and checks its sum.
+    /// What Maven keeps for itself goes with the folder.
     fn download(&self, servers: &Path, into: &Path) -> Result<PathBuf> {
         let mut maven = Command::new("mvn");
         maven.args(["--quiet", "--batch-mode", "--strict-checksums", "dependency:copy"]);
@@ -209,7 +210,7 @@ impl Release {
         Ok(archive)
     }
 
-    /// Whether it starts here, for the user that it is run by.
+    /// Fails if the server does not start here, for the user that it is run by.
     fn check_starts(&self, server: &Path) -> Result<()> {
         let ran = if host::process::is_root() {
             ask(Command::new("runuser").args(["-u", self.user, "--"]).arg(server).arg("--version"))
@@ -220,7 +221,8 @@ impl Release {
     }
 }
 
-/// Ubuntu 24.04 gave libaio another name, though on 64 bits it is the same: MySQL looks for the old one, first of all next to itself.
+/// Links libaio next to MySQL by the name that it looks for, where the system has it by another.
+/// Ubuntu 24.04 gave it another name, though on 64 bits it is the same.
 fn link_renamed_library(bin: &Path) -> Result<()> {
     let folder = Path::new("/usr/lib/x86_64-linux-gnu");
     let (old, new) = (folder.join("libaio.so.1"), folder.join("libaio.so.1t64"));

@@ -24,12 +24,12 @@ pub struct Requirement {
     before_apt: Option<(&'static str, &'static str)>,
 }
 
-/// A requirement whose programs are on `PATH`.
+/// Makes a requirement whose programs are on `PATH`.
 const fn plain(package: &'static str, programs: &'static [&'static [&'static str]]) -> Requirement {
     Requirement { package, programs, folders: &[], before_apt: None }
 }
 
-/// A requirement whose programs may be in these folders.
+/// Makes a requirement whose programs may be in these folders.
 const fn in_folders(
     package: &'static str,
     programs: &'static [&'static [&'static str]],
@@ -211,7 +211,7 @@ pub fn ensure_packaging(for_builds: impl Iterator<Item = &'static Requirement>, 
     ensure_present(all)
 }
 
-/// Makes sure that these packages are present, and returns what they are.
+/// Makes sure that the packages of these names are present, and gives their requirements.
 ///
 /// # Errors
 ///
@@ -230,7 +230,7 @@ pub fn ensure_packages(packages: &[String]) -> Result<Vec<&'static Requirement>>
     Ok(wanted)
 }
 
-/// Makes sure that these are present.
+/// Makes sure that these requirements are present: installs them on Debian as root, else fails.
 ///
 /// # Errors
 ///
@@ -254,11 +254,12 @@ pub fn ensure_present(mut wanted: Vec<&Requirement>) -> Result<()> {
 }
 
 impl Requirement {
+    /// Whether all programs of the requirement are there.
     fn is_present(&self) -> bool {
         self.programs.iter().all(|group| self.find_program(group).is_some())
     }
 
-    /// Where the program is, for a requirement that consists of one.
+    /// Gives the path of the requirement's first program.
     ///
     /// # Errors
     ///
@@ -268,7 +269,7 @@ impl Requirement {
         found.ok_or_else(|| Missing(format!("missing: {0}\nhint: install {0}", self.package)).into())
     }
 
-    /// Another program in the folder of its first one, behind any link.
+    /// Gives the path of another program in the folder of its first one, behind any link.
     ///
     /// # Errors
     ///
@@ -283,12 +284,12 @@ impl Requirement {
         Ok(found)
     }
 
-    /// The folder of its programs, behind any link.
+    /// Gives the folder of its programs, behind any link.
     pub fn programs_folder(&self) -> Option<PathBuf> {
         Some(self.program_path().ok()?.canonicalize().ok()?.parent()?.to_owned())
     }
 
-    /// Where any of these programs is.
+    /// Finds the first of these programs that is there.
     fn find_program(&self, any_of: &[&str]) -> Option<PathBuf> {
         let path = env::var_os("PATH").unwrap_or_default();
         let further = self.folders.iter().flat_map(|pattern| expand_pattern(pattern));
@@ -305,7 +306,7 @@ impl Requirement {
     }
 }
 
-/// The folders that a pattern names: one component may hold one `*`.
+/// Lists the folders that a pattern names: one component may hold one `*`.
 fn expand_pattern(pattern: &str) -> Vec<PathBuf> {
     let Some((before, after)) = pattern.split_once('*') else {
         return vec![pattern.into()];
@@ -322,6 +323,7 @@ fn expand_pattern(pattern: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Installs the packages by apt-get, so that none of them starts a server.
 fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
     for (file, text) in missing.iter().filter_map(|requirement| requirement.before_apt) {
         write_if_absent(Path::new(file), text)?;
@@ -346,8 +348,8 @@ fn install_by_apt(missing: &[&Requirement]) -> Result<()> {
     apt_get(&arguments)
 }
 
-/// Configures the packages of an installation that was killed: apt-get refuses everything until then. What remains broken,
-/// apt-get names.
+/// Configures the packages of an installation that was killed: apt-get refuses everything until then.
+/// What remains broken, apt-get names.
 fn finish_interrupted_installation() {
     let mut command = Command::new("dpkg");
     command.args(["--configure", "-a", "--force-confdef", "--force-confold"]);

@@ -38,12 +38,14 @@ struct Optional {
 }
 
 impl Optional {
-    /// Where the tests of the feature look for an `etalon` that has it.
+    /// Names the variable in which the tests of the feature look for an `etalon` that has it.
     fn variable(&self) -> String {
         format!("ETALON_TEST_{}", self.feature.to_ascii_uppercase())
     }
 }
 
+/// Lists the engines that only builds with their feature have.
+///
 /// # Errors
 /// The folder of the engines or a file in it cannot be read.
 fn optional_engines(root: &Path) -> Result<Vec<Optional>> {
@@ -104,6 +106,7 @@ struct Course<'a> {
 }
 
 impl Step {
+    /// Names the step in the summary.
     fn name(self) -> String {
         match self {
             Self::Requirements => "requirements, fetched beside the steps before".to_owned(),
@@ -116,7 +119,7 @@ impl Step {
         }
     }
 
-    /// `None` if it succeeded, else how it failed.
+    /// Runs the step; `None` if it succeeded, else how it failed.
     fn run(self, course: &mut Course<'_>) -> Result<Option<String>> {
         let root = course.root;
         Ok(match self {
@@ -153,17 +156,19 @@ impl Step {
     }
 }
 
+/// Refers to what was printed as the cause of a failure; `None` if there is none.
 fn see_above_unless(is_good: bool) -> Option<String> {
     (!is_good).then(|| "see above".to_owned())
 }
 
 impl Course<'_> {
+    /// Tests whether a test is skipped, since something is missing here.
     fn skips(&self, name: &str) -> bool {
         self.skipped.iter().any(|skipped| skipped.test == name)
     }
 }
 
-/// Every program of tests, and as two more the documents and étalon for Windows.
+/// Compiles every program of tests, and as two more the documents and étalon for Windows.
 fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Suite>> {
     // What the usual build leaves out comes first: the build after it puts the usual `etalon` in its place again. The whole
     // workspace is named, so that nothing else is built with other features.
@@ -203,12 +208,12 @@ fn compile(root: &Path, options: &Options, skips_windows: bool) -> Result<Vec<Su
     Ok(built)
 }
 
-/// The debug build.
+/// Gives the path of the debug build of étalon.
 fn etalon(root: &Path) -> PathBuf {
     root.join("target/debug").join(format!("etalon{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// A cargo of the same toolchain.
+/// Makes a command of the cargo that runs this, in the root.
 pub fn command(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(cargo_path());
     command.args(arguments).current_dir(root).stdin(Stdio::null());
@@ -268,6 +273,7 @@ pub fn run(root: &Path, options: &Options) -> Result<bool> {
     Ok(is_good)
 }
 
+/// Writes a time in seconds, for a column of times.
 fn seconds(time: Duration) -> String {
     format!("{:>6.1} s", time.as_secs_f64())
 }

@@ -99,7 +99,7 @@ pub fn run(root: &Path) -> Result<bool> {
     Ok(findings.is_empty())
 }
 
-/// Takes out what `text` (the exceptions) allows, and adds the entries that allow nothing.
+/// Removes the findings that `text` (the exceptions) allows, and adds the entries that allow nothing.
 fn apply_exceptions(findings: Vec<Finding>, text: &str) -> Result<Vec<Finding>> {
     let exceptions: Exceptions = toml::from_str(text).context(EXCEPTIONS)?;
     let mut left = Vec::new();

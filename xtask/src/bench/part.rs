@@ -25,7 +25,7 @@ impl Values {
         self.0.insert(name.to_owned(), value.to_string());
     }
 
-    /// Sets one that the part has.
+    /// Replaces a value that the part has; fails if it has none of that name.
     ///
     /// # Errors
     /// It has none of that name.
@@ -38,12 +38,12 @@ impl Values {
         Ok(())
     }
 
-    /// One of them; empty if there is none.
+    /// Gives a value by its name; empty if there is none.
     pub fn get(&self, name: &str) -> &str {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// A text with every `{NAME}` replaced, and again what stands in the values.
+    /// Replaces every `{NAME}` in a text by its value, and again what stands in the values.
     ///
     /// # Errors
     /// A name is not known.
@@ -141,12 +141,12 @@ pub struct Comparison {
     pub bars: Vec<Bar>,
 }
 
-/// A single case without keys.
+/// Makes the list of a single case without keys, the default.
 fn one_case() -> Vec<BTreeMap<String, toml::Value>> {
     vec![BTreeMap::new()]
 }
 
-/// A single view without a name.
+/// Makes the list of a single view without options, the default.
 fn one_view() -> Vec<String> {
     vec![String::new()]
 }
@@ -175,12 +175,12 @@ pub struct Side {
     pub operations: f64,
 }
 
-/// The tool that sides are read by if none is named.
+/// Names the tool that sides are read by if none is named: étalon.
 fn etalon() -> String {
     ETALON.to_owned()
 }
 
-/// The usual factor.
+/// Gives the factor 1, the default.
 fn one() -> f64 {
     1.0
 }
@@ -211,12 +211,12 @@ enum Of {
     Value,
 }
 
-/// A bar without a lower end.
+/// Gives the lower end of a bar without one: minus infinity.
 fn lowest() -> f64 {
     f64::NEG_INFINITY
 }
 
-/// A bar without an upper end.
+/// Gives the upper end of a bar without one: infinity.
 fn highest() -> f64 {
     f64::INFINITY
 }
@@ -231,12 +231,12 @@ pub struct Run<'p> {
     pub side: &'p Side,
 }
 
-/// A value of TOML as text.
+/// Writes a value of TOML as text without quotes.
 fn plain_text(value: &toml::Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// A part's file; one that `extends` another has what the other has, but for what it says itself.
+/// Reads a part's file; one that `extends` another has what the other has, but for what it says itself.
 fn read_table(path: &Path) -> Result<toml::Table> {
     let text = fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     let mut own: toml::Table = toml::from_str(&text).with_context(|| format!("reading {}", path.display()))?;
@@ -252,7 +252,8 @@ fn read_table(path: &Path) -> Result<toml::Table> {
 }
 
 impl Part {
-    /// Reads `xtask/bench/NAME.toml`. With another étalon its sides, before and after, are all there is.
+    /// Reads the part in `xtask/bench/NAME.toml`.
+    /// With another étalon its sides, before and after, are all there is.
     ///
     /// # Errors
     /// There is no such file, or something in it is wrong.
@@ -274,7 +275,7 @@ impl Part {
         Ok(part)
     }
 
-    /// Everything that a round runs.
+    /// Lists the runs of a round: each side of each case of each comparison.
     pub fn runs(&self) -> impl Iterator<Item = Run<'_>> {
         self.comparisons.iter().flat_map(move |comparison| {
             let cases = comparison.cases.iter();
@@ -287,16 +288,17 @@ impl Part {
 }
 
 impl Comparison {
+    /// Lists the metrics that the comparison shows.
     pub fn metric_names(&self) -> impl Iterator<Item = &str> {
         self.metrics.split(',')
     }
 
-    /// Names of the cases' keys.
+    /// Lists the names of the cases' keys.
     fn key_names(&self) -> impl Iterator<Item = &String> {
         self.cases.first().into_iter().flat_map(BTreeMap::keys)
     }
 
-    /// The first lines of its table.
+    /// Writes the first lines of the comparison's table: its rules and columns.
     pub fn table_heading(&self, seed: u64) -> String {
         let keys: String = self.key_names().map(|key| format!("{key},")).collect();
         format!(
@@ -306,6 +308,7 @@ impl Comparison {
         )
     }
 
+    /// Replaces the sides by étalon's own, each before, by the program `other`, and after.
     fn put_next_to(&mut self, other: &Path) {
         let own = self.sides.iter().filter(|(_, side)| side.reads == ETALON);
         let both = own.flat_map(|(name, side)| {
@@ -318,7 +321,7 @@ impl Comparison {
 }
 
 impl Run<'_> {
-    /// The values of the part with those of the case.
+    /// Copies the values of the part, with those of the run's case.
     pub fn values_with_case(&self, common: &Values) -> Values {
         let mut values = common.clone();
         for (key, value) in self.case {
@@ -330,12 +333,12 @@ impl Run<'_> {
         values
     }
 
-    /// A key of the case that is a number.
+    /// Gives a key of the case that is a whole number.
     pub fn number_key(&self, key: &str) -> Option<f64> {
         self.case.get(key).and_then(toml::Value::as_integer).map(|number| number as f64)
     }
 
-    /// What stands in its rows before the repetition.
+    /// Writes the fields that stand in the run's rows before the repetition.
     pub fn row_fields(&self) -> String {
         let keys = self.comparison.key_names().map(|key| self.case.get(key).map(plain_text).unwrap_or_default());
         [self.name.to_owned(), self.comparison.name.clone(), EXPERIMENT.to_owned()]
@@ -354,7 +357,7 @@ impl Display for Run<'_> {
 }
 
 impl Bar {
-    /// A row of a table: asked, measured, and whether it is met.
+    /// Writes the bar as a row of a table: asked, measured, and whether it is met.
     pub fn table_row(&self, answer: &Json, baseline: &str) -> String {
         let rows = |of: &str| {
             answer[of]
@@ -401,7 +404,7 @@ impl Bar {
         }
     }
 
-    /// Whether a value and its interval meet the bar.
+    /// Says whether a value and its interval meet the bar: `met`, `not met`, or not surely.
     fn verdict(&self, value: f64, lo: f64, hi: f64) -> &'static str {
         match (
             (self.at_least..=self.at_most).contains(&value),

@@ -13,13 +13,14 @@ use wait4::Wait4 as _;
 pub struct Programs(Vec<PathBuf>);
 
 impl Programs {
-    /// Looks in these folders before those of `PATH`: what Debian has there for `pgbench` is a wrapper in Perl.
+    /// Makes the list of folders to look for programs in: these before those of `PATH`.
+    /// What Debian has there for `pgbench` is a wrapper in Perl.
     pub fn new(first: impl Iterator<Item = PathBuf>) -> Programs {
         let path = std::env::var_os("PATH").unwrap_or_default();
         Programs(first.chain(std::env::split_paths(&path)).collect())
     }
 
-    /// The words of a line, as a shell splits them.
+    /// Splits a line into words as a shell does, the first of them the path of its program.
     ///
     /// # Errors
     /// A quote is not closed, or there is no such program.
@@ -31,7 +32,8 @@ impl Programs {
         Ok(words)
     }
 
-    /// A command line without a shell, and without what the environment tells PostgreSQL's clients.
+    /// Makes the command of a line, without a shell.
+    /// It does not have what the environment tells PostgreSQL's clients.
     ///
     /// # Errors
     /// As [`Programs::split_line`].
@@ -61,7 +63,8 @@ pub struct Took {
     pub foreign_share: std::result::Result<f64, String>,
 }
 
-/// Runs it to its end. What it prints goes to `stdout` and `stderr` in a folder.
+/// Runs a command to its end, and gives the time and memory that it took.
+/// What it prints goes to `stdout` and `stderr` in a folder.
 ///
 /// # Errors
 /// It does not start, or ends badly: with its last words.

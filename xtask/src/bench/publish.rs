@@ -24,7 +24,7 @@ const FACTS: [&str; 9] = [
     "clock.source",
 ];
 
-/// Refuses a tree that could not be measured again.
+/// Fails if the tree differs from its commit elsewhere than in the document: it could not be measured again.
 ///
 /// # Errors
 /// The tree differs from its commit elsewhere than in the document.
@@ -38,7 +38,7 @@ pub fn refuse_changes(root: &Path) -> Result<()> {
     )
 }
 
-/// The head of a part's text: how it came about.
+/// Writes the head of a part's text: title, command, versions and machine.
 ///
 /// # Errors
 /// git does not give the commit, or a version's command fails.
@@ -78,7 +78,7 @@ pub fn write_part(root: &Path, bench: &Bench<'_>, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// The document with a part between its two marks, or at the end.
+/// Puts a part's text between its two marks in the document, or at the end.
 fn put_part(document: &str, name: &str, text: &str) -> String {
     let (begin, end) = (format!("<!-- {name}: begin -->"), format!("<!-- {name}: end -->"));
     let (before, rest) = document.split_once(&begin).unwrap_or((document, ""));

@@ -29,7 +29,7 @@ impl Drop for Servers {
 }
 
 impl Servers {
-    /// Starts them one after the other, each in a folder of its own and with a free port.
+    /// Starts the part's servers one after the other, each in a folder of its own and with a free port.
     ///
     /// # Errors
     /// One of them does not answer.
@@ -43,7 +43,7 @@ impl Servers {
         Ok(servers)
     }
 
-    /// Their process numbers.
+    /// Lists the servers' process numbers.
     pub fn pids(&self) -> Vec<u32> {
         self.0.iter().map(ServerProcess::pid).collect()
     }
@@ -81,7 +81,7 @@ fn start_one(bench: &mut Bench<'_>, server: &Server, scratch: &Scratch) -> Resul
     Ok(process)
 }
 
-/// A command line run as a user.
+/// Makes a command line that a user runs, if one is given.
 fn as_user(user: Option<&User>, line: &str) -> String {
     user.map_or_else(
         || line.to_owned(),

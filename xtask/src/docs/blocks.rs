@@ -56,7 +56,7 @@ pub struct BadBlock {
     pub advice: String,
 }
 
-/// Every block of `text` that is to be executed or checked, in order.
+/// Parses every block of `text` that is to be executed or checked, in order.
 pub fn parse_blocks(text: &str) -> Vec<Result<Block, BadBlock>> {
     let mut blocks = Vec::new();
     let mut before = String::new();
@@ -85,6 +85,7 @@ struct Raw<'a> {
 }
 
 impl<'a> Raw<'a> {
+    /// Cuts a fenced block into lines without its fences and indent.
     fn new(text: &'a str, range: Range<usize>) -> Self {
         let line_start = text[..range.start].rfind('\n').map_or(0, |end| end + 1);
         let indent = range.start - line_start;
@@ -128,11 +129,12 @@ impl<'a> Raw<'a> {
         })
     }
 
+    /// Makes a block at this fence's line with this content.
     fn make_block(&self, is_plan: bool, content: Content) -> Block {
         Block { line: self.start + 1, indent: self.indent, is_plan, content }
     }
 
-    /// `index` counts the block's lines from its opening fence.
+    /// Makes the error at a line of the block, counted from its opening fence.
     fn bad_block(&self, index: usize, advice: &str) -> BadBlock {
         BadBlock { line: self.start + 1 + index, advice: advice.to_owned() }
     }
@@ -179,7 +181,7 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Whether the HTML before a block says why it is not run.
+/// Whether the HTML before a block says why it is not run: `<!-- not run: reason -->`.
 fn is_reason(before: &str) -> bool {
     before
         .strip_prefix("<!-- not run:")

@@ -93,17 +93,17 @@ impl Sandbox {
         })
     }
 
-    /// The text with the ports of here in place of the documents' own.
+    /// Replaces the documents' ports in a text by those of here.
     pub fn localize(&self, text: &str) -> String {
         self.port_pairs().fold(text.to_owned(), |text, (documented, here)| text.replace(documented, here))
     }
 
-    /// The text with the documents' ports in place of those of here.
+    /// Replaces the ports of here in a text by those of the documents.
     fn as_documented(&self, text: String) -> String {
         self.port_pairs().fold(text, |text, (documented, here)| text.replace(here, documented))
     }
 
-    /// Each address that documents name, and the one that stands for it.
+    /// Pairs each address that documents name with the one that stands for it.
     fn port_pairs(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let nats = self.nats.as_deref().map(|here| (NATS_PORT, here));
         let postgres = self.postgres.as_ref().map(|server| (Postgres::DOCUMENTED, server.address()));
@@ -138,7 +138,7 @@ impl Sandbox {
         }
     }
 
-    /// The arguments of a program that runs étalon, with the path of the one that is tested.
+    /// Replaces `etalon` in a program's arguments by the path of the one that is tested.
     fn with_etalon(&self, arguments: &[String]) -> Vec<String> {
         let path = self.etalon.to_string_lossy();
         arguments.iter().map(|word| if word == "etalon" { path.clone().into_owned() } else { word.clone() }).collect()
@@ -207,11 +207,12 @@ impl Sandbox {
     }
 }
 
+/// Tests whether a log has one of the words of a server that is ready.
 fn says_that_it_is_ready(text: &str) -> bool {
     READY.iter().any(|word| text.contains(word))
 }
 
-/// The files that a word with a `*` in its last part names, in order; the word itself where there is none, as in a shell.
+/// Lists the files that a word with a `*` in its last part names, in order; the word itself if there are none.
 fn expand_pattern(folder: &Path, word: &str) -> Vec<String> {
     let start = word.rfind('/').map_or(0, |slash| slash + 1);
     let (parent, pattern) = word.split_at(start);
@@ -226,7 +227,7 @@ fn expand_pattern(folder: &Path, word: &str) -> Vec<String> {
     if found.is_empty() { vec![word.to_owned()] } else { found }
 }
 
-/// Waits until `limit`, then asks `child` to leave, then kills it; `None` when it took too long.
+/// Waits for a child until `limit`, then asks it to leave, then kills it; `None` when it took too long.
 fn wait_or_kill(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>> {
     if let Some(status) = wait_until(child, Instant::now() + limit)? {
         return Ok(Some(status));
@@ -243,7 +244,7 @@ fn wait_or_kill(child: &mut Child, limit: Duration) -> Result<Option<ExitStatus>
     Ok(None)
 }
 
-/// Waits for a child until a deadline.
+/// Waits for a child until a deadline; `None` if it has not ended by then.
 fn wait_until(child: &mut Child, deadline: Instant) -> Result<Option<ExitStatus>> {
     loop {
         let status = child.try_wait()?;

@@ -27,7 +27,7 @@ impl Postgres {
     /// The address that documents name.
     pub const DOCUMENTED: &str = "127.0.0.1:5432";
 
-    /// Makes a server and waits until it answers.
+    /// Makes a server of PostgreSQL in a folder of its own, and waits until it answers.
     ///
     /// # Errors
     ///
@@ -64,13 +64,13 @@ impl Postgres {
         Ok(Postgres { address: format!("127.0.0.1:{port}"), _process: process, _folder: folder })
     }
 
-    /// Where it listens.
+    /// Gives the address at which the server listens.
     pub fn address(&self) -> &str {
         &self.address
     }
 }
 
-/// The command of a program that `user` runs, if there is one.
+/// Makes the command of a program that `user` runs, if there is one.
 fn command_as(user: Option<&User>, program: &Path) -> Command {
     let Some(user) = user else { return Command::new(program) };
     let mut command = Command::new("setpriv");

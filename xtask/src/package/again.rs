@@ -45,11 +45,12 @@ pub fn compare_again(root: &Path, made: &Path, platforms: &[Platform]) -> Result
     Ok(is_same)
 }
 
+/// Reads a package in a folder.
 fn read_package(folder: &Path, name: &str) -> Result<Vec<u8>> {
     fs::read(folder.join(name)).with_context(|| format!("reading {name}"))
 }
 
-/// Where two files begin to differ.
+/// Finds the byte where two files begin to differ; `None` if they are equal.
 fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let common = one.iter().zip(other).position(|(one, other)| one != other);
     common.or_else(|| (one.len() != other.len()).then_some(one.len().min(other.len())))

@@ -65,12 +65,12 @@ struct Locked {
 }
 
 impl Crate {
-    /// Whether it is in the program, and not only in what built it.
+    /// Whether the crate is in the program, and not only in what built it.
     pub fn is_linked(&self) -> bool {
         self.listed.kind.is_none()
     }
 
-    /// Its name in the bill: a package URL, as scanners look it up.
+    /// Makes the crate's name in the bill: a package URL, as scanners look it up.
     fn package_url(&self) -> String {
         let Listed { name, version, .. } = &self.listed;
         match self.listed.source.as_str() {
@@ -79,7 +79,7 @@ impl Crate {
         }
     }
 
-    /// The crate as the bill has it.
+    /// Makes the crate's entry in the bill.
     fn to_json(&self) -> Json {
         let Listed { name, version, source, root, .. } = &self.listed;
         let reference = self.package_url();
@@ -107,7 +107,7 @@ impl Crate {
 }
 
 impl Bill {
-    /// Reads the list out of a program.
+    /// Reads the list of crates out of a program, and what cargo knows of them.
     ///
     /// # Errors
     /// It has none, or it names a crate that the workspace's lock does not.
@@ -121,12 +121,12 @@ impl Bill {
         Ok(Self { name: platform.package_name(release), committed: release.committed.clone(), crates })
     }
 
-    /// The crates that are in the program.
+    /// Lists the crates from elsewhere that are in the program.
     pub fn linked_crates(&self) -> impl Iterator<Item = &Crate> {
         self.crates.iter().filter(|one| one.is_linked() && one.listed.source != "local")
     }
 
-    /// Writes it as `NAME.cdx.json`.
+    /// Writes the bill as `NAME.cdx.json` into a folder.
     ///
     /// # Errors
     /// It cannot be written.
@@ -136,7 +136,7 @@ impl Bill {
         fs::write(&file, text + "\n").with_context(|| format!("writing {}", file.display()))
     }
 
-    /// The bill in CycloneDX's form.
+    /// Makes the bill in CycloneDX's form.
     fn to_json(&self) -> Json {
         let root = self.crates.iter().find(|one| one.listed.root).map(Crate::to_json);
         let components: Vec<Json> = self.crates.iter().filter(|one| !one.listed.root).map(Crate::to_json).collect();
@@ -160,7 +160,7 @@ impl Bill {
     }
 }
 
-/// A crate with its licence and hash.
+/// Describes a crate that a program lists, with its licence and hash.
 fn describe_crate(release: &Release, lock: &Lock, listed: Listed) -> Result<Crate> {
     let Listed { name, version, .. } = &listed;
     let packages = release.metadata["packages"].as_array().context("cargo told of no packages")?;

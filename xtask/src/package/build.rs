@@ -36,7 +36,7 @@ pub fn build_program(release: &Release, platform: Platform) -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Refuses a program larger than this.
+/// Fails if a program is larger than this number of bytes.
 fn refuse_large(binary: &Path, most: u64) -> Result<()> {
     let bytes = binary.metadata().with_context(|| format!("looking at {}", binary.display()))?.len();
     eprintln!("{}: {:.1} MB", binary.display(), bytes as f64 / 1e6);

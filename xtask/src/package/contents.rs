@@ -47,7 +47,8 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Puts everything where it belongs. `speaker` is an étalon that prints its manual, `notices` the licences of what is linked in.
+    /// Stages a package's files where they belong in its layout.
+    /// `speaker` is an étalon that prints its manual, `notices` the licences of what is linked in.
     ///
     /// # Errors
     /// A file cannot be read or written, or the speaker does not speak.
@@ -82,7 +83,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// What a system of Unix's kind has next to a program.
+    /// Puts manual, completions, units and examples into the tree, which Unix has next to a program.
     fn put_helpers(
         &self,
         release: &Release,
@@ -114,7 +115,7 @@ impl Tree {
         }
     }
 
-    /// Where it is staged.
+    /// Gives the folder where the tree is staged.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -133,7 +134,7 @@ impl Tree {
         folders.try_for_each(|folder| set_mode(folder, PROGRAM))
     }
 
-    /// Every file, from the folder, sorted by name.
+    /// Lists every file, by its path from the folder, sorted by name.
     ///
     /// # Errors
     /// A folder cannot be read.
@@ -141,7 +142,7 @@ impl Tree {
         Ok(self.entries()?.into_iter().filter(|path| !self.path().join(path).is_dir()).collect())
     }
 
-    /// Every file and folder, from the folder, sorted by name.
+    /// Lists every file and folder, by its path from the folder, sorted by name.
     ///
     /// # Errors
     /// A folder cannot be read.
@@ -170,6 +171,7 @@ fn installed_unit(unit: &str) -> String {
     kept.join("\n").replace("/usr/local/bin/etalon", "/usr/bin/etalon") + "\n"
 }
 
+/// Sets the rights of a file or folder.
 fn set_mode(path: &Path, mode: u32) -> Result<()> {
     let permissions = fs::Permissions::from_mode(mode);
     fs::set_permissions(path, permissions).with_context(|| format!("setting the rights of {}", path.display()))

@@ -13,7 +13,7 @@ const CONTROL: &str = "deploy/packages/control";
 /// Nothing is enabled by installing the package; what was enabled since is ended before its program goes.
 const BEFORE_REMOVAL: &str = "deploy/packages/prerm";
 
-/// Packs a tree that needs glibc of the version `glibc` or newer.
+/// Packs a tree as a `.deb` that needs glibc of the version `glibc` or newer.
 ///
 /// # Errors
 /// dpkg-deb fails, or a file cannot be read or written.

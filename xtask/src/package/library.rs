@@ -30,7 +30,7 @@ pub struct Notices {
     pub licences: Vec<(String, String)>,
 }
 
-/// Reads the notices of the toolchain that is in `sysroot`.
+/// Reads the licence notices of the standard library in the toolchain that is in `sysroot`.
 ///
 /// # Errors
 /// It has no file with notices.
@@ -44,7 +44,7 @@ pub fn read_notices(sysroot: &Path) -> Result<Notices> {
     Ok(Notices { said, licences: Vec::new() })
 }
 
-/// Where the compiler that is in use has its library.
+/// Gives the folder where the compiler that is in use has its library.
 ///
 /// # Errors
 /// It does not start.
@@ -53,7 +53,7 @@ pub fn compiler_sysroot() -> Result<PathBuf> {
     Ok(PathBuf::from(ask(Command::new(compiler).args(["--print", "sysroot"]))?.trim()))
 }
 
-/// The notices on the page of the toolchain's licences.
+/// Reads the notices on the page of the toolchain's licences.
 fn notices_of_page(page: &str) -> Notices {
     let mut parts = page.split("<h3>");
     let said = parts.next().unwrap_or_default().split("<body>").last().unwrap_or_default();
@@ -70,12 +70,12 @@ fn notices_of_page(page: &str) -> Notices {
     Notices { said: decode_entities(&lines.join("\n")), licences }
 }
 
-/// A page's text without its tags.
+/// Strips a page of its tags.
 fn without_tags(page: &str) -> String {
     page.split('<').map(|part| part.split_once('>').map_or(part, |(_, text)| text)).collect()
 }
 
-/// A text with its entities replaced.
+/// Replaces the entities in a text by their characters.
 fn decode_entities(text: &str) -> String {
     ENTITIES.iter().fold(text.to_owned(), |text, (written, is)| text.replace(written, is))
 }

@@ -13,7 +13,7 @@ const EXPECTED: [&str; 4] = ["libc.so.6", "libm.so.6", "libgcc_s.so.1", "ld-linu
 /// glibc of Ubuntu 22.04, of RHEL 9 and of Amazon Linux 2023. Debian 12, where packages are built, has 2.36.
 const OLDEST: (u32, u32) = (2, 34);
 
-/// The oldest glibc that has all that `program` imports.
+/// Finds the oldest glibc that has all that `program` imports; fails if it is newer than systems have.
 ///
 /// # Errors
 /// objdump cannot read it, or it asks for a library or a glibc that systems which are named in the documents do not have.
@@ -34,7 +34,7 @@ pub fn oldest_glibc(program: &Path) -> Result<String> {
     Ok(format!("{}.{}", newest.0, newest.1))
 }
 
-/// Refuses a program that any file of a system has to be loaded with.
+/// Fails unless a program is static: needs no loader and no library of the system.
 ///
 /// # Errors
 /// objdump cannot read it, or it is not static.
@@ -47,7 +47,7 @@ pub fn refuse_dynamic(program: &Path) -> Result<()> {
     bail!("{} is not static: it asks for a loader, and for {:?}", program.display(), libraries.join(", "))
 }
 
-/// Refuses a program that asks for more than Windows has: MinGW's own libraries, whose names begin as those of Unix do.
+/// Fails if a program asks for more than Windows has: MinGW's own libraries, named as those of Unix.
 ///
 /// # Errors
 /// objdump cannot read it, or it does.
@@ -60,28 +60,28 @@ pub fn refuse_mingw(program: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What `objdump` prints of a program.
+/// Runs `objdump` on a program, and gives what it prints.
 fn objdump(what: &str, program: &Path) -> Result<String> {
     ask(Command::new("objdump").arg(what).arg(program).env("LC_ALL", "C"))
 }
 
-/// The libraries of `objdump --private-headers`.
+/// Lists the libraries that `objdump --private-headers` says are needed.
 fn needed_libraries(head: &str) -> BTreeSet<&str> {
     head.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect()
 }
 
-/// The libraries of a program of Windows.
+/// Lists the libraries that a program of Windows needs.
 fn windows_libraries(head: &str) -> impl Iterator<Item = &str> {
     head.lines().filter_map(|line| line.trim().strip_prefix("DLL Name:")).map(str::trim)
 }
 
-/// Whether the kernel starts it without a loader, by `objdump --private-headers`.
+/// Whether the kernel starts a program without a loader, by `objdump --private-headers`.
 fn is_static(head: &str) -> bool {
     let mut words = head.lines().filter_map(|line| line.split_whitespace().next());
     head.contains("Program Header:") && !words.any(|word| word == "INTERP" || word == "NEEDED")
 }
 
-/// The versions of glibc that the loader will ask for, by `objdump --private-headers`.
+/// Lists the versions of glibc that the loader will ask for, by `objdump --private-headers`.
 fn glibc_versions(head: &str) -> BTreeSet<(u32, u32)> {
     let references = head.split_once("Version References:").map_or("", |(_, references)| references);
     references
@@ -93,7 +93,7 @@ fn glibc_versions(head: &str) -> BTreeSet<(u32, u32)> {
         .collect()
 }
 
-/// The symbols of `objdump --dynamic-syms` that are imported from one version of glibc.
+/// Lists the symbols of `objdump --dynamic-syms` that are imported from one version of glibc.
 fn imported_symbols(symbols: &str, version: (u32, u32)) -> impl Iterator<Item = &str> {
     let mark = format!("(GLIBC_{}.{})", version.0, version.1);
     symbols.lines().filter_map(move |line| Some(line.split_once(&mark)?.1.trim()))

@@ -14,7 +14,7 @@ use super::platform::Platform;
 /// How files with licences are called, whatever follows.
 const NAMES: [&str; 5] = ["licen", "copying", "copyright", "notice", "unlicense"];
 
-/// Every licence once, under the crates that it is of, and those of what else the platform has linked in.
+/// Writes every licence once, under the crates that it is of, and those of what else is linked in.
 ///
 /// # Errors
 /// A crate's folder or a licence cannot be read.
@@ -46,7 +46,7 @@ pub fn notices_text(bill: &Bill, platform: Platform) -> Result<String> {
     Ok(text)
 }
 
-/// The texts in a crate's folder, sorted by the names of their files.
+/// Reads the licences in a crate's folder, sorted by the names of their files.
 fn licence_texts(folder: &Path) -> Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| format!("reading {}", folder.display()))?;
     let mut files = Vec::new();

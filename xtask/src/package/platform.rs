@@ -42,7 +42,7 @@ const MUSL_FLAGS: [&str; 6] = [
 const LIBGCC: &str = "/usr/share/doc/libgcc-s1/copyright";
 
 impl Platform {
-    /// What compiles and links it, besides the toolchain in use.
+    /// Lists what compiles and links for the platform, besides the toolchain in use.
     pub fn requirements(self) -> Vec<&'static Requirement> {
         match self {
             Self::Glibc => Vec::new(),
@@ -51,7 +51,7 @@ impl Platform {
         }
     }
 
-    /// The name that compilers use.
+    /// Gives the platform's name among compilers, its target triple.
     pub fn target_triple(self) -> String {
         match self {
             Self::Glibc => format!("{ARCH}-unknown-linux-gnu"),
@@ -60,7 +60,7 @@ impl Platform {
         }
     }
 
-    /// What a package that is no system's own is called, without its ending.
+    /// Names a package that is no system's own, without its ending.
     pub fn package_name(self, release: &Release) -> String {
         let of = match self {
             Self::Glibc => format!("{ARCH}-linux-gnu"),
@@ -70,17 +70,17 @@ impl Platform {
         format!("etalon-{}-{of}", release.version)
     }
 
-    /// The file's name.
+    /// Names the program's file.
     pub fn program_name(self) -> &'static str {
         if self == Self::Windows { "etalon.exe" } else { "etalon" }
     }
 
-    /// Flags of the compiler, besides those that every build has.
+    /// Lists the flags of the compiler, besides those that every build has.
     pub fn compiler_flags(self) -> &'static [&'static str] {
         if self == Self::Musl { &MUSL_FLAGS } else { &[] }
     }
 
-    /// The C compiler, which also links, where it is not the system's own.
+    /// Names the C compiler, which also links, where it is not the system's own.
     pub fn c_compiler(self) -> Option<&'static str> {
         match self {
             Self::Glibc => None,
@@ -89,7 +89,7 @@ impl Platform {
         }
     }
 
-    /// Where the compiler of its program has the standard library.
+    /// Gives the folder where the compiler of the platform's program has the standard library.
     ///
     /// # Errors
     /// The compiler does not start.
@@ -100,7 +100,7 @@ impl Platform {
         }
     }
 
-    /// The licences, on Debian, of what is linked in and is no crate.
+    /// Lists the licences, on Debian, of what is linked in and is no crate.
     pub fn copyright_files(self) -> &'static [&'static str] {
         match self {
             Self::Glibc => &[LIBGCC],

@@ -21,7 +21,7 @@ pub struct Release {
 }
 
 impl Release {
-    /// Reads the release of the commit that is checked out in `root`.
+    /// Reads version, time and crates of the commit that is checked out in `root`; fails if the tree differs.
     ///
     /// # Errors
     /// The tree differs from its commit, or git or cargo do not answer.
@@ -49,7 +49,7 @@ impl Release {
         })
     }
 
-    /// A file of the repository.
+    /// Reads a file of the repository.
     ///
     /// # Errors
     /// It cannot be read.
@@ -57,7 +57,7 @@ impl Release {
         std::fs::read(self.root.join(path)).with_context(|| format!("reading {path}"))
     }
 
-    /// A tool that packs, which does not see who calls it, where or when.
+    /// Makes the command of a tool that packs, which does not see who calls it, where or when.
     pub fn tool(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());

@@ -36,7 +36,7 @@ const SYSTEMS: [&str; 9] = [
     "/usr/share/man/man1",
 ];
 
-/// Packs a tree.
+/// Packs a tree as an `.rpm` into a folder.
 ///
 /// # Errors
 /// rpmbuild fails, or a file cannot be read or written.

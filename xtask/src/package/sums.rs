@@ -11,7 +11,7 @@ use crate::ask;
 /// The name of the file, next to what it sums.
 pub const FILE: &str = "SHA256SUMS";
 
-/// The names of all files in a folder, sorted.
+/// Lists the names of all files in a folder, sorted.
 ///
 /// # Errors
 /// It cannot be read.
@@ -25,7 +25,7 @@ pub fn file_names(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Sums every file of a folder.
+/// Writes the SHA-256 of every file of a folder into `SHA256SUMS` there.
 ///
 /// # Errors
 /// sha256sum fails, or the sums cannot be written.

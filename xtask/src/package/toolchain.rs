@@ -14,7 +14,7 @@ use crate::{ask, debian};
 /// What writes the list of crates into the program, and what reads it again: name and version.
 const TOOLS: [(&str, &str); 2] = [("cargo-auditable", "0.7.7"), ("rust-audit-info", "0.5.4")];
 
-/// A tool of [`TOOLS`], compiled at the first call.
+/// Gives the path of a tool of [`TOOLS`], compiled at the first call.
 ///
 /// # Errors
 /// It does not compile.
@@ -32,7 +32,8 @@ pub fn compile_tool(root: &Path, name: &str) -> Result<PathBuf> {
     Ok(program)
 }
 
-/// A build that is a function of the commit: by the cargo that runs this, or by Debian's, which brings the standard library.
+/// Makes the command of a build that is a function of the commit.
+/// By the cargo that runs this, or by Debian's, which brings the standard library.
 ///
 /// # Errors
 /// A tool cannot be had.

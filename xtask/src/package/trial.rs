@@ -142,7 +142,8 @@ impl Way {
     }
 }
 
-/// The zip for Windows: what it leaves is looked for on all of Wine's drive C.
+/// Tries the zip for Windows under Wine; `true` if nothing is left.
+/// What it leaves is looked for on all of Wine's drive C.
 fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
     let wine = Wine::start(root)?;
     let scratch = Scratch::new("windows", None).context("making a folder for Windows")?;
@@ -157,7 +158,7 @@ fn is_clean_under_wine(root: &Path, package: &Path) -> Result<bool> {
     report_trial(&name, installed, start.elapsed(), &said, &list_changes(&before, &list_files(&wine.drive_c())?))
 }
 
-/// Reports what came of a package, true if nothing is left of it.
+/// Reports how a package was tried; true if nothing is left of it.
 fn report_trial(name: &str, installed: Duration, took: Duration, said: &str, left: &str) -> Result<bool> {
     eprintln!(
         "{name}: installed in {:.1} s, first verdict after {:.1} s: {}",
@@ -174,7 +175,7 @@ fn report_trial(name: &str, installed: Duration, took: Duration, said: &str, lef
     Ok(left.is_empty())
 }
 
-/// The first line of what quickstart found.
+/// Gives the first line of what quickstart found; fails if it gave no verdict.
 fn first_answer(said: &str) -> Result<String> {
     let results: Json = serde_json::from_str(said).with_context(|| format!("reading what quickstart said: {said}"))?;
     let rows = results["comparisons"].as_array().map_or(&[][..], Vec::as_slice);
@@ -190,7 +191,7 @@ const AS_ROOT: &str = "0";
 /// A user without rights, as most are.
 const AS_USER: &str = "65534";
 
-/// Runs a command in the root, with its own processes and no network: what it takes is in the package.
+/// Runs a command in a root, with its own processes and no network: what it takes is in the package.
 fn run_inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     let mut script = String::new();
     let _ = writeln!(script, "set -e");
@@ -208,7 +209,7 @@ fn run_inside(root: &Path, user: &str, command: &[&str]) -> Result<String> {
     ask(unshare).with_context(|| format!("in a clean root: {}", command.join(" ")))
 }
 
-/// A root with nothing but what the kernel and a caller put into one.
+/// Makes a root with nothing but what the kernel and a caller put into one.
 fn make_empty(root: &Path) -> Result<()> {
     for name in ["dev", "proc", "sys", "tmp"] {
         fs::create_dir(root.join(name)).with_context(|| format!("making /{name} of an empty root"))?;
@@ -216,7 +217,7 @@ fn make_empty(root: &Path) -> Result<()> {
     fs::set_permissions(root.join("tmp"), fs::Permissions::from_mode(0o1777)).context("opening /tmp to all")
 }
 
-/// A root of this Debian with nothing but what is essential, as a tarball that is made once.
+/// Gives a tarball of this Debian with nothing but what is essential, made once.
 fn clean_root(root: &Path) -> Result<PathBuf> {
     let tarball = root.join("target/clean-root.tar");
     if tarball.is_file() {
@@ -233,7 +234,8 @@ fn clean_root(root: &Path) -> Result<PathBuf> {
     Ok(tarball)
 }
 
-/// Every file of a root with what `ls` would show of it, without times: the folders of a diary's files change with it.
+/// Lists every file of a root with what `ls` would show of it, without times.
+/// The folders of a diary's files change with it.
 fn list_files(root: &Path) -> Result<BTreeMap<String, String>> {
     let mut find = Command::new("find");
     find.args([".", "-xdev", "-printf", "%p\\t%y %m %U:%G %l\\n"]).current_dir(root);
@@ -249,7 +251,7 @@ fn list_files(root: &Path) -> Result<BTreeMap<String, String>> {
     Ok(files)
 }
 
-/// What is there after and was not before, and the other way round.
+/// Writes which files are there after and were not before, and the other way round.
 fn list_changes(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> String {
     let mut text = String::new();
     for (path, kind) in after.iter().filter(|(path, kind)| is_own_file(path) && before.get(*path) != Some(kind)) {

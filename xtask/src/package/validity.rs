@@ -16,7 +16,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 wrong = JsonStrictValidator(SchemaVersion.V1_5).validate_str(open(sys.argv[1]).read())
 sys.exit(str(wrong) if wrong else 0)";
 
-/// Refuses a bill that the schema refuses.
+/// Fails if CycloneDX's schema refuses a bill.
 ///
 /// # Errors
 /// It does, or the library cannot be had.

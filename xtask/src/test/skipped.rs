@@ -16,7 +16,7 @@ pub struct Skipped {
     pub reason: String,
 }
 
-/// Copies what `cargo test -- --show-output` prints, without what passing tests said, and collects who skipped.
+/// Copies what `cargo test -- --show-output` prints, without passing tests' output, and lists who skipped.
 ///
 /// # Errors
 /// Reading or writing failed.
@@ -44,7 +44,7 @@ pub fn watch(printed: impl BufRead, mut out: impl Write) -> std::io::Result<Vec<
     Ok(skipped)
 }
 
-/// How many were skipped and which, for the end of the summary.
+/// Writes how many tests were skipped and which, for the end of the summary.
 pub fn summary(skipped: &[Skipped]) -> Vec<String> {
     let (slow, others): (Vec<&Skipped>, Vec<&Skipped>) = skipped.iter().partition(|one| one.reason == SLOW);
     let mut lines = vec![format!(

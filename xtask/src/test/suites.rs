@@ -52,7 +52,7 @@ impl Suite {
         Suite { name: name.into(), command, is_alone: false }
     }
 
-    /// Takes the tests out that run alone, as a suite of their own.
+    /// Takes the tests of these names out of the suite, as a suite of their own that runs alone.
     fn part(&mut self, names: &[&str]) -> Suite {
         let mut command = Command::new(self.command.get_program());
         command.args(self.command.get_args()).arg("--test-threads=1").args(names);
@@ -78,7 +78,7 @@ pub struct Ran {
     pub skipped: Vec<Skipped>,
 }
 
-/// Compiles what these arguments of cargo name: a suite for each program of tests.
+/// Compiles what these arguments of cargo name, and makes a suite of each program of tests.
 ///
 /// # Errors
 /// It does not compile, which is shown, or cargo says something unknown.
@@ -92,7 +92,7 @@ pub fn compile(root: &Path, arguments: &[&str]) -> Result<Vec<Suite>> {
     Ok(messages.context("what cargo says")?.iter().filter_map(suite).collect())
 }
 
-/// The suite that one of cargo's messages names.
+/// Makes the suite that one of cargo's messages names; `None` if it names none.
 fn suite(message: &Value) -> Option<Suite> {
     if message["profile"]["test"] != true {
         return None;
@@ -110,8 +110,8 @@ fn suite(message: &Value) -> Option<Suite> {
     Some(Suite::new(if own { package.into_owned() } else { format!("{package}, {target}") }, command))
 }
 
-/// Runs the suites, as many at a time as there are processors, those that take long first, and then those that run alone. Each is
-/// reported when it ends.
+/// Runs the suites, as many at a time as there are processors, and then those that run alone.
+/// Those that take long come first. Each is reported when it ends.
 ///
 /// # Errors
 /// A suite does not start, or what it printed cannot be kept.
@@ -152,7 +152,7 @@ pub fn run(mut suites: Vec<Suite>, folder: &Path) -> Result<Vec<Ran>> {
     Ok(ended)
 }
 
-/// Runs one to its end, or until it has been silent for too long, and gives what is to be shown of what it printed.
+/// Runs a suite to its end, or until it has been silent for too long, and gives what is to be shown of it.
 fn one(mut suite: Suite, folder: &Path, longest_silence: Duration) -> Result<(Ran, Vec<u8>)> {
     let path = folder.join(format!("{}.txt", suite.name.replace([',', ' '], "-")));
     let file = File::create(&path).with_context(|| path.display().to_string())?;
@@ -204,10 +204,12 @@ fn falls_silent(printed: &Path, end: &mpsc::Receiver<()>, longest_silence: Durat
     false
 }
 
+/// Gives the length of a file in bytes; 0 if it is not there.
 fn length(printed: &Path) -> u64 {
     fs::metadata(printed).map_or(0, |file| file.len())
 }
 
+/// Prints a suite's name and what it printed.
 fn report(ran: &Ran, printed: &[u8]) -> Result<()> {
     let mut out = std::io::stdout().lock();
     writeln!(out, "-- {}", ran.name)?;
@@ -215,7 +217,7 @@ fn report(ran: &Ran, printed: &[u8]) -> Result<()> {
     Ok(out.flush()?)
 }
 
-/// What each suite took, those that took longest first, and who was skipped, these among them.
+/// Writes what each suite took, those that took longest first, and which tests were skipped.
 pub fn summary(ran: &[Ran], skipped: &[Skipped]) -> Vec<String> {
     let mut longest: Vec<&Ran> = ran.iter().collect();
     longest.sort_by_key(|ran| std::cmp::Reverse(ran.wall));

@@ -10,7 +10,7 @@ use super::Finding;
 /// The table of contents, as mdBook reads it.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
-/// Checks the pages among `files`.
+/// Finds pages of the book that its table of contents does not list, and links to none.
 ///
 /// # Errors
 ///
@@ -22,7 +22,7 @@ pub fn check_pages(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(compare_pages(&text, &pages))
 }
 
-/// Compares the summary's links with the pages that are there.
+/// Finds links of the summary without a page, and pages without a link.
 fn compare_pages(text: &str, pages: &BTreeSet<&str>) -> Vec<Finding> {
     let links = text.lines().enumerate().filter_map(|(index, line)| {
         let (_, link) = line.split_once("](")?;

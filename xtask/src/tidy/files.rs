@@ -20,7 +20,7 @@ const SOURCE: [&str; 5] = ["rs", "css", "js", "sql", "html"];
 /// Words of unfinished work, spelt so that this file does not hold them.
 const UNFINISHED_WORDS: [&str; 2] = [concat!("FIX", "ME"), concat!("XX", "X")];
 
-/// Every file that git tracks or would add, from the root of the repository, sorted.
+/// Lists every file that git tracks or would add, from the root of the repository, sorted.
 ///
 /// # Errors
 ///
@@ -38,7 +38,7 @@ pub fn list_files(root: &Path) -> Result<Vec<String>> {
     Ok(files)
 }
 
-/// Checks every file of `files`.
+/// Finds files that are too large or too long, vendored, or unfinished.
 ///
 /// # Errors
 ///
@@ -65,6 +65,7 @@ fn file_finding(path: &str, line: usize, rule: &'static str, item: &str, advice:
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }
 
+/// Finds a file that is too large for git, or minified code.
 fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if size_bytes > MAX_FILE_BYTES {
@@ -92,7 +93,7 @@ fn check_name_and_size(path: &str, size_bytes: u64) -> Vec<Finding> {
     findings
 }
 
-/// Checks a text's number of lines, and finds words of unfinished work.
+/// Finds a text with too many lines, and words of unfinished work in it.
 fn check_text(path: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
     let lines = text.lines().count();

@@ -36,7 +36,7 @@ struct Word {
     left_in: Vec<String>,
 }
 
-/// Checks the sources of every crate.
+/// Finds words, doc comments and closures in the sources of every crate that are not plain.
 ///
 /// # Errors
 ///
@@ -52,7 +52,7 @@ pub fn check_all(root: &Path, files: &[String], plain: &Plain) -> Result<Vec<Fin
     Ok(crates.iter().flat_map(|(name, sources)| check_crate(name, sources, plain)).collect())
 }
 
-/// The crate whose `src` a file is in.
+/// Names the crate whose `src` a file is in.
 fn crate_of(path: &str) -> Option<&str> {
     if path.starts_with("xtask/src/") {
         return Some("xtask");
@@ -61,7 +61,7 @@ fn crate_of(path: &str) -> Option<&str> {
     rest.starts_with("src/").then_some(name)
 }
 
-/// Checks the words, doc comments and closures of a crate's sources.
+/// Finds forbidden words, doc comments that only go on, and too many closures in a crate's sources.
 fn check_crate(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Finding> {
     let folder = if name == "xtask" { "xtask/src".to_owned() } else { format!("crates/{name}/src") };
     let mut findings = Vec::new();
@@ -126,7 +126,7 @@ fn binds_closure(line: &str) -> bool {
     })
 }
 
-/// The first line of each doc comment.
+/// Lists the first line of each doc comment.
 fn first_lines_of_docs(text: &str) -> impl Iterator<Item = &str> {
     let mut is_inside = false;
     text.lines().filter_map(move |line| {
@@ -137,6 +137,7 @@ fn first_lines_of_docs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Gives the first word of a text; empty if it begins with another character.
 fn first_word(text: &str) -> &str {
     text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default()
 }
@@ -167,7 +168,7 @@ impl Parts {
         Parts { code, words }
     }
 
-    /// The lines, counted from 1, on which a word or a row of words begins, in a name or in a comment.
+    /// Lists the lines, from 1, on which a word or a row of words begins, in a name or in a comment.
     fn lines_with(&self, phrase: &str) -> Vec<usize> {
         let wanted: Vec<&str> = phrase.split(' ').collect();
         let mut lines = Vec::new();
@@ -190,7 +191,7 @@ enum Piece {
     Text,
 }
 
-/// What a rest of a file begins with, and its length in bytes.
+/// Tells what a rest of a file begins with, code, comment or text, and its length in bytes.
 fn next_piece(rest: &str) -> (Piece, usize) {
     let until = |end: &str, from: usize| rest[from..].find(end).map_or(rest.len(), |at| from + at + end.len());
     if rest.starts_with("//") {
@@ -235,7 +236,7 @@ fn next_piece(rest: &str) -> (Piece, usize) {
     (Piece::Code, word)
 }
 
-/// Comments without what they quote in backticks: that is a name, or what is printed.
+/// Blanks what comments quote in backticks: that is a name, or what is printed.
 fn without_quotes(comments: &str) -> String {
     let blank = |part: &str| part.chars().map(|c| if c == '\n' { c } else { ' ' }).collect::<String>();
     let mut is_quoted = false;
@@ -248,7 +249,7 @@ fn without_quotes(comments: &str) -> String {
     parts.collect()
 }
 
-/// Words in lower case with their lines; a name gives each word that it is put together of.
+/// Lists the words in lower case with their lines; a name gives each word that it is put together of.
 fn numbered_words(text: &str) -> impl Iterator<Item = (usize, String)> {
     text.lines().zip(1..).flat_map(|(line, number)| {
         let names = line.split(|c: char| !c.is_alphanumeric());
@@ -256,7 +257,7 @@ fn numbered_words(text: &str) -> impl Iterator<Item = (usize, String)> {
     })
 }
 
-/// The words of a name in camel case, in lower case.
+/// Splits a name in camel case into words, in lower case.
 fn words_of_name(name: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     let mut was_lower = false;

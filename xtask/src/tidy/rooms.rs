@@ -31,7 +31,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-/// Checks every manifest among `files`.
+/// Finds manifests of crates that know a crate that they must not, and a drawing that is not theirs.
 ///
 /// # Errors
 ///
@@ -66,7 +66,7 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The rooms with what they know, as the document has them.
+/// Draws the rooms with what they know, as the document has them.
 fn rooms_drawing() -> String {
     format!(
         "```rooms\n{}```\n",
@@ -81,7 +81,7 @@ fn rooms_drawing() -> String {
     )
 }
 
-/// Checks the dependencies of a room by its manifest.
+/// Finds what is wrong in a room's manifest: its name, or a dependency on a room that it must not know.
 fn check_manifest(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
     let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
     let mut findings = Vec::new();
@@ -115,7 +115,8 @@ fn check_manifest(path: &str, room: &str, text: &str) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// The crate of a library in C knows no other of ours, so that it holds calls of the library and nothing else.
+/// Finds what is wrong in the manifest of a library in C: its name, or that it knows a crate of ours.
+/// It holds calls of the library and nothing else.
 fn check_foreign(path: &str, engine: &str, text: &str) -> Result<Vec<Finding>> {
     let manifest: toml::Table = toml::from_str(text).context(path.to_owned())?;
     let name = format!("{engine}-ffi");
@@ -129,13 +130,13 @@ fn check_foreign(path: &str, engine: &str, text: &str) -> Result<Vec<Finding>> {
     Ok(misnamed.into_iter().chain(known).collect())
 }
 
-/// A finding about a dependency from outside.
+/// Makes a finding about the crate of a library in C.
 fn foreign_finding(path: &str, item: &str, advice: String) -> Finding {
     let item = item.to_owned();
     Finding { path: path.to_owned(), line: 1, rule: "rooms", item, advice }
 }
 
-/// The packages in every table of dependencies: plain, dev, build, and for one platform.
+/// Lists the packages in every table of dependencies: plain, dev, build, and for one platform.
 fn dependency_names(manifest: &toml::Table) -> Vec<String> {
     let mut names = Vec::new();
     for (key, value) in manifest {

@@ -22,7 +22,7 @@ const DATABASES: [&str; 11] =
 /// What in a `cfg` ties code to a platform.
 const PLATFORM_WORDS: [&str; 6] = ["target_os", "target_family", "target_vendor", "target_env", "unix", "windows"];
 
-/// Checks every Rust file of `files`.
+/// Finds `unsafe`, `cfg` of platforms, dead code and databases' names where they must not be.
 ///
 /// # Errors
 ///
@@ -39,7 +39,7 @@ pub fn check_all(root: &Path, files: &[String]) -> Result<Vec<Finding>> {
     Ok(findings)
 }
 
-/// Every identifier in `tokens`, at any depth.
+/// Lists every identifier in `tokens`, at any depth.
 fn all_words(tokens: &TokenStream) -> BTreeSet<String> {
     tokens
         .clone()
@@ -52,7 +52,7 @@ fn all_words(tokens: &TokenStream) -> BTreeSet<String> {
         .collect()
 }
 
-/// The words in the parentheses behind a word, or behind its `!`.
+/// Lists the words in the parentheses behind a word, or behind its `!`; `None` without any.
 fn argument_words(after: &[TokenTree]) -> Option<BTreeSet<String>> {
     after.iter().take(2).find_map(|token| match token {
         TokenTree::Group(group) => Some(all_words(&group.stream())),
@@ -78,7 +78,7 @@ impl Walker<'_> {
         self.findings.push(Finding { path, line, rule, item: item.to_owned(), advice });
     }
 
-    /// Checks tokens at any depth.
+    /// Checks each word and text of tokens, at any depth; databases' names are allowed in tests.
     fn walk_tokens(&mut self, tokens: TokenStream) {
         let tokens: Vec<TokenTree> = tokens.into_iter().collect();
         let mut is_test = false;
@@ -110,7 +110,7 @@ impl Walker<'_> {
         }
     }
 
-    /// Checks a word and its arguments.
+    /// Adds a finding if a word is `unsafe`, or allows dead code or names a platform by its arguments.
     fn check_word(&mut self, word: &proc_macro2::Ident, arguments: Option<BTreeSet<String>>) {
         let (text, span) = (word.to_string(), word.span());
         let arguments = arguments.unwrap_or_default();
@@ -134,7 +134,7 @@ impl Walker<'_> {
         }
     }
 
-    /// A string that is a database's name, or the scheme of its URLs.
+    /// Adds a finding if a string is a database's name, or the scheme of its URLs.
     fn check_database(&mut self, literal: &proc_macro2::Literal) {
         let is_test = ["/tests/", "/benches/", "/examples/", "/tests.rs", "_tests.rs"];
         if !self.is_in_rooms(&["crates/"])

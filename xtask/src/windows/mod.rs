@@ -26,7 +26,7 @@ pub struct Options {
     build_only: bool,
 }
 
-/// Makes sure that what [`run`] takes is there.
+/// Makes sure that the compiler, Wine and PostgreSQL for [`run`] are there.
 ///
 /// # Errors
 /// Something cannot be had here.

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use super::trials::{Bench, TIMEOUT, ensure_said};
 use crate::{ask, docs, releases};
 
-/// The folder of its programs, fetched at the first call.
+/// Gives the folder of PostgreSQL's programs for Windows, fetched at the first call.
 pub fn programs_folder(root: &Path) -> Result<PathBuf> {
     releases::POSTGRES_FOR_WINDOWS.found_in(&root.join("target/servers"))
 }
@@ -19,7 +19,7 @@ pub fn programs_folder(root: &Path) -> Result<PathBuf> {
 /// Memory that a server shares from its start. Under Wine its processes cannot share what it takes later, and hang.
 const SHARED: &str = "64MB";
 
-/// A private server of étalon's own, with the programs of a folder of Windows.
+/// Writes a plan with a private server of étalon's own, with the programs of a folder of Windows.
 fn private_plan(bin_dir: &Path) -> String {
     format!(
         "[systems.windows]\nserver = {{ engine = \"postgres\", connect = \"tcp\", bin_dir = '{}' }}\n\
@@ -30,12 +30,12 @@ fn private_plan(bin_dir: &Path) -> String {
     )
 }
 
-/// The path by which Wine shows a file of Linux's root.
+/// Converts a path to the one by which Wine shows a file of Linux's root.
 fn windows_path(path: &Path) -> String {
     format!("Z:{}", path.display().to_string().replace('/', "\\"))
 }
 
-/// Étalon starts the server without an administrator's rights, measures it, and removes it.
+/// Tries that étalon starts a server without an administrator's rights, measures it, and removes it.
 pub fn private_server(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     fs::write(bench.path("private.toml"), private_plan(&bin_dir))?;
@@ -45,7 +45,7 @@ pub fn private_server(bench: &Bench<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A killed étalon takes its server with it.
+/// Tries that a killed étalon takes its server with it.
 pub fn killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     fs::write(bench.path("long.toml"), private_plan(&bin_dir).replace("duration = \"1s\"", "duration = \"600s\""))?;
@@ -62,7 +62,7 @@ pub fn killed_with_etalon(bench: &Bench<'_>) -> Result<()> {
         .with_context(|| format!("still running: {:?}", running_processes(&bin_dir)))
 }
 
-/// The question of 2016: the same plan on a server of Linux and on one of Windows, in one report.
+/// Tries the same plan on a server of Linux and on one of Windows, in one report: the question of 2016.
 pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
     let bin_dir = programs_folder(bench.root)?;
     let data = bench.path("pgdata");
@@ -85,6 +85,7 @@ pub fn next_to_linux(bench: &Bench<'_>) -> Result<()> {
     ran
 }
 
+/// Runs a plan on a server of Linux and on the one of Windows at a port, and checks the report.
 fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     let plan = fs::read_to_string(bench.root.join("plans/postgresql-select-update.toml"))?;
     let systems = format!(
@@ -102,7 +103,7 @@ fn side_by_side(bench: &Bench<'_>, port: u16) -> Result<()> {
     ensure_said(&page, &["figures are of neither"])
 }
 
-/// Process numbers of what was started of these programs.
+/// Lists the processes in `/proc` that run programs of a folder of Windows.
 fn running_processes(bin_dir: &Path) -> Vec<PathBuf> {
     let programs = windows_path(bin_dir);
     let all = fs::read_dir("/proc").into_iter().flatten().flatten().map(|entry| entry.path());
@@ -113,7 +114,7 @@ fn running_processes(bin_dir: &Path) -> Vec<PathBuf> {
     .collect()
 }
 
-/// Waits until a condition holds.
+/// Waits until a condition holds; fails after a timeout.
 fn wait_for(mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     let deadline = Instant::now() + TIMEOUT;
     while !is_so()? {

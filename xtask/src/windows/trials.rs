@@ -19,7 +19,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(120);
 
 type Trial = fn(&Bench<'_>) -> Result<()>;
 
-/// True if all hold; what does not is said.
+/// Runs all trials and prints how each went; true if all hold.
 pub fn run_trials(root: &Path, wine: &Wine, command: &Path) -> Result<bool> {
     let bench = Bench { root, command, wine, folder: tempfile::Builder::new().prefix("etalon-windows-").tempdir()? };
     let own: [(&str, Trial); 8] = [
@@ -67,19 +67,19 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// A path in the folder of trials.
+    /// Gives a path in the folder of trials.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// A command of `etalon` in the folder of trials.
+    /// Makes a command of `etalon` in the folder of trials.
     pub fn etalon_command(&self, words: &str) -> Command {
         let mut command = Command::new(self.command);
         command.args(words.split(' ')).current_dir(self.folder.path()).env("NO_COLOR", "1").stdin(Stdio::null());
         command
     }
 
-    /// Runs it to its end, and gives what it printed.
+    /// Runs `etalon` to its end, and gives what it printed; fails with another exit code.
     pub fn run_etalon(&self, words: &str, exit: i32) -> Result<String> {
         let Output { status, stdout, stderr } = self.etalon_command(words).output().context("starting étalon")?;
         let said = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
@@ -87,7 +87,7 @@ impl Bench<'_> {
         Ok(said)
     }
 
-    /// The only store below a folder.
+    /// Finds a store in a folder of the folder of trials.
     pub fn only_store(&self, folder: &str) -> Result<PathBuf> {
         let entries = fs::read_dir(self.folder.path().join(folder)).with_context(|| folder.to_owned())?;
         let stores = entries.filter_map(|entry| Some(entry.ok()?.path()));
@@ -96,7 +96,7 @@ impl Bench<'_> {
     }
 }
 
-/// Fails unless all of it was said.
+/// Fails unless all parts were printed.
 pub fn ensure_said(said: &str, parts: &[&str]) -> Result<()> {
     match parts.iter().find(|part| !said.contains(**part)) {
         Some(part) => bail!("{part:?} is not in what it said:\n{said}"),
@@ -104,7 +104,7 @@ pub fn ensure_said(said: &str, parts: &[&str]) -> Result<()> {
     }
 }
 
-/// Runs the first example, reports it again and exports it.
+/// Tries to run the first example, report it again and export it.
 fn try_quickstart(bench: &Bench<'_>) -> Result<()> {
     let said = bench.run_etalon("run quickstart --quick -o first", 0)?;
     ensure_said(&said, &["A = rollback-journal, B = wal", "throughput, tx/s", "neither Windows nor Linux"])?;
@@ -117,6 +117,7 @@ fn try_quickstart(bench: &Bench<'_>) -> Result<()> {
     ensure_said(&bench.run_etalon(&format!("export {store}"), 0)?, &["throughput"])
 }
 
+/// Tries that `doctor` names what it looked at.
 /// Its exit code is 1 where something is bad, as a debug build is.
 fn try_doctor(bench: &Bench<'_>) -> Result<()> {
     let output = bench.etalon_command("doctor").output().context("starting étalon")?;
@@ -124,7 +125,7 @@ fn try_doctor(bench: &Bench<'_>) -> Result<()> {
     ensure_said(&said, &["QueryPerformanceCounter", "free space", "sync: ", "power plan", "backing: "])
 }
 
-/// Unbuffered reads and writes by a completion port, on a file of drive C:.
+/// Tries unbuffered reads and writes by a completion port, on a file of drive C:.
 fn try_sqlio(bench: &Bench<'_>) -> Result<()> {
     fs::write(bench.path("param.txt"), "C:\\etalon-trial.dat 2 0x0 32\r\n")?;
     for kind in ["-kR -frandom", "-kW -fsequential"] {
@@ -153,7 +154,7 @@ fn try_backup(bench: &Bench<'_>) -> Result<()> {
     ensure_said(&said, &["gzip-6 saves 79 %", "zstd-3 saves 80 %", "every restore was verified"])
 }
 
-/// Kills a run, and resumes it.
+/// Tries to kill a run and resume it.
 fn try_resume(bench: &Bench<'_>) -> Result<()> {
     let mut child = bench
         .etalon_command("run quickstart --quick --set schedule.rounds=3 -o killed")

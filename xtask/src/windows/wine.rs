@@ -56,14 +56,14 @@ impl Wine {
         Ok(wine)
     }
 
-    /// A program of Wine's, for this prefix.
+    /// Makes the command of a program of Wine's, for this prefix.
     fn wine_command(&self, program: &str) -> Command {
         let mut command = Command::new(self.programs.join(program));
         command.envs(self.environment()).stdin(Stdio::null());
         command
     }
 
-    /// The variables of Wine's environment.
+    /// Lists the variables of Wine's environment.
     fn environment(&self) -> [(&'static str, String); 4] {
         let prefix = self.prefix.display().to_string();
         [
@@ -75,19 +75,19 @@ impl Wine {
         ]
     }
 
-    /// Its drive C:.
+    /// Gives the folder that is drive C:.
     pub fn drive_c(&self) -> PathBuf {
         self.prefix.join("drive_c")
     }
 
-    /// A program of Windows.
+    /// Makes the command of a program of Windows.
     pub fn windows_command(&self, program: &Path) -> Command {
         let mut command = self.wine_command("wine64");
         command.arg(program);
         command
     }
 
-    /// Writes `etalon-wine` next to `etalon.exe`: a command like Linux's own.
+    /// Writes `etalon-wine` next to `etalon.exe`, a command like Linux's own, and gives its path.
     ///
     /// # Errors
     /// It cannot be written.
