@@ -150,7 +150,7 @@ impl Caution {
         }
     }
 
-    /// The fact that keeps it with the results.
+    /// Names the fact that keeps the caution with the results.
     pub fn fact_name(self) -> &'static str {
         match self {
             Caution::Publication(_) => PUBLICATION,
@@ -197,27 +197,30 @@ pub struct Catalog {
 }
 
 impl Catalog {
+    /// Finds the engine that has the scheme of a URL.
     pub fn engine_of_url(&self, url: &str) -> Option<&EngineSpec> {
         let scheme = url.split_once(':')?.0;
         self.engines.iter().find(|e| e.schemes.contains(&scheme))
     }
 
-    /// The URL of an address that an engine's own clients take in another form.
+    /// Converts an address that an engine's own clients take in another form to a URL.
     pub fn url_of_address(&self, text: &str) -> Option<String> {
         self.engines.iter().find_map(|engine| engine.other_address?(text))
     }
 
+    /// Finds an engine by its name.
     pub fn engine(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|e| e.name == name)
     }
 
-    /// The engine of which étalon starts a private server of that name.
+    /// Finds the engine of which étalon starts a private server of that name.
     pub fn engine_of_server(&self, name: &str) -> Option<&EngineSpec> {
         self.engines.iter().find(|e| e.private_servers.contains(&name))
     }
 
-    /// What a short name stands for: that of an engine, of one of its URL schemes or of one of its private servers, the
-    /// last also with a release behind it, as in `NAME:18`.
+    /// Finds the system that a short name stands for: a private server, the URL of a file, or nothing to start.
+    /// The name is that of an engine, of one of its URL schemes or of one of its private servers, the last also with a
+    /// release behind it, as in `NAME:18`.
     pub fn own_system(&self, text: &str) -> Option<OwnSystem> {
         let (name, version) = match text.split_once(':') {
             Some((name, version)) if is_release(version) => (name, Some(version.to_owned())),
@@ -237,7 +240,7 @@ impl Catalog {
         }
     }
 
-    /// The names that [`Catalog::own_system`] makes something of.
+    /// Lists the names that [`Catalog::own_system`] makes something of.
     pub fn own_names(&self) -> Vec<&'static str> {
         let public = self.engines.iter().filter(|engine| engine.visibility == Visibility::Public);
         public
@@ -248,6 +251,7 @@ impl Catalog {
             .collect()
     }
 
+    /// Finds a workload by its name.
     pub fn workload(&self, name: &str) -> Option<&WorkloadSpec> {
         self.workloads.iter().find(|w| w.name == name)
     }

@@ -22,7 +22,7 @@ impl Reset {
     pub const WORDS: [(&'static str, Reset); 4] =
         [("rebuild", Reset::Rebuild), ("clone", Reset::Clone), ("restore", Reset::Restore), ("none", Reset::None)];
 
-    /// Reads the way of a fact [`RESET`](crate::facts::RESET), which begins with the plan's word for it.
+    /// Parses the way of a fact [`RESET`](crate::facts::RESET), which begins with the plan's word for it.
     pub fn of_fact(fact: &str) -> Option<Reset> {
         let word = fact.split([':', ' ', ';']).next()?;
         Reset::WORDS.iter().find(|(known, _)| *known == word).map(|(_, reset)| *reset)

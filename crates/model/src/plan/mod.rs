@@ -252,6 +252,7 @@ impl Plan {
         }
     }
 
+    /// Finds a system of the plan by its name.
     pub fn system(&self, name: &str) -> Option<&SystemPlan> {
         self.systems.iter().find(|system| system.name == name)
     }
