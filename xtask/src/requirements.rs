@@ -356,6 +356,7 @@ fn finish_interrupted_installation() {
     let _ = ask(command.env("DEBIAN_FRONTEND", "noninteractive"));
 }
 
+/// Writes a file with its folders, unless it is there.
 fn write_if_absent(file: &Path, text: &str) -> Result<()> {
     if file.exists() {
         return Ok(());

@@ -85,6 +85,7 @@ pub fn run_command(mut command: Command, folder: &Path, servers: &[u32]) -> Resu
     Ok(Took { user_s, system_s, peak_bytes: usage.rusage.maxrss as f64, foreign_share })
 }
 
+/// Makes an empty file in a folder.
 fn create_file(folder: &Path, name: &str) -> Result<File> {
     File::create(folder.join(name)).with_context(|| format!("making {name}"))
 }

@@ -165,7 +165,8 @@ impl Tree {
 const DEBIAN_COPYRIGHT: &str = "étalon is licensed under MIT or Apache-2.0, at your choice: LICENSE-MIT and LICENSE-APACHE in this\n\
     folder. The licences of what is linked into it stand in THIRD-PARTY.\n";
 
-/// A unit as a package installs it: the program in the system's own folder, and no word on how to install it by hand.
+/// Rewrites a unit as a package installs it.
+/// It has the program in the system's own folder, and no word on how to install it by hand.
 fn installed_unit(unit: &str) -> String {
     let kept: Vec<&str> = unit.lines().filter(|line| !line.starts_with("#   ") && *line != "#").collect();
     kept.join("\n").replace("/usr/local/bin/etalon", "/usr/bin/etalon") + "\n"

@@ -36,6 +36,7 @@ fn compare_pages(text: &str, pages: &BTreeSet<&str>) -> Vec<Finding> {
     dead.chain(unlisted).collect()
 }
 
+/// Makes a finding about a page of the book.
 fn book_finding(path: &str, line: usize, item: &str, advice: &str) -> Finding {
     Finding { path: path.to_owned(), line, rule: "book", item: item.to_owned(), advice: advice.to_owned() }
 }

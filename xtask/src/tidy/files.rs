@@ -61,6 +61,7 @@ fn is_source(path: &str) -> bool {
     path.rsplit_once('.').is_some_and(|(_, extension)| SOURCE.contains(&extension))
 }
 
+/// Makes a finding about a file.
 fn file_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }

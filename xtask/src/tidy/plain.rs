@@ -111,6 +111,7 @@ fn check_crate(name: &str, sources: &[(&str, String)], plain: &Plain) -> Vec<Fin
     findings
 }
 
+/// Makes a finding about a source's language.
 fn plain_finding(path: &str, line: usize, rule: &'static str, item: &str, advice: String) -> Finding {
     Finding { path: path.to_owned(), line, rule, item: item.to_owned(), advice }
 }

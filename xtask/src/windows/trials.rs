@@ -148,7 +148,7 @@ fn try_sqlio(bench: &Bench<'_>) -> Result<()> {
 const DISK: &str = "[systems.port]\nurl = \"disk:.\"\n[[benchmarks]]\nworkload = \"disk\"\nsize_mb = 16\nop = \"read\"\ndepth = 4\n\
     block_kb = 8\ncache = [\"none\", \"hw\", \"fs\", \"all\"]\n[schedule]\nrounds = 1\nwarmup = \"0s\"\nduration = \"200ms\"\n";
 
-/// Runs a comparison of backups.
+/// Tries a comparison of backups, whose restores are verified.
 fn try_backup(bench: &Bench<'_>) -> Result<()> {
     let said = bench.run_etalon("run backup-compression --quick --quiet --format backup -o backup", 0)?;
     ensure_said(&said, &["gzip-6 saves 79 %", "zstd-3 saves 80 %", "every restore was verified"])
