@@ -143,7 +143,7 @@ pub fn decimals_of(number: &str) -> i32 {
     mantissa.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32)
 }
 
-/// `Rounded` if a condition holds, else `No`.
+/// Gives `Rounded` if a condition holds, else `No`.
 fn rounded_if(holds: bool) -> Match {
     if holds { Match::Rounded } else { Match::No }
 }

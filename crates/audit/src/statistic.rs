@@ -63,7 +63,7 @@ impl Estimate {
     pub const USUAL: [Estimate; 6] =
         [Estimate::Mean, Estimate::Trimmed, Estimate::Median, Estimate::Min, Estimate::Max, Estimate::Sum];
 
-    /// Reads a name: `mean`, `count<5`, `rank:8543`, ….
+    /// Parses an estimate's name: `mean`, `count<5`, `rank:8543`, ….
     pub fn parse(name: &str) -> Option<Estimate> {
         let plain = match name {
             "mean" => Estimate::Mean,

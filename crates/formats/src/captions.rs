@@ -182,6 +182,7 @@ pub fn system_names(paths: &[Vec<String>], unnamed: &str) -> Vec<String> {
     short.iter().map(|path| names[path.as_slice()].clone()).collect()
 }
 
+/// Counts the different paths.
 fn count_distinct(paths: &[Vec<String>]) -> usize {
     paths.iter().collect::<BTreeSet<_>>().len()
 }

@@ -66,18 +66,22 @@ impl SampledDurations {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.count
     }
 
+    /// The shortest duration; `None` without any.
     pub fn min_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min_ns)
     }
 
+    /// The longest duration; `None` without any.
     pub fn max_ns(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max_ns)
     }
 
+    /// The mean of the durations; `None` without any.
     pub fn mean_ns(&self) -> Option<f64> {
         (self.count > 0).then(|| self.sum_ns as f64 / self.count as f64)
     }

@@ -41,6 +41,7 @@ impl FormatError {
         FormatError::Whole { what: what.into(), hint: None }
     }
 
+    /// Adds a hint to the error; an error of reading takes none.
     #[must_use]
     pub fn with_hint(mut self, text: impl Into<String>) -> FormatError {
         match &mut self {
@@ -50,6 +51,7 @@ impl FormatError {
         self
     }
 
+    /// The error's hint, if it has one.
     pub fn hint(&self) -> Option<&str> {
         match self {
             FormatError::At { hint, .. } | FormatError::Whole { hint, .. } => hint.as_deref(),
@@ -57,6 +59,7 @@ impl FormatError {
         }
     }
 
+    /// The line of the error, from 1; `None` if it is of the whole text.
     pub fn line_number(&self) -> Option<u64> {
         match self {
             FormatError::At { line, .. } => Some(*line),

@@ -22,7 +22,7 @@ const VALUES: [&str; 12] =
 const OF_RUNS: [&str; 12] =
     ["date", "dir", "file", "host", "hostname", "id", "log", "output", "pid", "seed", "time", "timestamp"];
 
-/// Those lines of a head that say of what the results are.
+/// Keeps the lines of a head that set something or are titles: they say of what the results are.
 pub(crate) fn caption_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     lines.map(str::trim).filter(|line| is_caption(line)).map(str::to_owned).collect()
 }

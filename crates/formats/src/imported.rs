@@ -470,6 +470,7 @@ pub fn direction_of(metric: &str, unit: &str) -> Option<Direction> {
     }
 }
 
+/// Tests whether a list has a word.
 fn is_in(list: &[&str], word: &str) -> bool {
     list.contains(&word)
 }

@@ -47,7 +47,7 @@ pub fn tell_loads_apart(imports: &mut [Imported]) {
 const TOOLS: [&str; 10] =
     ["pgbench", "sysbench", "fio", "diskspd", "go-ycsb", "ycsb", "mysqlslap", "go-tpc", "tpcc_start", "hammerdbcli"];
 
-/// A text in which each command stands in one line, with empty lines for those that it went on in.
+/// Puts each command of a text in one line, with empty lines for those that it went on in.
 pub(crate) fn with_whole_commands(text: &str) -> Cow<'_, str> {
     if !text.lines().any(continues_below) {
         return Cow::Borrowed(text);

@@ -66,7 +66,7 @@ pub(crate) fn whole_log_error(what: String, hint: &str) -> LogError {
 pub(crate) const AS_PGBENCH_NAMES_THEM: &str =
     "name the logs as pgbench does: NAME.PROCESS for a run's first thread, NAME.PROCESS.1 for its second";
 
-/// Refuses repetitions that overlap: they follow each other, so these are threads of one run under other names.
+/// Fails if runs of a system overlap in time: they are threads of one run under other names.
 pub(crate) fn one_after_the_other<S>(runs: &[Run<S>], overlaps: impl Fn(&S, &S) -> bool) -> Result<(), LogError> {
     for (at, run) in runs.iter().enumerate() {
         let other = runs[..at].iter().find(|other| other.system == run.system && overlaps(&other.sum, &run.sum));

@@ -439,7 +439,7 @@ const MOST_READINGS: usize = 4;
 const TABLES: [&str; 3] =
     [crate::tidy::READER.name, crate::tidy::wide::READER.name, crate::readers::benchbase::READER.name];
 
-/// The readers for a text, or the one that was asked for.
+/// Lists the readers that recognise a text, or the one that was asked for.
 fn text_readers(text: &str, only: Option<&'static Reader>) -> Vec<&'static Reader> {
     only.map_or_else(|| of_text(text), |reader| vec![reader])
 }

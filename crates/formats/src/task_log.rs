@@ -156,6 +156,7 @@ impl Summary {
         }
     }
 
+    /// The number of tasks that succeeded.
     pub fn succeeded(&self) -> u64 {
         self.ticks.len() as u64
     }
@@ -165,14 +166,17 @@ impl Summary {
         self.failed
     }
 
+    /// The shortest time of a task that succeeded, in ticks.
     pub fn min_ticks(&self) -> Option<u64> {
         self.ticks.iter().min().copied()
     }
 
+    /// The longest time of a task that succeeded, in ticks.
     pub fn max_ticks(&self) -> Option<u64> {
         self.ticks.iter().max().copied()
     }
 
+    /// The mean time of the tasks that succeeded, in ticks.
     pub fn mean_ticks(&self) -> Option<f64> {
         let sum: u128 = self.ticks.iter().map(|ticks| u128::from(*ticks)).sum();
         (!self.ticks.is_empty()).then(|| sum as f64 / self.ticks.len() as f64)

@@ -46,7 +46,7 @@ impl Op {
         }
     }
 
-    /// `read` or `write`: the value of the key `op`.
+    /// The operation's word, `read` or `write`: the value of the key `op`.
     pub fn as_str(self) -> &'static str {
         match self {
             Op::Read => "read",

@@ -14,7 +14,8 @@ const MOST_DEPTH: usize = 32;
 const NO_KEYS: [&str; 8] =
     ["Path", "FileSize", "Weight", "RandomSeed", "Duration", "Warmup", "Cooldown", "MeasureLatency"];
 
-/// Each text with the names of the elements around it, in order.
+/// Lists each text of the XML with the names of the elements around it, in order.
+/// An empty text marks the beginning of an element that may stand several times.
 fn leaf_texts(text: &str) -> Result<Vec<(Vec<&str>, &str)>, FormatError> {
     let mut found = Vec::new();
     let (mut path, mut rest): (Vec<&str>, &str) = (Vec::new(), text);
