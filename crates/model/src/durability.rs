@@ -20,7 +20,7 @@ pub enum DurabilityTier {
 }
 
 impl DurabilityTier {
-    /// The word for it in facts, tables and JSON.
+    /// The tier's word in facts, tables and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             DurabilityTier::Memory => "memory",

@@ -77,7 +77,7 @@ const TIER_BECAUSE: &str = "durability.because";
 const TIER_EXCEPT: &str = "durability.except";
 
 impl Facts {
-    /// Records a fact of what something is.
+    /// Records a fact of what a system is, by which systems differ.
     pub fn identity(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.insert(name, Ok(value.into()), Nature::Identity);
     }
@@ -199,7 +199,7 @@ impl Difference {
     }
 }
 
-/// A value, or `n/a`.
+/// Gives a value, or `n/a` if there is none.
 fn or_missing(value: &Option<String>) -> String {
     value.clone().unwrap_or_else(|| "n/a".to_owned())
 }

@@ -31,7 +31,7 @@ pub enum RunState {
 }
 
 impl RunState {
-    /// The word in the store.
+    /// The state's word in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             RunState::Planned => "planned",
@@ -230,7 +230,7 @@ impl MarkKind {
         }
     }
 
-    /// The word in the store and in JSON.
+    /// The mark's word in the store and in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             MarkKind::ClientSaturated => "client-saturated",
@@ -354,7 +354,7 @@ pub enum SeriesKind {
 }
 
 impl SeriesKind {
-    /// The word in the store.
+    /// The series' word in the store.
     pub fn as_str(self) -> &'static str {
         match self {
             SeriesKind::Response => "response",

@@ -123,7 +123,7 @@ impl<'a> Problems<'a> {
         .filter(|value| !value.starts_with(['[', '{']))
     }
 
-    /// Adds a note, once.
+    /// Adds a note for the plan's author, once.
     pub(super) fn note(&mut self, text: String) {
         if !self.notes.contains(&text) {
             self.notes.push(text);

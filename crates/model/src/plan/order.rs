@@ -13,7 +13,7 @@ struct SplitMix64(u64);
 const ORDER_STREAM: u64 = 0x6f72_6465_7200_0001;
 
 impl SplitMix64 {
-    /// The next 64 random bits.
+    /// Draws the next 64 random bits.
     fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

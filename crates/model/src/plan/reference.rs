@@ -98,7 +98,7 @@ fn takes_text(property: &Json) -> String {
     }
 }
 
-/// A limit of a number as text.
+/// Writes a limit of a number, such as its `minimum`; `None` without one.
 fn limit_text(property: &Json, name: &str) -> Option<String> {
     property.get(name).map(|limit| limit.to_string().trim_end_matches(".0").to_owned())
 }

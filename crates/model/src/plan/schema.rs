@@ -153,7 +153,7 @@ fn system_schema(catalog: &Catalog) -> Json {
     })
 }
 
-/// The schema of one statement or a list of them.
+/// Makes the schema of one statement or a list of them.
 fn statements_schema(about: &str) -> Json {
     let statement = json!({ "type": "string", "pattern": r"\S" });
     json!({ "description": about, "anyOf": [statement, { "type": "array", "items": statement, "minItems": 1 }] })
@@ -234,12 +234,12 @@ fn volume_schema() -> Json {
     })
 }
 
-/// The schema of an agent's name.
+/// Makes the schema of an agent's name.
 fn agent_schema() -> Json {
     json!({ "type": "string", "pattern": AGENT_PATTERN, "not": { "const": ALL } })
 }
 
-/// The schema of a list of agents.
+/// Makes the schema of a list of agents.
 fn agents_schema() -> Json {
     json!({ "type": "array", "items": agent_schema(), "minItems": 1, "uniqueItems": true })
 }
@@ -338,7 +338,7 @@ fn schedule_schema() -> Json {
     })
 }
 
-/// The schema of a length of time.
+/// Makes the schema of a length of time.
 fn length_schema(about: &str, default: std::time::Duration) -> Json {
     json!({
         "description": about,
@@ -349,7 +349,7 @@ fn length_schema(about: &str, default: std::time::Duration) -> Json {
     })
 }
 
-/// The schema of a choice of words.
+/// Makes the schema of a choice of words.
 fn words_schema<T>(about: &str, words: &[(&str, T)], default: &str) -> Json {
     let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
     json!({ "description": about, "type": "string", "enum": words, "default": default })
@@ -375,7 +375,7 @@ pub(super) fn common_keys() -> Map<String, Json> {
     properties
 }
 
-/// The schema of a benchmark of one workload.
+/// Makes the schema of a benchmark of one workload.
 fn benchmark_schema(workload: &WorkloadSpec) -> Json {
     let mut properties = common_keys();
     let about = json!({ "description": workload.about, "type": "string", "const": workload.name });
@@ -425,7 +425,7 @@ fn key_schema(spec: &KeySpec) -> Json {
     schema
 }
 
-/// The schema of a single value.
+/// Makes the schema of a single value of a kind.
 fn scalar_schema(kind: KeyKind) -> Json {
     match kind {
         KeyKind::Int { min, max } => {
