@@ -367,7 +367,7 @@ fn write_if_absent(file: &Path, text: &str) -> Result<()> {
     fs::write(file, text).with_context(|| format!("writing {}", file.display()))
 }
 
-/// Runs apt-get quietly: 400 lines of unpacking do not help.
+/// Runs apt-get quietly with these arguments: 400 lines of unpacking do not help.
 fn apt_get(arguments: &[&str]) -> Result<()> {
     eprintln!("   apt-get {}", arguments.join(" "));
     let mut command = Command::new("apt-get");

@@ -26,17 +26,17 @@ fn column_suffix(column: &Option<usize>) -> String {
 }
 
 impl FormatError {
-    /// An error in a line.
+    /// Makes an error in a line.
     pub fn at_line(line: u64, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: None, what: what.into(), hint: None }
     }
 
-    /// An error at a column of a line.
+    /// Makes an error at a column of a line.
     pub fn at_column(line: u64, column: usize, what: impl Into<String>) -> FormatError {
         FormatError::At { line, column: Some(column), what: what.into(), hint: None }
     }
 
-    /// An error of the whole text.
+    /// Makes an error of the whole text.
     pub fn of_whole(what: impl Into<String>) -> FormatError {
         FormatError::Whole { what: what.into(), hint: None }
     }

@@ -94,7 +94,7 @@ pub fn read_text(bytes: Vec<u8>) -> Result<Vec<u8>, FormatError> {
     Err(FormatError::of_whole(format!("it is packed more than {MOST_LAYERS} times")))
 }
 
-/// Reads to the end, but not beyond a limit.
+/// Reads to the end; fails if there are more bytes than a limit.
 ///
 /// # Errors
 /// There are more bytes, or they cannot be read.
@@ -236,7 +236,7 @@ fn unreadable_zip(error: zip::result::ZipError) -> FormatError {
     FormatError::of_whole(format!("the ZIP archive cannot be read: {error}"))
 }
 
-/// Reads an archive in memory as [`each_file`] reads a file.
+/// Calls `visit` with each file of an archive in memory, as [`each_file`] does.
 ///
 /// # Errors
 /// Those of [`each_file`].

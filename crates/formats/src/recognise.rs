@@ -323,7 +323,7 @@ fn take_results_of<'a>(block: &Read, whole: &'a Read, taken: &mut BTreeMap<&'a s
     are_next
 }
 
-/// Marks all results of a case of which it cannot be said whether they are repetitions.
+/// Marks all results as ones without a verdict, since unlike lines stand between them, and notes it.
 fn forbid_verdicts(read: &mut Read) {
     for import in &mut read.imports {
         import.notes.push(format!("{UNLIKE_LINES}: no verdict; leave these lines out if they are repetitions"));

@@ -15,7 +15,7 @@ impl Rng {
         Rng { state: std::array::from_fn(|_| split_mix(&mut counter)) }
     }
 
-    /// The next 64 uniform bits.
+    /// Draws the next 64 uniform bits.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {
         let s = &mut self.state;
@@ -30,7 +30,7 @@ impl Rng {
         out
     }
 
-    /// Draws from [0, 1), with 53 random bits.
+    /// Draws a number from [0, 1), with 53 random bits.
     #[inline]
     pub fn next_f64(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 / (1u64 << 53) as f64

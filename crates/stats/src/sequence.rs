@@ -36,7 +36,7 @@ impl Sequence {
         Ok(Sequence { level, first, ln_b: m * (a * a / (m - 1.0)).ln_1p() - m.ln() })
     }
 
-    /// The fewest rounds that are looked at.
+    /// The fewest rounds that are looked at, two or more.
     pub fn first_look(&self) -> u32 {
         self.first
     }

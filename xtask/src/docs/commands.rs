@@ -39,7 +39,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// The exit code, or why there is none.
+    /// Writes the exit code, or why there is none.
     pub fn exit_text(&self) -> String {
         match self.exit {
             Some(code) => code.to_string(),

@@ -132,7 +132,7 @@ impl Capture {
         })
     }
 
-    /// Replaces all values from now on.
+    /// Makes the values of all later executions be replaced, as [`Redaction`] does.
     pub fn redact_values(&mut self) {
         self.redaction = Some(Redaction::default());
     }

@@ -27,7 +27,7 @@ impl RecordBytes {
         self.is_too_long
     }
 
-    /// What was read of the record.
+    /// The record's bytes, as far as it may grow.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }

@@ -16,7 +16,7 @@ const LEAST_INTERVAL_MS: f64 = 500.0;
 /// Terse lines of one name whose rates differ by more than this factor may be of jobs with different options.
 const MOST_SPREAD: f64 = 1.5;
 
-/// Tells of each document whether a later one of the same call has all of it.
+/// Tells of each document whether a later one of the same call has all that it has.
 pub fn on_the_way(documents: &[FioDocument]) -> Vec<bool> {
     let mut found: Vec<bool> = Vec::with_capacity(documents.len());
     for (at, document) in documents.iter().enumerate() {

@@ -109,7 +109,7 @@ fn add_sample_count(job: &mut FioJob) {
 }
 
 impl Lines {
-    /// Takes a line; `false` if it is not understood.
+    /// Takes a line of fio's output into the documents; `false` if it is not understood.
     fn take_line(&mut self, at: u64, line: &str) -> bool {
         if is_terse(line) {
             return self.take_terse(at, line);

@@ -97,7 +97,7 @@ fn read_store(bytes: &[u8], input: &Input<'_>) -> Result<Found, FormatError> {
     Ok(Found { imported, not_understood })
 }
 
-/// Tests whether jobs differ in something.
+/// Tests whether jobs differ in what `of` gives of them.
 fn differ_in(jobs: &[Job], of: fn(&Job) -> String) -> bool {
     jobs.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
 }

@@ -44,7 +44,7 @@ pub struct LogSummary {
 }
 
 impl LogSummary {
-    /// Reads a log of transactions.
+    /// Adds the transactions of a log to the summary; fails at a line that is none.
     pub fn read_log<R: BufRead>(&mut self, reader: R, seventh: SeventhColumn) -> Result<(), FormatError> {
         for entry in read_entries(reader, seventh) {
             let entry = entry?;
@@ -243,7 +243,7 @@ impl AggregateSummary {
         self.intervals.iter().filter(|interval| interval.transactions > 0)
     }
 
-    /// Reads a log of intervals.
+    /// Adds the intervals of a log to the summary; fails at a line that is none.
     pub fn read_log<R: BufRead>(&mut self, reader: R) -> Result<(), FormatError> {
         for interval in read_intervals(reader) {
             self.intervals.push(interval?);
@@ -462,7 +462,7 @@ pub const AGGREGATE_READER: Reader = Reader {
 /// 2000-01-01 in seconds since 1970: no log of pgbench is older, and no count of clients larger.
 const YEAR_2000: u64 = 946_684_800;
 
-/// Tells whether the first lines are lines of such a log.
+/// Tells whether the first two lines of a text are lines of a log, by `is_line`.
 fn is_log(head: &str, is_line: impl Fn(&[u8]) -> bool) -> bool {
     let mut lines = head.lines().filter(|line| !line.trim().is_empty()).take(2).peekable();
     lines.peek().is_some() && lines.all(|line| is_line(line.as_bytes()))

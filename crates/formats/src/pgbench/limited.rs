@@ -19,7 +19,7 @@ pub fn limit_by_rate(result: &mut ImportedResult, asked: Option<f64>) {
     );
 }
 
-/// Replaces the throughput by one that is not judged.
+/// Renames the throughput to `limited_throughput`, which is not judged.
 pub fn limit_throughput(measurements: &mut [Measurement]) {
     for measurement in measurements.iter_mut().filter(|one| one.metric.id == "throughput") {
         let reading = std::mem::replace(&mut measurement.reading, Reading::Value(0.0));

@@ -219,7 +219,7 @@ impl Reader {
         }
     }
 
-    /// Tells whether a line tells of one of several scripts or of a statement alone.
+    /// Takes a line on one of several scripts or a statement; `false` if it is none.
     fn is_detail(&mut self, line: &str) -> bool {
         let Some(run) = &mut self.run else { return false };
         let script = script_in(line);
