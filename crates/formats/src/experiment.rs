@@ -21,7 +21,7 @@ use crate::{ExportedRules, FormatError, Imported, ImportedResult, Repetitions, h
 
 /// Name of the engine and the workload of imports.
 pub const IMPORTED: &str = "imported";
-/// Fact of an imported system whose runs' order is known: [`ROUNDS`]. A sequential order keeps rounds from being paired.
+/// Fact of an imported system whose runs' order is known: [`ROUNDS`]. A sequential order keeps rounds from pairing.
 pub const PAIRING: &str = "imported.repetitions";
 pub const ROUNDS: &str = "rounds";
 /// Fact of a system whose runs all were of one experiment of étalon's: what its table calls it.

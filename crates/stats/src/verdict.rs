@@ -61,7 +61,7 @@ pub struct Judgement {
 
 /// Judges B against A by the ratio's interval and p: a verdict, or the rounds that it needs.
 ///
-/// `adjusted_p` is the [Holm](crate::adjust_by_holm)-adjusted `p_t` of the ratio (its own `p_t` if it is the only primary metric);
+/// `adjusted_p` is the [Holm](crate::adjust_by_holm)-adjusted `p_t` of the ratio (its own if there is no other metric);
 /// `margin` is the relative difference that does not matter, see [`crate::margin_bounds`].
 ///
 /// In this order:

@@ -132,7 +132,7 @@ impl Capture {
         })
     }
 
-    /// Makes the values of all later executions be replaced, as [`Redaction`] does.
+    /// Makes the values of all later executions be replaced, as `Redaction` does.
     pub fn redact_values(&mut self) {
         self.redaction = Some(Redaction::default());
     }
