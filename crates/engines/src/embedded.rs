@@ -326,7 +326,7 @@ impl EmbeddedFile {
         [&self.path, &self.pristine].map(|file| FileClaim::has_made_empty(&self.path, file))
     }
 
-    /// Fails if a database or its copy is there and is not étalon's; takes what [`EmbeddedFile::left_empty`] found.
+    /// Fails if a database or its copy is there and is not étalon's; takes what [`EmbeddedFile::find_left_empty`] found.
     fn refuse_foreign_files(&self, [database, copy]: [bool; 2]) -> Result<(), Failure> {
         refuse_foreign(&self.path, self.shape, database)?;
         refuse_foreign(&self.pristine, self.shape, copy)

@@ -410,7 +410,7 @@ pub trait System: Send + Sync {
         Ok(())
     }
 
-    /// Opens a [`System::session`] without the plan's time-outs, for what takes as long as it takes.
+    /// Opens a [`System::connect_session`] without the plan's time-outs, for what takes as long as it takes.
     fn patient_session(&self) -> Result<Box<dyn Session>, Failure> {
         self.connect_session(SessionKind::Plain)
     }

@@ -220,13 +220,13 @@ impl Engine for Saboteur {
     }
 
     fn explain_made(&self, system: &SystemPlan) -> Option<String> {
-        Example.would_make(system)
+        Example.explain_made(system)
     }
 
     fn explain_dropped(&self, system: &SystemPlan) -> String {
         match self.0 {
             Sabotage::WouldDrop => format!("nothing: {}", path_of(system).display()),
-            _ => Example.would_drop(system),
+            _ => Example.explain_dropped(system),
         }
     }
 
@@ -346,16 +346,17 @@ impl System for Sabotaged {
 
     fn connect_session(&self, kind: SessionKind) -> Result<Box<dyn Session>, Failure> {
         let kind = if self.sabotage == Sabotage::Spatial { SessionKind::Plain } else { kind };
-        let session = self.system.session(kind)?;
+        let session = self.system.connect_session(kind)?;
         Ok(Box::new(SabotagedSession { sabotage: self.sabotage, session, repeated: None }))
     }
 
     fn pages_dialect(&self) -> Option<&'static dyn PagesDialect> {
         match self.sabotage {
-            Sabotage::PageRows | Sabotage::PageSize => {
-                Some(Box::leak(Box::new(SabotagedPages { sabotage: self.sabotage, pages: self.system.pages()? })))
-            }
-            _ => self.system.pages(),
+            Sabotage::PageRows | Sabotage::PageSize => Some(Box::leak(Box::new(SabotagedPages {
+                sabotage: self.sabotage,
+                pages: self.system.pages_dialect()?,
+            }))),
+            _ => self.system.pages_dialect(),
         }
     }
 

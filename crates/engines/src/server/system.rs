@@ -179,7 +179,7 @@ pub(crate) trait Server: Sized + Send + Sync + 'static {
     /// Makes and loads the tables.
     fn load_tables(system: &ServerSystem<Self>, data: &Dataset) -> Result<(), Failure>;
 
-    /// Tests whether the tables are known to be as [`Server::load_tables`] or [`Server::was_prepared`] has left them.
+    /// Tests whether the tables are known to be as [`Server::load_tables`] or [`Server::note_prepared`] has left them.
     fn is_untouched(_system: &ServerSystem<Self>, _data: &Dataset) -> Result<bool, Failure> {
         Ok(false)
     }
@@ -348,7 +348,7 @@ pub(crate) struct ServerSystem<S: Server> {
     pub(super) loaded: Loaded,
     /// What [`Server::syncs_each_commit`] said of the facts that were read last.
     syncs_each_commit: AtomicBool,
-    /// Which question of [`Server::lock_waiters`] the login may ask.
+    /// Which question of [`Server::lock_waiter_queries`] the login may ask.
     lock_question: AtomicUsize,
     load_settings: LoadSettings,
     own_indexes: Mutex<OwnIndexes>,

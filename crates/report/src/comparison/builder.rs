@@ -26,7 +26,7 @@ pub struct Builder<'a> {
     projection: &'a Projection,
     rules: Rules,
     unused: Vec<String>,
-    /// See [`missing_runs::cut_off`].
+    /// See [`missing_runs::count_cut_off`].
     cut_off: BTreeMap<&'a str, usize>,
     /// What was read of other programs, if it disturbed any run.
     disturbing: Option<Readings>,

@@ -202,7 +202,7 @@ pub fn cut_off_of_systems(evidence: &Evidence, cut_off: &BTreeMap<&str, usize>, 
     if of_a == of_b {
         return [0, 0];
     }
-    [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| count_cut_off.get(system)).sum())
+    [of_a, of_b].map(|systems| systems.into_iter().filter_map(|system| cut_off.get(system)).sum())
 }
 
 /// Fails with a reason for no verdict if what was repeated or measured again is a choice; else the largest p that it may have.
@@ -237,19 +237,17 @@ fn check_failed_repeats(
         return Err(repeated);
     }
     let cut_off = sides.each_ref().map(|side| collect_rounds(side, |ends| &ends.cut_off_first));
-    let (side, runs) = more_repeated(count_cut_off.each_ref().map(BTreeSet::len));
+    let (side, runs) = more_repeated(cut_off.each_ref().map(BTreeSet::len));
     let cut_off_too_often = NoVerdict::CutOff { side, runs };
     let of_systems = cases.cut_off_of_systems;
-    if is_beyond_chance(count_cut_off[0].len(), count_cut_off[1].len())
-        || is_beyond_chance(of_systems[0], of_systems[1])
-    {
+    if is_beyond_chance(cut_off[0].len(), cut_off[1].len()) || is_beyond_chance(of_systems[0], of_systems[1]) {
         let (side, runs) = if runs > 0 { (side, runs) } else { more_repeated(of_systems) };
         return Err(NoVerdict::CutOff { side, runs });
     }
     // Within chance what was cut off may have been as good as any, unless one side has more of it.
-    let is_uneven = is_choice(count_cut_off[0].len(), count_cut_off[1].len(), found.rounds as usize);
+    let is_uneven = is_choice(cut_off[0].len(), cut_off[1].len(), found.rounds as usize);
     let no_verdict = if failed.iter().all(BTreeSet::is_empty) { cut_off_too_often } else { repeated };
-    let [of_a, of_b] = if is_uneven { [0, 1].map(|side| &failed[side] | &count_cut_off[side]) } else { failed };
+    let [of_a, of_b] = if is_uneven { [0, 1].map(|side| &failed[side] | &cut_off[side]) } else { failed };
     if of_a.is_empty() && of_b.is_empty() {
         return Ok(None);
     }

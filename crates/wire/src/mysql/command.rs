@@ -1,5 +1,5 @@
 //! The commands that a client sends ("Command Phase"). Each function appends one command to `out`; on failure `out` is
-//! unchanged. Unless said otherwise, announce the reply by [`Scanner::expect`](super::Scanner::expect).
+//! unchanged. Unless said otherwise, announce the reply by [`Scanner::expect_token`](super::Scanner::expect).
 
 use crate::Result;
 

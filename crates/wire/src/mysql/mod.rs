@@ -4,7 +4,7 @@
 //! what only MariaDB has is in its knowledge base ("Clients & Utilities, Client/Server Protocol").
 //!
 //! A connection's life: [`Handshake`] until [`Progress::Ready`], then commands from [`command`] and [`Template`], each
-//! announced to the [`Scanner`] by [`Scanner::expect`] since replies do not say what they answer, [`command::quit`] at the
+//! announced to the [`Scanner`] by [`Scanner::expect_token`] since replies do not say what they answer, [`command::quit`] at the
 //! end.
 
 mod auth;

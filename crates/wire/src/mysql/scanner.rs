@@ -106,7 +106,7 @@ pub enum ScanOutcome {
 
 /// Reads the server's side of a connection after the handshake. See the [crate] for its rules.
 ///
-/// Announce every command that has a reply by [`expect`](Self::expect), in order. [`next`](Self::next) and
+/// Announce every command that has a reply by [`expect_token`](Self::expect), in order. [`next`](Self::next) and
 /// [`scan_to_end`](Self::scan_to_end) may be mixed.
 #[derive(Debug)]
 pub struct Scanner {

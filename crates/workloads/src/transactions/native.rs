@@ -22,7 +22,7 @@ pub trait Native: fmt::Debug + Send + Sync {
     /// Names of the load's kinds of transactions.
     fn kind_names(&self) -> Vec<String>;
 
-    /// Whether clients report by [`NativeClient::server_work`] what procedures did, so that all of it can be counted.
+    /// Whether clients report by [`NativeClient::take_server_work`] what procedures did, so that all of it can be counted.
     fn reports_server_work(&self) -> bool {
         false
     }

@@ -237,7 +237,7 @@ mod tests {
         asker.set_limit(Some(began + Duration::from_millis(300)));
         asker.send_question(&mut b"?".to_vec()).unwrap();
         let mut answer_bytes = 0;
-        asker.read_answer_part(&mut answer_bytes).map(<[u8]>::len).unwrap_err();
+        asker.read_answer_part::<()>(&mut answer_bytes).map(<[u8]>::len).unwrap_err();
         assert!(began.elapsed() < minute / 2, "{:?}", began.elapsed());
     }
 }
